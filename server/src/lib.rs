@@ -1,0 +1,24 @@
+//! Entraclaw: messages from people reach the model of every MCP host, once, in order, clean.
+//!
+//! Rooms, from the ground up: [`clock`], [`random`] and [`storage`] are seams to the outside world;
+//! [`record`] is what a message is; [`sanitize`] makes a person's text safe; [`journal`] keeps records and who
+//! has seen them; [`gate`] decides who may speak; [`graph`] and [`entra`] talk to Microsoft; [`source`] turns
+//! Graph into records; [`carrier`] brings records to a host; [`tool`] is what the model can call; [`mcp`] is the
+//! wire; [`command`] is the command line; [`app`] joins them.
+
+pub mod app;
+pub mod carrier;
+pub mod clock;
+pub mod command;
+pub mod config;
+pub mod entra;
+pub mod gate;
+pub mod graph;
+pub mod journal;
+pub mod mcp;
+pub mod random;
+pub mod record;
+pub mod sanitize;
+pub mod source;
+pub mod storage;
+pub mod tool;

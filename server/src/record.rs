@@ -1,0 +1,117 @@
+//! What a message from a person is, from the journal to every carrier. One shape for Teams, mail and bots.
+//!
+//! Nothing here may hold raw text: whoever builds a [`Draft`] has passed every text through `sanitize`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Where a message came from.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Channel {
+    /// A Teams chat, read through Microsoft Graph.
+    Teams,
+    /// A mailbox, read through Microsoft Graph.
+    Email,
+    /// The Bot Framework endpoint.
+    Bot,
+}
+
+impl Channel {
+    /// The word used on the wire and on disk.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Teams => "teams",
+            Self::Email => "email",
+            Self::Bot => "bot",
+        }
+    }
+}
+
+/// A message that has passed gate and sanitiser and waits for its place in the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// What makes it the same message when it is seen again, unique over all channels
+    /// (`teams/<chat id>/<message id>[/<edit stamp>]`).
+    pub key: String,
+    /// The id that the source gave it (Graph message id, `internetMessageId`, activity id).
+    pub id: String,
+    /// Its source.
+    pub channel: Channel,
+    /// The conversation; for mail the word `email`.
+    pub chat_id: String,
+    /// Sanitised name to show. Never an identity: that is `sender_id` and `sender_tenant_id` in `meta`.
+    pub from: String,
+    /// When the source says it was written, RFC 3339.
+    pub ts: String,
+    /// The text as every carrier shows it.
+    pub content_text_sanitized: String,
+    /// Facts beside the text, strings only. Always `chat_id`, `message_id`, `user`, `ts`.
+    pub meta: BTreeMap<String, String>,
+    /// The id of the message that this one is a later version of.
+    pub edit_of: Option<String>,
+    /// Whether the person took the message back.
+    pub deleted: bool,
+}
+
+/// A message in the journal: the seed's record with its place in the order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Record {
+    /// Version of this shape; 1.
+    pub v: u32,
+    /// Place in the journal, from 1, without gaps.
+    pub seq: u64,
+    /// Dedup key; see [`Draft::key`].
+    pub key: String,
+    /// The source's id.
+    pub id: String,
+    /// When the journal took it, RFC 3339, UTC.
+    pub received_at: String,
+    /// Its source.
+    pub channel: Channel,
+    /// The conversation.
+    pub chat_id: String,
+    /// Sanitised name to show.
+    pub from: String,
+    /// When it was written, RFC 3339.
+    pub ts: String,
+    /// The text as every carrier shows it.
+    pub content_text_sanitized: String,
+    /// Facts beside the text.
+    pub meta: BTreeMap<String, String>,
+    /// The id of the message that this one is a later version of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit_of: Option<String>,
+    /// Whether the person took the message back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
+    /// Kept for the seed's readers; who consumed what is in the consumers' own files, so it stays empty.
+    pub consumed_by: Vec<String>,
+}
+
+impl Record {
+    /// Gives a draft its place and time.
+    pub fn from_draft(draft: Draft, seq: u64, received_at: String) -> Self {
+        let Draft { key, id, channel, chat_id, from, ts, content_text_sanitized, meta, edit_of, deleted } =
+            draft;
+        Self {
+            v: 1,
+            seq,
+            key,
+            id,
+            received_at,
+            channel,
+            chat_id,
+            from,
+            ts,
+            content_text_sanitized,
+            meta,
+            edit_of,
+            deleted,
+            consumed_by: Vec::new(),
+        }
+    }
+}

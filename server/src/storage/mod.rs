@@ -1,0 +1,48 @@
+//! The storage seam: one private folder tree, reached by relative, `/`-separated paths.
+//!
+//! The trait is the smallest one a durable log needs; `disk` is the real one, `memory` a model that can crash.
+//! It must never know what a record is.
+
+use std::io;
+
+/// A folder tree that belongs to this program alone. Folders 0700, files 0600.
+pub trait Storage: Send + Sync {
+    /// Creates a folder and its parents; an existing one is fine.
+    fn create_dir(&self, dir: &str) -> io::Result<()>;
+    /// Names in a folder, sorted; empty when it does not exist.
+    fn list(&self, dir: &str) -> io::Result<Vec<String>>;
+    /// Length in bytes, or `None` when there is no such file.
+    fn len(&self, path: &str) -> io::Result<Option<u64>>;
+    /// Up to `len` bytes from `offset`; shorter at the end of the file.
+    fn read(&self, path: &str, offset: u64, len: usize) -> io::Result<Vec<u8>>;
+    /// Opens for appending, creating the file when `create`. A new file's folder is synced by [`AppendFile::sync`].
+    fn append(&self, path: &str, create: bool) -> io::Result<Box<dyn AppendFile>>;
+    /// Replaces a file atomically: temporary sibling, sync, rename, folder sync.
+    fn replace(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
+    /// Renames within the tree and syncs the folder.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Removes a file; a missing one is fine.
+    fn remove(&self, path: &str) -> io::Result<()>;
+    /// Takes an exclusive lock that the system releases when the holder dies; `None` when somebody has it.
+    /// The lock file is never deleted.
+    fn try_lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>>;
+}
+
+/// A file that only grows, but for cutting a torn tail.
+pub trait AppendFile: Send {
+    /// Writes all bytes at the end with one write call. After an error the file may hold a part of them.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Makes everything appended so far survive a power cut. A failure is final for this file.
+    fn sync(&mut self) -> io::Result<()>;
+    /// Cuts the file to `len` bytes.
+    fn truncate(&mut self, len: u64) -> io::Result<()>;
+    /// Current length in bytes.
+    fn len(&self) -> io::Result<u64>;
+    /// Whether nothing has been written.
+    fn is_empty(&self) -> io::Result<bool> {
+        self.len().map(|n| n == 0)
+    }
+}
+
+/// Held until dropped.
+pub trait Lock: Send {}
