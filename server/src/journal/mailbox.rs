@@ -335,9 +335,10 @@ impl Mailbox {
         let channels = Channel::ALL.into_iter().filter(|c| channel.is_none_or(|only| only == *c));
         let unread: u64 = channels.map(|channel| self.unread_of(core, channel)).sum();
         let acked = &self.file.ledger().acked;
-        let not_counted = but
-            .values()
-            .filter(|span| channel.is_none_or(|only| only == span.0) && !acked.has(span.0, span.seq()));
+        // Another session may hold what this process has not read yet.
+        let known = but.range(..=core.last_seq()).map(|(_, span)| span);
+        let not_counted =
+            known.filter(|span| channel.is_none_or(|only| only == span.0) && !acked.has(span.0, span.seq()));
         unread.saturating_sub(not_counted.count() as u64)
     }
 
