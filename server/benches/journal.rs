@@ -6,7 +6,9 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "a benchmark measures real time on real files"
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    reason = "a benchmark measures real time on real files and prints it"
 )]
 
 use std::collections::BTreeMap;
@@ -85,7 +87,7 @@ fn ms(mut samples: Vec<Duration>) -> String {
 }
 
 fn main() {
-    let records = std::env::args().filter_map(|arg| arg.parse().ok()).next().unwrap_or(RECORDS);
+    let records = std::env::args().find_map(|arg| arg.parse().ok()).unwrap_or(RECORDS);
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let folder = tempfile::tempdir_in(target).expect("a folder below the target folder");
     let root = folder.path().join("home");

@@ -69,6 +69,16 @@ pub struct Draft {
     pub deleted: bool,
 }
 
+impl Draft {
+    /// Bytes of all its texts together.
+    pub fn text_bytes(&self) -> usize {
+        let edit_of = self.edit_of.as_ref().map_or(0, String::len);
+        let meta: usize = self.meta.iter().map(|(name, value)| name.len() + value.len()).sum();
+        let texts = [&self.key, &self.id, &self.chat_id, &self.from, &self.ts, &self.content_text_sanitized];
+        texts.iter().map(|text| text.len()).sum::<usize>() + edit_of + meta
+    }
+}
+
 /// A message in the journal: the seed's record with its place in the order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Record {

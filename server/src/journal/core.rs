@@ -27,6 +27,8 @@ use crate::record::{Channel, Draft, Record};
 use crate::storage::{Lock, Storage};
 
 const LEADER_LOCK: &str = "leader.lock";
+/// Text of one record. The sanitiser stays far below; JSON makes it six times as long at worst, which a line can hold.
+const RECORD_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// Records that lie together, and up to which place that is all there is.
 pub(super) struct Page {
@@ -127,19 +129,11 @@ impl Core {
     }
 
     fn load_keys(&mut self) -> io::Result<()> {
-        let mut newest_first = Vec::new();
-        let mut before = u64::MAX;
-        while newest_first.len() < self.options.dedup_keys_max
-            && let Some(chunk) = self.log.chunk_before(before)?
-        {
-            before = chunk.first_seq;
-            newest_first.extend(chunk.entries.iter().rev().map(|entry| keys::hash(&entry.record.key)));
-        }
-        newest_first.truncate(self.options.dedup_keys_max);
+        let newest_first = self.log.newest_keys(self.options.dedup_keys_max)?;
         self.keys = Keys::new(self.options.dedup_keys_max);
-        newest_first.into_iter().rev().for_each(|key| {
+        for key in newest_first.into_iter().rev() {
             self.keys.insert(key);
-        });
+        }
         Ok(())
     }
 
@@ -200,13 +194,21 @@ impl Core {
             return Err(JournalError::NotLeader);
         }
         let mut appended = Appended::default();
+        let mut refused = Vec::new();
         let received_at = format!("{:.3}", self.clock.now());
         for draft in drafts {
             if !self.keys.insert(keys::hash(&draft.key)) {
                 appended.duplicates += 1;
                 continue;
             }
+            let bytes = draft.text_bytes();
             let record = Record::from_draft(draft, self.next_seq, received_at.clone());
+            if bytes > RECORD_BYTES_MAX {
+                // One monster must not stop the others, and its key keeps it from coming again.
+                self.stats.dropped_total += 1;
+                refused.push(lost(&record, &format!("lost: {bytes} bytes are more than {RECORD_BYTES_MAX}")));
+                continue;
+            }
             self.next_seq += 1;
             let prev = self.tally.add(record.channel, record.seq);
             appended.new.push(record.clone());
@@ -214,6 +216,7 @@ impl Core {
             self.pending.push_back(Arc::clone(&entry));
             self.show(entry);
         }
+        self.audit(refused);
         self.store()?;
         Ok(appended)
     }
@@ -285,18 +288,17 @@ impl Core {
     fn drop_beyond_window(&mut self) -> Vec<Interaction> {
         let mut dropped = Vec::new();
         while self.pending.len() > self.options.window_messages_max
-            && let Some(lost) = self.pending.pop_front()
+            && let Some(gone) = self.pending.pop_front()
         {
-            self.tally.count[lost.record.channel.index()] -= 1;
+            self.tally.count[gone.record.channel.index()] -= 1;
             self.stats.dropped_total += 1;
-            let key = keys::hash(&lost.record.key);
-            if !self.pending_shown.remove(&lost.record.seq)
+            let key = keys::hash(&gone.record.key);
+            if !self.pending_shown.remove(&gone.record.seq)
                 && self.lost_keys.len() < self.options.dedup_keys_max
             {
                 self.lost_keys.push(key);
             }
-            let event = Interaction::inbound(&lost.record).detail("lost: the disk takes no writes");
-            dropped.push(Interaction { kind: InteractionKind::Dropped, ..event });
+            dropped.push(lost(&gone.record, "lost: the disk takes no writes"));
         }
         dropped
     }
@@ -421,6 +423,13 @@ impl Core {
         self.recount();
     }
 
+    /// Makes sure that one more consumer fits.
+    pub(super) fn admit_consumer(&mut self) -> Result<()> {
+        let max = self.options.consumers_max;
+        let there = self.state.consumers().map_err(JournalError::storage("count the consumers"))?;
+        if there < max { Ok(()) } else { Err(JournalError::TooManyConsumers { max }) }
+    }
+
     pub(super) fn register_reader(&mut self) -> u64 {
         self.readers_total += 1;
         self.readers_total
@@ -444,4 +453,9 @@ impl Core {
     pub(super) fn note_failed(&mut self) {
         self.stats.notes_failed_total += 1;
     }
+}
+
+/// The audit log's word on a message that is gone.
+fn lost(record: &Record, why: &str) -> Interaction {
+    Interaction { kind: InteractionKind::Dropped, ..Interaction::inbound(record).detail(why) }
 }

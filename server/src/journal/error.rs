@@ -38,6 +38,15 @@ pub enum JournalError {
         /// The name, shortened.
         name: String,
     },
+    /// There are as many consumers as there can be.
+    #[error(
+        "there are {max} consumers already; use one of their names, or remove the file of one that is gone from \
+         inbox/consumers"
+    )]
+    TooManyConsumers {
+        /// How many there can be.
+        max: usize,
+    },
     /// Every place for a session of this consumer is taken.
     #[error(
         "consumer {consumer} has {max} sessions already; end one, or give this one another `--consumer` name"

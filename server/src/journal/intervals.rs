@@ -90,7 +90,7 @@ mod tests {
                 prop_assert_eq!(set.contains(seq), model.contains(&seq));
             }
             prop_assert_eq!(set.last(), model.last().copied().unwrap_or(0));
-            let through = (1..).take_while(|seq| model.contains(seq)).last().unwrap_or(0);
+            let through = (1..100).take_while(|seq| model.contains(seq)).last().unwrap_or(0);
             prop_assert_eq!(set.through(), through);
             let ends: Vec<_> = set.iter().collect();
             prop_assert!(ends.windows(2).all(|pair| pair[0].1 + 1 < pair[1].0), "{ends:?}");

@@ -50,20 +50,6 @@ pub(super) struct Newest {
     pub(super) id: String,
 }
 
-impl Note {
-    /// The latest place it speaks of.
-    pub(super) fn last_seq(&self) -> u64 {
-        match self {
-            Self::HandOut { spans, .. }
-            | Self::Show { spans }
-            | Self::Push { spans }
-            | Self::GiveBack { spans, .. }
-            | Self::Ack { spans, .. } => spans.iter().map(|span| span.2).max().unwrap_or(0),
-            Self::Header { .. } | Self::Open { .. } => 0,
-        }
-    }
-}
-
 /// Spans that touch become one.
 pub(super) fn joined(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_unstable();
@@ -206,7 +192,9 @@ mod tests {
 
     fn ledger(notes: &[Note]) -> Ledger {
         let mut ledger = Ledger::default();
-        notes.iter().for_each(|note| ledger.apply(note));
+        for note in notes {
+            ledger.apply(note);
+        }
         ledger
     }
 

@@ -2,11 +2,13 @@
 //!
 //! Memory holds only the indexes and a few blocks, however long the journal is. What is read is checked.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 
-use super::index::{Block, SegmentIndex, Tally};
+use super::index::{SegmentIndex, Tally};
+use super::keys::{self, KeyHash};
 use super::line;
 use super::options::Finding;
 use super::segment::SegmentName;
@@ -216,6 +218,36 @@ impl Log {
         Ok(newest.into())
     }
 
+    /// Hashes of the newest dedup keys, newest first. An unreadable line has none; reading it will tell.
+    pub(super) fn newest_keys(&self, count: usize) -> io::Result<Vec<KeyHash>> {
+        /// Parsing the key alone takes a third of the time of parsing the record.
+        #[derive(serde::Deserialize)]
+        struct Keyed<'a> {
+            #[serde(borrow)]
+            key: Cow<'a, str>,
+        }
+        let mut newest_first = Vec::new();
+        let segments = self.segments.iter().rev();
+        let blocks =
+            segments.flat_map(|segment| (0..segment.index.blocks.len()).rev().map(move |at| (segment, at)));
+        for (segment, block) in blocks {
+            if newest_first.len() >= count {
+                break;
+            }
+            let bytes = self.read_bytes(segment, block)?;
+            let hash = |line: &[u8]| line::parse::<Keyed<'_>>(line).map(|keyed| keys::hash(&keyed.key));
+            newest_first.extend(bytes.rsplit(|byte| *byte == b'\n').filter_map(hash));
+        }
+        newest_first.truncate(count);
+        Ok(newest_first)
+    }
+
+    fn read_bytes(&self, segment: &Segment, block: usize) -> io::Result<Vec<u8>> {
+        let offset = segment.index.blocks[block].offset;
+        let len = usize::try_from(segment.index.end_of(block).0 - offset).unwrap_or(usize::MAX);
+        self.storage.read(&segment.name.path(), offset, len)
+    }
+
     fn find_after(&self, after: u64, wants: &dyn Fn(&Tally, &Tally) -> bool) -> Option<(usize, usize)> {
         let from = self.segments.partition_point(|s| s.index.last_seq <= after);
         for (at, segment) in self.segments.iter().enumerate().skip(from) {
@@ -254,10 +286,8 @@ impl Log {
     fn read_block(&self, segment: usize, block: usize) -> io::Result<(Chunk, bool)> {
         let segment = &self.segments[segment];
         let (before, after) = segment.around(block);
-        let Block { first_seq, offset, .. } = segment.index.blocks[block];
-        let (end, _) = segment.index.end_of(block);
-        let len = usize::try_from(end - offset).unwrap_or(usize::MAX);
-        let bytes = self.storage.read(&segment.name.path(), offset, len)?;
+        let first_seq = segment.index.blocks[block].first_seq;
+        let bytes = self.read_bytes(segment, block)?;
         let mut tally = before;
         let mut newest = first_seq.saturating_sub(1);
         let mut entries = Vec::new();

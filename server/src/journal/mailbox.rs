@@ -75,6 +75,7 @@ impl Mailbox {
         let mut notes = Vec::new();
         let mut file = LedgerFile::new(Arc::clone(&storage), consumer);
         if file.is_missing().map_err(JournalError::storage("read the consumer's file"))? {
+            core.admit_consumer()?;
             notes.push(Note::Header { v: 1, generation: 1 });
             if core.options.new_consumer_starts == NewConsumerStarts::Now {
                 let last = core.last_seq();
@@ -409,15 +410,12 @@ impl Mailbox {
         self.unwritten.push(note);
     }
 
-    /// Ends an operation: writes what can be written. A note about a record that is in memory only waits with it,
-    /// because after a crash its place would belong to another record.
+    /// Ends an operation: writes what was noted. What can't be written is true all the same and is tried again.
     fn end(&mut self) {
         let mut core = self.journal.core();
-        let durable = core.durable_seq();
-        let ready = self.unwritten.iter().take_while(|note| note.last_seq() <= durable).count();
-        if ready > 0 {
-            match self.file.append(&self.unwritten[..ready]) {
-                Ok(()) => drop(self.unwritten.drain(..ready)),
+        if !self.unwritten.is_empty() {
+            match self.file.append(&self.unwritten) {
+                Ok(()) => self.unwritten.clear(),
                 Err(_) => core.note_failed(),
             }
         }

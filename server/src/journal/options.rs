@@ -26,6 +26,8 @@ pub struct JournalOptions {
     pub dedup_keys_max: usize,
     /// A day's file is followed by `<day>.<n>.jsonl` once it is this long.
     pub segment_bytes_max: u64,
+    /// Consumers with a file of their own.
+    pub consumers_max: usize,
     /// Sessions of one consumer at a time.
     pub sessions_max: u16,
     /// A consumer's file is rewritten once it is this long.
@@ -43,6 +45,7 @@ impl Default for JournalOptions {
             window_messages_max: 200,
             dedup_keys_max: 32_768,
             segment_bytes_max: 64 * 1024 * 1024,
+            consumers_max: 256,
             sessions_max: 64,
             consumer_bytes_max: 128 * 1024,
             lock_wait_ms: 2_000,

@@ -16,7 +16,6 @@ const PATH: &str = "inbox/state.json";
 const LOCK: &str = "inbox/state.lock";
 /// Whoever holds the lock is writing newer truth than ours at this moment.
 const LOCK_WAIT_MS: u64 = 20;
-const CONSUMERS_MAX: usize = 256;
 
 /// The summary.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -74,9 +73,15 @@ impl StateFile {
         Ok(self.consumers.values().map(|file| file.ledger().last_seen()).max().unwrap_or(0))
     }
 
+    /// How many consumers have a file.
+    pub(super) fn consumers(&mut self) -> io::Result<usize> {
+        self.refresh()?;
+        Ok(self.consumers.len())
+    }
+
     fn refresh(&mut self) -> io::Result<()> {
         let names = self.storage.list(CONSUMERS)?;
-        let names = names.iter().filter_map(|name| LedgerFile::consumer_of(name)).take(CONSUMERS_MAX);
+        let names = names.iter().filter_map(|name| LedgerFile::consumer_of(name));
         for name in names {
             let file = self.consumers.entry(name);
             let file = file.or_insert_with_key(|name| LedgerFile::new(Arc::clone(&self.storage), name));

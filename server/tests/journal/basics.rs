@@ -206,3 +206,39 @@ fn a_reader_never_leads() {
     let (reader, report) = home.open();
     assert!(!report.leader && !reader.try_lead().unwrap());
 }
+
+#[test]
+fn a_monster_is_refused_and_the_others_go_on() {
+    let home = Home::new();
+    let (journal, _) = home.open();
+    let monster =
+        || entraclaw::record::Draft { content_text_sanitized: "\u{1}".repeat(2_100_000), ..draft(2) };
+    assert_eq!(journal.append(vec![draft(1), monster(), draft(3)]).unwrap().new.len(), 2);
+    assert_eq!(journal.append(vec![monster()]).unwrap().duplicates, 1);
+    assert_eq!(journal.stats().dropped_total, 1);
+    assert!(home.text("interactions/2026-11-21.jsonl").contains("\"dropped\""));
+    let big = entraclaw::record::Draft { content_text_sanitized: "\u{1}".repeat(2_000_000), ..draft(4) };
+    journal.append(vec![big, draft(5)]).unwrap();
+    let (journal, report) = home.reopen();
+    assert_eq!(report.findings, []);
+    assert_eq!(keys(&journal), keys_of([1, 3, 4, 5]));
+}
+
+#[test]
+fn there_are_only_so_many_consumers() {
+    let home = Home::with(JournalOptions { consumers_max: 2, ..JournalOptions::default() });
+    let (journal, _) = home.open();
+    for name in ["a", "b", "a"] {
+        mailbox(&journal, name);
+    }
+    let error = journal.mailbox(&consumer("c"), "s").unwrap_err().to_string();
+    assert!(error.contains("2 consumers"), "{error}");
+}
+
+#[test]
+fn it_can_be_shared_by_threads() {
+    fn shared<T: Send + Sync>() {}
+    fn sent<T: Send>() {}
+    shared::<entraclaw::journal::Journal>();
+    sent::<entraclaw::journal::Mailbox>();
+}

@@ -7,6 +7,11 @@ use crate::support::*;
 
 const COUNT: u64 = 6;
 
+/// Whole lines.
+fn lines(bytes: &[u8]) -> usize {
+    bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")).count()
+}
+
 #[test]
 fn any_cut_leaves_a_prefix_and_keeps_the_rest_aside() {
     let whole = Home::filled(COUNT).disk.bytes(FILE).unwrap();
@@ -16,7 +21,7 @@ fn any_cut_leaves_a_prefix_and_keeps_the_rest_aside() {
         let (journal, report) = home.open();
         let left = keys(&journal);
         assert_eq!(left, keys_of(1..=left.len() as u64), "cut at {cut}");
-        assert_eq!(left.len(), whole[..cut].iter().filter(|byte| **byte == b'\n').count());
+        assert_eq!(left.len(), lines(&whole[..cut]));
         let good = home.disk.bytes(FILE).unwrap();
         let torn = home.disk.bytes(&format!("{FILE}.torn")).unwrap_or_default();
         assert_eq!([good, torn.clone()].concat(), &whole[..cut], "no byte is thrown away");
@@ -35,7 +40,7 @@ fn any_flipped_byte_costs_its_line_only_and_is_told() {
         let home = Home::new();
         home.disk.set_bytes(FILE, &bad);
         let (journal, report) = home.open();
-        let line = whole[..at].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
+        let line = lines(&whole[..at]) as u64 + 1;
         let lost = if whole[at] == b'\n' { vec![line, line + 1] } else { vec![line] };
         let left = keys_of((1..=COUNT).filter(|n| !lost.contains(n)));
         assert_eq!(keys(&journal), left, "flipped at {at}");

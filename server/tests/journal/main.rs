@@ -5,6 +5,7 @@ mod consumers;
 mod damage;
 mod faults;
 mod model;
+mod order;
 mod real_disk;
 mod schemas;
 mod support;

@@ -148,12 +148,13 @@ impl World {
             Step::Acknowledge { mailbox, delivery } => {
                 let retired = self.mailboxes[mailbox].acknowledge(DeliveryId(delivery)).unwrap();
                 let seqs = self.take_back(mailbox, delivery);
-                assert_eq!(retired, self.retire(mailbox, seqs));
+                assert_eq!(retired, self.retire(mailbox, &seqs));
             }
             Step::ComeBack { mailbox } => {
                 let retired = self.mailboxes[mailbox].acknowledge_returned().unwrap();
                 let returned = std::mem::take(&mut self.sessions[mailbox].returned);
-                assert_eq!(retired, self.retire(mailbox, returned.into_iter().map(|(_, seq)| seq).collect()));
+                let returned: Vec<u64> = returned.into_iter().map(|(_, seq)| seq).collect();
+                assert_eq!(retired, self.retire(mailbox, &returned));
             }
             Step::NameIds { mailbox, seq } => self.name(mailbox, seq),
             Step::Push { mailbox, seq } => {
@@ -246,14 +247,12 @@ impl World {
         seqs
     }
 
-    fn retire(&mut self, mailbox: usize, seqs: Vec<u64>) -> usize {
+    fn retire(&mut self, mailbox: usize, seqs: &[u64]) -> usize {
         let seen = &mut self.consumers[CONSUMER_OF[mailbox]];
         let retired = seqs.iter().filter(|seq| seen.acked.insert(**seq)).count();
-        for session in 0..3 {
-            if CONSUMER_OF[session] == CONSUMER_OF[mailbox] {
-                self.sessions[session]
-                    .held
-                    .retain(|seq| !self.consumers[CONSUMER_OF[mailbox]].acked.contains(seq));
+        for (session, of) in self.sessions.iter_mut().zip(CONSUMER_OF) {
+            if of == CONSUMER_OF[mailbox] {
+                session.held.retain(|seq| !seen.acked.contains(seq));
             }
         }
         retired
@@ -267,7 +266,7 @@ impl World {
         let counts = found.is_some()
             && seq <= self.sees[PROCESS_OF[mailbox]]
             && (seen.shown.contains(&seq) || seen.pushed.contains(&seq));
-        let expected = if counts { self.retire(mailbox, vec![seq]) } else { 0 };
+        let expected = if counts { self.retire(mailbox, &[seq]) } else { 0 };
         assert_eq!(retired, expected, "naming {id}");
         self.consumers[CONSUMER_OF[mailbox]].shown.extend(counts.then_some(seq));
     }
