@@ -4,9 +4,9 @@
 //! `inbox/consumers/` what each consumer was shown, `inbox/state.json` a summary, `interactions/` the audit log, and
 //! `leader.lock` says who writes. Everything but records and consumers' files is made again when it is missing.
 //!
-//! From the ground up: [`line`] is a record as bytes, [`index`] finds it, [`log`] is all files, [`load`] mends them,
-//! [`writer`] adds to them, [`core`] joins that with the window and the counters; [`ledger`] is what a consumer was
-//! shown, and [`mailbox`] is how a session reads. It must never show a record that a power cut could still take away,
+//! From the ground up: `line` is a record as bytes, `index` finds it, `log` is all files, `load` mends them, `writer`
+//! adds to them, `core` joins that with the window and the counters; `ledger` is what a consumer was shown, and
+//! `mailbox` is how a session reads. The journal must never show a record that a power cut could still take away,
 //! but while the disk takes no writes, and then it says so.
 
 mod audit;

@@ -262,3 +262,40 @@ fn the_consumers_file_goes_on_after_any_cut() {
         );
     }
 }
+
+#[test]
+fn a_session_sees_that_another_rewrote_the_file() {
+    let home = Home::with(JournalOptions { consumer_bytes_max: 2_500, ..JournalOptions::default() });
+    let (journal, _) = home.open();
+    journal.append(drafts(1..=400)).unwrap();
+    let mut busy = mailbox(&journal, "c");
+    for pause in 1..24 {
+        let mut idle = journal.mailbox(&consumer("c"), "idle").unwrap();
+        assert_eq!(idle.unread(None), busy.unread(None));
+        for _ in 0..pause {
+            take(&mut busy, &up_to(1));
+        }
+        assert_eq!(idle.unread(None), busy.unread(None), "after {pause} takes");
+    }
+}
+
+#[test]
+fn what_could_not_be_written_is_remembered_and_written_later() {
+    let home = Home::with(JournalOptions { consumer_bytes_max: 1, ..JournalOptions::default() });
+    let (journal, _) = home.open();
+    journal.append(drafts(1..=50)).unwrap();
+    let mut first = mailbox(&journal, "c");
+    let mut second = mailbox(&journal, "c");
+    home.disk.set_space_left(Some(20));
+    assert_eq!(ids(&take(&mut first, &up_to(2))), ["m1", "m2"], "a full disk stops no delivery");
+    assert!(journal.stats().notes_failed_total > 0);
+    home.disk.set_space_left(None);
+    for _ in 0..30 {
+        take(&mut second, &up_to(1));
+    }
+    assert_eq!(first.unread(None), 20, "the file was rewritten without what it never had");
+    assert_eq!(first.hand_out(ONE, &up_to(1)).unwrap().items[0].record.id, "m31");
+    drop((first, second));
+    let (journal, _) = home.reopen();
+    assert_eq!(mailbox(&journal, "c").unread(None), 20);
+}

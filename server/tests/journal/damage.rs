@@ -175,3 +175,48 @@ fn files_that_are_not_ours_are_left_alone() {
     assert_eq!(home.text("inbox/notes.txt"), "mine");
     drop(journal);
 }
+
+/// The lines of some records, as they are in the file.
+fn lines_of(whole: &[u8], records: &[usize]) -> Vec<u8> {
+    let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+    records.iter().flat_map(|n| lines[n - 1].to_vec()).collect()
+}
+
+/// After a failed sync a batch is written again to another file, and a power cut may bring the first copy back, or
+/// take it away later.
+#[test]
+fn repeated_lines_are_read_once_wherever_they_are() {
+    let whole = Home::filled(COUNT).disk.bytes(FILE).unwrap();
+    let next = "inbox/2026-11-21.1.jsonl";
+    let home = Home::new();
+    home.disk.set_bytes(FILE, &lines_of(&whole, &[1, 2, 3, 4]));
+    home.disk.set_bytes(next, &lines_of(&whole, &[3, 4, 5, 4, 6, 6]));
+    let (journal, report) = home.open();
+    assert!(report.findings.contains(&Finding::Repeats { file: next.into(), lines: 4 }), "{report:?}");
+    assert_eq!(keys(&journal), keys_of(1..=COUNT));
+    assert_eq!(mailbox(&journal, "c").unread(None), COUNT);
+    assert_eq!(home.reopen().1.findings, [], "told once");
+    home.disk.set_bytes(FILE, &lines_of(&whole, &[1, 2]));
+    let (journal, _) = home.reopen();
+    assert_eq!(keys(&journal), keys_of(1..=COUNT), "now the second copy counts");
+    let (journal, _) =
+        Home { options: JournalOptions { window_messages_max: 1, ..home.options.clone() }, ..home }.reopen();
+    assert_eq!(keys(&journal), keys_of(1..=COUNT));
+}
+
+#[test]
+fn an_index_of_more_than_there_is_is_not_believed() {
+    let home = Home::new();
+    let (journal, _) = home.open();
+    journal.append(drafts(1..=600)).unwrap();
+    home.clock.move_by(24);
+    journal.append(drafts([601])).unwrap();
+    let whole = home.disk.bytes(FILE).unwrap();
+    home.disk.set_bytes(FILE, &whole[..whole.len() / 2]);
+    let (journal, report) = home.reopen();
+    assert!(report.findings.contains(&Finding::IndexRebuilt { file: FILE.into() }), "{report:?}");
+    assert!(report.findings.iter().any(|finding| matches!(finding, Finding::TornTail { .. })));
+    assert!(report.findings.iter().any(|finding| matches!(finding, Finding::Missing { to_seq: 600, .. })));
+    assert_eq!(keys(&journal).len() as u64, report.records);
+    assert_eq!(mailbox(&journal, "c").unread(None), report.records);
+}

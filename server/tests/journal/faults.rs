@@ -123,6 +123,8 @@ fn a_failed_sync_moves_on_to_another_file() {
         let was_sync = home.disk.paths().contains(&"inbox/2026-11-21.1.jsonl".into());
         if was_sync {
             stored.unwrap();
+            let new = home.text("inbox/2026-11-21.1.jsonl");
+            assert!(new.lines().all(|line| !home.text(FILE).contains(line)), "the spoiled file was cut back");
             break;
         }
         assert!(home.disk.calls() > calls + n, "no call failed by a sync");
@@ -254,4 +256,36 @@ fn of_two_that_race_one_leads() {
         next += 2;
     }
     assert_eq!(keys(&journals[1]), keys_of(1..next));
+}
+
+/// A leader dies between its write and its sync. Whoever shows the record then must sync it first: after a power cut
+/// its place would be another record's, and what was acknowledged would be the wrong one.
+#[rstest]
+#[case::by_a_follower(true)]
+#[case::by_the_next_process(false)]
+fn what_was_written_is_synced_before_it_is_shown(#[case] by_a_follower: bool) {
+    let mut tried = 0;
+    for (n, seed) in (0..12).flat_map(|n| (0..12).map(move |seed| (n, seed))) {
+        let home = Home::new();
+        let process = home.disk.new_process();
+        let (leader, _) = home.open_as(process.clone()).unwrap();
+        let (follower, _) = home.open();
+        leader.append(drafts([1])).unwrap();
+        follower.refresh().unwrap();
+        home.disk.fail_call(n, Fault::Kill);
+        let _ = leader.append(drafts([2]));
+        home.disk.clear_fault();
+        process.kill();
+        let shown = if by_a_follower {
+            follower.refresh().unwrap();
+            keys(&follower)
+        } else {
+            drop(follower);
+            keys(&home.open().0)
+        };
+        tried += usize::from(shown.len() == 2);
+        home.disk.crash(Crash::Power, seed);
+        assert_eq!(keys(&home.open().0), shown, "call {n}, seed {seed}");
+    }
+    assert!(tried > 12, "the leader died after its write in {tried} runs");
 }

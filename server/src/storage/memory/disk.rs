@@ -151,8 +151,10 @@ impl Disk {
         let fault = self.due_fault(process)?;
         let fault = fault.or(self.syncs_fail.then_some(Fault::Error(io::ErrorKind::Other)));
         if let Some(fault) = fault {
-            let node = self.node_mut(inode);
-            node.lost_from.get_or_insert(common_prefix(&node.durable, &node.seen));
+            if matches!(fault, Fault::Error(_)) {
+                let node = self.node_mut(inode);
+                node.lost_from.get_or_insert(common_prefix(&node.durable, &node.seen));
+            }
             return Err(self.strike(process, fault));
         }
         let node = self.node_mut(inode);
