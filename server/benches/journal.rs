@@ -80,6 +80,12 @@ fn build(root: &Path, clock: &Arc<Days>, records: u64) {
     println!("built {records} records in batches of {BATCH}: {:.0} records/s", records as f64 / rate);
 }
 
+fn timed(work: impl FnOnce()) -> Duration {
+    let started = Instant::now();
+    work();
+    started.elapsed()
+}
+
 fn ms(mut samples: Vec<Duration>) -> String {
     samples.sort_unstable();
     let at = |part: usize| samples[(samples.len() - 1) * part / 100].as_secs_f64() * 1e3;
@@ -93,6 +99,12 @@ fn main() {
     let root = folder.path().join("home");
     let clock = Arc::new(Days(AtomicI64::new(0)));
     build(&root, &clock, records);
+
+    let empty = |n: usize| folder.path().join(format!("empty-{n}"));
+    let first = (0..OPENINGS).map(|n| timed(|| drop(open(&empty(n), &clock)))).collect();
+    println!("open in a new home folder: {}", ms(first));
+    let again = (0..OPENINGS).map(|n| timed(|| drop(open(&empty(n), &clock)))).collect();
+    println!("open in an empty one: {}", ms(again));
 
     let (mut opened, mut pulled, mut pulled_again) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..OPENINGS {
