@@ -40,10 +40,14 @@ enum Fate {
 
 fn drop_unconditionally(text: &str, tally: &mut Tally) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
+    let mut rest = text;
+    while let Some(at) = rest.find(|c| !is_plain(c)) {
+        out.push_str(&rest[..at]);
+        let mut chars = rest[at..].chars();
+        let Some(c) = chars.next() else { break };
+        rest = chars.as_str();
         if c == '\r' {
-            if chars.peek() != Some(&'\n') {
+            if !rest.starts_with('\n') {
                 out.push('\n');
             }
             continue;
@@ -59,12 +63,27 @@ fn drop_unconditionally(text: &str, tally: &mut Tally) -> String {
             Fate::Drop(kind) => tally.remove(kind),
         }
     }
+    out.push_str(rest);
     out
+}
+
+/// Characters that are seen often and need no look at any table: ASCII, Latin letters, the frames that layout uses,
+/// ideographs.
+fn is_plain(c: char) -> bool {
+    matches!(
+        c,
+        ' '..='~'
+            | '\n'
+            | '\t'
+            | '\u{a1}'..='\u{ac}'
+            | '\u{ae}'..='\u{2ff}'
+            | '\u{2500}'..='\u{25ff}'
+            | '\u{4e00}'..='\u{9fff}'
+    )
 }
 
 fn fate(c: char) -> Fate {
     match c {
-        '\n' | '\t' | ' '..='~' => Fate::Keep,
         '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Fate::Become('\n'),
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => Fate::Drop("control"),
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
@@ -90,10 +109,6 @@ fn fate(c: char) -> Fate {
         '\u{ff1e}' | '\u{fe65}' => Fate::Become('>'),
         // A letter of braille without dots is a blank by another name.
         '\u{2800}' => Fate::Become(' '),
-        // Latin letters, the frames that layout uses, ideographs: seen often, and nothing to look up.
-        '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{2ff}' | '\u{2500}'..='\u{25ff}' | '\u{4e00}'..='\u{9fff}' => {
-            Fate::Keep
-        }
         _ => match c.general_category() {
             GeneralCategory::SpaceSeparator => Fate::Become(' '),
             GeneralCategory::Format if !is_visible_format(c) => Fate::Drop("invisible"),
@@ -123,12 +138,21 @@ fn is_visible_format(c: char) -> bool {
 
 /// Drops joiners, selectors and tag characters where they do not belong. Each is judged by what is kept before it.
 fn drop_out_of_place(text: &str, tally: &mut Tally) -> String {
+    let depends =
+        |c| matches!(c, ZWJ | ZWNJ | BLACK_FLAG | '\u{fe0e}' | '\u{fe0f}' | '\u{e0020}'..='\u{e007f}');
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     let mut base = ' ';
-    let mut rest = text.chars();
-    while let Some(c) = rest.next() {
-        let next = rest.clone().next().unwrap_or(' ');
+    let mut rest = text;
+    while let Some(at) = rest.find(depends) {
+        let run = &rest[..at];
+        out.push_str(run);
+        before = run.chars().next_back().unwrap_or(before);
+        base = run.chars().rev().find(|&c| !is_mark(c)).unwrap_or(base);
+        let mut chars = rest[at..].chars();
+        let Some(c) = chars.next() else { break };
+        rest = chars.as_str();
+        let next = chars.next().unwrap_or(' ');
         let dropped = match c {
             ZWJ | ZWNJ => {
                 let emoji = c == ZWJ && ends_emoji(before, base) && is_emoji_base(next);
@@ -139,8 +163,8 @@ fn drop_out_of_place(text: &str, tally: &mut Tally) -> String {
                 let keycap = is_keycap_base(before) && next == KEYCAP && c == '\u{fe0f}';
                 (!keycap && !is_emoji_base(before)).then_some("variation")
             }
-            '\u{e0020}'..='\u{e007f}' => Some("tags"),
-            _ => None,
+            BLACK_FLAG => None,
+            _ => Some("tags"),
         };
         if let Some(kind) = dropped {
             tally.remove(kind);
@@ -148,17 +172,16 @@ fn drop_out_of_place(text: &str, tally: &mut Tally) -> String {
         }
         out.push(c);
         before = c;
-        if !is_mark(c) && !matches!(c, ZWJ | ZWNJ) {
+        if c == BLACK_FLAG {
             base = c;
-        }
-        if c == BLACK_FLAG
-            && let Some((flag, after)) = flag_tags(rest.as_str())
-        {
-            out.push_str(flag);
-            before = CANCEL_TAG;
-            rest = after.chars();
+            if let Some((flag, after)) = flag_tags(rest) {
+                out.push_str(flag);
+                before = CANCEL_TAG;
+                rest = after;
+            }
         }
     }
+    out.push_str(rest);
     out
 }
 
@@ -217,20 +240,23 @@ fn is_mark(c: char) -> bool {
 
 /// Caps what is stacked on one base. A joiner in a stack counts, or it could carry any number of marks.
 fn cap_marks(text: &str, tally: &mut Tally) -> String {
+    let stacks = |c: char| is_mark(c) || matches!(c, ZWJ | ZWNJ);
     let mut out = String::with_capacity(text.len());
-    let mut stacked = 0;
-    for c in text.chars() {
-        let stacks = is_mark(c) || matches!(c, ZWJ | ZWNJ);
-        stacked = if stacks { stacked + 1 } else { 0 };
-        if stacked <= MAX_MARKS_PER_BASE {
-            out.push(c);
-            continue;
+    let mut rest = text;
+    while let Some(at) = rest.find(stacks) {
+        let stack = &rest[at..];
+        let stack = &stack[..stack.find(|c| !stacks(c)).unwrap_or(stack.len())];
+        out.push_str(&rest[..at]);
+        rest = &rest[at + stack.len()..];
+        match stack.char_indices().nth(MAX_MARKS_PER_BASE) {
+            None => out.push_str(stack),
+            Some((end, _)) => {
+                out.push_str(stack[..end].trim_end_matches([ZWJ, ZWNJ]));
+                stack[end..].chars().for_each(|_| tally.remove("marks"));
+            }
         }
-        if out.ends_with([ZWJ, ZWNJ]) {
-            out.pop();
-        }
-        tally.remove("marks");
     }
+    out.push_str(rest);
     out
 }
 

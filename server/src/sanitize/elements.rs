@@ -246,10 +246,37 @@ const OFFICE_PREFIXES: [&str; 8] = ["m", "o", "p", "st1", "u1", "v", "w", "x"];
 /// Longest element name.
 pub(super) const MAX_NAME_BYTES: usize = 24;
 
+/// The start of each name as a number, which is faster to compare than text.
+static KEYS: [u128; TABLE.len()] = {
+    let mut keys = [0; TABLE.len()];
+    let mut id = 0;
+    while id < keys.len() {
+        keys[id] = key(TABLE[id].name.as_bytes());
+        id += 1;
+    }
+    keys
+};
+
+/// The first 16 bytes of a name, in its order.
+const fn key(name: &[u8]) -> u128 {
+    let mut key = 0;
+    let mut at = 0;
+    while at < 16 {
+        key <<= 8;
+        if at < name.len() {
+            key |= name[at] as u128;
+        }
+        at += 1;
+    }
+    key
+}
+
 /// The element of a name in lower case.
 pub(super) fn known(name: &str) -> Option<&'static Element> {
-    if let Ok(at) = ELEMENTS.binary_search_by_key(&name, |element| element.name) {
-        return Some(&ELEMENTS[at]);
+    if let Ok(id) = KEYS.binary_search(&key(name.as_bytes()))
+        && ELEMENTS[id].name == name
+    {
+        return Some(&ELEMENTS[id]);
     }
     let (prefix, local) = name.split_once(':')?;
     let office = OFFICE_PREFIXES.contains(&prefix)
@@ -313,6 +340,12 @@ mod tests {
     #[test]
     fn names_are_sorted_and_short() {
         assert!(ELEMENTS.is_sorted_by_key(|element| element.name));
+        assert!(KEYS.is_sorted_by(|one, next| one < next));
+        assert!(
+            ELEMENTS
+                .iter()
+                .all(|element| known(element.name) == Some(element) && id(element.name) == element.id)
+        );
         assert!(ELEMENTS.iter().all(|element| element.name.len() <= MAX_NAME_BYTES));
     }
 
