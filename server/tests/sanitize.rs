@@ -237,6 +237,21 @@ fn a_quote_cannot_push_the_message_out() {
 }
 
 #[test]
+fn many_quotes_leave_room_for_the_message() {
+    let quote = |number: u32| Attachment {
+        id: number.to_string(),
+        kind: AttachmentKind::Quote { author: None, html: "<p>long quote</p>".repeat(500) },
+    };
+    let context = Context { attachments: (0..10).map(quote).collect(), ..Context::default() };
+    let tags: Vec<_> = (0..10).map(|number| format!("<attachment id=\"{number}\"></attachment>")).collect();
+    let answer = "answer ".repeat(500);
+    let input = format!("{}<p>{answer}</p>", tags.concat());
+    let out = sanitize(&input, Markup::Html, &context, &Limits::default());
+    assert!(out.text.ends_with(answer.trim_end()), "{}", out.text);
+    assert_eq!(out.flagged["unverified_quote"], 10);
+}
+
+#[test]
 fn many_attachments_are_counted_not_listed() {
     let file = |number| Attachment {
         id: format!("{number}"),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::name::{clean_file_name, clean_label, clean_name};
 use super::page::Page;
 use super::tally::Tally;
-use super::{Attachment, AttachmentKind, Bounds, Context, quoted};
+use super::{Attachment, AttachmentKind, Bounds, Context, MIN_BOUND_BYTES, quoted};
 
 /// Most attachments that are shown; the others are counted in one line.
 const MAX_SHOWN: usize = 50;
@@ -24,6 +24,10 @@ pub(super) struct Attachments<'a> {
 impl<'a> Attachments<'a> {
     pub(super) fn new(context: &'a Context, bounds: Bounds) -> Self {
         let all = &context.attachments[..context.attachments.len().min(MAX_SHOWN)];
+        let quotes = all.iter().filter(|attachment| attachment.kind.is_quote()).count().max(1);
+        // Many quotes share half of the room, or they would push the message out.
+        let quote = (bounds.text / 2 / quotes).clamp(MIN_BOUND_BYTES, bounds.quote);
+        let bounds = Bounds { quote, ..bounds };
         let by_id =
             all.iter().enumerate().rev().map(|(at, attachment)| (attachment.id.as_str(), at)).collect();
         Self { all, by_id, placed: vec![false; all.len()], bounds }
@@ -52,6 +56,12 @@ impl<'a> Attachments<'a> {
         if more > 0 {
             note(page, &format!("{more} more attachments"), "", tally);
         }
+    }
+}
+
+impl AttachmentKind {
+    fn is_quote(&self) -> bool {
+        matches!(self, Self::Quote { .. } | Self::Forwarded { .. })
     }
 }
 

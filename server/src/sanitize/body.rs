@@ -253,6 +253,13 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// A stray end of a block: what follows is not in the same line.
+    pub(super) fn separate(&mut self) {
+        if self.code.is_none() && self.mention.is_none() {
+            self.page.block_break(1);
+        }
+    }
+
     fn break_around(&mut self, newlines: usize) -> OnClose {
         self.page.block_break(newlines);
         OnClose::Break(newlines)

@@ -10,6 +10,8 @@ pub(super) enum Colour {
     Transparent,
 }
 
+/// What is no more opaque than this cannot be read.
+pub(super) const MAX_UNSEEN_OPACITY: f32 = 0.05;
 /// Two colours closer than this in every channel look the same.
 const MAX_LOOKALIKE_DISTANCE: u8 = 12;
 
@@ -78,7 +80,8 @@ fn hex(digits: &str) -> Option<Colour> {
         8 => (long(0)?, long(2)?, long(4)?, long(6)?),
         _ => return None,
     };
-    Some(if alpha == 0 { Colour::Transparent } else { Colour::Solid(red, green, blue) })
+    let seen = f32::from(alpha) / 255.0 > MAX_UNSEEN_OPACITY;
+    Some(if seen { Colour::Solid(red, green, blue) } else { Colour::Transparent })
 }
 
 fn call(function: &str, arguments: &str) -> Option<Colour> {
@@ -105,8 +108,11 @@ fn call(function: &str, arguments: &str) -> Option<Colour> {
 }
 
 fn with_alpha(alpha: Option<&str>, colour: Colour) -> Colour {
-    let opaque = alpha.and_then(|alpha| alpha.trim_end_matches('%').parse::<f32>().ok()).unwrap_or(1.0);
-    if opaque <= 0.0 { Colour::Transparent } else { colour }
+    let opacity = alpha.and_then(|alpha| match alpha.strip_suffix('%') {
+        Some(percent) => percent.parse::<f32>().ok().map(|percent| percent / 100.0),
+        None => alpha.parse().ok(),
+    });
+    if opacity.unwrap_or(1.0) <= MAX_UNSEEN_OPACITY { Colour::Transparent } else { colour }
 }
 
 fn channel(text: &str) -> Option<u8> {
@@ -140,7 +146,7 @@ mod tests {
         {
             assert_eq!(parse(&white.to_ascii_lowercase()), Some(Colour::Solid(255, 255, 255)), "{white}");
         }
-        for clear in ["transparent", "rgba(0,0,0,0)", "#fff0"] {
+        for clear in ["transparent", "rgba(0,0,0,0)", "rgb(0 0 0 / 1%)", "#fff0"] {
             assert_eq!(parse(clear), Some(Colour::Transparent), "{clear}");
         }
         for unknown in ["", "#ff", "#ééé", "var(--x)", "inherit", "rgb(a)"] {

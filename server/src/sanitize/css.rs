@@ -91,7 +91,9 @@ impl Style {
                 _ => {}
             },
             "mso-hide" => self.gone |= value == "all",
-            "opacity" => self.gone |= number(value).is_some_and(|(opacity, _)| opacity <= 0.0),
+            "opacity" => {
+                self.gone |= number(value).is_some_and(|(opacity, _)| opacity <= colour::MAX_UNSEEN_OPACITY);
+            }
             "font-size" => self.font_size(value),
             "font" => {
                 if let Some(size) = value
@@ -221,7 +223,7 @@ mod tests {
             "font-size:1px;",
             "font:0px/0 Arial",
             "opacity:0",
-            "opacity: 0.0",
+            "opacity: 0.01",
             "color:#fff",
             "color:white;background:#FEFEFE",
             "background-color:black;color:rgb(0,0,0)",

@@ -183,7 +183,12 @@ impl Document<'_> {
             }
             return;
         }
-        let Some(at) = self.stack.last_of(&[element.id]) else { return };
+        let Some(at) = self.stack.last_of(&[element.id]) else {
+            if element.is_block() && self.stack.hidden().is_none() {
+                self.body.separate();
+            }
+            return;
+        };
         let scope = self.stack.last_scope();
         if !element.is_table_part() && scope.is_some_and(|scope| scope > at) {
             return;

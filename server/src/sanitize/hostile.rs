@@ -20,11 +20,13 @@ const fn framed(name: &'static str, start: &'static str, unit: &'static str, end
 }
 
 /// All shapes, in the order in which a table shows them.
-pub const SHAPES: [Shape; 34] = [
+pub const SHAPES: [Shape; 36] = [
     repeated("open image tags", "<img "),
     framed("open image tags, one end", "", "<img ", ">"),
     repeated("unclosed links", "<a href=\"x\">"),
     repeated("unclosed links with text", "<a href=\"https://x.example/\">t"),
+    repeated("links that name hosts", "<a href=\"https://x.example/\">contoso.com</a> "),
+    framed("one link that names hosts", "<a href=\"https://x.example/\">", "a.bc ", "</a>"),
     repeated("angle brackets", "<"),
     repeated("nested div", "<div>"),
     framed("nested div, closed spans", "<span>", "<div>", "</span></span></span>"),

@@ -12,7 +12,7 @@ use super::tally::Tally;
 const MAX_HREF_BYTES: usize = 8 * 1024;
 /// Longest address that is shown whole.
 const MAX_SHOWN_BYTES: usize = 2 * 1024;
-/// Words of a link's text that are checked for a host, and the longest that is.
+/// Words of a link's text that could be a host and are checked, and the longest that is.
 const MAX_CHECKED_WORDS: usize = 64;
 const MAX_CHECKED_WORD_BYTES: usize = 512;
 /// Where Outlook's click protection keeps its wrapped addresses.
@@ -117,8 +117,8 @@ fn cut(address: &str) -> String {
 
 /// The first host or mail address that the text names and the link does not lead to.
 fn other_host(text: &str, target: &Target) -> Option<String> {
-    let words = text.split_whitespace().take(MAX_CHECKED_WORDS);
-    for word in words.filter(|word| word.len() <= MAX_CHECKED_WORD_BYTES) {
+    let could_be = |word: &&str| word.contains('.') && word.len() <= MAX_CHECKED_WORD_BYTES;
+    for word in text.split_whitespace().filter(could_be).take(MAX_CHECKED_WORDS) {
         let word = word.trim_matches(|c: char| c.is_ascii_punctuation() && !matches!(c, '/' | '-' | '_'));
         let named = match &target.host {
             Some(host) => named_host(word).filter(|named| named != host),
@@ -139,9 +139,6 @@ fn named_address(word: &str) -> Option<String> {
 
 /// The host that a word names: an address with a scheme, or a name with a dot that looks like one of a host.
 fn named_host(word: &str) -> Option<String> {
-    if !word.contains('.') {
-        return None;
-    }
     if word.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("http")) && word.contains("://") {
         return Url::parse(word).ok().as_ref().and_then(bare_host);
     }

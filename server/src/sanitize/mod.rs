@@ -143,7 +143,8 @@ pub struct Limits {
     pub max_input_bytes: usize,
     /// Longest output, escapes and notices included; less than 512 counts as 512.
     pub max_text_bytes: usize,
-    /// Longest quoted or forwarded text, before its marks; less than 512 counts as 512.
+    /// Longest quoted or forwarded text, before its marks; less than 512 counts as 512. Several quotes share half of
+    /// `max_text_bytes`.
     pub max_quote_bytes: usize,
 }
 
@@ -178,7 +179,7 @@ pub struct Sanitized {
 /// Smallest text bound; a notice must always fit.
 const MIN_BOUND_BYTES: usize = 512;
 /// What of a quote's HTML is read at most.
-const MAX_QUOTE_INPUT_BYTES: usize = 64 * 1024;
+const MAX_QUOTE_INPUT_BYTES: usize = 32 * 1024;
 
 /// Turns a person's text into safe, readable text. Total and linear in the size of the input and the context.
 pub fn sanitize(input: &str, markup: Markup, context: &Context, limits: &Limits) -> Sanitized {

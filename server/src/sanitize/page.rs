@@ -5,7 +5,7 @@ use super::link;
 use super::tally::Tally;
 
 /// Most quotes and list items inside each other that are marked; deeper ones add no mark.
-const MAX_NESTED_MARKS: usize = 8;
+const MAX_NESTED_MARKS: usize = 6;
 /// Most blanks that no-break spaces at the start of a line become.
 const MAX_INDENT: usize = 16;
 /// Most empty cells before a filled one that are drawn.
@@ -121,6 +121,11 @@ impl Page {
 
     /// Pays what is owed, so that text can be written.
     fn begin(&mut self, tally: &mut Tally) {
+        if self.bars > 0 && self.lines > 0 && self.marks.len() != self.last_depth {
+            // A list or a quote in a cell does not go on in the row's line.
+            self.bars = 0;
+            self.owed = self.owed.max(1);
+        }
         if self.at_line_start() {
             self.end_line(tally);
             self.new_line();
@@ -274,6 +279,13 @@ impl Page {
                 self.out.push_str(&self.last_marks);
             }
             self.out.push_str(line);
+        }
+        // It is nobody's text: a sign or an address after it would stand in its last line.
+        for span in &mut self.spans {
+            span.from = None;
+        }
+        if let Some(anchor) = &mut self.anchor {
+            anchor.from = None;
         }
     }
 
