@@ -273,6 +273,9 @@ fn assert_safe(text: &str) {
         assert!(known, "bare & in {text:?}");
     }
     assert_eq!(text.nfc().collect::<String>(), text, "not composed");
+    for live in ["](http", "](/", "](javascript:", "]:http", "]: http", "]:\nhttp"] {
+        assert!(!text.contains(live), "live Markdown in {text:?}");
+    }
     assert!(!text.contains("\n\n\n\n"), "too many blank lines in {text:?}");
     assert!(!text.starts_with('\n') && !text.ends_with(['\n', ' ', '\t']), "blank ends in {text:?}");
     assert!(!text.contains(" \n") && !text.contains("\t\n"), "blank line ends in {text:?}");
@@ -499,7 +502,7 @@ fn context() -> Context {
 
 fn config() -> ProptestConfig {
     let file = FileFailurePersistence::Direct("proptest-regressions/sanitize.txt");
-    ProptestConfig { failure_persistence: Some(Box::new(file)), cases: 400, ..ProptestConfig::default() }
+    ProptestConfig { failure_persistence: Some(Box::new(file)), ..ProptestConfig::default() }
 }
 
 proptest! {

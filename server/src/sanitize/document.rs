@@ -25,7 +25,9 @@ pub(super) fn lay_out(input: &str, context: &Context, bounds: Bounds, tally: &mu
         counted_hidden: None,
         next_hidden: 0,
     };
-    let tokenizer = Tokenizer::new(Sink(RefCell::new(document)), TokenizerOpts::default());
+    // A byte order mark is counted with the other invisible characters.
+    let options = TokenizerOpts { discard_bom: false, ..TokenizerOpts::default() };
+    let tokenizer = Tokenizer::new(Sink(RefCell::new(document)), options);
     let queue = BufferQueue::default();
     queue.push_back(StrTendril::from(&*source));
     // A sink that never answers with a script or an encoding gets `Done` at once.

@@ -3,13 +3,13 @@
 //! take more than linear time; it knows nothing of senders, so it must never be used to decide who may speak.
 //!
 //! # Order
-//! 1. **Parse.** [`tags`] finds the angle brackets that a person typed and keeps them as text; html5ever's
-//!    tokenizer does the rest and decodes entities, once; [`document`] drops what a reader would not have seen.
-//! 2. **Lay out.** [`page`] keeps paragraphs, lists, tables, code and quotes as lines of text.
-//! 3. **Strip.** [`ansi`] removes terminal sequences with their payload, [`characters`] everything invisible,
+//! 1. **Parse.** `tags` finds the angle brackets that a person typed and keeps them as text; html5ever's
+//!    tokenizer does the rest and decodes entities, once; `document` drops what a reader would not have seen.
+//! 2. **Lay out.** `page` keeps paragraphs, lists, tables, code and quotes as lines of text.
+//! 3. **Strip.** `ansi` removes terminal sequences with their payload, `characters` everything invisible,
 //!    then composes (NFC) and caps combining marks.
-//! 4. **Neutralise.** [`markdown`] breaks links and images that a Markdown renderer would follow or fetch.
-//! 5. **Bound.** [`bound`] keeps head and tail and says in between how much was left out.
+//! 4. **Neutralise.** `markdown` breaks links and images that a Markdown renderer would follow or fetch.
+//! 5. **Bound.** `bound` keeps head and tail and says in between how much was left out.
 //! 6. **Escape** `&`, `<`, `>`, once.
 //!
 //! # Decisions
@@ -26,6 +26,9 @@
 //! - *Paragraphs* (`p`) are a blank line apart, `div` and `br` one line; never more than two blank lines in a row.
 //! - *Same colour*: text in the colour of its background is hidden; where no background is stated it is taken as
 //!   white. Rules in style sheets are not read, so text that is hidden only through a class stays visible.
+//! - *Characters* are judged by Unicode 18: what that does not define becomes U+FFFD. Of the tag flags only those of
+//!   England, Scotland and Wales stay; variants of ideographs lose their selector.
+//! - *Lines* are not cut by length; the bound of the whole text holds for them as well.
 //! - *Typed addresses* in running text stay as typed; only links made with `a` are checked and rewritten.
 
 mod ansi;
