@@ -14,7 +14,7 @@ pub const LEGACY_VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18"
 pub const LEGACY_NEWEST: &str = "2025-11-25";
 
 /// The only version in which a client may send batches.
-pub const BATCH_VERSION: &str = "2025-03-26";
+pub(super) const BATCH_VERSION: &str = "2025-03-26";
 
 /// Versions served per request.
 pub const MODERN_VERSIONS: [&str; 1] = ["2026-07-28"];
@@ -51,7 +51,10 @@ pub(crate) fn modern_client(params: &Object) -> Result<Option<String>, RpcError>
     let meta = match params.get("_meta") {
         Some(Value::Object(meta)) => meta,
         Some(other) => {
-            return Err(RpcError::invalid_params(format!("params._meta: must be an object, got {}", kind_of(other))));
+            return Err(RpcError::invalid_params(format!(
+                "params._meta: must be an object, got {}",
+                kind_of(other)
+            )));
         }
         None => {
             return Err(RpcError::invalid_params(format!(
@@ -59,11 +62,14 @@ pub(crate) fn modern_client(params: &Object) -> Result<Option<String>, RpcError>
             )));
         }
     };
-    let field = |key: &str, problem: &str| RpcError::invalid_params(format!("params._meta[\"{key}\"]: {problem}"));
+    let field =
+        |key: &str, problem: &str| RpcError::invalid_params(format!("params._meta[\"{key}\"]: {problem}"));
     let version = match meta.get(META_VERSION) {
         Some(Value::String(version)) => version,
         Some(_) => return Err(field(META_VERSION, "must be a string")),
-        None => return Err(field(META_VERSION, "missing; it must name the protocol version of this request")),
+        None => {
+            return Err(field(META_VERSION, "missing; it must name the protocol version of this request"));
+        }
     };
     if !MODERN_VERSIONS.contains(&version.as_str()) {
         return Err(RpcError {

@@ -7,7 +7,7 @@
 pub const WAIT_CAP_S: u64 = 55;
 
 /// Consumer for a client that gives no name.
-pub const NAMELESS: &str = "unnamed-host";
+pub(super) const NAMELESS: &str = "unnamed-host";
 
 /// Longest consumer name made from a client's name, in characters.
 const CONSUMER_CHARS_MAX: usize = 64;

@@ -110,18 +110,17 @@ impl Incoming {
         let params = match object.remove("params") {
             None | Some(Value::Null) => Ok(Object::new()),
             Some(Value::Object(params)) => Ok(params),
-            Some(other) => Err(RpcError::invalid_params(format!(
-                "params: must be an object, got {}",
-                kind_of(&other)
-            ))),
+            Some(other) => {
+                Err(RpcError::invalid_params(format!("params: must be an object, got {}", kind_of(&other))))
+            }
         };
         match (id, has_id) {
             (Some(id), _) => Self::Request { id, method, params },
             (None, true) => Self::Unanswerable("id must be a string or an integer"),
-            (None, false) => params.map_or(
-                Self::Unanswerable("params of a notification must be an object"),
-                |params| Self::Notification { method, params },
-            ),
+            (None, false) => params
+                .map_or(Self::Unanswerable("params of a notification must be an object"), |params| {
+                    Self::Notification { method, params }
+                }),
         }
     }
 }
@@ -153,7 +152,7 @@ pub(crate) fn response(id: &Id, outcome: Result<Value, RpcError>) -> Value {
 }
 
 /// A message that wants no answer.
-pub(crate) fn notification(method: &str, params: Value) -> Value {
+pub(crate) fn notification(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
 }
 
@@ -184,9 +183,14 @@ mod tests {
 
     #[test]
     fn what_has_no_id_is_never_answered() {
-        for line in
-            ["7", "[]", "null", "{}", r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#]
-        {
+        for line in [
+            "7",
+            "[]",
+            "null",
+            "{}",
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+        ] {
             let found = Incoming::classify(serde_json::from_str(line).unwrap());
             assert!(matches!(found, Incoming::Unanswerable(_)), "{line} is {found:?}");
         }

@@ -193,9 +193,16 @@ impl Inbox {
 /// A batch of requests, answered together.
 #[derive(Default)]
 pub(super) struct Batch {
-    pub(super) open: usize,
+    open: usize,
     answers: Vec<Value>,
     receipts: Vec<Receipt>,
+}
+
+impl Batch {
+    /// A batch that is sent when `open` of its messages are dealt with.
+    pub(super) fn of(open: usize) -> Self {
+        Self { open, ..Self::default() }
+    }
 }
 
 type Sending = BoxFuture<'static, (u64, Result<Sent, SendError>)>;
@@ -210,7 +217,9 @@ pub(super) struct Session {
     pub(super) sends: FuturesUnordered<Sending>,
     pub(super) inboxes: BTreeMap<ConsumerName, Inbox>,
     pub(super) grown: watch::Receiver<u64>,
-    /// Waiting calls may have something to take.
+    /// The newest record that waiting calls were offered.
+    pub(super) offered_seq: u64,
+    /// Waiting calls may have something to take that is no new record.
     pub(super) stirred: bool,
     /// The newest record that hints were sent about.
     pub(super) announced_seq: u64,
@@ -230,6 +239,7 @@ impl Session {
             sends: FuturesUnordered::new(),
             inboxes: BTreeMap::new(),
             grown,
+            offered_seq: announced_seq,
             stirred: false,
             announced_seq,
             batches: BTreeMap::new(),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::results::MessageView;
 
 /// Most bytes of one answer's text. Every host seen shows this much whole, in any script.
-pub const ANSWER_BYTES_MAX: usize = 8_000;
+pub(crate) const ANSWER_BYTES_MAX: usize = 8_000;
 
 /// Room kept for what stands around the messages of an answer, in bytes.
 pub(crate) const FRAME_BYTES: usize = 512;

@@ -28,10 +28,19 @@ impl Arguments {
     }
 
     /// A whole number between `min` and `max`.
-    pub(crate) fn integer(&mut self, name: &'static str, default: u64, min: u64, max: u64) -> Result<u64, Refusal> {
+    pub(crate) fn integer(
+        &mut self,
+        name: &'static str,
+        default: u64,
+        min: u64,
+        max: u64,
+    ) -> Result<u64, Refusal> {
         let Some(value) = self.take(name) else { return Ok(default) };
         whole(&value).filter(|number| (min..=max).contains(number)).ok_or_else(|| {
-            format!("{name}: expected a whole number from {min} to {max}, got {}; leave it out for {default}", shown(&value))
+            format!(
+                "{name}: expected a whole number from {min} to {max}, got {}; leave it out for {default}",
+                shown(&value)
+            )
         })
     }
 
@@ -40,7 +49,10 @@ impl Arguments {
         match self.take(name) {
             None => Ok(default),
             Some(Value::Bool(value)) => Ok(value),
-            Some(other) => Err(format!("{name}: expected true or false, got {}; leave it out for {default}", shown(&other))),
+            Some(other) => Err(format!(
+                "{name}: expected true or false, got {}; leave it out for {default}",
+                shown(&other)
+            )),
         }
     }
 
@@ -49,7 +61,9 @@ impl Arguments {
         match self.take(name) {
             None => Ok(default.to_owned()),
             Some(Value::String(text)) => Ok(text),
-            Some(other) => Err(format!("{name}: expected a string, got {}; put it in double quotes", shown(&other))),
+            Some(other) => {
+                Err(format!("{name}: expected a string, got {}; put it in double quotes", shown(&other)))
+            }
         }
     }
 
@@ -63,7 +77,8 @@ impl Arguments {
 
     /// A list of texts, at most `max` of them.
     pub(crate) fn texts(&mut self, name: &'static str, max: usize) -> Result<Vec<String>, Refusal> {
-        let refusal = |got: &Value| format!("{name}: expected a list of at most {max} strings, got {}", shown(got));
+        let refusal =
+            |got: &Value| format!("{name}: expected a list of at most {max} strings, got {}", shown(got));
         match self.take(name) {
             None => Ok(Vec::new()),
             Some(Value::Array(items)) if items.len() <= max => items
@@ -80,7 +95,8 @@ impl Arguments {
     /// Refuses what nobody asked for.
     pub(crate) fn finish(self) -> Result<(), Refusal> {
         let Some(name) = self.left.keys().next() else { return Ok(()) };
-        let hint = nearest(name, &self.known).map(|known| format!("; did you mean {known}?")).unwrap_or_default();
+        let hint =
+            nearest(name, &self.known).map(|known| format!("; did you mean {known}?")).unwrap_or_default();
         let known = if self.known.is_empty() { "none".to_owned() } else { self.known.join(", ") };
         Err(format!("{}: no such argument{hint} known arguments: {known}", cut(name)))
     }
@@ -91,7 +107,11 @@ fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let float = value.as_f64()?;
         let in_range = float.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&float);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be whole and in range")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked to be whole and in range"
+        )]
         in_range.then_some(float as u64)
     })
 }

@@ -11,8 +11,10 @@ mod results;
 pub(crate) mod send;
 mod texts;
 
-pub use catalog::{INBOX_PULL, INBOUND_QUEUE_STATS, SEND_TEAMS_MESSAGE, TOOL_NAMES, WAIT_FOR_INBOUND_MESSAGE};
-pub use outbox::{ContentType, OutgoingTeams, Outbox, SendError, Sent};
-pub use results::{MessageView, PullResult, SendResult, StatsResult, WaitResult};
+pub use catalog::{
+    INBOUND_QUEUE_STATS, INBOX_PULL, SEND_TEAMS_MESSAGE, TOOL_NAMES, WAIT_FOR_INBOUND_MESSAGE,
+};
+pub use outbox::{ContentType, Outbox, OutgoingTeams, SendError, Sent};
+pub use results::{InboxResource, MessageView, PullResult, SendResult, StatsResult, WaitResult};
 pub use send::CONTENT_BYTES_MAX;
 pub use texts::INSTRUCTIONS;

@@ -48,11 +48,15 @@ pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingTeams, R
 /// Words the outcome.
 pub(crate) fn answer(chat_id: String, outcome: Result<Sent, SendError>) -> Answer {
     let error = match outcome {
-        Ok(Sent { message_id, ts }) => return Answer::json(&SendResult { sent: true, chat_id, message_id, ts }),
+        Ok(Sent { message_id, ts }) => {
+            return Answer::json(&SendResult { sent: true, chat_id, message_id, ts });
+        }
         Err(error) => error,
     };
     let fix = match &error {
-        SendError::UnknownChat => "chat_id: {error}; nothing was sent; copy the chat_id of the message that you answer",
+        SendError::UnknownChat => {
+            "chat_id: {error}; nothing was sent; copy the chat_id of the message that you answer"
+        }
         SendError::NotAllowed => {
             "chat_id: {error}; nothing was sent; tell your user, who can allow the chat in the configuration"
         }
