@@ -155,6 +155,24 @@ async fn cancels_that_name_nothing_are_ignored() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_pull_returned_does_not_come_out_of_the_call_that_waits_beside_it() {
+    let home = Home::new();
+    home.receive([1]);
+    let mut host = home.host(QUIET_HOST).await;
+    // In one write, as a host sends calls of one turn.
+    let call = |id: u32, tool: &str| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool}}).to_string()
+            + "\n"
+    };
+    let both = call(1, "inbox_pull") + &call(2, "wait_for_inbound_message");
+    host.send_bytes(both.as_bytes()).await;
+    assert_eq!(ids(&tool_json(&host.next_answer().await)), ["m1"]);
+    host.settle().await;
+    home.receive([2]);
+    assert_eq!(ids(&tool_json(&host.next_answer().await)), ["m2"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn two_consumers_have_cursors_of_their_own() {
     let home = Home::new();
     home.receive([1]);

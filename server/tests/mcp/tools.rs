@@ -124,7 +124,7 @@ async fn a_message_has_the_records_fields_and_marks_only_when_they_are_true() {
         answer["messages"][0],
         json!({
             "id": "m1", "channel": "teams", "chat_id": "chat-1", "from": "Alice", "ts": "2026-01-01T00:00:00Z",
-            "received_at": "2026-01-01T00:00:00Z", "content_text_sanitized": "text 1",
+            "received_at": "2026-01-01T00:00:00.000Z", "content_text_sanitized": "text 1",
             "meta": {"chat_id": "chat-1", "message_id": "m1", "ts": "2026-01-01T00:00:00Z", "user": "Alice"}
         })
     );
@@ -225,6 +225,7 @@ async fn a_message_too_long_for_one_answer_comes_in_parts() {
         assert_eq!(part["id"], "m1");
         assert_eq!(part.get("part_from").and_then(Value::as_u64).unwrap_or(0), gathered.len() as u64);
         gathered.push_str(part["content_text_sanitized"].as_str().unwrap());
+        assert_eq!(answer["unread_remaining"], 1);
         let Some(rest) = part.get("rest_since_id") else { break };
         answer = host.ask(id, "inbox_pull", json!({"since_id": rest})).await;
     }
