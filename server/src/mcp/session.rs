@@ -103,6 +103,8 @@ pub(super) struct LegacySession {
     pub(super) subscribed: bool,
     /// Records up to here were pushed or need no push.
     pub(super) pushed_seq: u64,
+    /// Pushing failed with the journal at this record; it is tried again when there is more.
+    pub(super) push_failed_seq: Option<u64>,
 }
 
 /// Where an answer goes.

@@ -45,16 +45,16 @@ async fn the_list_is_small_plain_and_always_the_same() {
 #[case(
     "wait_for_inbound_message",
     r#"{"timeout_s":"50"}"#,
-    "timeout_s: expected a whole number from 0 to 86400, got the string \"50\""
+    "timeout_s: expected a whole number from 0 to 4294967295, got the string \"50\""
 )]
 #[case("wait_for_inbound_message", r#"{"timeout_s":-1}"#, "timeout_s: expected a whole number")]
 #[case("wait_for_inbound_message", r#"{"timeout_s":1.5}"#, "timeout_s: expected a whole number")]
-#[case("wait_for_inbound_message", r#"{"max_items":0}"#, "max_items: expected a whole number from 1 to 100")]
+#[case("wait_for_inbound_message", r#"{"max_items":0}"#, "max_items: expected a whole number from 1 to")]
 #[case("wait_for_inbound_message", r#"{"timeout":5}"#, "timeout: no such argument; did you mean timeout_s?")]
 #[case(
     "inbox_pull",
     r#"{"limit":true}"#,
-    "limit: expected a whole number from 1 to 100, got the boolean true"
+    "limit: expected a whole number from 1 to 4294967295, got the boolean true"
 )]
 #[case(
     "inbox_pull",
@@ -149,7 +149,7 @@ async fn a_wait_returns_at_once_when_something_is_unread() {
 #[case("github-copilot-cli", json!({"timeout_s": 3600}), 55)]
 #[case("copilot-cli", json!({"timeout_s": 3600}), 55)]
 #[case("claude-code", json!({"timeout_s": 3600}), 55)]
-#[case("opencode", json!({"timeout_s": 86400}), 55)]
+#[case("opencode", json!({"timeout_s": 1_000_000_000}), 55)]
 #[case("codex-mcp-client", json!({"timeout_s": 3600}), 120)]
 #[tokio::test(start_paused = true)]
 async fn a_wait_ends_empty_in_time_and_never_after_the_hosts_cap(
@@ -195,7 +195,7 @@ async fn an_answer_stays_under_eight_thousand_characters_and_says_what_is_left()
     let mut host = home.host("codex-mcp-client").await;
     let mut seen = 0;
     for id in 0..30 {
-        host.call(id, "inbox_pull", json!({"limit": 100})).await;
+        host.call(id, "inbox_pull", json!({"limit": 5000})).await;
         let answer = host.next_answer().await;
         assert!(tool_text(&answer).len() <= 8_000, "{}", tool_text(&answer).len());
         let answer = tool_json(&answer);
