@@ -1,0 +1,77 @@
+//! What can go wrong with the journal, in words that say what, where and how to fix it.
+//!
+//! It must never carry the text of a message.
+
+use std::io;
+
+/// Why the journal could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The storage said no. The system's words name the file.
+    #[error("cannot {doing}: {source}")]
+    Storage {
+        /// What was being done, to read after "cannot".
+        doing: &'static str,
+        /// What the storage said.
+        source: io::Error,
+    },
+    /// The messages are in memory and are served from there, but no disk has them: a source must keep its cursor
+    /// where it is, so that it reads them again after a restart.
+    #[error(
+        "{held} messages are in memory only, because the disk takes no writes ({reason}); free some space under the \
+         home folder, the next append tries again"
+    )]
+    NotDurable {
+        /// Messages that wait for the disk.
+        held: usize,
+        /// What the storage said last.
+        reason: String,
+    },
+    /// Only the leader appends.
+    #[error("another session leads and writes the journal; call `try_lead` and append when it says yes")]
+    NotLeader,
+    /// A consumer's name has a wrong shape.
+    #[error(
+        "consumer name {name:?} is not usable: take 1 to 64 of a-z, 0-9, `.`, `_`, `-`, beginning with a letter or digit"
+    )]
+    ConsumerName {
+        /// The name, shortened.
+        name: String,
+    },
+    /// Every place for a session of this consumer is taken.
+    #[error(
+        "consumer {consumer} has {max} sessions already; end one, or give this one another `--consumer` name"
+    )]
+    TooManySessions {
+        /// The consumer.
+        consumer: String,
+        /// How many there can be.
+        max: u16,
+    },
+    /// Somebody holds a lock for too long.
+    #[error("{lock} is held by another process for more than {waited_ms} ms; end that process if it hangs")]
+    Busy {
+        /// The lock file.
+        lock: String,
+        /// How long we waited.
+        waited_ms: u64,
+    },
+    /// `since_id` names no message that is still within reach.
+    #[error(
+        "since_id {id:?} names no message of the journal; leave it empty to read from the oldest unread one"
+    )]
+    UnknownId {
+        /// The id, shortened.
+        id: String,
+    },
+}
+
+impl JournalError {
+    /// Wraps what the storage said; reads well in `map_err`.
+    pub(crate) fn storage(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Storage { doing, source }
+    }
+}
+
+/// A result of the journal.
+pub type Result<T, E = JournalError> = std::result::Result<T, E>;
