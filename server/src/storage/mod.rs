@@ -3,7 +3,13 @@
 //! The trait is the smallest one a durable log needs; `disk` is the real one, `memory` a model that can crash.
 //! It must never know what a record is.
 
+pub mod disk;
+pub mod memory;
+
 use std::io;
+
+pub use disk::DiskStorage;
+pub use memory::MemoryStorage;
 
 /// A folder tree that belongs to this program alone. Folders 0700, files 0600.
 pub trait Storage: Send + Sync {
@@ -17,8 +23,12 @@ pub trait Storage: Send + Sync {
     fn read(&self, path: &str, offset: u64, len: usize) -> io::Result<Vec<u8>>;
     /// Opens for appending, creating the file when `create`. A new file's folder is synced by [`AppendFile::sync`].
     fn append(&self, path: &str, create: bool) -> io::Result<Box<dyn AppendFile>>;
-    /// Replaces a file atomically: temporary sibling, sync, rename, folder sync.
+    /// Replaces a file atomically: temporary sibling `<path>.tmp`, sync, rename, folder sync. Whoever may replace a
+    /// file that others replace too holds a lock meanwhile.
     fn replace(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
+    /// As [`Storage::replace`], but without the syncs: for files that are made again from others. After a power cut
+    /// such a file may be the old one, the new one, or empty.
+    fn replace_derived(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
     /// Renames within the tree and syncs the folder.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     /// Removes a file; a missing one is fine.
@@ -26,6 +36,8 @@ pub trait Storage: Send + Sync {
     /// Takes an exclusive lock that the system releases when the holder dies; `None` when somebody has it.
     /// The lock file is never deleted.
     fn try_lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>>;
+    /// As [`Storage::try_lock`], but tries again for up to `wait_ms`. For locks that are held for one short operation.
+    fn lock(&self, path: &str, wait_ms: u64) -> io::Result<Option<Box<dyn Lock>>>;
 }
 
 /// A file that only grows, but for cutting a torn tail.
@@ -46,3 +58,17 @@ pub trait AppendFile: Send {
 
 /// Held until dropped.
 pub trait Lock: Send {}
+
+/// Checks that a path is relative, uses `/`, and stays inside the tree.
+fn check_path(path: &str) -> io::Result<()> {
+    let plain =
+        |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains(['\\', ':', '\0']);
+    if path.split('/').all(plain) {
+        Ok(())
+    } else {
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{path:?} is not a path inside the home folder"),
+        ))
+    }
+}

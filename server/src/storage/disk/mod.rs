@@ -1,0 +1,252 @@
+//! Real files below one private folder.
+//!
+//! It must never follow a symlink into or inside that folder, and never leave a file that others can read.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the one adapter that touches server files; its short sleeps are between two tries of a lock"
+)]
+
+mod platform;
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use super::{AppendFile, Lock, Storage, check_path};
+
+const LOCK_RETRY_MS: u64 = 1;
+
+/// Files below one folder that belongs to this user alone.
+#[derive(Debug, Clone)]
+pub struct DiskStorage {
+    root: PathBuf,
+}
+
+impl DiskStorage {
+    /// Takes `root`, creating it when it is missing. Refuses a symlink, a file, another user's folder and one that
+    /// others may write to; one that others may only read is closed to them.
+    pub fn open(root: &Path) -> io::Result<Self> {
+        match fs::symlink_metadata(root) {
+            Ok(found) if found.is_symlink() => {
+                return Err(refusal(root, "is a symlink; set ENTRACLAW_HOME to the folder it leads to"));
+            }
+            Ok(found) if !found.is_dir() => {
+                return Err(refusal(
+                    root,
+                    "is not a folder; move it away or set ENTRACLAW_HOME to another place",
+                ));
+            }
+            Ok(found) => platform::claim_folder(root, &found)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if let Some(parent) = root.parent() {
+                    fs::create_dir_all(parent).map_err(at(parent))?;
+                }
+                platform::create_folder(root).map_err(at(root))?;
+            }
+            Err(error) => return Err(at(root)(error)),
+        }
+        Ok(Self { root: root.to_owned() })
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn path(&self, path: &str) -> io::Result<PathBuf> {
+        check_path(path)?;
+        Ok(path.split('/').fold(self.root.clone(), |below, part| below.join(part)))
+    }
+
+    fn write_sibling(&self, path: &str, bytes: &[u8], sync: bool) -> io::Result<(PathBuf, PathBuf)> {
+        let target = self.path(path)?;
+        let sibling = self.path(&format!("{path}.tmp"))?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        let mut file = platform::private(&mut options).open(&sibling).map_err(at(&sibling))?;
+        let written = file.write_all(bytes).and_then(|()| if sync { file.sync_all() } else { Ok(()) });
+        if let Err(error) = written {
+            drop(file);
+            let _ = fs::remove_file(&sibling);
+            return Err(at(&sibling)(error));
+        }
+        Ok((sibling, target))
+    }
+}
+
+impl Storage for DiskStorage {
+    fn create_dir(&self, dir: &str) -> io::Result<()> {
+        check_path(dir)?;
+        let mut below = self.root.clone();
+        for part in dir.split('/') {
+            let parent = below.clone();
+            below.push(part);
+            match platform::create_folder(&below) {
+                Ok(()) => platform::sync_folder(&parent).map_err(at(&parent))?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    let found = fs::symlink_metadata(&below).map_err(at(&below))?;
+                    if !found.is_dir() {
+                        return Err(refusal(&below, "is not a folder; move it away"));
+                    }
+                }
+                Err(error) => return Err(at(&below)(error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        let dir = self.path(dir)?;
+        let entries = match fs::read_dir(&dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(at(&dir)(error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            // A name that is not Unicode is not ours.
+            if let Ok(name) = entry.map_err(at(&dir))?.file_name().into_string() {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn len(&self, path: &str) -> io::Result<Option<u64>> {
+        let path = self.path(path)?;
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_file() => Ok(Some(found.len())),
+            Ok(_) => Err(refusal(&path, "is not a plain file; move it away")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(at(&path)(error)),
+        }
+    }
+
+    fn read(&self, path: &str, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+        let path = self.path(path)?;
+        let read = || {
+            let mut file = platform::private(OpenOptions::new().read(true)).open(&path)?;
+            let left = file.metadata()?.len().saturating_sub(offset);
+            let len = usize::try_from(left).unwrap_or(usize::MAX).min(len);
+            file.seek(SeekFrom::Start(offset))?;
+            let mut bytes = Vec::with_capacity(len);
+            file.take(len as u64).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        read().map_err(at(&path))
+    }
+
+    fn append(&self, path: &str, create: bool) -> io::Result<Box<dyn AppendFile>> {
+        let path = self.path(path)?;
+        let open = |new: bool| {
+            platform::private(OpenOptions::new().append(true).read(true).create_new(new)).open(&path)
+        };
+        let (file, is_new) = match open(false) {
+            Err(error) if create && error.kind() == io::ErrorKind::NotFound => match open(true) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (open(false), false),
+                opened => (opened, true),
+            },
+            opened => (opened, false),
+        };
+        let file = file.map_err(at(&path))?;
+        Ok(Box::new(DiskFile { file, path, is_new }))
+    }
+
+    fn replace(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let (sibling, target) = self.write_sibling(path, bytes, true)?;
+        fs::rename(&sibling, &target).map_err(at(&target))?;
+        platform::sync_parent(&target)
+    }
+
+    fn replace_derived(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let (sibling, target) = self.write_sibling(path, bytes, false)?;
+        fs::rename(&sibling, &target).map_err(at(&target))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let (from, to) = (self.path(from)?, self.path(to)?);
+        fs::rename(&from, &to).map_err(at(&from))?;
+        platform::sync_parent(&to)?;
+        if from.parent() == to.parent() { Ok(()) } else { platform::sync_parent(&from) }
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        let path = self.path(path)?;
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(&path)(error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn try_lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>> {
+        let path = self.path(path)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        let file = platform::private(&mut options).open(&path).map_err(at(&path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Box::new(DiskLock { _file: file }))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(at(&path)(error)),
+        }
+    }
+
+    fn lock(&self, path: &str, wait_ms: u64) -> io::Result<Option<Box<dyn Lock>>> {
+        for _ in 0..wait_ms / LOCK_RETRY_MS {
+            if let Some(lock) = self.try_lock(path)? {
+                return Ok(Some(lock));
+            }
+            thread::sleep(Duration::from_millis(LOCK_RETRY_MS));
+        }
+        self.try_lock(path)
+    }
+}
+
+struct DiskFile {
+    file: File,
+    path: PathBuf,
+    is_new: bool,
+}
+
+impl AppendFile for DiskFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes).map_err(at(&self.path))
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        if self.is_new {
+            self.file.sync_all().map_err(at(&self.path))?;
+            platform::sync_parent(&self.path)?;
+            self.is_new = false;
+            return Ok(());
+        }
+        self.file.sync_data().map_err(at(&self.path))
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        self.file.set_len(len).map_err(at(&self.path))
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.file.metadata().map(|found| found.len()).map_err(at(&self.path))
+    }
+}
+
+/// The kernel lets go of it when the file is closed, also by `kill -9`.
+struct DiskLock {
+    _file: File,
+}
+
+impl Lock for DiskLock {}
+
+/// Puts the path before what the system said.
+fn at(path: &Path) -> impl Fn(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+fn refusal(path: &Path, why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, format!("{} {why}", path.display()))
+}

@@ -1,0 +1,87 @@
+//! What differs between operating systems: owners, modes, and how a folder is synced.
+//!
+//! It must never decide anything about content. On Windows the home folder is private by its inherited access list,
+//! so there the owner and mode checks have nothing to do.
+
+use std::fs::{self, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+
+#[cfg(unix)]
+const FOLDER_MODE: u32 = 0o700;
+#[cfg(unix)]
+const FILE_MODE: u32 = 0o600;
+
+/// New files are for this user alone, and a symlink is not followed.
+#[cfg(unix)]
+pub(super) fn private(options: &mut OpenOptions) -> &OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    let no_symlinks = nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_CLOEXEC;
+    options.mode(FILE_MODE).custom_flags(no_symlinks.bits())
+}
+
+#[cfg(not(unix))]
+pub(super) fn private(options: &mut OpenOptions) -> &OpenOptions {
+    options
+}
+
+/// Creates one folder for this user alone.
+#[cfg(unix)]
+pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().mode(FOLDER_MODE).create(folder)
+}
+
+#[cfg(not(unix))]
+pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().create(folder)
+}
+
+/// Checks that an existing folder is this user's. Others who can read it are shut out; if others can write to it,
+/// anything may have been put there, so that is for the user to look at.
+#[cfg(unix)]
+pub(super) fn claim_folder(folder: &Path, found: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    if found.uid() != nix::unistd::geteuid().as_raw() {
+        return Err(super::refusal(
+            folder,
+            "belongs to another user; set ENTRACLAW_HOME to a folder of your own",
+        ));
+    }
+    let mode = found.mode() & 0o777;
+    if mode & 0o022 != 0 {
+        let why = format!(
+            "can be written by others (mode {mode:03o}); look what is in it, then run `chmod 700` on it"
+        );
+        return Err(super::refusal(folder, &why));
+    }
+    if mode & 0o077 != 0 {
+        fs::set_permissions(folder, fs::Permissions::from_mode(FOLDER_MODE)).map_err(super::at(folder))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(super) fn claim_folder(_folder: &Path, _found: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes names in a folder survive a power cut.
+#[cfg(unix)]
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+    fs::File::open(folder)?.sync_all()
+}
+
+/// Windows has no such call; NTFS journals names by itself.
+#[cfg(not(unix))]
+pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Syncs the folder that holds `path`.
+pub(super) fn sync_parent(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(parent) => sync_folder(parent).map_err(super::at(parent)),
+        None => Ok(()),
+    }
+}

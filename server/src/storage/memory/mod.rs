@@ -1,0 +1,242 @@
+//! A disk in memory that can lose power, run full, fail, and be shared by several simulated processes.
+//!
+//! It keeps two images: what programs see, and what a power cut leaves. It must never touch a real file.
+
+mod disk;
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use self::disk::{Disk, Inode};
+use super::{AppendFile, Lock, Storage, check_path};
+
+/// How a simulated machine ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Crash {
+    /// Every process dies, as by `kill -9`; what was written stays.
+    Process,
+    /// The power goes; of what was not synced a seeded part stays, whole, cut, or as zeros.
+    Power,
+}
+
+/// What happens at a chosen call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It fails with this kind. A write leaves half of its bytes; a failed sync loses what it should have kept, and a
+    /// later one will not say so.
+    Error(io::ErrorKind),
+    /// The calling process dies in it. A write leaves half of its bytes.
+    Kill,
+    /// The power goes in it; the seed chooses what stays.
+    PowerCut(u64),
+}
+
+/// One process's view of a disk in memory. A clone is the same process.
+#[derive(Debug, Clone)]
+pub struct MemoryStorage {
+    disk: Arc<Mutex<Disk>>,
+    process: u64,
+}
+
+impl Default for MemoryStorage {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl MemoryStorage {
+    /// An empty disk and its first process.
+    pub fn new() -> Self {
+        let mut disk = Disk::default();
+        let process = disk.start_process();
+        Self { disk: Arc::new(Mutex::new(disk)), process }
+    }
+
+    /// Another process on the same disk.
+    #[must_use]
+    pub fn new_process(&self) -> Self {
+        let process = self.locked().start_process();
+        Self { disk: Arc::clone(&self.disk), process }
+    }
+
+    /// Ends this process: its locks are free, and whatever of it still runs gets errors.
+    pub fn kill(&self) {
+        self.locked().kill(self.process);
+    }
+
+    /// Ends every process; go on with [`MemoryStorage::new_process`]. `seed` chooses what a power cut leaves.
+    pub fn crash(&self, crash: Crash, seed: u64) {
+        self.locked().crash(crash, seed);
+    }
+
+    /// Lets the `n`th call from now, counted from 0, meet `fault`.
+    pub fn fail_call(&self, n: u64, fault: Fault) {
+        let mut disk = self.locked();
+        disk.fault = Some((disk.calls + n, fault));
+    }
+
+    /// Lets writes fail with `StorageFull` after so many more bytes, a part of the last one written; `None` ends that.
+    pub fn set_space_left(&self, bytes: Option<u64>) {
+        self.locked().space_left = bytes;
+    }
+
+    /// Lets every sync fail, or none.
+    pub fn set_syncs_fail(&self, fail: bool) {
+        self.locked().syncs_fail = fail;
+    }
+
+    /// Calls made so far, by all processes.
+    pub fn calls(&self) -> u64 {
+        self.locked().calls
+    }
+
+    /// Paths of all files, sorted.
+    pub fn paths(&self) -> Vec<String> {
+        self.locked().names.keys().cloned().collect()
+    }
+
+    /// A file as programs see it.
+    pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        let disk = self.locked();
+        disk.names.get(path).map(|inode| disk.node(*inode).seen.clone())
+    }
+
+    /// Puts a file there as if it had always been, folders included.
+    pub fn set_bytes(&self, path: &str, bytes: &[u8]) {
+        self.locked().plant(path, bytes);
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Disk> {
+        self.disk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Storage for MemoryStorage {
+    fn create_dir(&self, dir: &str) -> io::Result<()> {
+        check_path(dir)?;
+        let mut disk = self.locked();
+        disk.enter(self.process)?;
+        disk.create_dir(dir);
+        Ok(())
+    }
+
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        check_path(dir)?;
+        let mut disk = self.locked();
+        disk.enter(self.process)?;
+        Ok(disk.list(dir))
+    }
+
+    fn len(&self, path: &str) -> io::Result<Option<u64>> {
+        check_path(path)?;
+        let mut disk = self.locked();
+        disk.enter(self.process)?;
+        Ok(disk.names.get(path).map(|inode| disk.node(*inode).seen.len() as u64))
+    }
+
+    fn read(&self, path: &str, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+        check_path(path)?;
+        let mut disk = self.locked();
+        disk.enter(self.process)?;
+        let seen = &disk.node(disk.find(path)?).seen;
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(seen.len());
+        Ok(seen[start..start.saturating_add(len).min(seen.len())].to_vec())
+    }
+
+    fn append(&self, path: &str, create: bool) -> io::Result<Box<dyn AppendFile>> {
+        check_path(path)?;
+        let mut disk = self.locked();
+        disk.enter(self.process)?;
+        let inode = if create { disk.find_or_create(path)? } else { disk.find(path)? };
+        Ok(Box::new(MemoryFile { storage: self.clone(), inode, path: path.to_owned() }))
+    }
+
+    fn replace(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        check_path(path)?;
+        self.locked().replace(self.process, path, bytes, true)
+    }
+
+    fn replace_derived(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        check_path(path)?;
+        self.locked().replace(self.process, path, bytes, false)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        check_path(from)?;
+        check_path(to)?;
+        let mut disk = self.locked();
+        disk.enter(self.process)?;
+        disk.rename(from, to)
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        check_path(path)?;
+        let mut disk = self.locked();
+        disk.enter(self.process)?;
+        disk.names.remove(path);
+        Ok(())
+    }
+
+    fn try_lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>> {
+        check_path(path)?;
+        let mut disk = self.locked();
+        disk.enter(self.process)?;
+        disk.find_or_create(path)?;
+        let taken = disk.take_lock(path, self.process);
+        drop(disk);
+        Ok(taken.map(|id| -> Box<dyn Lock> {
+            Box::new(MemoryLock { storage: self.clone(), path: path.to_owned(), id })
+        }))
+    }
+
+    /// Nobody can let go of a lock while the only thread waits for it, so one try is all there is.
+    fn lock(&self, path: &str, _wait_ms: u64) -> io::Result<Option<Box<dyn Lock>>> {
+        self.try_lock(path)
+    }
+}
+
+struct MemoryFile {
+    storage: MemoryStorage,
+    inode: Inode,
+    path: String,
+}
+
+impl AppendFile for MemoryFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.storage.locked().append(self.storage.process, self.inode, bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.storage.locked().sync(self.storage.process, self.inode, &self.path)
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        let mut disk = self.storage.locked();
+        disk.enter(self.storage.process)?;
+        disk.truncate(self.inode, len);
+        Ok(())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        let mut disk = self.storage.locked();
+        disk.enter(self.storage.process)?;
+        Ok(disk.node(self.inode).seen.len() as u64)
+    }
+}
+
+struct MemoryLock {
+    storage: MemoryStorage,
+    path: String,
+    id: u64,
+}
+
+impl Lock for MemoryLock {}
+
+impl Drop for MemoryLock {
+    fn drop(&mut self) {
+        self.storage.locked().release_lock(&self.path, self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+use super::*;
+
+fn write(storage: &MemoryStorage, path: &str, bytes: &[u8], sync: bool) -> io::Result<()> {
+    let mut file = storage.append(path, true)?;
+    file.append(bytes)?;
+    if sync { file.sync() } else { Ok(()) }
+}
+
+#[test]
+fn a_power_cut_keeps_what_was_synced_and_only_a_part_of_the_rest() {
+    let mut endings = std::collections::BTreeSet::new();
+    for seed in 0..64 {
+        let storage = MemoryStorage::new();
+        write(&storage, "log", b"synced.", true).unwrap();
+        write(&storage, "log", b"rest", false).unwrap();
+        storage.crash(Crash::Power, seed);
+        let left = storage.bytes("log").unwrap();
+        assert!(left.starts_with(b"synced."), "{left:?}");
+        assert!(left.len() <= b"synced.rest".len());
+        endings.insert(left);
+    }
+    assert!(endings.contains(&b"synced."[..]) && endings.contains(&b"synced.rest"[..]));
+    assert!(endings.len() > 4, "cut and zeroed tails are among them: {endings:?}");
+}
+
+#[test]
+fn a_new_file_may_vanish_until_it_is_synced() {
+    let gone = |sync: bool| {
+        (0..32).any(|seed| {
+            let storage = MemoryStorage::new();
+            write(&storage, "log", b"x", sync).unwrap();
+            storage.crash(Crash::Power, seed);
+            storage.bytes("log").is_none()
+        })
+    };
+    assert!(gone(false));
+    assert!(!gone(true));
+}
+
+#[test]
+fn a_dead_process_writes_nothing_and_holds_no_lock() {
+    let one = MemoryStorage::new();
+    let two = one.new_process();
+    let mut file = one.append("log", true).unwrap();
+    let _lock = one.try_lock("lock").unwrap().unwrap();
+    assert!(two.try_lock("lock").unwrap().is_none());
+    one.kill();
+    assert!(file.append(b"zombie").is_err());
+    let held = two.try_lock("lock").unwrap();
+    assert!(held.is_some());
+    drop(held);
+    assert!(two.try_lock("lock").unwrap().is_some());
+}
+
+#[test]
+fn a_full_disk_leaves_a_part_of_the_line() {
+    let storage = MemoryStorage::new();
+    storage.set_space_left(Some(3));
+    let error = write(&storage, "log", b"12345", false).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    assert_eq!(storage.bytes("log").unwrap(), b"123");
+    storage.set_space_left(None);
+    write(&storage, "log", b"45", true).unwrap();
+}
+
+#[test]
+fn a_failed_sync_has_lost_the_bytes_for_good() {
+    for seed in 0..32 {
+        let storage = MemoryStorage::new();
+        let mut file = storage.append("log", true).unwrap();
+        file.append(b"a").unwrap();
+        file.sync().unwrap();
+        file.append(b"b").unwrap();
+        storage.fail_call(0, Fault::Error(io::ErrorKind::Other));
+        assert!(file.sync().is_err());
+        file.sync().unwrap();
+        storage.crash(Crash::Power, seed);
+        let left = storage.bytes("log").unwrap();
+        if left == b"a" {
+            return;
+        }
+    }
+    panic!("the second sync brought the bytes back in every run");
+}
+
+#[test]
+fn paths_stay_inside() {
+    let storage = MemoryStorage::new();
+    for path in ["/etc/x", "../x", "a/../b", "", "a//b", "a\\b", "c:x"] {
+        assert!(storage.try_lock(path).is_err(), "{path:?}");
+    }
+    assert!(storage.append("missing/folder", true).is_err());
+}
