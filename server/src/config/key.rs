@@ -46,6 +46,7 @@ keys! {
     TEAMS_POLL_INTERVAL = "teams"."poll_interval";
     TEAMS_OVERLAP = "teams"."overlap";
     TEAMS_PAGE_SIZE = "teams"."page_size";
+    TEAMS_LOOK_BACK = "teams"."look_back";
     TEAMS_SWEEP_INTERVAL = "teams"."sweep_interval";
     TEAMS_HOT_FOR = "teams"."hot_for";
     TEAMS_GROUP_MESSAGES = "teams"."group_messages";

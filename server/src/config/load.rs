@@ -218,6 +218,7 @@ impl Loader {
             poll_interval,
             overlap: self.duration(&key::TEAMS_OVERLAP, 30_000, 0, HOUR_MS),
             page_size: self.page_size(),
+            look_back: self.duration(&key::TEAMS_LOOK_BACK, 0, 0, 30 * 24 * HOUR_MS),
             sweep_interval: self.duration(&key::TEAMS_SWEEP_INTERVAL, 45_000, 1_000, 24 * HOUR_MS),
             hot_for: self.duration(&key::TEAMS_HOT_FOR, 15 * 60_000, 0, 24 * HOUR_MS),
             group_messages: self.group_messages(),

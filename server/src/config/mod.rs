@@ -98,6 +98,8 @@ pub struct Teams {
     pub overlap: Duration,
     /// Items per page, 1 to 50.
     pub page_size: u32,
+    /// How far back a first start looks; what is older is history.
+    pub look_back: Duration,
     /// Time between two looks into an active chat for what the list does not show.
     pub sweep_interval: Duration,
     /// How long a chat counts as active after its last message.

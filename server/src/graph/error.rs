@@ -77,6 +77,11 @@ impl GraphError {
         }
     }
 
+    /// A success whose JSON is not what was asked for.
+    pub(crate) fn malformed(message: &str) -> Self {
+        Self::new(Failure::Malformed, message.to_owned(), "none".to_owned())
+    }
+
     /// Whether the same GET may succeed a moment later.
     pub fn is_transient(&self) -> bool {
         matches!(

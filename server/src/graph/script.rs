@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
 use super::{GraphClient, GraphParts, GraphRequest, GraphResponse, GraphTransport, Origin, TransportError};
-use crate::clock::TokioClock;
+use crate::clock::{Clock, TokioClock};
 use crate::config::Secret;
 use crate::entra::{StaticToken, TokenSource};
 use crate::random::SplitMix;
@@ -103,10 +103,19 @@ impl Script {
     }
 
     pub(crate) fn client_with(self: &Arc<Self>, tokens: Arc<dyn TokenSource>) -> GraphClient {
+        let epoch = "2026-11-21T10:00:00Z".parse().unwrap();
+        self.client_of(tokens, Arc::new(TokioClock::starting_at(epoch)))
+    }
+
+    pub(crate) fn client_at(self: &Arc<Self>, clock: Arc<dyn Clock>) -> GraphClient {
+        self.client_of(Arc::new(StaticToken(Secret::new("token-1"))), clock)
+    }
+
+    fn client_of(self: &Arc<Self>, tokens: Arc<dyn TokenSource>, clock: Arc<dyn Clock>) -> GraphClient {
         GraphClient::new(GraphParts {
             transport: self.clone(),
             tokens,
-            clock: Arc::new(TokioClock::starting_at("2026-11-21T10:00:00Z".parse().unwrap())),
+            clock,
             random: Arc::new(SplitMix::seeded(7)),
             origin: Origin::microsoft(),
             request_timeout: Duration::from_secs(20),
