@@ -1,0 +1,57 @@
+//! The channel push: `notifications/claude/channel`, which Claude Code shows to its model as a turn of its own.
+//!
+//! It is a hint without acknowledgement: it must never count as delivery, and its values must be strings, or the
+//! host rejects the whole notification.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::record::Record;
+
+/// The notification's method.
+pub const METHOD: &str = "notifications/claude/channel";
+
+/// The experimental capability that announces it, and that a client may declare too.
+pub const CAPABILITY: &str = "claude/channel";
+
+/// Records looked back at when a session begins: what came while no session was there is pushed, if it is new.
+pub(crate) const BACKLOG_RECORDS_MAX: u64 = 200;
+
+/// Parameters of the push.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChannelPush {
+    /// The record's text, character for character.
+    pub content: String,
+    /// Where it came from.
+    pub meta: ChannelMeta,
+}
+
+/// Facts beside the text: strings only, the same four for every source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChannelMeta {
+    /// The conversation to answer in.
+    pub chat_id: String,
+    /// The source's id of the message.
+    pub message_id: String,
+    /// Name to show, never proof of who it is.
+    pub user: String,
+    /// When it was written, RFC 3339.
+    pub ts: String,
+}
+
+/// The push of a record.
+pub(crate) fn push(record: &Record) -> Value {
+    let push = ChannelPush {
+        content: record.content_text_sanitized.clone(),
+        meta: ChannelMeta {
+            chat_id: record.chat_id.clone(),
+            message_id: record.id.clone(),
+            user: record.from.clone(),
+            ts: record.ts.clone(),
+        },
+    };
+    serde_json::to_value(push).unwrap_or_default()
+}

@@ -1,0 +1,51 @@
+//! The log ping: a `notifications/message` that says that something came, for clients that show server logs.
+//!
+//! It must never hold a person's text: logs end up in files that nobody guards.
+
+use serde_json::{Value, json};
+
+use crate::record::Record;
+
+/// The notification's method.
+pub const METHOD: &str = "notifications/message";
+
+/// The logger's name.
+pub const LOGGER: &str = "entraclaw.inbox";
+
+/// The protocol's levels, lowest first.
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/// Lowest level that a client wants to see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Level(usize);
+
+impl Level {
+    /// The level of the ping, and what is shown before a client says otherwise.
+    pub(crate) const INFO: Self = Self(1);
+
+    /// Reads a level's name.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        LEVELS.iter().position(|known| *known == name).map(Self)
+    }
+
+    /// The names, for an error text.
+    pub(crate) fn names() -> String {
+        LEVELS.join(", ")
+    }
+}
+
+/// Announces `count` new messages, the newest of which is `newest`.
+pub(crate) fn ping(newest: &Record, count: u64, unread: u64) -> Value {
+    let summary = if count == 1 { "1 new message".to_owned() } else { format!("{count} new messages") };
+    json!({
+        "level": "info",
+        "logger": LOGGER,
+        "data": {
+            "channel": newest.channel.as_str(),
+            "from": newest.from,
+            "unread": unread,
+            "id": newest.id,
+            "summary": summary
+        }
+    })
+}

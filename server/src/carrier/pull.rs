@@ -1,0 +1,33 @@
+//! The pull: what is unread, now. It waits for nothing and touches no network.
+
+use serde_json::{Map, Value};
+
+use crate::record::Channel;
+use crate::tool::arguments::{Arguments, Refusal};
+use crate::tool::catalog::{ITEMS_MAX, PULL_LIMIT_DEFAULT};
+
+/// What the model asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PullArguments {
+    pub(crate) since_id: String,
+    pub(crate) limit: u64,
+    pub(crate) mark_consumed: bool,
+    pub(crate) channel: Option<Channel>,
+}
+
+/// Reads the arguments.
+pub(crate) fn arguments(given: Map<String, Value>) -> Result<PullArguments, Refusal> {
+    let mut given = Arguments::new(given);
+    let since_id = given.text("since_id", "")?;
+    let limit = given.integer("limit", PULL_LIMIT_DEFAULT, 1, ITEMS_MAX)?;
+    let mark_consumed = given.boolean("mark_consumed", true)?;
+    let channel = match given.text("channel", "")?.as_str() {
+        "" => None,
+        "teams" => Some(Channel::Teams),
+        "email" => Some(Channel::Email),
+        "bot" => Some(Channel::Bot),
+        _ => return Err("channel: expected \"teams\", \"email\", \"bot\" or \"\" for all".to_owned()),
+    };
+    given.finish()?;
+    Ok(PullArguments { since_id, limit, mark_consumed, channel })
+}

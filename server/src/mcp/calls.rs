@@ -1,0 +1,294 @@
+//! `tools/call`: reads the arguments, hands messages out, and says so to the mailbox in the order that matters.
+//!
+//! Nothing may be handed out that can't be answered, and a call with a wrong argument must change nothing.
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::dispatch::text;
+use super::hosts::WAIT_CAP_S;
+use super::message::{Object, RpcError, kind_of};
+use super::session::{Caller, OpenCall, Receipt, Reply, Session, Wait};
+use crate::carrier::{pull, wait};
+use crate::journal::{Batch, ConsumerName, DeliveryId, JournalError, Query};
+use crate::tool::answer::{self, Answer, FRAME_BYTES};
+use crate::tool::arguments::{Arguments, Refusal};
+use crate::tool::nearest::nearest;
+use crate::tool::{
+    INBOUND_QUEUE_STATS, INBOX_PULL, MessageView, PullResult, SEND_TEAMS_MESSAGE, SendError, Sent,
+    StatsResult, TOOL_NAMES, WAIT_FOR_INBOUND_MESSAGE, WaitResult, send,
+};
+
+/// Messages that may be on their way to Teams at a time.
+pub(super) const SENDS_OPEN_MAX: usize = 8;
+
+impl Session {
+    pub(super) fn call_tool(&mut self, caller: &Caller, mut params: Object) {
+        let arguments = match params.remove("arguments") {
+            None | Some(Value::Null) => Ok(Object::new()),
+            Some(Value::Object(arguments)) => Ok(arguments),
+            Some(other) => Err(RpcError::invalid_params(format!(
+                "params.arguments: must be an object, got {}",
+                kind_of(&other)
+            ))),
+        };
+        let call = text(&params, "name").and_then(|name| Ok((name, arguments?)));
+        let refusal = match call {
+            Ok((WAIT_FOR_INBOUND_MESSAGE, given)) => self.call_wait(caller, given, &params),
+            Ok((INBOX_PULL, given)) => self.call_pull(caller, given),
+            Ok((INBOUND_QUEUE_STATS, given)) => self.call_stats(caller, given),
+            Ok((SEND_TEAMS_MESSAGE, given)) => self.call_send(caller, given),
+            Ok((name, _)) => {
+                let hint = nearest(name, &TOOL_NAMES).map(|known| format!("; did you mean {known}?"));
+                let hint = hint.unwrap_or_else(|| format!("; there are {}", TOOL_NAMES.join(", ")));
+                let error = RpcError::invalid_params(format!("params.name: no such tool{hint}"));
+                return self.answer(&caller.route, Err(error), Vec::new());
+            }
+            Err(error) => return self.answer(&caller.route, Err(error), Vec::new()),
+        };
+        if let Err(refusal) = refusal {
+            self.answer_tool(&caller.route, Answer::error(&refusal), Vec::new());
+        }
+    }
+
+    fn call_wait(&mut self, caller: &Caller, given: Object, params: &Object) -> Result<(), Refusal> {
+        let asked = wait::arguments(given)?;
+        self.supersede_wait(&caller.consumer);
+        self.came_back(&caller.consumer);
+        let host = self.host(caller.client.as_deref());
+        let timeout_s = asked.timeout_s.min(host.map_or(WAIT_CAP_S, |row| row.wait_cap_s));
+        let now = Instant::now();
+        let every = host.and_then(|row| row.progress_every_s).map(Duration::from_secs);
+        let token = params.get("_meta").and_then(|meta| meta.get("progressToken"));
+        let heartbeat =
+            every.zip(token.filter(|token| token.is_string() || token.is_i64())).map(|(every, token)| {
+                wait::Heartbeat { token: token.clone(), every, next: now + every, sent: 0 }
+            });
+        let wait = Wait {
+            caller: caller.clone(),
+            deadline: now + Duration::from_secs(timeout_s),
+            max_items: asked.max_items,
+            heartbeat,
+        };
+        self.open.insert(caller.route.id.clone(), OpenCall::Wait(wait));
+        self.serve_wait(&caller.route.id);
+        Ok(())
+    }
+
+    fn call_pull(&mut self, caller: &Caller, given: Object) -> Result<(), Refusal> {
+        let asked = pull::arguments(given)?;
+        if let Some(part) = self.next_part(&caller.consumer, &asked.since_id) {
+            // The reader is still at that message, so this call acknowledges nothing.
+            let unread = self.inbox(&caller.consumer).map_or(0, |inbox| inbox.mailbox.unread(None));
+            let warning = self.warning();
+            let result = PullResult { unread_remaining: unread, messages: vec![part], warning };
+            self.answer_tool(&caller.route, Answer::json(&result), Vec::new());
+            return Ok(());
+        }
+        self.came_back(&caller.consumer);
+        let since_id = (!asked.since_id.is_empty()).then_some(asked.since_id);
+        let query = Query {
+            limit: usize::try_from(asked.limit).unwrap_or(usize::MAX),
+            channel: asked.channel,
+            since_id: since_id.clone(),
+            bytes_max: self.message_bytes_max(),
+            peek: !asked.mark_consumed,
+        };
+        let delivery = DeliveryId(self.next_number());
+        let inbox = self.inbox(&caller.consumer).map_err(inbox_failed)?;
+        let batch = inbox.mailbox.hand_out(delivery, &query).map_err(inbox_failed)?;
+        if let Some(id) = &since_id
+            && let Err(error) = inbox.mailbox.acknowledge_ids(&[id])
+        {
+            tracing::warn!(%error, "an acknowledgement could not be noted");
+        }
+        let messages = self.hand_over(caller, delivery, &batch);
+        let result =
+            PullResult { unread_remaining: batch.unread_remaining, messages, warning: self.warning() };
+        let receipt = Receipt { consumer: caller.consumer.clone(), delivery };
+        self.answer_tool(&caller.route, Answer::json(&result), vec![receipt]);
+        Ok(())
+    }
+
+    fn call_stats(&mut self, caller: &Caller, given: Object) -> Result<(), Refusal> {
+        Arguments::new(given).finish()?;
+        let stats = self.options.journal.stats();
+        let warning = self.warning();
+        let mailbox = &mut self.inbox(&caller.consumer).map_err(inbox_failed)?.mailbox;
+        let result = StatsResult {
+            depth: mailbox.unread(None),
+            dropped_total: stats.dropped_total,
+            spilled_total: stats.spilled_total,
+            oldest_ts: mailbox.oldest_unread_ts(),
+            warning,
+        };
+        self.answer_tool(&caller.route, Answer::json(&result), Vec::new());
+        Ok(())
+    }
+
+    fn call_send(&mut self, caller: &Caller, given: Object) -> Result<(), Refusal> {
+        let message = send::outgoing(given)?;
+        if self.sends.len() >= SENDS_OPEN_MAX {
+            return Err(format!(
+                "{SENDS_OPEN_MAX} messages are on their way already; wait for an answer, then send again"
+            ));
+        }
+        self.came_back(&caller.consumer);
+        let named: Vec<&str> = message.reply_to.iter().map(String::as_str).collect();
+        if let Err(error) =
+            self.inbox(&caller.consumer).and_then(|inbox| inbox.mailbox.acknowledge_ids(&named))
+        {
+            tracing::warn!(%error, "an acknowledgement could not be noted");
+        }
+        let number = self.next_number();
+        let chat_id = message.chat_id.clone();
+        let sending = self.options.outbox.send_teams_message(message);
+        self.sends.push(sending.map(move |outcome| (number, outcome)).boxed());
+        let call = OpenCall::Send { route: caller.route.clone(), number, chat_id };
+        self.open.insert(caller.route.id.clone(), call);
+        Ok(())
+    }
+
+    /// A message has left, or has not. A call that was cancelled meanwhile gets no answer.
+    pub(super) fn on_sent(&mut self, (number, outcome): (u64, Result<Sent, SendError>)) {
+        let id = self.open.iter().find_map(|(id, call)| match call {
+            OpenCall::Send { number: this, .. } if *this == number => Some(id.clone()),
+            _ => None,
+        });
+        if let Some(OpenCall::Send { route, chat_id, .. }) = id.and_then(|id| self.open.remove(&id)) {
+            self.answer_tool(&route, send::answer(chat_id, outcome), Vec::new());
+        }
+    }
+
+    /// The consumer called again, so it has what it was answered before.
+    fn came_back(&mut self, consumer: &ConsumerName) {
+        // What can't be noted now is delivered again, marked; that is no reason to refuse the call.
+        let noted = self.inbox(consumer).and_then(|inbox| {
+            inbox.replies.retain(|reply| !reply.written);
+            inbox.mailbox.acknowledge_returned()
+        });
+        if let Err(error) = noted {
+            tracing::warn!(%error, "an acknowledgement could not be noted");
+        }
+    }
+
+    /// An older waiting call of the same consumer ends empty: the host may have forgotten it, and it must not take
+    /// the next message with it.
+    fn supersede_wait(&mut self, consumer: &ConsumerName) {
+        let older = self.open.iter().find_map(|(id, call)| match call {
+            OpenCall::Wait(wait) if wait.caller.consumer == *consumer => Some(id.clone()),
+            _ => None,
+        });
+        if let Some(id) = older {
+            self.end_wait(&id, wait::SUPERSEDED);
+        }
+    }
+
+    /// Answers a waiting call with nothing.
+    pub(super) fn end_wait(&mut self, id: &super::message::Id, next: &str) {
+        let Some(OpenCall::Wait(wait)) = self.open.remove(id) else { return };
+        let unread = self.inbox(&wait.caller.consumer).map_or(0, |inbox| inbox.mailbox.unread(None));
+        let result = WaitResult {
+            messages: Vec::new(),
+            unread_remaining: unread,
+            next: next.to_owned(),
+            warning: self.warning(),
+        };
+        self.answer_tool(&wait.caller.route, Answer::json(&result), Vec::new());
+    }
+
+    /// Answers a waiting call if anything is unread.
+    pub(super) fn serve_wait(&mut self, id: &super::message::Id) {
+        let Some(OpenCall::Wait(wait)) = self.open.get(id) else { return };
+        let (caller, max_items) = (wait.caller.clone(), wait.max_items);
+        let delivery = DeliveryId(self.next_number());
+        let query = Query {
+            limit: usize::try_from(max_items).unwrap_or(usize::MAX),
+            bytes_max: self.message_bytes_max(),
+            ..Query::default()
+        };
+        let handed = match self.inbox(&caller.consumer) {
+            Ok(inbox) => inbox.mailbox.hand_out(delivery, &query),
+            Err(error) => Err(error),
+        };
+        match handed {
+            Ok(batch) if batch.items.is_empty() => {}
+            Ok(batch) => {
+                self.open.remove(id);
+                let messages = self.hand_over(&caller, delivery, &batch);
+                let result = WaitResult {
+                    next: wait::next_step(messages.len(), batch.unread_remaining).to_owned(),
+                    messages,
+                    unread_remaining: batch.unread_remaining,
+                    warning: self.warning(),
+                };
+                let receipt = Receipt { consumer: caller.consumer.clone(), delivery };
+                self.answer_tool(&caller.route, Answer::json(&result), vec![receipt]);
+            }
+            Err(error) => {
+                self.open.remove(id);
+                self.answer_tool(&caller.route, Answer::error(&inbox_failed(error)), Vec::new());
+            }
+        }
+    }
+
+    /// Makes a batch fit for an answer and remembers who has it.
+    fn hand_over(&mut self, caller: &Caller, delivery: DeliveryId, batch: &Batch) -> Vec<MessageView> {
+        let bytes_max = self.message_bytes_max();
+        let Ok(inbox) = self.inbox(&caller.consumer) else { return Vec::new() };
+        let whole: Vec<MessageView> = batch
+            .items
+            .iter()
+            .map(|handed| MessageView::of(&handed.record, handed.redelivered, handed.pushed))
+            .collect();
+        let mut shown = whole.clone();
+        answer::fit(&mut shown, bytes_max);
+        for (shown, whole) in shown.iter().zip(whole) {
+            if shown.rest_since_id.is_some() {
+                inbox.remember_cut(whole);
+            }
+        }
+        inbox.remember_reply(Reply {
+            id: caller.route.id.clone(),
+            delivery,
+            seqs: batch.items.iter().map(|handed| handed.record.seq).collect(),
+            written: false,
+        });
+        shown
+    }
+
+    /// The part of a long message that `since_id` asks for.
+    fn next_part(&mut self, consumer: &ConsumerName, since_id: &str) -> Option<MessageView> {
+        let (id, from) = answer::continuation(since_id)?;
+        let bytes_max = self.message_bytes_max();
+        let inbox = self.inbox(consumer).ok()?;
+        let whole = inbox.cut.iter().find(|message| message.id == id)?.clone();
+        let mut part = [answer::part(whole, from)?];
+        answer::fit(&mut part, bytes_max);
+        let [part] = part;
+        Some(part)
+    }
+
+    fn message_bytes_max(&self) -> usize {
+        self.options.limits.answer_bytes_max.saturating_sub(FRAME_BYTES)
+    }
+
+    /// What the model should know about the inbox's health.
+    fn warning(&self) -> Option<String> {
+        let failure = self.options.journal.stats().disk_failure?;
+        let failure: String = failure.chars().take(120).collect();
+        Some(format!(
+            "new messages are kept in memory only, the disk takes no writes ({failure}); tell your user"
+        ))
+    }
+}
+
+fn inbox_failed(error: JournalError) -> Refusal {
+    match error {
+        JournalError::UnknownId { .. } => error.to_string(),
+        error => format!("the inbox could not be read: {error}; nothing is lost, call again"),
+    }
+}

@@ -1,0 +1,97 @@
+//! `notifications/cancelled`: what an open call leaves behind, and what a late cancel says about an answer.
+//!
+//! A cancelled call is not answered, and its messages are not lost; but a host that cancels every finished call
+//! must not be given the same message for ever.
+
+use serde_json::Value;
+
+use super::message::{Id, Object};
+use super::session::{OpenCall, Session};
+
+impl Session {
+    pub(super) fn on_cancelled(&mut self, params: &Object) {
+        let Some(id) = params.get("requestId").and_then(Id::from_json) else { return };
+        if let Some(call) = self.open.remove(&id) {
+            match call {
+                // It held nothing.
+                OpenCall::Wait(wait) => self.leave_batch(&wait.caller.route),
+                // The message is on its way; only its answer is not wanted any more.
+                OpenCall::Send { route, .. } => self.leave_batch(&route),
+                OpenCall::Listen { .. } => {}
+            }
+            return;
+        }
+        if let Some(receipts) = self.out.retract(&id) {
+            for receipt in receipts {
+                self.give_back(&id, |_| true, &receipt.consumer);
+            }
+            return;
+        }
+        if means_lost(params.get("reason").and_then(Value::as_str)) {
+            let consumers: Vec<_> = self.inboxes.keys().cloned().collect();
+            for consumer in consumers {
+                self.give_back(&id, |written| written, &consumer);
+            }
+        }
+    }
+
+    /// Gives back what the newest answer to `id` held, if the consumer has not come back since.
+    fn give_back(
+        &mut self,
+        id: &Id,
+        matches: impl Fn(bool) -> bool,
+        consumer: &crate::journal::ConsumerName,
+    ) {
+        let Some(inbox) = self.inboxes.get_mut(consumer) else { return };
+        let Some(at) = inbox.replies.iter().rposition(|reply| reply.id == *id && matches(reply.written))
+        else {
+            return;
+        };
+        let Some(reply) = inbox.replies.remove(at) else { return };
+        if reply.written && !inbox.count_late_cancel(&reply.seqs) {
+            // It stays with the consumer, to be acknowledged like any other answer.
+            inbox.remember_reply(reply);
+            return;
+        }
+        if let Err(error) = inbox.mailbox.give_back(reply.delivery) {
+            tracing::warn!(%error, "a cancelled answer could not be given back; a new session gets it");
+        }
+        self.stirred = true;
+    }
+}
+
+/// Whether a host that cancels after the answer means that it did not take it. One cancels every call that it has
+/// finished, with nothing but the words for an aborted operation.
+fn means_lost(reason: Option<&str>) -> bool {
+    let Some(reason) = reason else { return false };
+    let reason = reason.trim();
+    let words = reason.strip_prefix("AbortError:").unwrap_or(reason).trim().trim_end_matches('.');
+    let words = words.strip_prefix("The ").or_else(|| words.strip_prefix("This ")).unwrap_or(words);
+    !words.is_empty() && words != "operation was aborted"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::means_lost;
+
+    #[test]
+    fn only_a_reason_that_says_something_means_that_the_answer_was_lost() {
+        for reason in [
+            None,
+            Some(""),
+            Some("  "),
+            Some("AbortError: The operation was aborted."),
+            Some("This operation was aborted"),
+        ] {
+            assert!(!means_lost(reason), "{reason:?}");
+        }
+        for reason in [
+            "request timeout",
+            "AbortError: user-cancel",
+            "SdkError: Request timed out",
+            "McpError: MCP error -32001: Request timed out",
+        ] {
+            assert!(means_lost(Some(reason)), "{reason}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The two eras of the protocol: sessions opened by `initialize`, and requests that carry everything with them.
+//!
+//! It must never let one request's era, identity or version leak into the next: a pipe may carry both.
+
+use rmcp::model::ErrorCode;
+use serde_json::{Value, json};
+
+use super::message::{Object, RpcError, kind_of};
+
+/// Versions that `initialize` can agree on, oldest first.
+pub const LEGACY_VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+/// What `initialize` answers when it does not know the version asked for, or when that one has no `initialize`.
+pub const LEGACY_NEWEST: &str = "2025-11-25";
+
+/// The only version in which a client may send batches.
+pub(super) const BATCH_VERSION: &str = "2025-03-26";
+
+/// Versions served per request.
+pub const MODERN_VERSIONS: [&str; 1] = ["2026-07-28"];
+
+pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub(crate) const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(crate) const META_SERVER: &str = "io.modelcontextprotocol/serverInfo";
+pub(crate) const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Which rules an answer follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// A session that `initialize` opened, up to 2025-11-25.
+    Legacy,
+    /// A request of its own, from 2026-07-28.
+    Modern,
+}
+
+/// The version to answer an `initialize` with.
+pub(crate) fn negotiate(requested: &str) -> &'static str {
+    LEGACY_VERSIONS.into_iter().find(|known| *known == requested).unwrap_or(LEGACY_NEWEST)
+}
+
+/// Whether a request claims the modern era: one reserved key of its `_meta` is enough.
+pub(crate) fn claims_modern(params: &Object) -> bool {
+    params.get("_meta").and_then(Value::as_object).is_some_and(|meta| {
+        [META_VERSION, META_CLIENT, META_CAPABILITIES].iter().any(|key| meta.contains_key(*key))
+    })
+}
+
+/// Checks the `_meta` of a modern request and returns the client's name when it gives one.
+pub(crate) fn modern_client(params: &Object) -> Result<Option<String>, RpcError> {
+    let meta = match params.get("_meta") {
+        Some(Value::Object(meta)) => meta,
+        Some(other) => {
+            return Err(RpcError::invalid_params(format!(
+                "params._meta: must be an object, got {}",
+                kind_of(other)
+            )));
+        }
+        None => {
+            return Err(RpcError::invalid_params(format!(
+                "params._meta: missing; it must hold {META_VERSION} and {META_CAPABILITIES}"
+            )));
+        }
+    };
+    let field =
+        |key: &str, problem: &str| RpcError::invalid_params(format!("params._meta[\"{key}\"]: {problem}"));
+    let version = match meta.get(META_VERSION) {
+        Some(Value::String(version)) => version,
+        Some(_) => return Err(field(META_VERSION, "must be a string")),
+        None => {
+            return Err(field(META_VERSION, "missing; it must name the protocol version of this request"));
+        }
+    };
+    if !MODERN_VERSIONS.contains(&version.as_str()) {
+        return Err(RpcError {
+            code: ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
+            message: format!(
+                "unsupported protocol version; requests with this _meta use {}, older versions start with initialize",
+                MODERN_VERSIONS.join(", ")
+            ),
+            data: Some(json!({"supported": MODERN_VERSIONS, "requested": version})),
+        });
+    }
+    match meta.get(META_CAPABILITIES) {
+        Some(Value::Object(_)) => {}
+        Some(_) => return Err(field(META_CAPABILITIES, "must be an object")),
+        None => return Err(field(META_CAPABILITIES, "missing; an empty object will do")),
+    }
+    match meta.get(META_CLIENT) {
+        None => Ok(None),
+        Some(Value::Object(client)) => match client.get("name") {
+            Some(Value::String(name)) => Ok(Some(name.clone())),
+            _ => Err(field(META_CLIENT, "name must be a string")),
+        },
+        Some(_) => Err(field(META_CLIENT, "must be an object")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_versions_are_echoed_and_others_get_the_newest_with_initialize() {
+        for version in LEGACY_VERSIONS {
+            assert_eq!(negotiate(version), version);
+        }
+        for version in ["2026-07-28", "1999-01-01", "2099-01-01", ""] {
+            assert_eq!(negotiate(version), LEGACY_NEWEST);
+        }
+    }
+}

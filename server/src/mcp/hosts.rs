@@ -1,0 +1,147 @@
+//! What is known of hosts by the name they give: how long a call may wait, and whether a push can reach the model.
+//!
+//! A name may choose a limit or an extra carrier; it must never decide whether a message is delivered.
+
+/// How long a call may wait on a host that is not in the table, in seconds: under the shortest limit seen on any
+/// host by default (60 s), with room for a slow pipe.
+pub const WAIT_CAP_S: u64 = 55;
+
+/// Consumer for a client that gives no name.
+pub(super) const NAMELESS: &str = "unnamed-host";
+
+/// Longest consumer name made from a client's name, in characters.
+const CONSUMER_CHARS_MAX: usize = 64;
+
+/// One family of hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostRow {
+    /// The family, and the consumer its sessions share.
+    pub family: &'static str,
+    /// Client names of the family; a trailing `*` matches any ending.
+    pub names: &'static [&'static str],
+    /// Longest wait, in seconds.
+    pub wait_cap_s: u64,
+    /// Interval of progress notifications that keep a waiting call alive, in seconds; `None` where they don't help
+    /// below the cap.
+    pub progress_every_s: Option<u64>,
+    /// Whether a channel push may reach the model.
+    pub takes_channel: bool,
+    /// Where the row's numbers come from.
+    pub source: &'static str,
+}
+
+/// The hosts that were run and watched.
+pub const HOSTS: &[HostRow] = &[
+    HostRow {
+        family: "claude-code",
+        names: &["claude-code", "claude code"],
+        wait_cap_s: WAIT_CAP_S,
+        progress_every_s: None,
+        takes_channel: true,
+        source: "2.1.330 observed: no call limit, but before 2.1.212 and in -p a wait blocks the turn",
+    },
+    HostRow {
+        family: "copilot-cli",
+        names: &["copilot-cli", "github-copilot-developer", "github-copilot-cli", "copilot"],
+        wait_cap_s: WAIT_CAP_S,
+        progress_every_s: None,
+        takes_channel: false,
+        source: "1.0.102 observed: 180 s, but the user's config may say less and 60 s is reported; drops every notification",
+    },
+    HostRow {
+        family: "codex",
+        names: &["codex-mcp-client"],
+        wait_cap_s: 120,
+        progress_every_s: None,
+        takes_channel: false,
+        source: "0.169.0 observed: 300 s hard by default; drops every notification",
+    },
+    HostRow {
+        family: "gemini-cli",
+        names: &["gemini-cli-mcp-client*"],
+        wait_cap_s: WAIT_CAP_S,
+        progress_every_s: None,
+        takes_channel: false,
+        source: "0.61.0 observed: an interrupted call is abandoned without a word, so short waits lose less time",
+    },
+    HostRow {
+        family: "opencode",
+        names: &["opencode"],
+        wait_cap_s: WAIT_CAP_S,
+        progress_every_s: None,
+        takes_channel: false,
+        source: "1.18.33 observed: 60.0 s by default",
+    },
+    HostRow {
+        family: "qwen-code",
+        names: &["qwen-cli-mcp-client*"],
+        wait_cap_s: WAIT_CAP_S,
+        progress_every_s: None,
+        takes_channel: false,
+        source: "0.24.4 observed: limit unknown; drops every notification",
+    },
+];
+
+/// The row of a client name, compared without case.
+pub(crate) fn row<'a>(table: &'a [HostRow], client: &str) -> Option<&'a HostRow> {
+    let client = client.trim().to_lowercase();
+    table.iter().find(|row| {
+        row.names.iter().any(|name| match name.strip_suffix('*') {
+            Some(prefix) => client.starts_with(prefix),
+            None => client == *name,
+        })
+    })
+}
+
+/// The consumer whose messages a client reads: its family, else its own name in safe characters.
+pub(crate) fn consumer_of(table: &[HostRow], client: Option<&str>) -> String {
+    let Some(client) = client else { return NAMELESS.to_owned() };
+    if let Some(row) = row(table, client) {
+        return row.family.to_owned();
+    }
+    let mut name = String::new();
+    for c in client.chars().flat_map(char::to_lowercase) {
+        if name.len() == CONSUMER_CHARS_MAX {
+            break;
+        }
+        if c.is_ascii_alphanumeric() {
+            name.push(c);
+        } else if !(name.is_empty() || name.ends_with('-')) {
+            name.push('-');
+        }
+    }
+    let name = name.trim_end_matches('-');
+    if name.is_empty() { NAMELESS.to_owned() } else { name.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_known_name_of_a_family_is_one_consumer() {
+        for (client, consumer) in [
+            ("claude-code", "claude-code"),
+            ("Claude Code", "claude-code"),
+            ("copilot-cli", "copilot-cli"),
+            ("github-copilot-developer", "copilot-cli"),
+            ("github-copilot-cli", "copilot-cli"),
+            ("qwen-cli-mcp-client-mail", "qwen-code"),
+            ("My  Own/Höst", "my-own-h-st"),
+            ("..", NAMELESS),
+            ("", NAMELESS),
+        ] {
+            assert_eq!(consumer_of(HOSTS, Some(client)), consumer, "{client}");
+        }
+        assert_eq!(consumer_of(HOSTS, None), NAMELESS);
+        assert_eq!(consumer_of(HOSTS, Some(&"é1".repeat(300))).len(), CONSUMER_CHARS_MAX);
+    }
+
+    #[test]
+    fn no_row_waits_less_than_the_default_or_as_long_as_a_known_limit() {
+        for row in HOSTS {
+            assert!(row.wait_cap_s >= WAIT_CAP_S && row.wait_cap_s < 300, "{}", row.family);
+            assert!(!row.source.is_empty());
+        }
+    }
+}

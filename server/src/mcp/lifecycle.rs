@@ -1,0 +1,106 @@
+//! How a client makes itself known: `initialize` and `notifications/initialized`, or `server/discover`.
+//!
+//! A session begins once: a second `initialize` must change nothing. Neither touches a disk or the network.
+
+use serde_json::{Value, json};
+
+use super::dispatch::{cacheable, text};
+use super::era::{MODERN_VERSIONS, negotiate};
+use super::message::{Object, RpcError, kind_of};
+use super::session::{Caller, LegacySession, Session};
+use crate::carrier::channel;
+use crate::carrier::log_ping::Level;
+use crate::tool::INSTRUCTIONS;
+
+/// The family that must be served by `initialize`: its channel does not exist in the modern era.
+const LEGACY_ONLY_FAMILY: &str = "claude-code";
+
+/// How long a client may keep the answer to `server/discover`, in milliseconds.
+const DISCOVER_TTL_MS: u64 = 600_000;
+
+impl Session {
+    pub(super) fn initialize(&mut self, params: &Object) -> Result<Value, RpcError> {
+        if self.legacy.is_some() {
+            return Err(RpcError::invalid_request(
+                "initialize: this session has begun already; it goes on unchanged",
+            ));
+        }
+        let version = negotiate(text(params, "protocolVersion")?);
+        let capabilities = object(params, "capabilities")?;
+        let client = match object(params, "clientInfo")?.get("name") {
+            Some(Value::String(name)) => name.clone(),
+            _ => return Err(RpcError::invalid_params("params.clientInfo.name: must be a string")),
+        };
+        let declares_channel = capabilities
+            .get("experimental")
+            .and_then(Value::as_object)
+            .is_some_and(|experimental| experimental.contains_key(channel::CAPABILITY));
+        let last_seq = *self.grown.borrow();
+        self.legacy = Some(LegacySession {
+            version,
+            client,
+            declares_channel,
+            ready: false,
+            level: Level::INFO,
+            subscribed: false,
+            pushed_seq: last_seq.saturating_sub(channel::BACKLOG_RECORDS_MAX),
+        });
+        Ok(json!({
+            "protocolVersion": version,
+            "capabilities": {
+                "experimental": {channel::CAPABILITY: {}},
+                "logging": {},
+                "resources": {"subscribe": true, "listChanged": false},
+                "tools": {"listChanged": false}
+            },
+            "serverInfo": self.server_info(),
+            "instructions": INSTRUCTIONS
+        }))
+    }
+
+    pub(super) fn on_initialized(&mut self) {
+        let Some(session) = &mut self.legacy else { return };
+        session.ready = true;
+        let host = self.legacy.as_ref().and_then(|session| self.host(Some(&session.client)));
+        tracing::info!(
+            family = host.map(|row| row.family),
+            channel = self.pushes_channel(),
+            "a session has begun"
+        );
+    }
+
+    /// Whether a channel push may reach this session's model: it said so, it is known to, or nobody knows.
+    pub(super) fn pushes_channel(&self) -> bool {
+        self.legacy.as_ref().is_some_and(|session| {
+            session.ready
+                && (session.declares_channel
+                    || self.host(Some(&session.client)).is_none_or(|row| row.takes_channel))
+        })
+    }
+
+    pub(super) fn discover(&self, caller: &Caller) -> Result<Value, RpcError> {
+        if self.host(caller.client.as_deref()).is_some_and(|row| row.family == LEGACY_ONLY_FAMILY) {
+            return Err(RpcError::unknown_method("server/discover"));
+        }
+        let result = json!({
+            "supportedVersions": MODERN_VERSIONS,
+            "capabilities": {
+                "resources": {"subscribe": true, "listChanged": false},
+                "tools": {"listChanged": false}
+            },
+            "instructions": INSTRUCTIONS
+        });
+        Ok(cacheable(caller.route.era, result, DISCOVER_TTL_MS))
+    }
+}
+
+/// An object that must be there.
+fn object<'a>(params: &'a Object, name: &str) -> Result<&'a Object, RpcError> {
+    match params.get(name) {
+        Some(Value::Object(members)) => Ok(members),
+        Some(other) => {
+            Err(RpcError::invalid_params(format!("params.{name}: must be an object, got {}", kind_of(other))))
+        }
+        None => Err(RpcError::invalid_params(format!("params.{name}: missing; it must be an object"))),
+    }
+}

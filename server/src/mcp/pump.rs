@@ -1,0 +1,127 @@
+//! What happens by itself: messages for waiting calls, deadlines, pushes and hints, always in that order.
+//!
+//! Nothing here is sent while the host takes nothing: hints can be made again later, messages stay unread.
+
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::message::{Id, notification};
+use super::session::{OpenCall, Session};
+use crate::carrier::log_ping::{self, Level};
+use crate::carrier::{channel, wait};
+use crate::journal::JournalError;
+
+/// Records read at a time while pushing.
+const PUSH_PAGE_RECORDS: usize = 32;
+
+impl Session {
+    /// Brings everything up to now. Cheap when nothing changed.
+    pub(super) fn pump(&mut self) {
+        if !self.out.has_room() {
+            return;
+        }
+        let last_seq = *self.grown.borrow_and_update();
+        if std::mem::take(&mut self.stirred) || last_seq != self.offered_seq {
+            self.offered_seq = last_seq;
+            for id in self.waiting(|_| true) {
+                self.serve_wait(&id);
+            }
+        }
+        self.keep_time();
+        self.push_channel();
+        self.announce();
+    }
+
+    fn waiting(&self, matches: impl Fn(&super::session::Wait) -> bool) -> Vec<Id> {
+        self.open
+            .iter()
+            .filter(|(_, call)| matches!(call, OpenCall::Wait(wait) if matches(wait)))
+            .map(|(id, _)| id.clone())
+            .collect()
+    }
+
+    fn keep_time(&mut self) {
+        let now = Instant::now();
+        for id in self.waiting(|wait| wait.deadline <= now) {
+            self.end_wait(&id, wait::next_step(0, 0));
+        }
+        let mut beats = Vec::new();
+        for call in self.open.values_mut() {
+            if let OpenCall::Wait(wait) = call
+                && let Some(heartbeat) = &mut wait.heartbeat
+                && heartbeat.next <= now
+            {
+                heartbeat.sent += 1;
+                heartbeat.next = now + heartbeat.every;
+                beats.push(json!({"progressToken": heartbeat.token, "progress": heartbeat.sent}));
+            }
+        }
+        for beat in beats {
+            self.out.push(&notification("notifications/progress", &beat), None, Vec::new());
+        }
+    }
+
+    /// Pushes what the consumer was never shown, unless a waiting call is there to take it.
+    fn push_channel(&mut self) {
+        let last_seq = *self.grown.borrow();
+        let Some(session) = &self.legacy else { return };
+        if session.pushed_seq >= last_seq || !self.pushes_channel() {
+            return;
+        }
+        let Ok(consumer) = self.consumer_of(Some(&session.client)) else { return };
+        if !self.waiting(|wait| wait.caller.consumer == consumer).is_empty() {
+            return;
+        }
+        if let Err(error) = self.push_records(&consumer) {
+            tracing::warn!(%error, "messages could not be pushed; they stay unread");
+        }
+    }
+
+    fn push_records(&mut self, consumer: &crate::journal::ConsumerName) -> Result<(), JournalError> {
+        loop {
+            let Some(session) = &self.legacy else { return Ok(()) };
+            let page = self.options.journal.read_after(session.pushed_seq, PUSH_PAGE_RECORDS)?;
+            if page.is_empty() {
+                return Ok(());
+            }
+            for record in page {
+                if !self.out.has_room() {
+                    return Ok(());
+                }
+                let mailbox = &mut self.inbox(consumer)?.mailbox;
+                if mailbox.is_new(record.seq)? {
+                    // Noted first: after a crash it is shown again marked, never unmarked.
+                    mailbox.note_pushed(record.seq)?;
+                    let push = notification(channel::METHOD, &channel::push(&record));
+                    self.out.push(&push, None, Vec::new());
+                }
+                if let Some(session) = &mut self.legacy {
+                    session.pushed_seq = record.seq;
+                }
+            }
+        }
+    }
+
+    /// Hints that something came: the log ping, then the resource.
+    fn announce(&mut self) {
+        let last_seq = *self.grown.borrow();
+        if last_seq <= self.announced_seq || !self.out.has_room() {
+            return;
+        }
+        let count = last_seq - self.announced_seq;
+        self.announced_seq = last_seq;
+        if let Some(session) =
+            self.legacy.as_ref().filter(|session| session.ready && session.level <= Level::INFO)
+        {
+            let consumer = self.consumer_of(Some(&session.client));
+            let newest =
+                self.options.journal.read_after(last_seq - 1, 1).ok().and_then(|mut page| page.pop());
+            if let (Ok(consumer), Some(newest)) = (consumer, newest) {
+                let unread = self.inbox(&consumer).map_or(0, |inbox| inbox.mailbox.unread(None));
+                let ping = notification(log_ping::METHOD, &log_ping::ping(&newest, count, unread));
+                self.out.push(&ping, None, Vec::new());
+            }
+        }
+        self.announce_resource();
+    }
+}

@@ -1,0 +1,124 @@
+//! The list of tools as `tools/list` shows it: one page, always in the same order, schemas without tricks.
+//!
+//! No type arrays, no formats, no references: some hosts refuse the whole list for one of them.
+
+use std::sync::Arc;
+
+use rmcp::model::{MetaObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+
+use super::send::{CONTENT_BYTES_MAX, REPLY_TO_MAX};
+use super::texts;
+
+/// Waits for a message.
+pub const WAIT_FOR_INBOUND_MESSAGE: &str = "wait_for_inbound_message";
+/// Reads the inbox without waiting.
+pub const INBOX_PULL: &str = "inbox_pull";
+/// Counts the inbox.
+pub const INBOUND_QUEUE_STATS: &str = "inbound_queue_stats";
+/// Answers in Teams.
+pub const SEND_TEAMS_MESSAGE: &str = "send_teams_message";
+
+/// All tools, in the order of the list.
+pub const TOOL_NAMES: [&str; 4] =
+    [INBOUND_QUEUE_STATS, INBOX_PULL, SEND_TEAMS_MESSAGE, WAIT_FOR_INBOUND_MESSAGE];
+
+/// Most messages that one answer may be asked for.
+pub(crate) const ITEMS_MAX: u64 = 100;
+/// What `wait_for_inbound_message` waits when it is not told, in seconds.
+pub(crate) const WAIT_DEFAULT_S: u64 = 50;
+/// What it may be asked for, in seconds; the host's cap is applied after this.
+pub(crate) const WAIT_ASKED_MAX_S: u64 = 86_400;
+/// Messages per wait when it is not told.
+pub(crate) const WAIT_ITEMS_DEFAULT: u64 = 10;
+/// Messages per pull when it is not told.
+pub(crate) const PULL_LIMIT_DEFAULT: u64 = 20;
+
+/// The list.
+pub(crate) fn tools() -> Vec<Tool> {
+    vec![
+        tool(INBOUND_QUEUE_STATS, "Inbox counts", texts::STATS, &json!({}), &[], reads(), false),
+        tool(
+            INBOX_PULL,
+            "Read inbox",
+            texts::PULL,
+            &json!({
+                "since_id": {"type": "string", "default": "", "description":
+                    "Only messages after the one with this id; also acknowledges that one. Empty: everything unread."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": ITEMS_MAX, "default": PULL_LIMIT_DEFAULT, "description":
+                    "At most this many messages."},
+                "mark_consumed": {"type": "boolean", "default": true, "description":
+                    "false: only look; the messages stay unread."},
+                "channel": {"type": "string", "enum": ["", "teams", "email", "bot"], "default": "", "description":
+                    "Only messages from this source. Empty: all."}
+            }),
+            &[],
+            reads(),
+            true,
+        ),
+        tool(
+            SEND_TEAMS_MESSAGE,
+            "Send Teams message",
+            texts::SEND,
+            &json!({
+                "chat_id": {"type": "string", "description": "The chat_id of the message that you answer."},
+                "content": {"type": "string", "description": format!("The text, at most {CONTENT_BYTES_MAX} bytes.")},
+                "content_type": {"type": "string", "enum": ["html", "text"], "default": "html", "description":
+                    "html: simple tags such as <p>, <b>, <ul>, <code>; escape & and < yourself. text: shown as it is."},
+                "reply_to": {"type": "array", "items": {"type": "string"}, "maxItems": REPLY_TO_MAX, "default": [], "description":
+                    "Ids of the messages that you answer, for a reference in the chat."}
+            }),
+            &["chat_id", "content"],
+            ToolAnnotations::new().read_only(false).destructive(false).idempotent(false).open_world(true),
+            true,
+        ),
+        tool(
+            WAIT_FOR_INBOUND_MESSAGE,
+            "Wait for messages",
+            texts::WAIT,
+            &json!({
+                "timeout_s": {"type": "integer", "minimum": 0, "default": WAIT_DEFAULT_S, "description":
+                    "Longest wait in seconds. More than the host can bear is shortened."},
+                "max_items": {"type": "integer", "minimum": 1, "maximum": ITEMS_MAX, "default": WAIT_ITEMS_DEFAULT, "description":
+                    "At most this many messages."}
+            }),
+            &[],
+            reads(),
+            true,
+        ),
+    ]
+}
+
+/// Reading moves a cursor that only this consumer sees; a host that takes a tool for writing would run nothing
+/// beside it.
+fn reads() -> ToolAnnotations {
+    ToolAnnotations::new().read_only(true).destructive(false).idempotent(false).open_world(true)
+}
+
+fn tool(
+    name: &'static str,
+    title: &str,
+    description: &'static str,
+    properties: &Value,
+    required: &[&str],
+    annotations: ToolAnnotations,
+    always_load: bool,
+) -> Tool {
+    let mut schema = serde_json::Map::new();
+    schema.insert("type".to_owned(), "object".into());
+    schema.insert("properties".to_owned(), properties.clone());
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), json!(required));
+    }
+    schema.insert("additionalProperties".to_owned(), false.into());
+    let mut annotations = annotations;
+    annotations.title = Some(title.to_owned());
+    let tool = Tool::new(name, description, Arc::new(schema)).with_annotations(annotations);
+    if !always_load {
+        return tool;
+    }
+    // Claude Code hides descriptions of tools without this mark until the model searches for them.
+    let mut meta = MetaObject::new();
+    meta.insert("anthropic/alwaysLoad".to_owned(), true.into());
+    tool.with_meta(meta)
+}

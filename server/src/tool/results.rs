@@ -1,0 +1,151 @@
+//! What the tools answer, as types. The JSON Schemas of these shapes are generated from here.
+//!
+//! A message must look the same in every answer, and its text must be the journal's, character for character.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Channel, Record};
+
+/// A message as a tool shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MessageView {
+    /// The source's id; name it to acknowledge, to continue after it, or to answer it.
+    pub id: String,
+    /// Its source.
+    pub channel: Channel,
+    /// The conversation; answer here.
+    pub chat_id: String,
+    /// Name to show, never proof of who it is.
+    pub from: String,
+    /// When it was written, RFC 3339.
+    pub ts: String,
+    /// When it was received, RFC 3339.
+    pub received_at: String,
+    /// The text. `&`, `<` and `>` that the person typed stand as `&amp;`, `&lt;` and `&gt;`.
+    pub content_text_sanitized: String,
+    /// Facts beside the text.
+    pub meta: BTreeMap<String, String>,
+    /// It was handed out before and nobody came back for it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub redelivered: bool,
+    /// It was pushed into the conversation before.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub pushed: bool,
+    /// The id of the message that this one is a later version of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit_of: Option<String>,
+    /// The person took the message back.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub deleted: bool,
+    /// Where in the whole text this part begins, in bytes; absent for the beginning.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub part_from: usize,
+    /// The text goes on: `inbox_pull` with this as `since_id` answers the next part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest_since_id: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(value: &usize) -> bool {
+    *value == 0
+}
+
+impl MessageView {
+    /// Shows a record.
+    pub fn of(record: &Record, redelivered: bool, pushed: bool) -> Self {
+        Self {
+            id: record.id.clone(),
+            channel: record.channel,
+            chat_id: record.chat_id.clone(),
+            from: record.from.clone(),
+            ts: record.ts.clone(),
+            received_at: record.received_at.clone(),
+            content_text_sanitized: record.content_text_sanitized.clone(),
+            meta: record.meta.clone(),
+            redelivered,
+            pushed,
+            edit_of: record.edit_of.clone(),
+            deleted: record.deleted,
+            part_from: 0,
+            rest_since_id: None,
+        }
+    }
+}
+
+/// What `wait_for_inbound_message` answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WaitResult {
+    /// Oldest first; empty when the time was up.
+    pub messages: Vec<MessageView>,
+    /// Messages that this answer had no room for.
+    pub unread_remaining: u64,
+    /// What to do next.
+    pub next: String,
+    /// Something is wrong with the inbox; absent when all is well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+}
+
+/// What `inbox_pull` answers; also the text of the resource `entraclaw://inbox`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PullResult {
+    /// Messages that this answer did not include.
+    pub unread_remaining: u64,
+    /// Oldest first.
+    pub messages: Vec<MessageView>,
+    /// Something is wrong with the inbox; absent when all is well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+}
+
+/// What `inbound_queue_stats` answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StatsResult {
+    /// Messages that this consumer has not acknowledged.
+    pub depth: u64,
+    /// Messages that were lost for good.
+    pub dropped_total: u64,
+    /// Messages that left the memory window and are served from disk.
+    pub spilled_total: u64,
+    /// When the oldest unread message was written, RFC 3339; null when there is none.
+    pub oldest_ts: Option<String>,
+    /// Something is wrong with the inbox; absent when all is well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+}
+
+/// What `send_teams_message` answers when the message was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SendResult {
+    /// Always true; a message that was not sent is an error.
+    pub sent: bool,
+    /// The chat that has it.
+    pub chat_id: String,
+    /// The id that Teams gave it.
+    pub message_id: String,
+    /// When Teams took it, RFC 3339.
+    pub ts: String,
+}
+
+/// The resource's text: the same shape, but with the newest unread messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InboxResource {
+    /// Messages that the reader has not acknowledged.
+    pub unread: u64,
+    /// The newest of them, oldest first.
+    pub messages: Vec<MessageView>,
+}

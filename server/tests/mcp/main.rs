@@ -1,0 +1,16 @@
+//! The connection, spoken to in raw lines: no client library stands between a test and the wire, except in
+//! `interop`, where an independent one is the point.
+
+mod acknowledgement;
+mod carriers;
+mod edges;
+mod flow;
+mod framing;
+mod hostile;
+mod interop;
+mod lifecycle;
+mod modern;
+mod schemas;
+mod sending;
+mod support;
+mod tools;
