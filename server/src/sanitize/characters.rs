@@ -1,0 +1,291 @@
+//! Which characters a text may hold: nothing invisible, nothing that reorders, nothing without a meaning of its own.
+//! It must never change what a reader sees but for composing (NFC), the marks beyond the cap and undefined characters.
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeEmoji, UnicodeGeneralCategory};
+
+use super::tally::Tally;
+
+/// Most combining marks on one base character.
+pub(super) const MAX_MARKS_PER_BASE: usize = 8;
+/// The tag letters of the flags that are recommended for general interchange: England, Scotland, Wales.
+const FLAG_TAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
+
+const ZWNJ: char = '\u{200c}';
+const ZWJ: char = '\u{200d}';
+const BLACK_FLAG: char = '\u{1f3f4}';
+const CANCEL_TAG: char = '\u{e007f}';
+const KEYCAP: char = '\u{20e3}';
+
+/// Strips, composes and caps. Line ends come out as `\n`, all other blanks but the tab as U+0020.
+pub(super) fn clean(text: &str, tally: &mut Tally) -> String {
+    let plain = drop_unconditionally(text, tally);
+    if plain.is_ascii() {
+        return plain;
+    }
+    let placed = drop_out_of_place(&plain, tally);
+    let composed = match is_nfc_quick(placed.chars()) {
+        IsNormalized::Yes => placed,
+        _ => placed.nfc().collect(),
+    };
+    cap_marks(&composed, tally)
+}
+
+/// What is to become of a character wherever it stands.
+enum Fate {
+    Keep,
+    Become(char),
+    Drop(&'static str),
+}
+
+fn drop_unconditionally(text: &str, tally: &mut Tally) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '\r' {
+            if chars.peek() != Some(&'\n') {
+                out.push('\n');
+            }
+            continue;
+        }
+        match fate(c) {
+            Fate::Keep => out.push(c),
+            Fate::Become(other) => {
+                if other == char::REPLACEMENT_CHARACTER && c != other {
+                    tally.remove("private");
+                }
+                out.push(other);
+            }
+            Fate::Drop(kind) => tally.remove(kind),
+        }
+    }
+    out
+}
+
+fn fate(c: char) -> Fate {
+    match c {
+        '\n' | '\t' | ' '..='~' => Fate::Keep,
+        '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Fate::Become('\n'),
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => Fate::Drop("control"),
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            Fate::Drop("bidi")
+        }
+        // Joiners, selectors and tags depend on their neighbours; the next step looks at them.
+        ZWNJ | ZWJ | '\u{fe0e}' | '\u{fe0f}' | '\u{e0020}'..='\u{e007f}' => Fate::Keep,
+        '\u{fe00}'..='\u{fe0d}' | '\u{180b}'..='\u{180f}' | '\u{e0100}'..='\u{e01ef}' => {
+            Fate::Drop("variation")
+        }
+        '\u{e0000}'..='\u{e001f}' => Fate::Drop("tags"),
+        '\u{34f}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{2065}'
+        | '\u{3164}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fff8}' => Fate::Drop("invisible"),
+        // The compatibility forms of the angle brackets; see the module's decisions.
+        '\u{ff1c}' | '\u{fe64}' => Fate::Become('<'),
+        '\u{ff1e}' | '\u{fe65}' => Fate::Become('>'),
+        // A letter of braille without dots is a blank by another name.
+        '\u{2800}' => Fate::Become(' '),
+        '\u{a1}'..='\u{2ff}' if c != '\u{ad}' => Fate::Keep,
+        _ => match c.general_category() {
+            GeneralCategory::SpaceSeparator => Fate::Become(' '),
+            GeneralCategory::Format if !is_visible_format(c) => Fate::Drop("invisible"),
+            GeneralCategory::PrivateUse | GeneralCategory::Unassigned | GeneralCategory::Surrogate => {
+                Fate::Become(char::REPLACEMENT_CHARACTER)
+            }
+            _ => Fate::Keep,
+        },
+    }
+}
+
+/// Format characters that are drawn: signs that enclose the digits after them.
+fn is_visible_format(c: char) -> bool {
+    matches!(
+        c,
+        '\u{600}'
+            ..='\u{605}'
+                | '\u{6dd}'
+                | '\u{70f}'
+                | '\u{890}'
+                | '\u{891}'
+                | '\u{8e2}'
+                | '\u{110bd}'
+                | '\u{110cd}'
+    )
+}
+
+/// Drops joiners, selectors and tag characters where they do not belong. Each is judged by what is kept before it.
+fn drop_out_of_place(text: &str, tally: &mut Tally) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut base = ' ';
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        let next = rest.clone().next().unwrap_or(' ');
+        let dropped = match c {
+            ZWJ | ZWNJ => {
+                let emoji = c == ZWJ && ends_emoji(before, base) && is_emoji_base(next);
+                let script = is_joining_script(base) && is_joining_script(next);
+                (!emoji && !script).then_some("invisible")
+            }
+            '\u{fe0e}' | '\u{fe0f}' => {
+                let keycap = is_keycap_base(before) && next == KEYCAP && c == '\u{fe0f}';
+                (!keycap && !is_emoji_base(before)).then_some("variation")
+            }
+            '\u{e0020}'..='\u{e007f}' => Some("tags"),
+            _ => None,
+        };
+        if let Some(kind) = dropped {
+            tally.remove(kind);
+            continue;
+        }
+        out.push(c);
+        before = c;
+        if !is_mark(c) && !matches!(c, ZWJ | ZWNJ) {
+            base = c;
+        }
+        if c == BLACK_FLAG
+            && let Some((flag, after)) = flag_tags(rest.as_str())
+        {
+            out.push_str(flag);
+            before = CANCEL_TAG;
+            rest = after.chars();
+        }
+    }
+    out
+}
+
+/// The tag characters of a known flag at the start of `text`, and what follows them.
+fn flag_tags(text: &str) -> Option<(&str, &str)> {
+    FLAG_TAGS.iter().find_map(|letters| {
+        let tags = letters.chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c)));
+        let mut rest = text;
+        for tag in tags.chain([CANCEL_TAG]) {
+            rest = rest.strip_prefix(tag)?;
+        }
+        Some((&text[..text.len() - rest.len()], rest))
+    })
+}
+
+fn is_keycap_base(c: char) -> bool {
+    matches!(c, '0'..='9' | '#' | '*')
+}
+
+fn is_emoji_base(c: char) -> bool {
+    !c.is_ascii() && c.is_emoji_char()
+}
+
+/// Whether an emoji ends before a joiner: its base, a skin tone, its selector or its flag's tags.
+fn ends_emoji(before: char, base: char) -> bool {
+    is_emoji_base(before) || (matches!(before, '\u{fe0f}' | CANCEL_TAG) && is_emoji_base(base))
+}
+
+/// Scripts whose letters join, or whose conjuncts need a joiner.
+fn is_joining_script(c: char) -> bool {
+    matches!(
+        c,
+        '\u{600}'..='\u{77f}'
+            | '\u{7c0}'..='\u{8ff}'
+            | '\u{900}'..='\u{dff}'
+            | '\u{1000}'..='\u{109f}'
+            | '\u{1780}'..='\u{17ff}'
+            | '\u{1800}'..='\u{18af}'
+            | '\u{1a20}'..='\u{1aaf}'
+            | '\u{1b00}'..='\u{1bff}'
+            | '\u{a840}'..='\u{a87f}'
+            | '\u{a980}'..='\u{a9ff}'
+            | '\u{fb50}'..='\u{fdff}'
+            | '\u{fe70}'..='\u{fefc}'
+            | '\u{10a00}'..='\u{10aff}'
+            | '\u{10d00}'..='\u{10d3f}'
+            | '\u{11000}'..='\u{11fff}'
+            | '\u{1e900}'..='\u{1e95f}'
+    )
+}
+
+fn is_mark(c: char) -> bool {
+    c >= '\u{300}' && c.general_category_group() == GeneralCategoryGroup::Mark
+}
+
+/// Caps what is stacked on one base. A joiner in a stack counts, or it could carry any number of marks.
+fn cap_marks(text: &str, tally: &mut Tally) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut stacked = 0;
+    for c in text.chars() {
+        let stacks = is_mark(c) || matches!(c, ZWJ | ZWNJ);
+        stacked = if stacks { stacked + 1 } else { 0 };
+        if stacked <= MAX_MARKS_PER_BASE {
+            out.push(c);
+            continue;
+        }
+        if out.ends_with([ZWJ, ZWNJ]) {
+            out.pop();
+        }
+        tally.remove("marks");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cleaned(text: &str) -> String {
+        clean(text, &mut Tally::default())
+    }
+
+    #[test]
+    fn joiners_stay_only_where_they_join() {
+        for kept in ["👨‍👩‍👧", "👩🏽‍💻", "🏳️‍🌈", "می\u{200c}خواهم", "क्\u{200d}ष"]
+        {
+            assert_eq!(cleaned(kept), kept);
+        }
+        for (text, want) in [
+            ("a\u{200c}b", "ab"),
+            ("👨\u{200d}", "👨"),
+            ("\u{200d}👨", "👨"),
+            ("👨\u{200d}\u{200d}👩", "👨\u{200d}👩"),
+            ("a\u{200d}👩", "a👩"),
+        ] {
+            assert_eq!(cleaned(text), want);
+        }
+    }
+
+    #[test]
+    fn selectors_stay_only_on_emoji() {
+        for kept in ["❤\u{fe0f}", "1\u{fe0f}\u{20e3}", "☎\u{fe0e}"] {
+            assert_eq!(cleaned(kept), kept);
+        }
+        assert_eq!(cleaned("1\u{fe0f}2"), "12");
+        assert_eq!(cleaned("a\u{fe0f}"), "a");
+        assert_eq!(cleaned("a\u{e0101}\u{e0102}b"), "ab");
+    }
+
+    #[test]
+    fn tags_stay_only_in_known_flags() {
+        let england = "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}";
+        assert_eq!(cleaned(england), england);
+        assert_eq!(cleaned("🏴\u{e0067}\u{e0062}x"), "🏴x");
+        assert_eq!(cleaned("hi\u{e0064}\u{e0065}"), "hi");
+    }
+
+    #[test]
+    fn undefined_characters_become_visible() {
+        assert_eq!(cleaned("a\u{e000}b\u{fffe}c\u{378}d"), "a\u{fffd}b\u{fffd}c\u{fffd}d");
+    }
+
+    #[test]
+    fn marks_are_capped_after_composing() {
+        let tower = format!("e{}", "\u{301}".repeat(20));
+        assert_eq!(cleaned(&tower), format!("\u{e9}{}", "\u{301}".repeat(8)));
+    }
+
+    #[test]
+    fn every_line_end_is_one_newline() {
+        assert_eq!(cleaned("a\r\nb\rc\u{2028}d\u{85}e\u{b}f\u{c}g\u{2029}h"), "a\nb\nc\nd\ne\nf\ng\nh");
+    }
+}

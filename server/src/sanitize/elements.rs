@@ -1,0 +1,290 @@
+//! The elements that HTML, mail programs and Teams use, and what each does to the layout.
+//! It must never name an element that a host or a model gives a meaning to: what is not in here stays text.
+
+use html5ever::tokenizer::states::RawKind;
+
+/// What an element does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Nothing; its text goes on in the line.
+    Inline,
+    /// Has no content, ends at once.
+    Void,
+    /// A line of its own.
+    Line,
+    /// A blank line around it.
+    Paragraph,
+    /// Its content is not for reading; counted under the word given.
+    Dropped(&'static str),
+    /// The ones that `document` knows.
+    Special(Special),
+}
+
+/// Elements with a meaning of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Special {
+    Anchor,
+    Attachment,
+    Break,
+    Cell,
+    Code,
+    CodeBlock,
+    CustomEmoji,
+    Emoji,
+    Heading(&'static str),
+    Image,
+    Item,
+    Media(&'static str),
+    Mention,
+    OrderedList,
+    Quote,
+    QuoteMarks,
+    Row,
+    Rule,
+    Strike,
+    Superscript,
+    Table,
+    UnorderedList,
+}
+
+use Role::{Dropped, Inline, Line, Paragraph, Special as S, Void};
+
+/// An element: its name and what it does.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Element {
+    pub(super) name: &'static str,
+    pub(super) role: Role,
+}
+
+const fn element(name: &'static str, role: Role) -> Element {
+    Element { name, role }
+}
+
+/// All of them, sorted by name.
+static ELEMENTS: [Element; 142] = [
+    element("a", S(Special::Anchor)),
+    element("abbr", Inline),
+    element("acronym", Inline),
+    element("address", Line),
+    element("applet", Dropped("hidden")),
+    element("area", Void),
+    element("article", Line),
+    element("aside", Line),
+    element("at", S(Special::Mention)),
+    element("attachment", S(Special::Attachment)),
+    element("audio", S(Special::Media("audio"))),
+    element("b", Inline),
+    element("base", Void),
+    element("basefont", Void),
+    element("bdi", Inline),
+    element("bdo", Inline),
+    element("bgsound", Void),
+    element("big", Inline),
+    element("blink", Inline),
+    element("blockquote", S(Special::Quote)),
+    element("body", Line),
+    element("br", S(Special::Break)),
+    element("button", Inline),
+    element("canvas", Dropped("hidden")),
+    element("caption", Line),
+    element("center", Line),
+    element("cite", Inline),
+    element("code", S(Special::Code)),
+    element("codeblock", S(Special::CodeBlock)),
+    element("col", Void),
+    element("colgroup", Inline),
+    element("customemoji", S(Special::CustomEmoji)),
+    element("data", Inline),
+    element("datalist", Dropped("hidden")),
+    element("dd", Line),
+    element("del", S(Special::Strike)),
+    element("details", Line),
+    element("dfn", Inline),
+    element("dialog", Line),
+    element("dir", S(Special::UnorderedList)),
+    element("div", Line),
+    element("dl", Paragraph),
+    element("dt", Line),
+    element("em", Inline),
+    element("embed", Void),
+    element("emoji", S(Special::Emoji)),
+    element("fieldset", Line),
+    element("figcaption", Line),
+    element("figure", Paragraph),
+    element("font", Inline),
+    element("footer", Line),
+    element("form", Line),
+    element("frame", Void),
+    element("frameset", Line),
+    element("h1", S(Special::Heading("# "))),
+    element("h2", S(Special::Heading("## "))),
+    element("h3", S(Special::Heading("### "))),
+    element("h4", S(Special::Heading("#### "))),
+    element("h5", S(Special::Heading("##### "))),
+    element("h6", S(Special::Heading("###### "))),
+    element("head", Line),
+    element("header", Line),
+    element("hgroup", Line),
+    element("hr", S(Special::Rule)),
+    element("html", Line),
+    element("i", Inline),
+    element("iframe", Dropped("hidden")),
+    element("img", S(Special::Image)),
+    element("input", Void),
+    element("ins", Inline),
+    element("kbd", S(Special::Code)),
+    element("label", Inline),
+    element("legend", Line),
+    element("li", S(Special::Item)),
+    element("link", Void),
+    element("listing", S(Special::CodeBlock)),
+    element("main", Line),
+    element("map", Inline),
+    element("mark", Inline),
+    element("marquee", Inline),
+    element("math", Inline),
+    element("menu", S(Special::UnorderedList)),
+    element("meta", Void),
+    element("meter", Inline),
+    element("nav", Line),
+    element("nobr", Inline),
+    element("noembed", Dropped("hidden")),
+    element("noframes", Dropped("hidden")),
+    element("noscript", Inline),
+    element("object", Dropped("hidden")),
+    element("ol", S(Special::OrderedList)),
+    element("optgroup", Line),
+    element("option", Line),
+    element("output", Inline),
+    element("p", Paragraph),
+    element("param", Void),
+    element("picture", Inline),
+    element("pre", S(Special::CodeBlock)),
+    element("progress", Inline),
+    element("q", S(Special::QuoteMarks)),
+    element("rb", Inline),
+    element("rp", Inline),
+    element("rt", Inline),
+    element("rtc", Inline),
+    element("ruby", Inline),
+    element("s", S(Special::Strike)),
+    element("samp", S(Special::Code)),
+    element("script", Dropped("script")),
+    element("search", Line),
+    element("section", Line),
+    element("select", Line),
+    element("small", Inline),
+    element("source", Void),
+    element("span", Inline),
+    element("strike", S(Special::Strike)),
+    element("strong", Inline),
+    element("style", Dropped("style")),
+    element("sub", Inline),
+    element("summary", Line),
+    element("sup", S(Special::Superscript)),
+    element("svg", Dropped("svg")),
+    element("systemeventmessage", Void),
+    element("table", S(Special::Table)),
+    element("tbody", Line),
+    element("td", S(Special::Cell)),
+    element("template", Dropped("template")),
+    element("textarea", Line),
+    element("tfoot", Line),
+    element("th", S(Special::Cell)),
+    element("thead", Line),
+    element("time", Inline),
+    element("title", Dropped("hidden")),
+    element("tr", S(Special::Row)),
+    element("track", Void),
+    element("tt", S(Special::Code)),
+    element("u", Inline),
+    element("ul", S(Special::UnorderedList)),
+    element("var", Inline),
+    element("video", S(Special::Media("video"))),
+    element("wbr", Void),
+    element("xml", Dropped("hidden")),
+    element("xmp", S(Special::CodeBlock)),
+];
+
+/// Elements of Office's own namespaces (`o:p`, `v:shape`): they have no layout.
+static OFFICE: Element = element("office", Inline);
+/// Prefixes of Office's namespaces.
+const OFFICE_PREFIXES: [&str; 8] = ["m", "o", "p", "st1", "u1", "v", "w", "x"];
+
+/// Longest element name.
+pub(super) const MAX_NAME_BYTES: usize = 24;
+
+/// The element of a name in lower case.
+pub(super) fn known(name: &str) -> Option<&'static Element> {
+    if let Ok(at) = ELEMENTS.binary_search_by_key(&name, |element| element.name) {
+        return Some(&ELEMENTS[at]);
+    }
+    let (prefix, local) = name.split_once(':')?;
+    let office = OFFICE_PREFIXES.contains(&prefix)
+        && !local.is_empty()
+        && local.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    office.then_some(&OFFICE)
+}
+
+impl Element {
+    /// How the tokenizer must read what follows the start tag, if not as markup.
+    pub(super) fn raw(&self) -> Option<RawKind> {
+        match self.name {
+            "script" => Some(RawKind::ScriptData),
+            "style" | "iframe" | "noembed" | "noframes" | "xmp" => Some(RawKind::Rawtext),
+            "title" | "textarea" => Some(RawKind::Rcdata),
+            _ => None,
+        }
+    }
+
+    /// Whether it ends where it starts.
+    pub(super) fn is_void(&self) -> bool {
+        use Special::{Attachment, Break, CustomEmoji, Emoji, Image, Rule};
+        matches!(self.role, Void | S(Attachment | Break | CustomEmoji | Emoji | Image | Rule))
+    }
+
+    /// Whether an end tag of an inline element does not reach past it, and an open paragraph ends at it.
+    pub(super) fn is_block(&self) -> bool {
+        use Special::{Cell, CodeBlock, Heading, Item, OrderedList, Quote, Row, Rule, Table, UnorderedList};
+        matches!(
+            self.role,
+            Line | Paragraph
+                | S(Cell
+                    | CodeBlock
+                    | Heading(_)
+                    | Item
+                    | OrderedList
+                    | Quote
+                    | Row
+                    | Rule
+                    | Table
+                    | UnorderedList)
+        )
+    }
+
+    /// Whether no end tag but a table's own reaches past it.
+    pub(super) fn is_table_scope(&self) -> bool {
+        matches!(self.role, S(Special::Cell | Special::Table)) || self.name == "caption"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_and_short() {
+        assert!(ELEMENTS.is_sorted_by_key(|element| element.name));
+        assert!(ELEMENTS.iter().all(|element| element.name.len() <= MAX_NAME_BYTES));
+    }
+
+    #[test]
+    fn office_names_are_known_and_addresses_are_not() {
+        assert!(known("o:p").is_some());
+        for name in
+            ["std::vector", "mailto:bob@contoso.com", "https:", "bob@contoso.com", "channel", "system"]
+        {
+            assert!(known(name).is_none(), "{name}");
+        }
+    }
+}

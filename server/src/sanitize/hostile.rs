@@ -1,0 +1,67 @@
+//! Inputs that cost a careless sanitiser more than linear time, for benchmarks.
+//! They must never come from real messages.
+
+/// A shape of input that can be made in any size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// What a table calls it.
+    pub name: &'static str,
+    start: &'static str,
+    unit: &'static str,
+    end: &'static str,
+}
+
+const fn repeated(name: &'static str, unit: &'static str) -> Shape {
+    Shape { name, start: "", unit, end: "" }
+}
+
+const fn framed(name: &'static str, start: &'static str, unit: &'static str, end: &'static str) -> Shape {
+    Shape { name, start, unit, end }
+}
+
+/// All shapes, in the order in which a table shows them.
+pub const SHAPES: [Shape; 34] = [
+    repeated("open image tags", "<img "),
+    framed("open image tags, one end", "", "<img ", ">"),
+    repeated("unclosed links", "<a href=\"x\">"),
+    repeated("unclosed links with text", "<a href=\"https://x.example/\">t"),
+    repeated("angle brackets", "<"),
+    repeated("nested div", "<div>"),
+    framed("nested div, closed spans", "<span>", "<div>", "</span></span></span>"),
+    repeated("nested quotes", "<blockquote>x"),
+    repeated("nested lists", "<ul><li>x"),
+    repeated("nested tables", "<table><tr><td>x"),
+    repeated("formatting, wrong end tags", "<b>x</i>"),
+    framed("formatting under a div", "<i><div>", "<b>x</i>", ""),
+    repeated("combining marks", "\u{301}"),
+    repeated("combining marks, two classes", "\u{301}\u{323}"),
+    repeated("unclosed quotes", "<a b=\""),
+    framed("unclosed quotes, one end", "", "<a b=\"<a c='", ">"),
+    framed("many attributes", "<a", " a b='<a' c", ">"),
+    repeated("ampersands", "&"),
+    repeated("entities without end", "&amp"),
+    framed("one long entity", "&", "a", ""),
+    repeated("numeric references", "&#x1F600;"),
+    repeated("unclosed comments", "<!--"),
+    repeated("bogus comments", "<?x"),
+    repeated("open scripts", "<script>"),
+    framed("script with end tags of others", "<script>", "</scrip", ""),
+    repeated("CDATA", "<![CDATA["),
+    repeated("hidden spans", "<span style=\"display:none\">x</span>"),
+    repeated("terminal strings", "\u{1b}]0;x"),
+    repeated("flags", "\u{1f1e9}"),
+    repeated("emoji chain", "\u{1f468}\u{200d}"),
+    repeated("tag characters", "\u{e0041}"),
+    repeated("brackets", "[x]("),
+    repeated("table cells", "<td>"),
+    repeated("words", "<p>A word, <b>another</b> &amp; <i>more</i>.</p>\n"),
+];
+
+impl Shape {
+    /// The shape in about so many bytes.
+    pub fn text(&self, bytes: usize) -> String {
+        let frame = self.start.len() + self.end.len();
+        let units = bytes.saturating_sub(frame) / self.unit.len();
+        format!("{}{}{}", self.start, self.unit.repeat(units), self.end)
+    }
+}

@@ -1,0 +1,266 @@
+//! Which angle brackets are tags and which a person typed: the typed ones are written as `&lt;`, so that the
+//! tokenizer, which follows the HTML standard and would swallow them, keeps them as text.
+//! It must never look at one place of the input more than a bounded number of times.
+
+use std::borrow::Cow;
+
+use super::elements::{self, MAX_NAME_BYTES};
+use super::tally::Tally;
+
+/// Most attributes of a tag; html5ever compares each with all earlier ones. More make it text.
+const MAX_ATTRIBUTES: usize = 64;
+/// How many tags may turn out to have no end, or too many attributes; after that every `<` is text.
+const MAX_OPEN_ENDED: usize = 8;
+
+/// The input with typed brackets as `&lt;`. Also takes out CDATA sections, which HTML has no name for.
+pub(super) fn keep_typed<'a>(input: &'a str, tally: &mut Tally) -> Cow<'a, str> {
+    let last_end = input.rfind('>').unwrap_or(0);
+    let mut scan = Scan { input, last_end, out: String::new(), copied: 0, open_ended: 0, cdata_ends: true };
+    let mut at = 0;
+    while let Some(found) = input[at..].find('<') {
+        let open = at + found;
+        at = scan.bracket(open, tally).unwrap_or(input.len());
+    }
+    if scan.copied == 0 {
+        return Cow::Borrowed(input);
+    }
+    scan.out.push_str(&input[scan.copied..]);
+    Cow::Owned(scan.out)
+}
+
+struct Scan<'a> {
+    input: &'a str,
+    /// Behind the last `>` no tag can end.
+    last_end: usize,
+    out: String,
+    /// What of the input is in the output.
+    copied: usize,
+    open_ended: usize,
+    /// False once a CDATA section turned out to have no end.
+    cdata_ends: bool,
+}
+
+impl Scan<'_> {
+    /// Looks at the `<` at `open`. Returns where to go on, `None` when the rest is the tokenizer's.
+    fn bracket(&mut self, open: usize, tally: &mut Tally) -> Option<usize> {
+        let after = &self.input[open + 1..];
+        match after.as_bytes().first() {
+            Some(b'!') => self.declaration(open, tally),
+            Some(b'?') => Some(self.bogus_comment(open)),
+            Some(b'/') if after.as_bytes().get(1).is_some_and(u8::is_ascii_alphabetic) => {
+                self.tag(open, open + 2, true)
+            }
+            Some(b'/') => Some(self.typed(open)),
+            Some(b) if b.is_ascii_alphabetic() => self.tag(open, open + 1, false),
+            // The tokenizer takes all others for text.
+            _ => Some(open + 1),
+        }
+    }
+
+    fn typed(&mut self, open: usize) -> usize {
+        self.out.push_str(&self.input[self.copied..open]);
+        self.out.push_str("&lt;");
+        self.copied = open + 1;
+        open + 1
+    }
+
+    fn declaration(&mut self, open: usize, tally: &mut Tally) -> Option<usize> {
+        let rest = &self.input[open..];
+        if let Some(comment) = rest.strip_prefix("<!--") {
+            // The standard's short forms; without an end the rest of the input is comment.
+            if comment.starts_with('>') || comment.starts_with("->") {
+                return Some(open + 4);
+            }
+            return comment_end(comment).map(|end| open + 4 + end);
+        }
+        if rest.starts_with("<![CDATA[") && self.cdata_ends {
+            let Some(end) = rest.find("]]>") else {
+                self.cdata_ends = false;
+                return Some(self.bogus_comment(open));
+            };
+            self.out.push_str(&self.input[self.copied..open]);
+            self.copied = open + end + 3;
+            tally.remove("comment");
+            return Some(self.copied);
+        }
+        Some(self.bogus_comment(open))
+    }
+
+    /// `<!…>` and `<?…>`: a comment when it has an end, else typed.
+    fn bogus_comment(&mut self, open: usize) -> usize {
+        if open < self.last_end
+            && let Some(end) = self.input[open..].find('>')
+        {
+            return open + end + 1;
+        }
+        self.typed(open)
+    }
+
+    fn tag(&mut self, open: usize, name_start: usize, is_end: bool) -> Option<usize> {
+        let bytes = self.input.as_bytes();
+        let ends_name = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'/' | b'>' | b'<');
+        let window = &bytes[name_start..bytes.len().min(name_start + MAX_NAME_BYTES + 1)];
+        let known = window.iter().position(ends_name).and_then(|len| {
+            let name = &self.input[name_start..name_start + len];
+            elements::known(&name.to_ascii_lowercase()).map(|element| (element, name_start + len))
+        });
+        let Some((element, name_end)) = known else { return Some(self.typed(open)) };
+        let hopeless = name_end > self.last_end || self.open_ended >= MAX_OPEN_ENDED;
+        if hopeless || bytes[name_end] == b'<' {
+            return Some(self.typed(open));
+        }
+        match tag_end(bytes, name_end) {
+            TagEnd::At(end) if !is_end && element.raw().is_some() => {
+                // What a script or style holds is not markup; without an end tag it is the rest.
+                raw_end(&self.input[end..], element.name).map(|length| end + length)
+            }
+            TagEnd::At(end) => Some(end),
+            TagEnd::Missing | TagEnd::TooManyAttributes => {
+                self.open_ended += 1;
+                Some(self.typed(open))
+            }
+        }
+    }
+}
+
+/// Where a comment's end lies behind its start.
+fn comment_end(comment: &str) -> Option<usize> {
+    let mut at = 0;
+    while let Some(found) = comment[at..].find("--") {
+        let after = &comment[at + found + 2..];
+        if after.starts_with('>') {
+            return Some(at + found + 3);
+        }
+        if after.starts_with("!>") {
+            return Some(at + found + 4);
+        }
+        at += found + 1;
+    }
+    None
+}
+
+/// The length of a raw element's content.
+fn raw_end(content: &str, name: &str) -> Option<usize> {
+    let bytes = content.as_bytes();
+    let mut at = 0;
+    while let Some(found) = content[at..].find("</") {
+        let start = at + found;
+        let after = &bytes[start + 2..];
+        let ends = after.len() > name.len()
+            && after[..name.len()].eq_ignore_ascii_case(name.as_bytes())
+            && matches!(after[name.len()], b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'/' | b'>');
+        if ends {
+            return Some(start);
+        }
+        at = start + 2;
+    }
+    None
+}
+
+enum TagEnd {
+    /// Just after the `>`.
+    At(usize),
+    Missing,
+    TooManyAttributes,
+}
+
+/// Finds a tag's end from the end of its name, by the standard's attribute rules.
+fn tag_end(bytes: &[u8], mut at: usize) -> TagEnd {
+    let mut attributes = 0;
+    loop {
+        // Before an attribute name.
+        while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'/')) {
+            at += 1;
+        }
+        match bytes.get(at) {
+            None => return TagEnd::Missing,
+            Some(b'>') => return TagEnd::At(at + 1),
+            Some(_) => attributes += 1,
+        }
+        if attributes > MAX_ATTRIBUTES {
+            return TagEnd::TooManyAttributes;
+        }
+        // The name; an equals sign at its start belongs to it.
+        at += 1;
+        while !matches!(
+            bytes.get(at),
+            None | Some(b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'/' | b'>' | b'=')
+        ) {
+            at += 1;
+        }
+        while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r' | b'\x0c')) {
+            at += 1;
+        }
+        if bytes.get(at) != Some(&b'=') {
+            continue;
+        }
+        at += 1;
+        while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r' | b'\x0c')) {
+            at += 1;
+        }
+        match bytes.get(at) {
+            None => return TagEnd::Missing,
+            Some(b'>') => return TagEnd::At(at + 1),
+            Some(quote @ (b'"' | b'\'')) => {
+                let Some(length) = bytes[at + 1..].iter().position(|b| b == quote) else {
+                    return TagEnd::Missing;
+                };
+                at += length + 2;
+            }
+            Some(_) => {
+                while !matches!(bytes.get(at), None | Some(b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'>')) {
+                    at += 1;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(input: &str) -> String {
+        keep_typed(input, &mut Tally::default()).into_owned()
+    }
+
+    #[test]
+    fn typed_brackets_become_text() {
+        for (input, want) in [
+            ("<bob@contoso.com>", "&lt;bob@contoso.com>"),
+            ("List<String> </channel>", "List&lt;String> &lt;/channel>"),
+            ("a <b", "a &lt;b"),
+            ("</3 and </>", "&lt;/3 and &lt;/>"),
+            ("<scr<script>x</script>", "&lt;scr<script>x</script>"),
+            ("<a href=\"x>y", "&lt;a href=\"x>y"),
+            ("<!bang", "&lt;!bang"),
+        ] {
+            assert_eq!(kept(input), want);
+        }
+    }
+
+    #[test]
+    fn tags_stay() {
+        for input in [
+            "<p title=\"a>b\">x</p>",
+            "<BR/><o:p></o:p>",
+            "<img src=x alt='<b>'>",
+            "<!-- <bob> --><!doctype html><?xml?>",
+            "<script>if (a<bob) </scr </script><b>x</b>",
+            "a < b <3",
+        ] {
+            assert_eq!(kept(input), input);
+        }
+    }
+
+    #[test]
+    fn cdata_goes_as_a_whole() {
+        assert_eq!(kept("a<![CDATA[secret <b>x</b>]]>b"), "ab");
+    }
+
+    #[test]
+    fn too_many_attributes_make_text() {
+        let tag = format!("<a{}>", " x".repeat(65));
+        assert_eq!(kept(&tag), tag.replace('<', "&lt;"));
+    }
+}
