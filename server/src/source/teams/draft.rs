@@ -83,7 +83,7 @@ pub(super) fn draft(
         }
         Version::Deletion => {
             key.push_str("/deleted");
-            content = "(this message was deleted by its author)".to_owned();
+            "(this message was deleted by its author)".clone_into(&mut content);
         }
     }
     Draft {

@@ -22,7 +22,11 @@ type Fault = Box<dyn FnMut(&str) -> Option<Reply> + Send>;
 pub(super) struct State {
     pub(super) chats: BTreeMap<String, Vec<Value>>,
     pub(super) fault: Option<Fault>,
+    pub(super) members: BTreeMap<String, Value>,
+    /// Answers after a message was posted, instead of the 201.
+    pub(super) lose_answer: Option<fn() -> Reply>,
     next_ms: i64,
+    started: Option<tokio::time::Instant>,
 }
 
 /// The Graph; a cheap clone.
@@ -39,7 +43,8 @@ pub(super) fn start_of_time() -> Timestamp {
 
 impl Mini {
     pub(super) fn new() -> Self {
-        let state: Arc<Mutex<State>> = Arc::default();
+        let started = Some(tokio::time::Instant::now());
+        let state = Arc::new(Mutex::new(State { started, ..State::default() }));
         let answering = state.clone();
         let script = Script::new(move |seen| answering.lock().unwrap().answer(seen));
         Self { state, script, started: tokio::time::Instant::now() }
@@ -107,32 +112,67 @@ impl State {
         if let Some(reply) = self.fault.as_mut().and_then(|fault| fault(&seen.line())) {
             return reply;
         }
+        let is_post = seen.request.method == crate::graph::Method::Post;
         let query: BTreeMap<String, String> = url.query_pairs().into_owned().collect();
         let parts: Vec<String> =
             path.trim_start_matches("/v1.0/").split('/').map(|part| part.replace("%2F", "/")).collect();
-        match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        let reply = match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             ["me"] => Reply::json(200, &json!({"id": AGENT})),
             ["me", "chats"] => page(&url, &query, &self.list(&query)),
             ["me", "chats", chat, "messages"] => match self.chats.get(*chat) {
                 Some(messages) => page(&url, &query, &read(messages, &query)),
                 None => Reply::error(404, "NotFound"),
             },
+            ["chats", chat] => match self.members.get(*chat) {
+                Some(members) => Reply::json(200, &json!({"id": chat, "members": members})),
+                None => Reply::error(404, "NotFound"),
+            },
+            ["chats", chat, "messages"] | ["chats", chat, "messages", "replyWithQuote"] => {
+                let body: Value = serde_json::from_slice(seen.request.body.as_deref().unwrap()).unwrap();
+                let body = body.get("replyMessage").cloned().unwrap_or(body);
+                let id = self.post(chat, &body["body"]);
+                let at = self.chats[*chat].last().unwrap()["createdDateTime"].clone();
+                Reply::json(201, &json!({"id": id, "createdDateTime": at}))
+            }
             _ => Reply::error(404, "NoSuchRoute"),
+        };
+        match self.lose_answer {
+            Some(lost) if is_post => lost(),
+            _ => reply,
         }
     }
 
+    /// The agent writes; Teams rewrites the HTML a little.
+    fn post(&mut self, chat: &str, body: &Value) -> String {
+        self.next_ms = (self.next_ms + 1).max(self.now_ms());
+        let at = Timestamp::from_millisecond(self.next_ms).unwrap().to_string();
+        let content =
+            body["content"].as_str().unwrap().replace("<b>", "<strong>").replace("</b>", "</strong>");
+        self.chats.entry(chat.to_owned()).or_default().push(json!({
+            "id": self.next_ms.to_string(), "messageType": "message", "createdDateTime": at,
+            "lastModifiedDateTime": at, "from": {"user": {"id": AGENT, "tenantId": TENANT}},
+            "body": {"contentType": body["contentType"], "content": content}, "deletedDateTime": null,
+        }));
+        self.next_ms.to_string()
+    }
+
+    fn now_ms(&self) -> i64 {
+        let elapsed = self.started.map_or(Duration::ZERO, |started| started.elapsed());
+        (start_of_time() + SignedDuration::try_from(elapsed).unwrap()).as_millisecond()
+    }
+
     fn list(&self, query: &BTreeMap<String, String>) -> Vec<Value> {
-        let text = |value: &Value, name: &str| value[name].as_str().unwrap_or("").to_owned();
-        let mut rows: Vec<(String, Value)> = self
+        let created = |m: &Value| m["createdDateTime"].as_str().and_then(|t| t.parse::<Timestamp>().ok());
+        let mut rows: Vec<(Option<Timestamp>, Value)> = self
             .chats
             .iter()
             .map(|(id, messages)| {
-                let newest = messages.iter().max_by_key(|m| text(m, "createdDateTime"));
+                let newest = messages.iter().max_by_key(|m| created(m));
                 let preview = newest.map(|m| {
                     json!({"id": m["id"], "createdDateTime": m["createdDateTime"], "body": m["body"],
                            "isDeleted": !m["deletedDateTime"].is_null()})
                 });
-                let at = newest.map(|m| text(m, "createdDateTime")).unwrap_or_default();
+                let at = newest.and_then(created);
                 let kind = if id.contains("unq.gbl") { "oneOnOne" } else { "group" };
                 (at, json!({"id": id, "chatType": kind, "lastMessagePreview": preview}))
             })

@@ -6,8 +6,10 @@ mod draft;
 mod judge;
 mod known;
 mod listing;
+mod outgoing;
 mod poll;
 mod reading;
+mod send;
 mod wire;
 
 use std::convert::Infallible;
@@ -18,6 +20,7 @@ use futures_util::future::LocalBoxFuture;
 
 pub use cursor::CURSOR_FILE;
 pub use known::Known;
+pub use send::TeamsOutbox;
 
 use super::{InboundSource, SourceStatus};
 use crate::clock::Clock;
@@ -73,5 +76,7 @@ impl InboundSource for TeamsSource {
 
 #[cfg(test)]
 mod mini;
+#[cfg(test)]
+mod send_tests;
 #[cfg(test)]
 mod tests;

@@ -192,7 +192,7 @@ async fn a_burst_is_paged_to_the_cursor_and_keeps_its_order() {
     // Each page of one chat a good second after the last.
     let seen = mini.script.seen();
     let dm: Vec<_> = seen.iter().filter(|s| s.line().contains("alice_agent")).map(|s| s.at).collect();
-    assert!(dm.len() >= 6 && dm.windows(2).all(|pair| pair[1] - pair[0] >= Duration::from_secs(1)), "{dm:?}");
+    assert!(dm.len() >= 5 && dm.windows(2).all(|pair| pair[1] - pair[0] >= Duration::from_secs(1)), "{dm:?}");
 }
 
 #[tokio::test(start_paused = true)]
