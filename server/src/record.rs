@@ -21,6 +21,18 @@ pub enum Channel {
 }
 
 impl Channel {
+    /// All channels, in the order of [`Channel::index`].
+    pub const ALL: [Self; 3] = [Self::Teams, Self::Email, Self::Bot];
+
+    /// Its place in [`Channel::ALL`]; on disk in the journal's indexes, so it never changes.
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Teams => 0,
+            Self::Email => 1,
+            Self::Bot => 2,
+        }
+    }
+
     /// The word used on the wire and on disk.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,21 +1,50 @@
 //! The journal: every message once, in order, durable before anybody is told; and who has seen what.
+//!
+//! Files below the home folder: `inbox/<day>.jsonl` hold the records, `inbox/index/` how to find them fast,
+//! `inbox/consumers/` what each consumer was shown, `inbox/state.json` a summary, `interactions/` the audit log, and
+//! `leader.lock` says who writes. Everything but records and consumers' files is made again when it is missing.
+//!
+//! From the ground up: [`line`] is a record as bytes, [`index`] finds it, [`log`] is all files, [`load`] mends them,
+//! [`writer`] adds to them, [`core`] joins that with the window and the counters; [`ledger`] is what a consumer was
+//! shown, and [`mailbox`] is how a session reads. It must never show a record that a power cut could still take away,
+//! but while the disk takes no writes, and then it says so.
 
+mod audit;
 mod consumer;
+mod core;
+mod delivery;
 mod error;
+mod index;
 mod interaction;
+mod intervals;
+mod keys;
+mod ledger;
+mod ledger_file;
+mod line;
+mod lines;
+mod load;
+mod log;
 mod mailbox;
 mod options;
+mod scan;
+mod segment;
+mod state;
+mod window;
+mod writer;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
 pub use consumer::ConsumerName;
+pub use delivery::{Batch, DeliveryId, Handed, Query};
 pub use error::{JournalError, Result};
 pub use interaction::{Interaction, InteractionKind};
-pub use mailbox::{Batch, DeliveryId, Handed, Mailbox, Query};
+pub use mailbox::Mailbox;
 pub use options::{Appended, Finding, JournalOptions, JournalStats, NewConsumerStarts, OpenReport};
+pub use state::State;
 
+use self::core::Core;
 use crate::clock::Clock;
 use crate::record::{Draft, Record};
 use crate::storage::Storage;
@@ -23,54 +52,51 @@ use crate::storage::Storage;
 /// The journal of one home folder; a cheap clone.
 #[derive(Clone)]
 pub struct Journal {
-    inner: Arc<Mutex<Vec<Record>>>,
-    clock: Arc<dyn Clock>,
+    core: Arc<Mutex<Core>>,
     grown: watch::Sender<u64>,
 }
 
 impl std::fmt::Debug for Journal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Journal").finish_non_exhaustive()
+        f.debug_struct("Journal").field("last_seq", &*self.grown.borrow()).finish_non_exhaustive()
     }
 }
 
 impl Journal {
-    /// Opens the journal under `storage`, leading if nobody else does.
+    /// Opens the journal under `storage`, leading if this process may and nobody else does. What a crash left is
+    /// mended by the leader and reported.
     pub fn open(
-        _storage: Arc<dyn Storage>,
+        storage: Arc<dyn Storage>,
         clock: Arc<dyn Clock>,
-        _options: JournalOptions,
+        options: JournalOptions,
     ) -> Result<(Self, OpenReport)> {
-        let journal = Self { inner: Arc::default(), clock, grown: watch::Sender::new(0) };
-        Ok((journal, OpenReport::default()))
+        let grown = watch::Sender::new(0);
+        let (core, report) = Core::open(storage, clock, options, grown.clone())?;
+        Ok((Self { core: Arc::new(Mutex::new(core)), grown }, report))
     }
 
     /// Whether this process leads: it polls and appends.
     pub fn is_leader(&self) -> bool {
-        true
+        self.core().is_leader()
     }
 
     /// Takes the lead if it is free. Returns whether this process leads now.
     pub fn try_lead(&self) -> Result<bool> {
-        Ok(true)
+        self.core().try_lead()
     }
 
-    /// Lets a follower look for new records. Returns whether there are any. Cheap; call it every 250 to 1000 ms.
+    /// Lets a follower look for new records, and a leader try again what the disk did not take. Returns whether there
+    /// are new records. Cheap; call it every 250 to 1000 ms.
     pub fn refresh(&self) -> Result<bool> {
-        Ok(false)
+        self.core().refresh()
     }
 
-    /// Appends what is new, in order; one write a record, one sync a call, then the interaction log, then the watchers.
+    /// Appends what is new, in order: one write a record, one sync a call, then the audit log, then the watchers.
+    ///
+    /// While the disk takes no writes it returns [`JournalError::NotDurable`]: the messages are in memory and the
+    /// watchers are told, but the caller must not move its cursor; it appends the same drafts again at its next poll.
     pub fn append(&self, drafts: Vec<Draft>) -> Result<Appended> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut new = Vec::new();
-        for draft in drafts {
-            let record = Record::from_draft(draft, inner.len() as u64 + 1, self.clock.now().to_string());
-            inner.push(record.clone());
-            new.push(record);
-        }
-        self.grown.send_replace(inner.len() as u64);
-        Ok(Appended { new, duplicates: 0 })
+        self.core().append(drafts)
     }
 
     /// The newest record's place, whenever it changes.
@@ -80,25 +106,40 @@ impl Journal {
 
     /// Up to `limit` records after `seq`, in order.
     pub fn read_after(&self, seq: u64, limit: usize) -> Result<Vec<Record>> {
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(inner.iter().filter(|r| r.seq > seq).take(limit).cloned().collect())
+        let mut core = self.core();
+        let mut records = Vec::new();
+        let mut at = seq;
+        while records.len() < limit
+            && let Some(page) = core.page_after(at, &|_, _| true)?
+        {
+            at = page.through;
+            let left = limit - records.len();
+            records.extend(page.entries.iter().take(left).map(|entry| entry.record.clone()));
+        }
+        Ok(records)
     }
 
     /// The newest record's place; 0 when there is none.
     pub fn last_seq(&self) -> u64 {
-        *self.grown.borrow()
+        self.core().last_seq()
     }
 
     /// Counters and where the journal stands.
     pub fn stats(&self) -> JournalStats {
-        JournalStats::default()
+        self.core().stats()
     }
 
-    /// Writes one line to the audit log. A failure is counted and stops nothing.
-    pub fn interaction(&self, _interaction: Interaction) {}
+    /// Writes one line to the audit log, its time filled in. A failure is counted and stops nothing.
+    pub fn interaction(&self, interaction: Interaction) {
+        self.core().audit(vec![interaction]);
+    }
 
     /// A session of `consumer` begins. It ends when the mailbox is dropped or the process dies.
-    pub fn mailbox(&self, _consumer: &ConsumerName, _session_id: &str) -> Result<Mailbox> {
-        Ok(Mailbox::new(self.clone()))
+    pub fn mailbox(&self, consumer: &ConsumerName, session_id: &str) -> Result<Mailbox> {
+        Mailbox::open(self, consumer, session_id)
+    }
+
+    fn core(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -91,6 +91,20 @@ pub enum Finding {
         /// The journal file.
         file: String,
     },
+    /// Lines whose place an earlier line has; the earlier one is served.
+    Repeats {
+        /// The journal file.
+        file: String,
+        /// How many.
+        lines: u64,
+    },
+    /// The newest file could not be synced; it is read, but no longer written.
+    NotSynced {
+        /// The journal file.
+        file: String,
+        /// What the system said.
+        reason: String,
+    },
     /// Places in the order that no file has.
     Missing {
         /// First place.
@@ -113,6 +127,10 @@ impl std::fmt::Display for Finding {
                 write!(f, "{file}: {pieces} unreadable pieces, left as they are")
             }
             Self::IndexRebuilt { file } => write!(f, "{file}: index made again"),
+            Self::Repeats { file, lines } => write!(f, "{file}: {lines} lines repeat earlier ones"),
+            Self::NotSynced { file, reason } => {
+                write!(f, "{file}: cannot be synced, so it is no longer written: {reason}")
+            }
             Self::Missing { from_seq, to_seq } => write!(f, "records {from_seq} to {to_seq} are in no file"),
         }
     }

@@ -21,7 +21,7 @@ pub trait Storage: Send + Sync {
     fn len(&self, path: &str) -> io::Result<Option<u64>>;
     /// Up to `len` bytes from `offset`; shorter at the end of the file.
     fn read(&self, path: &str, offset: u64, len: usize) -> io::Result<Vec<u8>>;
-    /// Opens for appending, creating the file when `create`. A new file's folder is synced by [`AppendFile::sync`].
+    /// Opens for appending, creating the file when `create`. The first [`AppendFile::sync`] syncs its folder too.
     fn append(&self, path: &str, create: bool) -> io::Result<Box<dyn AppendFile>>;
     /// Replaces a file atomically: temporary sibling `<path>.tmp`, sync, rename, folder sync. Whoever may replace a
     /// file that others replace too holds a lock meanwhile.

@@ -142,18 +142,10 @@ impl Storage for DiskStorage {
 
     fn append(&self, path: &str, create: bool) -> io::Result<Box<dyn AppendFile>> {
         let path = self.path(path)?;
-        let open = |new: bool| {
-            platform::private(OpenOptions::new().append(true).read(true).create_new(new)).open(&path)
-        };
-        let (file, is_new) = match open(false) {
-            Err(error) if create && error.kind() == io::ErrorKind::NotFound => match open(true) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (open(false), false),
-                opened => (opened, true),
-            },
-            opened => (opened, false),
-        };
-        let file = file.map_err(at(&path))?;
-        Ok(Box::new(DiskFile { file, path, is_new }))
+        let mut options = OpenOptions::new();
+        options.append(true).read(true).create(create);
+        let file = platform::private(&mut options).open(&path).map_err(at(&path))?;
+        Ok(Box::new(DiskFile { file, path, name_is_synced: false }))
     }
 
     fn replace(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
@@ -208,7 +200,7 @@ impl Storage for DiskStorage {
 struct DiskFile {
     file: File,
     path: PathBuf,
-    is_new: bool,
+    name_is_synced: bool,
 }
 
 impl AppendFile for DiskFile {
@@ -217,13 +209,14 @@ impl AppendFile for DiskFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        if self.is_new {
-            self.file.sync_all().map_err(at(&self.path))?;
-            platform::sync_parent(&self.path)?;
-            self.is_new = false;
-            return Ok(());
+        if self.name_is_synced {
+            return self.file.sync_data().map_err(at(&self.path));
         }
-        self.file.sync_data().map_err(at(&self.path))
+        self.file.sync_all().map_err(at(&self.path))?;
+        // Whoever created the file may have died before its name was safe.
+        platform::sync_parent(&self.path)?;
+        self.name_is_synced = true;
+        Ok(())
     }
 
     fn truncate(&mut self, len: u64) -> io::Result<()> {

@@ -1,0 +1,445 @@
+//! What all clones of a [`Journal`](super::Journal) share: the files, the window, leadership, and the counters.
+//!
+//! Order of every append: files, sync, audit log, watchers, summary. It must never tell anybody about a record
+//! before the disk has it, but in the declared failure mode, where it says so.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use tokio::sync::watch;
+
+use super::audit;
+use super::error::{JournalError, Result};
+use super::index::Tally;
+use super::interaction::{Interaction, InteractionKind};
+use super::keys::{self, KeyHash, Keys};
+use super::ledger_file::CONSUMERS;
+use super::log::{Entry, Log};
+use super::options::{Appended, Finding, JournalOptions, JournalStats, OpenReport};
+use super::segment::{INBOX, INDEXES};
+use super::state::StateFile;
+use super::window::Window;
+use super::writer::Writer;
+use crate::clock::Clock;
+use crate::record::{Channel, Draft, Record};
+use crate::storage::{Lock, Storage};
+
+const LEADER_LOCK: &str = "leader.lock";
+
+/// Records that lie together, and up to which place that is all there is.
+pub(super) struct Page {
+    pub(super) entries: Vec<Arc<Entry>>,
+    pub(super) through: u64,
+}
+
+pub(super) struct Core {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) options: JournalOptions,
+    lead: Option<Box<dyn Lock>>,
+    log: Log,
+    writer: Writer,
+    window: Window,
+    /// The newest records of the window that no disk has.
+    pending: VecDeque<Arc<Entry>>,
+    /// Those of them that some consumer was shown.
+    pending_shown: BTreeSet<u64>,
+    /// Keys of messages that were lost unseen; they may come again once the disk takes writes.
+    lost_keys: Vec<KeyHash>,
+    keys: Keys,
+    /// What files and `pending` hold.
+    tally: Tally,
+    next_seq: u64,
+    state: StateFile,
+    grown: watch::Sender<u64>,
+    /// For each open mailbox, up to where its consumer got the records of each channel.
+    readers: BTreeMap<u64, [u64; Channel::ALL.len()]>,
+    readers_total: u64,
+    stats: JournalStats,
+}
+
+impl Core {
+    pub(super) fn open(
+        storage: Arc<dyn Storage>,
+        clock: Arc<dyn Clock>,
+        options: JournalOptions,
+        grown: watch::Sender<u64>,
+    ) -> Result<(Self, OpenReport)> {
+        let prepare = || {
+            [INBOX, INDEXES, CONSUMERS].iter().try_for_each(|dir| storage.create_dir(dir))?;
+            audit::create(&*storage)?;
+            if options.may_lead { storage.try_lock(LEADER_LOCK) } else { Ok(None) }
+        };
+        let lead = prepare().map_err(JournalError::storage("prepare the journal's folders"))?;
+        let log = Log::load(Arc::clone(&storage), lead.is_some());
+        let log = log.map_err(JournalError::storage("read the journal"))?;
+        let mut core = Self {
+            state: StateFile::new(Arc::clone(&storage)),
+            window: Window::new(Vec::new(), options.window_messages_max),
+            keys: Keys::new(options.dedup_keys_max),
+            storage,
+            clock,
+            options,
+            lead,
+            log,
+            writer: Writer::default(),
+            pending: VecDeque::new(),
+            pending_shown: BTreeSet::new(),
+            lost_keys: Vec::new(),
+            tally: Tally::default(),
+            next_seq: 1,
+            grown,
+            readers: BTreeMap::new(),
+            readers_total: 0,
+            stats: JournalStats::default(),
+        };
+        core.settle().map_err(JournalError::storage("read the journal"))?;
+        let report = OpenReport {
+            leader: core.is_leader(),
+            records: core.tally.total(),
+            last_seq: core.last_seq(),
+            findings: core.take_findings(),
+        };
+        core.write_state();
+        Ok((core, report))
+    }
+
+    /// Fills everything that follows from freshly loaded files.
+    fn settle(&mut self) -> io::Result<()> {
+        let newest = self.log.newest(self.options.window_messages_max)?;
+        self.window = Window::new(newest, self.options.window_messages_max);
+        self.tally = self.log.tally;
+        if self.is_leader() {
+            self.load_keys()?;
+            // A place that somebody was shown is never given again, even if its record is gone.
+            let last_seen = self.state.last_seen()?;
+            self.next_seq = self.log.last_seq().max(last_seen) + 1;
+        }
+        self.grown.send_if_modified(|seq| {
+            let is_new = *seq != self.last_seq();
+            *seq = self.last_seq();
+            is_new
+        });
+        Ok(())
+    }
+
+    fn load_keys(&mut self) -> io::Result<()> {
+        let mut newest_first = Vec::new();
+        let mut before = u64::MAX;
+        while newest_first.len() < self.options.dedup_keys_max
+            && let Some(chunk) = self.log.chunk_before(before)?
+        {
+            before = chunk.first_seq;
+            newest_first.extend(chunk.entries.iter().rev().map(|entry| keys::hash(&entry.record.key)));
+        }
+        newest_first.truncate(self.options.dedup_keys_max);
+        self.keys = Keys::new(self.options.dedup_keys_max);
+        newest_first.into_iter().rev().for_each(|key| {
+            self.keys.insert(key);
+        });
+        Ok(())
+    }
+
+    pub(super) fn is_leader(&self) -> bool {
+        self.lead.is_some()
+    }
+
+    pub(super) fn try_lead(&mut self) -> Result<bool> {
+        if self.is_leader() || !self.options.may_lead {
+            return Ok(self.is_leader());
+        }
+        let lock = self.storage.try_lock(LEADER_LOCK).map_err(JournalError::storage("ask for the lead"))?;
+        if lock.is_none() {
+            return Ok(false);
+        }
+        let log = Log::load(Arc::clone(&self.storage), true);
+        self.log = log.map_err(JournalError::storage("read the journal as its new leader"))?;
+        self.lead = lock;
+        let settled = self.settle();
+        if settled.is_err() {
+            self.lead = None;
+        }
+        settled.map_err(JournalError::storage("read the journal as its new leader"))?;
+        self.take_findings();
+        self.audit(vec![Interaction::new(InteractionKind::Session).detail("this process leads now")]);
+        Ok(true)
+    }
+
+    pub(super) fn refresh(&mut self) -> Result<bool> {
+        if self.is_leader() {
+            if !self.pending.is_empty() {
+                self.store()?;
+            }
+            return Ok(false);
+        }
+        let known = self.last_seq();
+        self.log.follow().map_err(JournalError::storage("look for new messages"))?;
+        self.tally = self.log.tally;
+        let mut at = known;
+        while let Some(chunk) =
+            self.log.chunk_after(at, &|_, _| true).map_err(JournalError::storage("read new messages"))?
+        {
+            at = chunk.through;
+            for entry in chunk.entries.iter().filter(|entry| entry.record.seq > known) {
+                self.show(Arc::clone(entry));
+            }
+        }
+        self.take_findings();
+        if self.last_seq() == known {
+            return Ok(false);
+        }
+        self.grown.send_replace(self.last_seq());
+        Ok(true)
+    }
+
+    pub(super) fn append(&mut self, drafts: Vec<Draft>) -> Result<Appended> {
+        if !self.is_leader() {
+            return Err(JournalError::NotLeader);
+        }
+        let mut appended = Appended::default();
+        let received_at = format!("{:.3}", self.clock.now());
+        for draft in drafts {
+            if !self.keys.insert(keys::hash(&draft.key)) {
+                appended.duplicates += 1;
+                continue;
+            }
+            let record = Record::from_draft(draft, self.next_seq, received_at.clone());
+            self.next_seq += 1;
+            let prev = self.tally.add(record.channel, record.seq);
+            appended.new.push(record.clone());
+            let entry = Arc::new(Entry { record, prev });
+            self.pending.push_back(Arc::clone(&entry));
+            self.show(entry);
+        }
+        self.store()?;
+        Ok(appended)
+    }
+
+    /// Puts a record into the window and counts what falls out before everybody had it.
+    fn show(&mut self, entry: Arc<Entry>) {
+        let Some(out) = self.window.push(entry) else { return };
+        let channel = out.record.channel.index();
+        if self.readers.values().any(|got| got[channel] < out.record.seq) {
+            self.stats.spilled_total += 1;
+        }
+    }
+
+    /// Brings everything that waits to the disk, then tells the audit log, the watchers and the summary.
+    fn store(&mut self) -> Result<()> {
+        let waiting: Vec<Interaction> =
+            self.pending.iter().map(|e| Interaction::inbound(&e.record)).collect();
+        let stored = self.write_pending();
+        let mut events = Vec::new();
+        match &stored {
+            Ok(()) => {
+                events.extend(waiting);
+                if self.stats.disk_failure.take().is_some() {
+                    events.push(Interaction::fault("the disk takes writes again"));
+                }
+                for key in self.lost_keys.drain(..) {
+                    self.keys.forget(&key);
+                }
+            }
+            Err(error) => {
+                if self.stats.disk_failure.replace(error.to_string()).is_none() {
+                    events.push(Interaction::fault(format!("the disk takes no writes: {error}")));
+                }
+                events.extend(self.drop_beyond_window());
+            }
+        }
+        self.take_findings();
+        self.audit(events);
+        self.grown.send_if_modified(|seq| std::mem::replace(seq, self.last_seq()) != self.last_seq());
+        self.write_state();
+        stored
+            .map_err(|error| JournalError::NotDurable { held: self.pending.len(), reason: error.to_string() })
+    }
+
+    fn write_pending(&mut self) -> io::Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let written = match self.write_pending_once() {
+            // Another file may do where this one failed, but not on a full disk.
+            Err(error) if error.kind() != io::ErrorKind::StorageFull => self.write_pending_once(),
+            written => written,
+        };
+        if written.is_ok() {
+            self.pending.clear();
+            self.pending_shown.clear();
+            self.log.checkpoint();
+        }
+        written
+    }
+
+    fn write_pending_once(&mut self) -> io::Result<()> {
+        let today = self.clock.now().to_zoned(TimeZone::UTC).date();
+        let entries = self.pending.iter().map(|entry| &**entry);
+        self.writer.append(&mut self.log, today, self.options.segment_bytes_max, entries)
+    }
+
+    /// Without a disk the window is all there is: what does not fit is lost, oldest first.
+    fn drop_beyond_window(&mut self) -> Vec<Interaction> {
+        let mut dropped = Vec::new();
+        while self.pending.len() > self.options.window_messages_max
+            && let Some(lost) = self.pending.pop_front()
+        {
+            self.tally.count[lost.record.channel.index()] -= 1;
+            self.stats.dropped_total += 1;
+            let key = keys::hash(&lost.record.key);
+            if !self.pending_shown.remove(&lost.record.seq)
+                && self.lost_keys.len() < self.options.dedup_keys_max
+            {
+                self.lost_keys.push(key);
+            }
+            let event = Interaction::inbound(&lost.record).detail("lost: the disk takes no writes");
+            dropped.push(Interaction { kind: InteractionKind::Dropped, ..event });
+        }
+        dropped
+    }
+
+    /// The next records after `after`, a block or the window's rest. Blocks that `wants` refuses are passed by.
+    pub(super) fn page_after(
+        &mut self,
+        after: u64,
+        wants: &dyn Fn(&Tally, &Tally) -> bool,
+    ) -> Result<Option<Page>> {
+        if !self.window.reaches(after) {
+            let chunk = self.log.chunk_after(after, wants);
+            if let Some(chunk) = chunk.map_err(JournalError::storage("read the journal"))? {
+                self.recount();
+                let newer = chunk.entries.iter().filter(|entry| entry.record.seq > after);
+                return Ok(Some(Page { entries: newer.cloned().collect(), through: chunk.through }));
+            }
+            self.recount();
+        }
+        let entries: Vec<_> = self.window.after(after).cloned().collect();
+        let through = self.last_seq();
+        Ok((!entries.is_empty()).then_some(Page { entries, through }))
+    }
+
+    /// Reading may have mended a file, after which there can be fewer records.
+    fn recount(&mut self) {
+        if self.log.findings.is_empty() {
+            return;
+        }
+        self.tally = self.log.tally;
+        for entry in &self.pending {
+            self.tally.add(entry.record.channel, entry.record.seq);
+        }
+        self.take_findings();
+    }
+
+    /// The records of the block or window before `before`, newest last.
+    pub(super) fn page_before(&mut self, before: u64) -> Result<Option<Vec<Arc<Entry>>>> {
+        let newest: Vec<_> = self.window.after(0).filter(|e| e.record.seq < before).cloned().collect();
+        if !newest.is_empty() {
+            return Ok(Some(newest));
+        }
+        let chunk = self.log.chunk_before(before).map_err(JournalError::storage("read the journal"))?;
+        self.recount();
+        Ok(chunk.map(|chunk| chunk.entries.iter().filter(|e| e.record.seq < before).cloned().collect()))
+    }
+
+    /// The record at a place.
+    pub(super) fn entry(&mut self, seq: u64) -> Result<Option<Arc<Entry>>> {
+        let page = self.page_after(seq.saturating_sub(1), &|_, _| true)?;
+        Ok(page.and_then(|page| page.entries.first().filter(|entry| entry.record.seq == seq).cloned()))
+    }
+
+    /// How many records of a channel have a place up to `seq`.
+    pub(super) fn rank(&mut self, channel: Channel, seq: u64) -> Result<u64> {
+        if self.window.reaches(seq) || seq >= self.last_seq() {
+            return Ok(self.tally.count[channel.index()] - self.window.count_after(channel, seq));
+        }
+        let rank = self.log.rank(channel, seq).map_err(JournalError::storage("count messages"));
+        self.recount();
+        rank
+    }
+
+    /// Records of a channel that there are.
+    pub(super) fn count(&self, channel: Channel) -> u64 {
+        self.tally.count[channel.index()]
+    }
+
+    pub(super) fn last_seq(&self) -> u64 {
+        self.window.newest().map_or(0, |entry| entry.record.seq)
+    }
+
+    /// The newest record that the disk has for sure.
+    pub(super) fn durable_seq(&self) -> u64 {
+        self.log.last_seq()
+    }
+
+    pub(super) fn stats(&self) -> JournalStats {
+        JournalStats {
+            leader: self.is_leader(),
+            records: self.tally.total(),
+            last_seq: self.last_seq(),
+            durable_seq: self.durable_seq(),
+            window_messages: self.window.len(),
+            ..self.stats.clone()
+        }
+    }
+
+    pub(super) fn audit(&mut self, interactions: Vec<Interaction>) {
+        self.stats.interactions_failed_total += audit::write(&self.storage, self.clock.now(), interactions);
+    }
+
+    /// Counts and tells what was found while reading files.
+    fn take_findings(&mut self) -> Vec<Finding> {
+        let findings = std::mem::take(&mut self.log.findings);
+        for finding in &findings {
+            if let Finding::Damaged { pieces, .. } = finding {
+                self.stats.damaged_total += pieces;
+            }
+        }
+        if self.is_leader() {
+            self.audit(findings.iter().map(|finding| Interaction::fault(finding.to_string())).collect());
+        }
+        findings
+    }
+
+    /// Writes the summary. It is derived, so that it can't be written is no failure.
+    pub(super) fn write_state(&mut self) {
+        let last_id = self.window.newest().map(|entry| entry.record.id.clone());
+        let (log, tally, window) = (&mut self.log, &self.tally, &self.window);
+        let unread_after = |seq: u64| {
+            let after = |channel: Channel| {
+                if window.reaches(seq) {
+                    return window.count_after(channel, seq);
+                }
+                let rank = log.rank(channel, seq).unwrap_or(0);
+                tally.count[channel.index()].saturating_sub(rank)
+            };
+            Channel::ALL.into_iter().map(after).sum()
+        };
+        let _ = self.state.write(last_id, unread_after);
+    }
+
+    pub(super) fn register_reader(&mut self) -> u64 {
+        self.readers_total += 1;
+        self.readers_total
+    }
+
+    pub(super) fn reader_got(&mut self, reader: u64, through: [u64; Channel::ALL.len()]) {
+        self.readers.insert(reader, through);
+    }
+
+    pub(super) fn forget_reader(&mut self, reader: u64) {
+        self.readers.remove(&reader);
+    }
+
+    /// A consumer was shown a record; if no disk has it yet, that decides whether its loss would be one.
+    pub(super) fn note_shown(&mut self, seq: u64) {
+        if seq > self.durable_seq() {
+            self.pending_shown.insert(seq);
+        }
+    }
+
+    pub(super) fn note_failed(&mut self) {
+        self.stats.notes_failed_total += 1;
+    }
+}

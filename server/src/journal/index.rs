@@ -1,0 +1,200 @@
+//! Where records are in a file, without reading it: every few hundred records a block with its offset, and how many
+//! records of each channel came before.
+//!
+//! An index is kept beside its file and is only a shortcut: it must never be needed to read the journal.
+
+use serde::{Deserialize, Serialize};
+
+use super::line;
+use crate::record::Channel;
+
+/// A block ends at so many records or bytes, whichever comes first; it is what one read brings into memory.
+const BLOCK_RECORDS_MAX: u64 = 256;
+const BLOCK_BYTES_MAX: u64 = 256 * 1024;
+
+const CHANNELS: usize = Channel::ALL.len();
+
+/// How many records of each channel there are up to some place, and the newest of each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) count: [u64; CHANNELS],
+    /// Place of the newest record of each channel; 0 when there is none.
+    pub(super) last: [u64; CHANNELS],
+}
+
+impl Tally {
+    /// Counts one more record; returns the place of the one before it in its channel.
+    pub(super) fn add(&mut self, channel: Channel, seq: u64) -> u64 {
+        self.count[channel.index()] += 1;
+        std::mem::replace(&mut self.last[channel.index()], seq)
+    }
+
+    /// Records of all channels.
+    pub(super) fn total(&self) -> u64 {
+        self.count.iter().sum()
+    }
+
+    /// The newest record's place; 0 when there is none.
+    pub(super) fn newest(&self) -> u64 {
+        self.last.into_iter().max().unwrap_or(0)
+    }
+
+    /// What this and then `later` count together.
+    pub(super) fn then(self, later: Self) -> Self {
+        let mut both = self;
+        for channel in 0..CHANNELS {
+            both.count[channel] += later.count[channel];
+            both.last[channel] = both.last[channel].max(later.last[channel]);
+        }
+        both
+    }
+}
+
+/// A stretch of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Block {
+    pub(super) first_seq: u64,
+    pub(super) offset: u64,
+    /// What the file holds before this block.
+    pub(super) before: Tally,
+}
+
+/// The index of one file up to `len` bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct SegmentIndex {
+    /// The newest record in earlier files when this was made; records up to it are repeats here.
+    pub(super) floor: u64,
+    /// Where the last record that it knows ends.
+    pub(super) len: u64,
+    pub(super) last_seq: u64,
+    pub(super) tally: Tally,
+    pub(super) blocks: Vec<Block>,
+}
+
+impl SegmentIndex {
+    /// An index of nothing yet.
+    pub(super) fn above(floor: u64) -> Self {
+        Self { floor, ..Self::default() }
+    }
+
+    /// Adds the record between two offsets. Records come in order.
+    pub(super) fn push(&mut self, seq: u64, channel: Channel, offset: u64, end: u64) {
+        let is_full = self.blocks.last().is_none_or(|block| {
+            self.tally.total() - block.before.total() >= BLOCK_RECORDS_MAX
+                || self.len - block.offset >= BLOCK_BYTES_MAX
+        });
+        if is_full {
+            self.blocks.push(Block { first_seq: seq, offset, before: self.tally });
+        }
+        self.tally.add(channel, seq);
+        self.last_seq = seq;
+        self.len = end;
+    }
+
+    /// The newest record here or before here.
+    pub(super) fn newest(&self) -> u64 {
+        self.last_seq.max(self.floor)
+    }
+
+    /// Where a block ends, and what the file holds up to there.
+    pub(super) fn end_of(&self, block: usize) -> (u64, Tally) {
+        self.blocks.get(block + 1).map_or((self.len, self.tally), |next| (next.offset, next.before))
+    }
+
+    /// As bytes, with a checksum.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let blocks = self.blocks.iter().map(|b| {
+            let Tally { count, last } = b.before;
+            (b.first_seq, b.offset, count, last)
+        });
+        let stored = Stored {
+            v: 1,
+            floor: self.floor,
+            len: self.len,
+            last_seq: self.last_seq,
+            count: self.tally.count,
+            last: self.tally.last,
+            blocks: blocks.collect(),
+        };
+        line::seal(serde_json::to_vec(&stored).unwrap_or_default())
+    }
+
+    /// From bytes; `None` unless they are whole and make sense.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let stored: Stored = line::parse(bytes.strip_suffix(b"\n")?)?;
+        let in_order = stored.blocks.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1);
+        let inside = stored.blocks.last().is_none_or(|b| b.0 <= stored.last_seq && b.1 < stored.len);
+        let is_empty = stored.count.iter().sum::<u64>() == 0;
+        if stored.v != 1 || !in_order || !inside || is_empty != stored.blocks.is_empty() {
+            return None;
+        }
+        let blocks = stored.blocks.into_iter().map(|(first_seq, offset, count, last)| Block {
+            first_seq,
+            offset,
+            before: Tally { count, last },
+        });
+        Some(Self {
+            floor: stored.floor,
+            len: stored.len,
+            last_seq: stored.last_seq,
+            tally: Tally { count: stored.count, last: stored.last },
+            blocks: blocks.collect(),
+        })
+    }
+}
+
+/// The shape on disk.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    v: u32,
+    floor: u64,
+    len: u64,
+    last_seq: u64,
+    count: [u64; CHANNELS],
+    last: [u64; CHANNELS],
+    /// First place, offset, counts before, newest before.
+    blocks: Vec<(u64, u64, [u64; CHANNELS], [u64; CHANNELS])>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> SegmentIndex {
+        let mut index = SegmentIndex::above(4);
+        for n in 0..1_000 {
+            let channel = if n % 3 == 0 { Channel::Email } else { Channel::Teams };
+            index.push(5 + n, channel, n * 100, (n + 1) * 100);
+        }
+        index
+    }
+
+    #[test]
+    fn blocks_cover_the_file_without_gaps() {
+        let index = sample();
+        assert_eq!(index.blocks.len(), 4);
+        assert_eq!(index.end_of(0), (index.blocks[1].offset, index.blocks[1].before));
+        assert_eq!(index.end_of(3), (100_000, index.tally));
+        assert_eq!(index.tally.total(), 1_000);
+        assert_eq!(index.tally.count[Channel::Email.index()], 334);
+        assert_eq!(index.tally.last[Channel::Email.index()], 1_004);
+    }
+
+    #[test]
+    fn big_records_make_small_blocks() {
+        let mut index = SegmentIndex::default();
+        for n in 0..10 {
+            index.push(n + 1, Channel::Teams, n * BLOCK_BYTES_MAX, (n + 1) * BLOCK_BYTES_MAX);
+        }
+        assert_eq!(index.blocks.len(), 10);
+    }
+
+    #[test]
+    fn it_comes_back_from_disk_whole_or_not_at_all() {
+        let bytes = sample().to_bytes();
+        assert_eq!(SegmentIndex::from_bytes(&bytes), Some(sample()));
+        for cut in 0..bytes.len() {
+            assert_eq!(SegmentIndex::from_bytes(&bytes[..cut]), None);
+        }
+    }
+}

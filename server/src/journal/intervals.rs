@@ -1,0 +1,99 @@
+//! A set of places in the journal, kept as ranges that grow together.
+//!
+//! A consumer that reads in order needs one range, however long the journal is.
+
+use std::collections::BTreeMap;
+
+/// Disjoint ranges, each from its first to its last place; neighbours are joined.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Intervals {
+    ranges: BTreeMap<u64, u64>,
+}
+
+impl Intervals {
+    /// Adds `from..=to`; an empty range adds nothing.
+    pub(super) fn insert(&mut self, from: u64, to: u64) {
+        if from > to {
+            return;
+        }
+        let (mut from, mut to) = (from, to);
+        // Every range that touches the new one begins at or before the place behind its end.
+        while let Some((&start, &end)) = self.ranges.range(..=to.saturating_add(1)).next_back() {
+            if end.saturating_add(1) < from {
+                break;
+            }
+            self.ranges.remove(&start);
+            from = from.min(start);
+            to = to.max(end);
+        }
+        self.ranges.insert(from, to);
+    }
+
+    /// Whether it holds a place.
+    pub(super) fn contains(&self, seq: u64) -> bool {
+        self.covers(seq, seq)
+    }
+
+    /// Whether it holds every place of `from..=to`.
+    pub(super) fn covers(&self, from: u64, to: u64) -> bool {
+        from > to || self.ranges.range(..=from).next_back().is_some_and(|(_, &end)| end >= to)
+    }
+
+    /// Up to where it holds everything from the first place on; 0 when it does not hold that.
+    pub(super) fn through(&self) -> u64 {
+        self.ranges.range(..=1).next_back().map_or(0, |(_, &end)| end)
+    }
+
+    /// The last place in it; 0 when empty.
+    pub(super) fn last(&self) -> u64 {
+        self.ranges.last_key_value().map_or(0, |(_, &end)| end)
+    }
+
+    /// Its ranges in order, first and last place of each.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
+        self.ranges.iter().map(|(&from, &to)| (from, to))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn neighbours_join() {
+        let mut set = Intervals::default();
+        set.insert(5, 6);
+        set.insert(1, 3);
+        assert_eq!(set.through(), 3);
+        set.insert(4, 4);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [(1, 6)]);
+        set.insert(9, 8);
+        assert_eq!(set.last(), 6);
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_set(
+            ranges in prop::collection::vec((0_u64..60, 0_u64..12), 0..20),
+        ) {
+            let mut set = Intervals::default();
+            let mut model = BTreeSet::new();
+            for (from, len) in ranges {
+                set.insert(from, from + len);
+                model.extend(from..=from + len);
+            }
+            for seq in 0..100 {
+                prop_assert_eq!(set.contains(seq), model.contains(&seq));
+            }
+            prop_assert_eq!(set.last(), model.last().copied().unwrap_or(0));
+            let through = (1..).take_while(|seq| model.contains(seq)).last().unwrap_or(0);
+            prop_assert_eq!(set.through(), through);
+            let ends: Vec<_> = set.iter().collect();
+            prop_assert!(ends.windows(2).all(|pair| pair[0].1 + 1 < pair[1].0), "{ends:?}");
+        }
+    }
+}

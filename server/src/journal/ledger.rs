@@ -1,0 +1,257 @@
+//! What one consumer has been shown, has been pushed, and has acknowledged, channel by channel.
+//!
+//! It is a pure function of the notes in the consumer's file. Every note can be applied twice without harm.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::intervals::Intervals;
+use crate::record::Channel;
+
+/// Records of one channel: all that lie in `from..=to`.
+///
+/// One record's span begins right behind its predecessor in the channel, so that spans of neighbours join and a
+/// consumer of one channel needs one range as much as a consumer of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct Span(pub(super) Channel, pub(super) u64, pub(super) u64);
+
+impl Span {
+    /// The record that ends it.
+    pub(super) fn seq(self) -> u64 {
+        self.2
+    }
+}
+
+/// One line of a consumer's file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "note", rename_all = "snake_case")]
+pub(super) enum Note {
+    /// First line; `generation` grows with every rewriting, so that a reader sees that offsets are void.
+    Header { v: u32, generation: u64 },
+    /// A session begins in a slot. Whoever had the slot before is gone.
+    Open { slot: u16, session: String },
+    /// A session holds these records until it says more.
+    HandOut { slot: u16, spans: Vec<Span> },
+    /// Records were shown without being held.
+    Show { spans: Vec<Span> },
+    /// Records were pushed.
+    Push { spans: Vec<Span> },
+    /// A session no longer holds these records, and they are unread again.
+    GiveBack { slot: u16, spans: Vec<Span> },
+    /// The consumer has these records. `newest` is the id of the last of them, when it is known.
+    Ack { spans: Vec<Span>, newest: Option<Newest> },
+}
+
+/// A record by place and id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Newest {
+    pub(super) seq: u64,
+    pub(super) id: String,
+}
+
+impl Note {
+    /// The latest place it speaks of.
+    pub(super) fn last_seq(&self) -> u64 {
+        match self {
+            Self::HandOut { spans, .. }
+            | Self::Show { spans }
+            | Self::Push { spans }
+            | Self::GiveBack { spans, .. }
+            | Self::Ack { spans, .. } => spans.iter().map(|span| span.2).max().unwrap_or(0),
+            Self::Header { .. } | Self::Open { .. } => 0,
+        }
+    }
+}
+
+/// Spans that touch become one.
+pub(super) fn joined(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_unstable();
+    spans.dedup_by(|next, before| {
+        let touches = next.0 == before.0 && next.1 <= before.2.saturating_add(1);
+        if touches {
+            before.2 = before.2.max(next.2);
+        }
+        touches
+    });
+    spans
+}
+
+/// Intervals of every channel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    channels: [Intervals; Channel::ALL.len()],
+}
+
+impl Marks {
+    fn insert(&mut self, spans: &[Span]) {
+        for Span(channel, from, to) in spans {
+            self.channels[channel.index()].insert(*from, *to);
+        }
+    }
+
+    /// The marks of one channel.
+    pub(super) fn of(&self, channel: Channel) -> &Intervals {
+        &self.channels[channel.index()]
+    }
+
+    /// Whether a record is marked.
+    pub(super) fn has(&self, channel: Channel, seq: u64) -> bool {
+        self.of(channel).contains(seq)
+    }
+
+    fn last(&self) -> u64 {
+        self.channels.iter().map(Intervals::last).max().unwrap_or(0)
+    }
+
+    fn spans(&self) -> Vec<Span> {
+        let of = |channel: Channel| self.of(channel).iter().map(move |(from, to)| Span(channel, from, to));
+        Channel::ALL.into_iter().flat_map(of).collect()
+    }
+}
+
+/// What a session holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Slot {
+    session: String,
+    pub(super) held: BTreeMap<u64, Span>,
+}
+
+/// Where a consumer stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Ledger {
+    /// Has them.
+    pub(super) acked: Marks,
+    /// Was shown them, or has them.
+    pub(super) shown: Marks,
+    /// Was pushed them.
+    pub(super) pushed: Marks,
+    pub(super) slots: BTreeMap<u16, Slot>,
+    /// The newest record that was acknowledged.
+    pub(super) newest_acked: Option<Newest>,
+    pub(super) generation: u64,
+}
+
+impl Ledger {
+    /// Takes one note in.
+    pub(super) fn apply(&mut self, note: &Note) {
+        match note {
+            Note::Header { generation, .. } => self.generation = *generation,
+            Note::Open { slot, session } => {
+                self.slots.insert(*slot, Slot { session: session.clone(), held: BTreeMap::new() });
+            }
+            Note::HandOut { slot, spans } => {
+                self.shown.insert(spans);
+                let held = &mut self.slots.entry(*slot).or_default().held;
+                held.extend(spans.iter().map(|span| (span.seq(), *span)));
+            }
+            Note::Show { spans } => self.shown.insert(spans),
+            Note::Push { spans } => self.pushed.insert(spans),
+            Note::GiveBack { slot, spans } => {
+                if let Some(slot) = self.slots.get_mut(slot) {
+                    slot.held.retain(|seq, _| !spans.iter().any(|span| span.seq() == *seq));
+                }
+            }
+            Note::Ack { spans, newest } => self.acknowledge(spans, newest.as_ref()),
+        }
+    }
+
+    fn acknowledge(&mut self, spans: &[Span], newest: Option<&Newest>) {
+        self.acked.insert(spans);
+        self.shown.insert(spans);
+        for slot in self.slots.values_mut() {
+            slot.held.retain(|seq, span| !self.acked.channels[span.0.index()].contains(*seq));
+        }
+        if let Some(newest) = newest
+            && self.newest_acked.as_ref().is_none_or(|known| known.seq <= newest.seq)
+        {
+            self.newest_acked = Some(newest.clone());
+        }
+    }
+
+    /// The latest place that was acknowledged; 0 when none was.
+    pub(super) fn last_acked(&self) -> u64 {
+        self.acked.last()
+    }
+
+    /// The latest place that any note speaks of; the journal never gives a place twice that somebody was shown.
+    pub(super) fn last_seen(&self) -> u64 {
+        self.acked.last().max(self.shown.last()).max(self.pushed.last())
+    }
+
+    /// The fewest notes that lead here, for a new generation of the file.
+    pub(super) fn to_notes(&self) -> Vec<Note> {
+        let mut notes = vec![
+            Note::Header { v: 1, generation: self.generation + 1 },
+            Note::Show { spans: self.shown.spans() },
+            Note::Push { spans: self.pushed.spans() },
+            Note::Ack { spans: self.acked.spans(), newest: self.newest_acked.clone() },
+        ];
+        for (&slot, Slot { session, held }) in &self.slots {
+            notes.push(Note::Open { slot, session: session.clone() });
+            if !held.is_empty() {
+                notes.push(Note::HandOut { slot, spans: held.values().copied().collect() });
+            }
+        }
+        notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T: Channel = Channel::Teams;
+    const E: Channel = Channel::Email;
+
+    fn ledger(notes: &[Note]) -> Ledger {
+        let mut ledger = Ledger::default();
+        notes.iter().for_each(|note| ledger.apply(note));
+        ledger
+    }
+
+    fn story() -> Vec<Note> {
+        vec![
+            Note::Header { v: 1, generation: 3 },
+            Note::Open { slot: 0, session: "a".into() },
+            Note::HandOut { slot: 0, spans: vec![Span(T, 1, 1), Span(E, 1, 2), Span(T, 2, 3)] },
+            Note::Push { spans: vec![Span(T, 4, 4)] },
+            Note::Ack { spans: vec![Span(T, 1, 3)], newest: Some(Newest { seq: 3, id: "m3".into() }) },
+        ]
+    }
+
+    #[test]
+    fn channels_have_cursors_of_their_own() {
+        let ledger = ledger(&story());
+        assert_eq!((ledger.acked.of(T).through(), ledger.acked.of(E).through()), (3, 0));
+        assert!(ledger.shown.has(E, 2) && !ledger.acked.has(E, 2));
+        assert!(ledger.pushed.has(T, 4) && !ledger.shown.has(T, 4));
+        assert_eq!(ledger.slots[&0].held.keys().collect::<Vec<_>>(), [&2]);
+    }
+
+    #[test]
+    fn rewriting_changes_nothing_but_the_generation() {
+        let before = ledger(&story());
+        let after = ledger(&before.to_notes());
+        assert_eq!(after, Ledger { generation: 4, ..before });
+    }
+
+    #[test]
+    fn every_note_can_come_twice() {
+        let twice: Vec<Note> = story().into_iter().flat_map(|note| [note.clone(), note]).collect();
+        assert_eq!(ledger(&twice), ledger(&story()));
+    }
+
+    #[test]
+    fn a_new_session_in_a_slot_frees_what_the_old_one_held() {
+        let mut notes = story();
+        notes.push(Note::Open { slot: 0, session: "b".into() });
+        assert!(ledger(&notes).slots[&0].held.is_empty());
+    }
+
+    #[test]
+    fn touching_spans_join() {
+        let spans = vec![Span(E, 1, 2), Span(T, 4, 6), Span(T, 1, 3), Span(E, 5, 5)];
+        assert_eq!(joined(spans), [Span(T, 1, 6), Span(E, 1, 2), Span(E, 5, 5)]);
+    }
+}

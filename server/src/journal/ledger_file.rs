@@ -1,0 +1,139 @@
+//! The file behind a [`Ledger`]: `inbox/consumers/<name>.jsonl`, appended to by every session of that consumer.
+//!
+//! Whoever writes holds the consumer's lock; reading needs none. It must survive a line that somebody died in.
+
+use std::io;
+use std::sync::Arc;
+
+use super::consumer::ConsumerName;
+use super::ledger::{Ledger, Note};
+use super::line;
+use super::lines::Lines;
+use crate::storage::Storage;
+
+/// The folder of consumers' files and locks.
+pub(super) const CONSUMERS: &str = "inbox/consumers";
+/// More than the longest header line.
+const HEADER_BYTES: usize = 96;
+
+/// A consumer's file and what it says.
+pub(super) struct LedgerFile {
+    storage: Arc<dyn Storage>,
+    path: String,
+    ledger: Ledger,
+    /// The header as it was read; another one means that the file was rewritten.
+    header: Vec<u8>,
+    /// Up to here lines were read.
+    read_len: u64,
+    /// Length after the last rewriting.
+    base_len: u64,
+    /// Whether the file ends in the middle of a line.
+    is_torn: bool,
+}
+
+impl LedgerFile {
+    /// The file of a consumer, not read yet.
+    pub(super) fn new(storage: Arc<dyn Storage>, consumer: &ConsumerName) -> Self {
+        Self {
+            storage,
+            path: format!("{CONSUMERS}/{consumer}.jsonl"),
+            ledger: Ledger::default(),
+            header: Vec::new(),
+            read_len: 0,
+            base_len: 0,
+            is_torn: false,
+        }
+    }
+
+    /// The consumer of a file name.
+    pub(super) fn consumer_of(file_name: &str) -> Option<ConsumerName> {
+        ConsumerName::new(file_name.strip_suffix(".jsonl")?).ok()
+    }
+
+    /// What the file said when it was last read.
+    pub(super) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Takes a note in that could not be written.
+    pub(super) fn apply_unwritten(&mut self, note: &Note) {
+        self.ledger.apply(note);
+    }
+
+    /// Whether there is nothing to read.
+    pub(super) fn is_missing(&self) -> io::Result<bool> {
+        Ok(self.storage.len(&self.path)?.unwrap_or(0) == 0)
+    }
+
+    /// Reads what was added. Returns whether everything was read anew, so that unwritten notes have to be applied again.
+    pub(super) fn refresh(&mut self) -> io::Result<bool> {
+        let Some(len) = self.storage.len(&self.path)? else {
+            let was_there = self.read_len > 0;
+            if was_there {
+                self.start_over(Vec::new());
+            }
+            return Ok(was_there);
+        };
+        let mut header = self.storage.read(&self.path, 0, HEADER_BYTES)?;
+        header.truncate(header.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1));
+        let is_other = header != self.header || len < self.read_len;
+        if is_other {
+            self.start_over(header);
+        }
+        let mut lines = Lines::new(&*self.storage, &self.path, self.read_len, len);
+        self.is_torn = false;
+        while let Some(piece) = lines.next()? {
+            if !piece.ended {
+                self.is_torn = true;
+                break;
+            }
+            self.read_len = piece.end();
+            // An unreadable line is one that somebody died in: what it told never happened.
+            if let Some(note) = line::parse::<Note>(piece.bytes) {
+                self.ledger.apply(&note);
+            }
+        }
+        if is_other {
+            self.base_len = self.read_len;
+        }
+        Ok(is_other)
+    }
+
+    fn start_over(&mut self, header: Vec<u8>) {
+        self.ledger = Ledger::default();
+        self.header = header;
+        self.read_len = 0;
+        self.is_torn = false;
+    }
+
+    /// Appends notes with one `write` each, then reads them back. The caller holds the consumer's lock and has just
+    /// called [`LedgerFile::refresh`].
+    pub(super) fn append(&mut self, notes: &[Note]) -> io::Result<()> {
+        let mut file = self.storage.append(&self.path, true)?;
+        let mut line = Vec::from(if self.is_torn { "\n" } else { "" });
+        for note in notes {
+            line.append(&mut to_line(note));
+            file.append(&line)?;
+            line.clear();
+        }
+        drop(file);
+        self.refresh()?;
+        Ok(())
+    }
+
+    /// Rewrites the file when it has grown beyond `bytes_max` and beyond twice its last rewriting. The caller holds
+    /// the lock.
+    pub(super) fn compact(&mut self, bytes_max: u64) -> io::Result<()> {
+        if self.read_len <= bytes_max.max(self.base_len.saturating_mul(2)) {
+            return Ok(());
+        }
+        let notes: Vec<u8> = self.ledger.to_notes().iter().flat_map(to_line).collect();
+        self.storage.replace(&self.path, &notes)?;
+        self.refresh()?;
+        Ok(())
+    }
+}
+
+fn to_line(note: &Note) -> Vec<u8> {
+    line::seal(serde_json::to_vec(note).unwrap_or_default())
+}

@@ -1,0 +1,81 @@
+//! One line of a journal file: a JSON object whose last member `crc` is the checksum of the bytes before it.
+//!
+//! Newline, checksum and JSON together recognise cut lines, zeroed tails and bit rot; nothing here may panic on
+//! any bytes.
+
+use crate::record::Record;
+
+const CRC_MEMBER: &[u8] = b",\"crc\":\"";
+const CRC_DIGITS: usize = 8;
+const TAIL_BYTES: usize = CRC_MEMBER.len() + CRC_DIGITS + 2;
+
+/// Closes a JSON object with its checksum and a newline.
+pub(super) fn seal(mut json: Vec<u8>) -> Vec<u8> {
+    debug_assert!(json.len() > 2 && json.ends_with(b"}"), "a line is an object with members");
+    json.pop();
+    let crc = crc32c::crc32c(&json);
+    json.extend_from_slice(CRC_MEMBER);
+    json.extend_from_slice(format!("{crc:08x}\"}}\n").as_bytes());
+    json
+}
+
+/// Whether a line, given without its newline, is what [`seal`] made.
+pub(super) fn is_intact(line: &[u8]) -> bool {
+    let Some((body, tail)) = line.len().checked_sub(TAIL_BYTES).and_then(|at| line.split_at_checked(at))
+    else {
+        return false;
+    };
+    let Some(digits) = tail.strip_prefix(CRC_MEMBER).and_then(|rest| rest.strip_suffix(b"\"}")) else {
+        return false;
+    };
+    // Compared as text, so that a flipped case bit in a digit is seen too.
+    format!("{:08x}", crc32c::crc32c(body)).as_bytes() == digits
+}
+
+/// Parses an intact line as `T`; its `crc` is an unknown member to `T`.
+pub(super) fn parse<'a, T: serde::Deserialize<'a>>(line: &'a [u8]) -> Option<T> {
+    if is_intact(line) { serde_json::from_slice(line).ok() } else { None }
+}
+
+/// A record as it is in the file, newline included.
+pub(super) fn encode(record: &Record) -> Vec<u8> {
+    // A struct of strings, numbers and maps with string keys always serialises.
+    seal(serde_json::to_vec(record).unwrap_or_default())
+}
+
+/// The record of a line without its newline.
+pub(super) fn decode(line: &[u8]) -> Option<Record> {
+    parse(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line() -> Vec<u8> {
+        seal(br#"{"v":1,"seq":7}"#.to_vec())
+    }
+
+    #[test]
+    fn the_checksum_is_the_last_member() {
+        let text = String::from_utf8(line()).unwrap();
+        let crc = crc32c::crc32c(br#"{"v":1,"seq":7"#);
+        assert_eq!(text, format!("{{\"v\":1,\"seq\":7,\"crc\":\"{crc:08x}\"}}\n"));
+        assert!(is_intact(text.trim_end().as_bytes()));
+        assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
+    }
+
+    #[test]
+    fn any_flipped_bit_and_any_cut_is_seen() {
+        let good = line();
+        let good = &good[..good.len() - 1];
+        for at in 0..good.len() {
+            assert!(!is_intact(&good[..at]), "cut at {at}");
+            for bit in 0..8 {
+                let mut bad = good.to_vec();
+                bad[at] ^= 1 << bit;
+                assert!(!is_intact(&bad), "bit {bit} of byte {at}");
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Brings the files into memory as indexes, and mends what a crash or a bad disk left.
+//!
+//! A torn tail is cut and kept in `<file>.torn`. A file with damage between records is kept as `<file>.damaged` and
+//! replaced by its intact lines. Only the leader mends; nobody ever throws a byte away.
+
+use std::io;
+
+use super::index::SegmentIndex;
+use super::line;
+use super::lines::Lines;
+use super::log::{Log, Segment};
+use super::options::Finding;
+use super::scan::{Scan, scan};
+use super::segment::{INBOX, SegmentName};
+use crate::storage::Storage;
+
+const COPY_BYTES: usize = 1024 * 1024;
+/// Gaps told one by one; a journal with more has other worries.
+const GAPS_TOLD_MAX: usize = 100;
+
+impl Log {
+    /// Reads the folder anew.
+    pub(super) fn reload(&mut self) -> io::Result<()> {
+        let names = self.storage.list(INBOX)?;
+        let names = names.iter().filter_map(|name| SegmentName::parse(name));
+        let mut names: Vec<SegmentName> = names.collect();
+        names.sort_unstable();
+        self.forget_all();
+        for (at, name) in names.iter().enumerate() {
+            self.load_segment(*name, at + 1 == names.len())?;
+        }
+        Ok(())
+    }
+
+    /// Adds a file behind those already there.
+    pub(super) fn load_segment(&mut self, name: SegmentName, is_last: bool) -> io::Result<()> {
+        let path = name.path();
+        let len = self.storage.len(&path)?.unwrap_or(0);
+        let floor = self.last_seq();
+        if is_last && len > 0 {
+            self.sync(name);
+        }
+        let saved = self.saved_index(name, floor, len, is_last)?;
+        let saved_len = saved.as_ref().map_or(0, |index| index.len);
+        let mut index = saved.unwrap_or_else(|| SegmentIndex::above(floor));
+        let mut found = scan(&*self.storage, &path, &mut index, len, |_| ())?;
+        if found.damaged_pieces > 0 {
+            let kept_in = if self.repair { self.quarantine(name, &mut index).ok() } else { None };
+            let is_news = if kept_in.is_some() { true } else { self.tolerated.insert(name) };
+            if is_news {
+                let pieces = found.damaged_pieces;
+                self.findings.push(Finding::Damaged { file: path.clone(), pieces, kept_in });
+            }
+        } else if self.repair && index.len < len {
+            // If the disk is too full to keep the tail aside, it stays where it is and nothing is appended behind it.
+            if let Ok(kept_in) = cut_tail(&*self.storage, &path, index.len, len) {
+                let bytes = len - index.len;
+                self.findings.push(Finding::TornTail { file: path.clone(), bytes, kept_in });
+            }
+        }
+        self.tell_gaps(&path, &mut found);
+        self.push_segment(Segment { name, index, saved_len, before: self.tally });
+        if self.repair && !is_last {
+            self.save_index_of_last();
+        }
+        Ok(())
+    }
+
+    /// Reads what others appended since. Nothing is served that a power cut could take away.
+    pub(super) fn follow(&mut self) -> io::Result<()> {
+        if let Some(Segment { name, index, .. }) = self.segments.last() {
+            let (name, path, known_len) = (*name, name.path(), index.len);
+            match self.storage.len(&path)? {
+                Some(len) if len == known_len => {}
+                Some(len) if len > known_len => {
+                    self.storage.append(&path, false)?.sync()?;
+                    if self.read_tail(name, &path, len)? {
+                        return Ok(());
+                    }
+                }
+                _ => return self.reload(),
+            }
+        }
+        let newest = self.segments.last().map(|segment| segment.name);
+        let names = self.storage.list(INBOX)?;
+        let names = names.iter().filter_map(|name| SegmentName::parse(name));
+        let mut newer: Vec<SegmentName> = names.filter(|name| Some(*name) > newest).collect();
+        newer.sort_unstable();
+        for (at, name) in newer.iter().enumerate() {
+            self.load_segment(*name, at + 1 == newer.len())?;
+        }
+        Ok(())
+    }
+
+    /// Reads what was added to the last file. Returns whether there was a record.
+    fn read_tail(&mut self, name: SegmentName, path: &str, len: u64) -> io::Result<bool> {
+        let Some(Segment { index, before, .. }) = self.segments.last_mut() else { return Ok(false) };
+        let known = index.last_seq;
+        let found = scan(&*self.storage, path, index, len, |_| ())?;
+        let grew = index.last_seq > known;
+        self.tally = before.then(index.tally);
+        if found.damaged_pieces > 0 {
+            self.tolerated.insert(name);
+        }
+        Ok(grew)
+    }
+
+    /// Makes sure that what is about to be served survives a power cut: whoever wrote it may have died before.
+    fn sync(&mut self, name: SegmentName) {
+        let path = name.path();
+        if let Err(error) = self.storage.append(&path, false).and_then(|mut file| file.sync()) {
+            self.unsynced = Some(name);
+            self.findings.push(Finding::NotSynced { file: path, reason: error.to_string() });
+        }
+    }
+
+    /// The index beside the file, when it can be believed.
+    fn saved_index(
+        &mut self,
+        name: SegmentName,
+        floor: u64,
+        len: u64,
+        is_last: bool,
+    ) -> io::Result<Option<SegmentIndex>> {
+        if self.distrusted.contains(&name) || len == 0 {
+            return Ok(None);
+        }
+        let path = name.index_path();
+        let stored = match self.storage.len(&path)? {
+            Some(stored) => self.storage.read(&path, 0, usize::try_from(stored).unwrap_or(usize::MAX))?,
+            None if is_last => return Ok(None),
+            None => Vec::new(),
+        };
+        let index = SegmentIndex::from_bytes(&stored).filter(|i| i.floor == floor && i.len <= len);
+        if index.is_none() {
+            self.findings.push(Finding::IndexRebuilt { file: name.path() });
+        }
+        Ok(index)
+    }
+
+    fn tell_gaps(&mut self, path: &str, found: &mut Scan) {
+        if found.repeats > 0 {
+            self.findings.push(Finding::Repeats { file: path.to_owned(), lines: found.repeats });
+        }
+        found.gaps.truncate(GAPS_TOLD_MAX);
+        self.findings
+            .extend(found.gaps.iter().map(|&(from_seq, to_seq)| Finding::Missing { from_seq, to_seq }));
+    }
+
+    /// Keeps the file as it is aside and puts its intact lines in its place.
+    fn quarantine(&self, name: SegmentName, index: &mut SegmentIndex) -> io::Result<String> {
+        let path = name.path();
+        let storage = &*self.storage;
+        let len = storage.len(&path)?.unwrap_or(0);
+        let kept_in = unused_name(storage, &format!("{path}.damaged"))?;
+        copy(storage, &path, 0, len, &kept_in)?;
+        let mut intact = Vec::new();
+        let mut lines = Lines::new(storage, &path, 0, len);
+        while let Some(piece) = lines.next()? {
+            if piece.ended && line::is_intact(piece.bytes) {
+                intact.extend_from_slice(piece.bytes);
+                intact.push(b'\n');
+            }
+        }
+        storage.replace(&path, &intact)?;
+        *index = SegmentIndex::above(index.floor);
+        scan(storage, &path, index, intact.len() as u64, |_| ())?;
+        Ok(kept_in)
+    }
+}
+
+/// Moves the bytes from `from` to `len` into `<path>.torn`.
+fn cut_tail(storage: &dyn Storage, path: &str, from: u64, len: u64) -> io::Result<String> {
+    let kept_in = format!("{path}.torn");
+    copy(storage, path, from, len, &kept_in)?;
+    let mut file = storage.append(path, false)?;
+    file.truncate(from)?;
+    file.sync()?;
+    Ok(kept_in)
+}
+
+/// Appends a part of one file to another and syncs it.
+fn copy(storage: &dyn Storage, path: &str, from: u64, to: u64, target: &str) -> io::Result<()> {
+    let mut file = storage.append(target, true)?;
+    let mut at = from;
+    while at < to {
+        let want = usize::try_from(to - at).unwrap_or(usize::MAX).min(COPY_BYTES);
+        let bytes = storage.read(path, at, want)?;
+        if bytes.is_empty() {
+            break;
+        }
+        at += bytes.len() as u64;
+        file.append(&bytes)?;
+    }
+    file.sync()
+}
+
+fn unused_name(storage: &dyn Storage, wanted: &str) -> io::Result<String> {
+    let mut name = wanted.to_owned();
+    let mut n = 1;
+    while storage.len(&name)?.is_some() {
+        n += 1;
+        name = format!("{wanted}.{n}");
+    }
+    Ok(name)
+}

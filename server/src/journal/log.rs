@@ -1,0 +1,290 @@
+//! The journal's files as one row of records: where each is, and reading them a block at a time.
+//!
+//! Memory holds only the indexes and a few blocks, however long the journal is. What is read is checked.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
+use std::sync::Arc;
+
+use super::index::{Block, SegmentIndex, Tally};
+use super::line;
+use super::options::Finding;
+use super::segment::SegmentName;
+use crate::record::{Channel, Record};
+use crate::storage::Storage;
+
+/// Blocks kept in memory.
+const CACHED_BLOCKS_MAX: usize = 4;
+/// Counts remembered by [`Log::rank`].
+const RANKS_MAX: usize = 4_096;
+/// The open file's index is saved after so many new blocks; opening scans at most that much.
+const CHECKPOINT_BLOCKS: usize = 16;
+/// How often one file is mended by one process before it is only tolerated.
+const HEALS_MAX: u32 = 3;
+
+/// A record, and the place of the one before it in its channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) record: Record,
+    pub(super) prev: u64,
+}
+
+/// One block in memory.
+#[derive(Debug, Clone)]
+pub(super) struct Chunk {
+    /// Its records in order; fewer than there should be if the file is damaged and can't be mended.
+    pub(super) entries: Arc<[Arc<Entry>]>,
+    /// Where it begins.
+    pub(super) first_seq: u64,
+    /// Where it ends.
+    pub(super) through: u64,
+    /// What the journal holds before it.
+    pub(super) before: Tally,
+}
+
+/// One file.
+#[derive(Debug)]
+pub(super) struct Segment {
+    pub(super) name: SegmentName,
+    pub(super) index: SegmentIndex,
+    /// How much of the file the saved index covers.
+    pub(super) saved_len: u64,
+    /// What earlier files hold.
+    pub(super) before: Tally,
+}
+
+/// All files.
+pub(super) struct Log {
+    pub(super) storage: Arc<dyn Storage>,
+    /// Whether this process may mend files.
+    pub(super) repair: bool,
+    pub(super) segments: Vec<Segment>,
+    pub(super) tally: Tally,
+    /// The last file there is, also when it holds no record.
+    pub(super) newest_name: Option<SegmentName>,
+    /// Files whose saved index led to damage.
+    pub(super) distrusted: BTreeSet<SegmentName>,
+    /// Files with damage that can't be mended now: their intact records are served.
+    pub(super) tolerated: BTreeSet<SegmentName>,
+    /// The last file, when it could not be synced: it is read, but nothing is appended to it.
+    pub(super) unsynced: Option<SegmentName>,
+    /// What was met since somebody last asked.
+    pub(super) findings: Vec<Finding>,
+    /// Grows whenever files may have been replaced.
+    pub(super) reloads: u64,
+    heals: BTreeMap<SegmentName, u32>,
+    cache: VecDeque<((SegmentName, usize, u64), Chunk)>,
+    ranks: BTreeMap<(usize, u64), u64>,
+}
+
+impl Log {
+    /// Brings the files into memory; with `repair`, mends them.
+    pub(super) fn load(storage: Arc<dyn Storage>, repair: bool) -> io::Result<Self> {
+        let mut log = Self {
+            storage,
+            repair,
+            segments: Vec::new(),
+            tally: Tally::default(),
+            newest_name: None,
+            distrusted: BTreeSet::new(),
+            tolerated: BTreeSet::new(),
+            unsynced: None,
+            findings: Vec::new(),
+            reloads: 0,
+            heals: BTreeMap::new(),
+            cache: VecDeque::new(),
+            ranks: BTreeMap::new(),
+        };
+        log.reload()?;
+        Ok(log)
+    }
+
+    pub(super) fn forget_all(&mut self) {
+        self.segments.clear();
+        self.tally = Tally::default();
+        self.newest_name = None;
+        self.cache.clear();
+        self.ranks.clear();
+        self.reloads += 1;
+    }
+
+    pub(super) fn push_segment(&mut self, segment: Segment) {
+        self.newest_name = Some(segment.name);
+        if segment.index.tally.total() > 0 {
+            self.tally = segment.before.then(segment.index.tally);
+            self.segments.push(segment);
+        }
+    }
+
+    /// The newest record in a file; 0 when there is none.
+    pub(super) fn last_seq(&self) -> u64 {
+        self.segments.last().map_or(0, |segment| segment.index.last_seq)
+    }
+
+    /// Takes in a record that was just appended to `name` between two offsets.
+    pub(super) fn push(&mut self, name: SegmentName, record: &Record, offset: u64, end: u64) {
+        if self.segments.last().is_none_or(|segment| segment.name != name) {
+            let index = SegmentIndex::above(self.last_seq());
+            self.segments.push(Segment { name, index, saved_len: 0, before: self.tally });
+            self.newest_name = Some(name);
+        }
+        if let Some(segment) = self.segments.last_mut() {
+            segment.index.push(record.seq, record.channel, offset, end);
+            self.tally.add(record.channel, record.seq);
+        }
+    }
+
+    /// Saves the open file's index when enough was added to it.
+    pub(super) fn checkpoint(&mut self) {
+        let Some(Segment { index, saved_len, .. }) = self.segments.last() else { return };
+        let unsaved = index.blocks.iter().rev().take_while(|block| block.offset >= *saved_len);
+        if unsaved.take(CHECKPOINT_BLOCKS + 1).count() > CHECKPOINT_BLOCKS {
+            self.save_index_of_last();
+        }
+    }
+
+    /// Saves the last file's index. It is a shortcut, so that it can't be written is no failure.
+    pub(super) fn save_index_of_last(&mut self) {
+        let Some(Segment { name, index, saved_len, .. }) = self.segments.last_mut() else { return };
+        if index.len != *saved_len && self.storage.replace(&name.index_path(), &index.to_bytes()).is_ok() {
+            *saved_len = index.len;
+            self.distrusted.remove(name);
+        }
+    }
+
+    /// The first block that `wants` takes and that holds a record after `after`. `wants` is asked with what the journal
+    /// holds before and up to the end of a block.
+    pub(super) fn chunk_after(
+        &mut self,
+        after: u64,
+        wants: &dyn Fn(&Tally, &Tally) -> bool,
+    ) -> io::Result<Option<Chunk>> {
+        while let Some((segment, block)) = self.find_after(after, wants) {
+            if let Some(chunk) = self.block(segment, block)? {
+                return Ok(Some(chunk));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The block with the newest record before `before`.
+    pub(super) fn chunk_before(&mut self, before: u64) -> io::Result<Option<Chunk>> {
+        loop {
+            let segment = self.segments.partition_point(|s| s.index.blocks[0].first_seq < before);
+            let Some(segment) = segment.checked_sub(1) else { return Ok(None) };
+            let block = self.segments[segment].index.blocks.partition_point(|b| b.first_seq < before) - 1;
+            if let Some(chunk) = self.block(segment, block)? {
+                return Ok(Some(chunk));
+            }
+        }
+    }
+
+    /// How many records of a channel have a place up to `seq`.
+    pub(super) fn rank(&mut self, channel: Channel, seq: u64) -> io::Result<u64> {
+        if seq >= self.tally.last[channel.index()] {
+            return Ok(self.tally.count[channel.index()]);
+        }
+        if let Some(rank) = self.ranks.get(&(channel.index(), seq)) {
+            return Ok(*rank);
+        }
+        let Some(chunk) = self.chunk_before(seq + 1)? else { return Ok(0) };
+        let here =
+            chunk.entries.iter().filter(|e| e.record.channel == channel && e.record.seq <= seq).count();
+        let rank = chunk.before.count[channel.index()] + here as u64;
+        if self.ranks.len() >= RANKS_MAX {
+            self.ranks.clear();
+        }
+        self.ranks.insert((channel.index(), seq), rank);
+        Ok(rank)
+    }
+
+    /// The newest records, at most `count`, in order.
+    pub(super) fn newest(&mut self, count: usize) -> io::Result<Vec<Arc<Entry>>> {
+        let mut newest = VecDeque::new();
+        let mut before = u64::MAX;
+        while newest.len() < count
+            && let Some(chunk) = self.chunk_before(before)?
+        {
+            for entry in chunk.entries.iter().rev().take(count - newest.len()) {
+                newest.push_front(Arc::clone(entry));
+            }
+            before = chunk.first_seq;
+        }
+        Ok(newest.into())
+    }
+
+    fn find_after(&self, after: u64, wants: &dyn Fn(&Tally, &Tally) -> bool) -> Option<(usize, usize)> {
+        let from = self.segments.partition_point(|s| s.index.last_seq <= after);
+        for (at, segment) in self.segments.iter().enumerate().skip(from) {
+            let blocks = &segment.index.blocks;
+            let first = blocks.partition_point(|b| b.first_seq <= after).saturating_sub(1);
+            for block in first..blocks.len() {
+                let (before, end) = segment.around(block);
+                if end.newest() > after && wants(&before, &end) {
+                    return Some((at, block));
+                }
+            }
+        }
+        None
+    }
+
+    /// Reads and checks one block. `None` when that led to mending, after which everything may be elsewhere.
+    fn block(&mut self, segment: usize, block: usize) -> io::Result<Option<Chunk>> {
+        let Segment { name, index, .. } = &self.segments[segment];
+        let (name, end) = (*name, index.end_of(block).0);
+        let key = (name, block, end);
+        if let Some((_, chunk)) = self.cache.iter().find(|(cached, _)| *cached == key) {
+            return Ok(Some(chunk.clone()));
+        }
+        let (chunk, is_whole) = self.read_block(segment, block)?;
+        if !is_whole && !self.tolerated.contains(&name) {
+            self.heal(name)?;
+            return Ok(None);
+        }
+        if self.cache.len() >= CACHED_BLOCKS_MAX {
+            self.cache.pop_front();
+        }
+        self.cache.push_back((key, chunk.clone()));
+        Ok(Some(chunk))
+    }
+
+    fn read_block(&self, segment: usize, block: usize) -> io::Result<(Chunk, bool)> {
+        let segment = &self.segments[segment];
+        let (before, after) = segment.around(block);
+        let Block { first_seq, offset, .. } = segment.index.blocks[block];
+        let (end, _) = segment.index.end_of(block);
+        let len = usize::try_from(end - offset).unwrap_or(usize::MAX);
+        let bytes = self.storage.read(&segment.name.path(), offset, len)?;
+        let mut tally = before;
+        let mut newest = first_seq.saturating_sub(1);
+        let mut entries = Vec::new();
+        for record in bytes.split(|byte| *byte == b'\n').filter_map(line::decode) {
+            if record.seq > newest {
+                newest = record.seq;
+                let prev = tally.add(record.channel, record.seq);
+                entries.push(Arc::new(Entry { record, prev }));
+            }
+        }
+        let through = after.newest();
+        Ok((Chunk { entries: entries.into(), first_seq, through, before }, tally == after))
+    }
+
+    /// A file is not what its index says: reads it all, which the leader follows by mending it.
+    fn heal(&mut self, name: SegmentName) -> io::Result<()> {
+        let heals = self.heals.entry(name).or_default();
+        *heals += 1;
+        if *heals > HEALS_MAX {
+            self.tolerated.insert(name);
+        }
+        self.distrusted.insert(name);
+        self.reload()
+    }
+}
+
+impl Segment {
+    /// What the journal holds before a block, and up to its end.
+    fn around(&self, block: usize) -> (Tally, Tally) {
+        let before = self.before.then(self.index.blocks[block].before);
+        (before, self.before.then(self.index.end_of(block).1))
+    }
+}

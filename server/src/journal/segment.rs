@@ -1,0 +1,93 @@
+//! The names of journal files: `<day>.jsonl`, then `<day>.1.jsonl`, `<day>.2.jsonl` when one file a day is not enough.
+//!
+//! Their order is the order of the records in them.
+
+use jiff::civil::Date;
+
+/// The folder of journal files.
+pub(super) const INBOX: &str = "inbox";
+/// The folder of their indexes.
+pub(super) const INDEXES: &str = "inbox/index";
+
+/// Which file of which day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SegmentName {
+    day: Date,
+    n: u32,
+}
+
+impl SegmentName {
+    /// The first file of a day.
+    pub(super) fn first_of(day: Date) -> Self {
+        Self { day, n: 0 }
+    }
+
+    /// Its day.
+    pub(super) fn day(self) -> Date {
+        self.day
+    }
+
+    /// The next one of the same day.
+    pub(super) fn next(self) -> Self {
+        Self { n: self.n + 1, ..self }
+    }
+
+    /// From a file name; `None` for everything that is not a journal file.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        let stem = name.strip_suffix(".jsonl")?;
+        let (day, n) = match stem.split_once('.') {
+            None => (stem, 0),
+            Some((day, n)) => (day, n.parse().ok()?),
+        };
+        let parsed = Self { day: day.parse().ok()?, n };
+        (parsed.file_name() == name).then_some(parsed)
+    }
+
+    fn file_name(self) -> String {
+        match self.n {
+            0 => format!("{}.jsonl", self.day),
+            n => format!("{}.{n}.jsonl", self.day),
+        }
+    }
+
+    /// The file, from the home folder.
+    pub(super) fn path(self) -> String {
+        format!("{INBOX}/{}", self.file_name())
+    }
+
+    /// Its index, from the home folder.
+    pub(super) fn index_path(self) -> String {
+        format!("{INDEXES}/{}.json", self.file_name().trim_end_matches(".jsonl"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("2026-11-21.jsonl", Some("inbox/index/2026-11-21.json"))]
+    #[case("2026-11-21.12.jsonl", Some("inbox/index/2026-11-21.12.json"))]
+    #[case("2026-11-21.0.jsonl", None)]
+    #[case("2026-11-21.01.jsonl", None)]
+    #[case("2026-11-21.jsonl.torn", None)]
+    #[case("2026-11-21.1.jsonl.damaged", None)]
+    #[case("2026-11-31.jsonl", None)]
+    #[case("state.json", None)]
+    #[case("", None)]
+    fn names(#[case] name: &str, #[case] index: Option<&str>) {
+        let parsed = SegmentName::parse(name);
+        assert_eq!(parsed.map(SegmentName::index_path).as_deref(), index);
+        if let Some(parsed) = parsed {
+            assert_eq!(parsed.path(), format!("inbox/{name}"));
+        }
+    }
+
+    #[test]
+    fn order_is_by_day_then_number() {
+        let name = |text| SegmentName::parse(text).unwrap();
+        assert!(name("2026-11-21.jsonl") < name("2026-11-21.2.jsonl"));
+        assert!(name("2026-11-21.2.jsonl") < name("2026-11-21.10.jsonl"));
+        assert!(name("2026-11-21.10.jsonl") < name("2026-11-22.jsonl"));
+    }
+}

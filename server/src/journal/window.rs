@@ -1,0 +1,51 @@
+//! The newest records in memory, so that a waiting call is answered without touching the disk.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::log::Entry;
+use crate::record::Channel;
+
+/// A bounded row of the newest records, without gaps in time.
+#[derive(Debug)]
+pub(super) struct Window {
+    entries: VecDeque<Arc<Entry>>,
+    messages_max: usize,
+}
+
+impl Window {
+    /// A window of at most `messages_max` records.
+    pub(super) fn new(entries: Vec<Arc<Entry>>, messages_max: usize) -> Self {
+        Self { entries: entries.into(), messages_max: messages_max.max(1) }
+    }
+
+    /// Adds the newest record; returns what that pushed out.
+    pub(super) fn push(&mut self, entry: Arc<Entry>) -> Option<Arc<Entry>> {
+        self.entries.push_back(entry);
+        if self.entries.len() > self.messages_max { self.entries.pop_front() } else { None }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn newest(&self) -> Option<&Arc<Entry>> {
+        self.entries.back()
+    }
+
+    /// Whether every record after `seq` is in the window.
+    pub(super) fn reaches(&self, seq: u64) -> bool {
+        self.entries.front().is_some_and(|first| first.record.seq <= seq.saturating_add(1))
+    }
+
+    /// The records after `seq`.
+    pub(super) fn after(&self, seq: u64) -> impl DoubleEndedIterator<Item = &Arc<Entry>> {
+        let from = self.entries.partition_point(|entry| entry.record.seq <= seq);
+        self.entries.range(from..)
+    }
+
+    /// How many records of a channel come after `seq`.
+    pub(super) fn count_after(&self, channel: Channel, seq: u64) -> u64 {
+        self.after(seq).filter(|entry| entry.record.channel == channel).count() as u64
+    }
+}

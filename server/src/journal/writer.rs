@@ -1,0 +1,126 @@
+//! Appends batches of records to the newest file, whole or not at all.
+//!
+//! After a failed or short write the file is cut back. After a failed sync, or when it can't be cut, the file is never
+//! written again: the kernel may have dropped its pages and say nothing the next time.
+
+use std::io;
+
+use jiff::civil::Date;
+
+use super::line;
+use super::log::{Entry, Log};
+use super::segment::SegmentName;
+use crate::storage::AppendFile;
+
+/// The one file that is open for appending.
+#[derive(Default)]
+pub(super) struct Writer {
+    open: Option<Open>,
+    /// A file that must not be written again.
+    spoiled: Option<SegmentName>,
+}
+
+struct Open {
+    name: SegmentName,
+    file: Box<dyn AppendFile>,
+    /// Up to here everything is whole and synced.
+    good_len: u64,
+    /// [`Log::reloads`] when it was opened; a later reload may have replaced the file.
+    reloads: u64,
+}
+
+impl Writer {
+    /// Writes and syncs records, one `write` each, and takes them into the log. On an error the log has none of them.
+    pub(super) fn append<'a>(
+        &mut self,
+        log: &mut Log,
+        today: Date,
+        bytes_max: u64,
+        entries: impl Iterator<Item = &'a Entry> + Clone,
+    ) -> io::Result<()> {
+        self.ensure_open(log, today, bytes_max)?;
+        let Some(open) = &mut self.open else { return Err(io::Error::other("no journal file is open")) };
+        let mut ends = Vec::new();
+        if let Err(error) = open.write(entries.clone(), &mut ends) {
+            self.undo(log);
+            return Err(error);
+        }
+        if let Err(error) = open.file.sync() {
+            self.spoil(log);
+            return Err(error);
+        }
+        for (entry, end) in entries.zip(ends) {
+            log.push(open.name, &entry.record, open.good_len, end);
+            open.good_len = end;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that a file is open that may take more: today's, and not full.
+    fn ensure_open(&mut self, log: &mut Log, today: Date, bytes_max: u64) -> io::Result<()> {
+        // If the clock goes back, the order of names still is the order of records.
+        let takes_more = |name: SegmentName, len: u64| name.day() >= today && len < bytes_max;
+        if let Some(open) = &self.open {
+            if open.reloads == log.reloads && takes_more(open.name, open.good_len) {
+                return Ok(());
+            }
+            self.open = None;
+        }
+        let is_sound = |name: &SegmentName| Some(*name) > self.spoiled && Some(*name) != log.unsynced;
+        if let Some(newest) = log.newest_name.filter(is_sound) {
+            let known_len = log.segments.last().filter(|s| s.name == newest).map_or(0, |s| s.index.len);
+            // A tail that could not be mended stays as it is, so nothing may be put behind it.
+            let is_clean = log.storage.len(&newest.path())? == Some(known_len);
+            if is_clean && takes_more(newest, known_len) {
+                return self.open(log, newest, known_len, false);
+            }
+        }
+        log.save_index_of_last();
+        let newest = log.newest_name.max(self.spoiled);
+        let mut name = match newest {
+            Some(newest) if newest.day() >= today => newest.next(),
+            _ => SegmentName::first_of(today),
+        };
+        while log.storage.len(&name.path())?.is_some_and(|len| len > 0) {
+            name = name.next();
+        }
+        self.open(log, name, 0, true)
+    }
+
+    fn open(&mut self, log: &Log, name: SegmentName, good_len: u64, create: bool) -> io::Result<()> {
+        let file = log.storage.append(&name.path(), create)?;
+        self.open = Some(Open { name, file, good_len, reloads: log.reloads });
+        Ok(())
+    }
+
+    /// Cuts what a failed write left.
+    fn undo(&mut self, log: &Log) {
+        let Some(open) = &mut self.open else { return };
+        if open.file.truncate(open.good_len).is_err() {
+            self.spoil(log);
+        }
+    }
+
+    /// Gives the file up, as far as possible without what it should not have.
+    fn spoil(&mut self, log: &Log) {
+        let Some(mut open) = self.open.take() else { return };
+        let _ = open.file.truncate(open.good_len);
+        if open.good_len == 0 {
+            let _ = log.storage.remove(&open.name.path());
+        }
+        self.spoiled = Some(open.name);
+    }
+}
+
+impl Open {
+    fn write<'a>(&mut self, entries: impl Iterator<Item = &'a Entry>, ends: &mut Vec<u64>) -> io::Result<()> {
+        let mut end = self.good_len;
+        for entry in entries {
+            let line = line::encode(&entry.record);
+            self.file.append(&line)?;
+            end += line.len() as u64;
+            ends.push(end);
+        }
+        Ok(())
+    }
+}
