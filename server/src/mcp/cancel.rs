@@ -6,7 +6,8 @@
 use serde_json::Value;
 
 use super::message::{Id, Object};
-use super::session::{OpenCall, Session};
+use super::session::{OpenCall, Receipt, Session};
+use crate::journal::{ConsumerName, DeliveryId};
 
 impl Session {
     pub(super) fn on_cancelled(&mut self, params: &Object) {
@@ -14,46 +15,41 @@ impl Session {
         if let Some(call) = self.open.remove(&id) {
             match call {
                 // It held nothing.
-                OpenCall::Wait(wait) => self.leave_batch(&wait.caller.route),
+                OpenCall::Wait(wait) => self.leave_batch(wait.caller.route.batch),
                 // The message is on its way; only its answer is not wanted any more.
-                OpenCall::Send { route, .. } => self.leave_batch(&route),
+                OpenCall::Send { route, .. } => self.leave_batch(route.batch),
                 OpenCall::Listen { .. } => {}
             }
-            return;
-        }
-        if let Some(receipts) = self.out.retract(&id) {
-            for receipt in receipts {
-                self.give_back(&id, |_| true, &receipt.consumer);
+        } else if let Some(receipts) = self.out.retract(&id) {
+            for Receipt { consumer, delivery } in receipts {
+                self.give_back(&consumer, delivery);
             }
-            return;
-        }
-        if means_lost(params.get("reason").and_then(Value::as_str)) {
-            let consumers: Vec<_> = self.inboxes.keys().cloned().collect();
-            for consumer in consumers {
-                self.give_back(&id, |written| written, &consumer);
-            }
+        } else if means_lost(params.get("reason").and_then(Value::as_str)) {
+            self.give_back_late(&id);
         }
     }
 
     /// Gives back what the newest answer to `id` held, if the consumer has not come back since.
-    fn give_back(
-        &mut self,
-        id: &Id,
-        matches: impl Fn(bool) -> bool,
-        consumer: &crate::journal::ConsumerName,
-    ) {
-        let Some(inbox) = self.inboxes.get_mut(consumer) else { return };
-        let Some(at) = inbox.replies.iter().rposition(|reply| reply.id == *id && matches(reply.written))
-        else {
-            return;
-        };
-        let Some(reply) = inbox.replies.remove(at) else { return };
-        if reply.written && !inbox.count_late_cancel(&reply.seqs) {
-            // It stays with the consumer, to be acknowledged like any other answer.
-            inbox.remember_reply(reply);
-            return;
+    fn give_back_late(&mut self, id: &Id) {
+        let mut lost = Vec::new();
+        for (consumer, inbox) in &mut self.inboxes {
+            let newest = inbox.replies.iter().rfind(|reply| reply.id == *id && reply.written);
+            let Some((delivery, seqs)) = newest.map(|reply| (reply.delivery, reply.seqs.clone())) else {
+                continue;
+            };
+            if inbox.count_late_cancel(&seqs) {
+                lost.push((consumer.clone(), delivery));
+            }
         }
-        if let Err(error) = inbox.mailbox.give_back(reply.delivery) {
+        for (consumer, delivery) in lost {
+            self.give_back(&consumer, delivery);
+        }
+    }
+
+    fn give_back(&mut self, consumer: &ConsumerName, delivery: DeliveryId) {
+        let Some(inbox) = self.inboxes.get_mut(consumer) else { return };
+        inbox.replies.retain(|reply| reply.delivery != delivery);
+        if let Err(error) = inbox.mailbox.give_back(delivery) {
             tracing::warn!(%error, "a cancelled answer could not be given back; a new session gets it");
         }
         self.stirred = true;

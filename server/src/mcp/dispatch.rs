@@ -77,7 +77,7 @@ impl Session {
         for item in items {
             self.on_message(item, Some(number));
         }
-        self.leave_batch(&Route { id: Id::Number(0), era: Era::Legacy, batch: Some(number) });
+        self.leave_batch(Some(number));
     }
 
     fn on_message(&mut self, message: Value, batch: Option<u64>) {
@@ -102,7 +102,7 @@ impl Session {
                     _ => {}
                 }
                 // Nothing of its own to wait for.
-                self.leave_batch(&Route { id: Id::Number(0), era: Era::Legacy, batch });
+                self.leave_batch(batch);
             }
         }
     }

@@ -113,23 +113,24 @@ impl IdScan {
 mod tests {
     use super::*;
 
-    fn check(line: &str, expected: Option<Id>) {
-        assert_eq!(IdScan::request_id_in(line.as_bytes()), expected, "{line}");
-    }
-
     #[test]
     fn ids_are_found_where_they_can_be() {
         let text = |id: &str| Some(Id::Text(id.to_owned()));
-        check(r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":{"a":"#, Some(Id::Number(3)));
-        check(r#"{"method":"m","params":{"id":1},"id":"x,}\"y" ,oops"#, text("x,}\"y"));
-        check(r#" {"method" : "m" , "id" : -4 }}}"#, Some(Id::Number(-4)));
-        check(r#"{"id":5,"result":{"a":"#, None);
-        check(r#"{"id":5}"#, None);
-        check(r#"{"id":null,"method":"m",x"#, None);
-        check(r#"{"id":[1],"method":"m",x"#, None);
-        check(r#"{"id":1.5,"method":"m",x"#, None);
-        check(r#"[{"id":5,"method":"m"},"#, None);
-        check(r#"{"params":{"id":5,"method":"m"}"#, None);
-        check("]]]}}}{{{\"id\":1,\"method\":\"", None);
+        let cases = [
+            (r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":{"a":"#, Some(Id::Number(3))),
+            (r#"{"method":"m","params":{"id":1},"id":"x,}\"y" ,oops"#, text("x,}\"y")),
+            (r#" {"method" : "m" , "id" : -4 }}}"#, Some(Id::Number(-4))),
+            (r#"{"id":5,"result":{"a":"#, None),
+            (r#"{"id":5}"#, None),
+            (r#"{"id":null,"method":"m",x"#, None),
+            (r#"{"id":[1],"method":"m",x"#, None),
+            (r#"{"id":1.5,"method":"m",x"#, None),
+            (r#"[{"id":5,"method":"m"},"#, None),
+            (r#"{"params":{"id":5,"method":"m"}"#, None),
+            ("]]]}}}{{{\"id\":1,\"method\":\"", None),
+        ];
+        for (line, id) in cases {
+            assert_eq!(IdScan::request_id_in(line.as_bytes()), id, "{line}");
+        }
     }
 }

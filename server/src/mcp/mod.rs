@@ -62,7 +62,7 @@ pub async fn serve(
     let mut session = Session::new(options);
     let mut chunk = vec![0; READ_BYTES];
     let mut journal_lives = true;
-    let mut wrote_at = Instant::now();
+    let mut progress = (0, Instant::now());
     loop {
         while session.out.has_room()
             && let Some(frame) = framer.next_frame()
@@ -72,16 +72,17 @@ pub async fn serve(
         session.pump();
         // While the host takes nothing we read on, to see it end, up to this bound.
         let may_read = framer.buffered_bytes() < 2 * line_bytes_max;
-        let stalls_at = (!may_read).then(|| wrote_at + session.stall_limit());
+        let written = session.out.written_bytes_total();
+        if may_read || written != progress.0 {
+            progress = (written, Instant::now());
+        }
+        let stalls_at = (!may_read).then(|| progress.1 + session.stall_limit());
         let deadline = session.next_deadline().filter(|_| session.out.has_room());
         let deadline = [deadline, stalls_at].into_iter().flatten().min();
         tokio::select! {
             biased;
             written = session.out.advance(&mut writer), if !session.out.is_idle() => match written {
-                Ok(receipts) => {
-                    wrote_at = Instant::now();
-                    session.on_written(receipts);
-                }
+                Ok(receipts) => session.on_written(receipts),
                 Err(error) => {
                     tracing::info!(%error, "the host closed our output");
                     return Exit::OutputClosed;
@@ -102,7 +103,8 @@ pub async fn serve(
             Some(sent) = session.sends.next(), if !session.sends.is_empty() => session.on_sent(sent),
             changed = session.grown.changed(), if journal_lives => journal_lives = changed.is_ok(),
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
-                if stalls_at.is_some_and(|at| at <= Instant::now()) {
+                let is_late = stalls_at.is_some_and(|at| at <= Instant::now());
+                if is_late && session.out.written_bytes_total() == progress.0 {
                     tracing::warn!("the host takes no output and both directions are full");
                     return Exit::OutputStalled;
                 }

@@ -28,6 +28,7 @@ pub(crate) struct Outgoing<R> {
     unflushed: Vec<R>,
     needs_flush: bool,
     bytes_max: usize,
+    written_bytes_total: u64,
 }
 
 impl<R> Outgoing<R> {
@@ -39,6 +40,7 @@ impl<R> Outgoing<R> {
             unflushed: Vec::new(),
             needs_flush: false,
             bytes_max,
+            written_bytes_total: 0,
         }
     }
 
@@ -50,6 +52,11 @@ impl<R> Outgoing<R> {
     /// Whether everything has left.
     pub(crate) fn is_idle(&self) -> bool {
         self.lines.is_empty() && !self.needs_flush
+    }
+
+    /// Bytes that the pipe has taken so far, to see whether it takes any.
+    pub(crate) fn written_bytes_total(&self) -> u64 {
+        self.written_bytes_total
     }
 
     /// Queues a message as one line.
@@ -78,6 +85,7 @@ impl<R> Outgoing<R> {
             }
             self.needs_flush = true;
             self.written_of_first += count;
+            self.written_bytes_total += count as u64;
             self.queued_bytes -= count;
             if self.written_of_first == line.bytes.len() {
                 self.written_of_first = 0;

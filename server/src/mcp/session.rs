@@ -315,7 +315,7 @@ impl Session {
                     batch.answers.push(message);
                     batch.receipts.extend(receipts);
                 }
-                self.leave_batch(route);
+                self.leave_batch(route.batch);
             }
         }
     }
@@ -326,8 +326,8 @@ impl Session {
     }
 
     /// One request less in its batch; the last one sends it.
-    pub(super) fn leave_batch(&mut self, route: &Route) {
-        let Some(number) = route.batch else { return };
+    pub(super) fn leave_batch(&mut self, number: Option<u64>) {
+        let Some(number) = number else { return };
         let Some(batch) = self.batches.get_mut(&number) else { return };
         batch.open = batch.open.saturating_sub(1);
         if batch.open > 0 {

@@ -12,7 +12,13 @@ use crate::support::{Home, Host, check};
 fn carriage_returns_a_byte_order_mark_and_empty_lines_are_tolerated() {
     check(
         "",
-        &["\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r", "", "\r", "   ", r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#],
+        &[
+            "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r",
+            "",
+            "\r",
+            "   ",
+            r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#,
+        ],
         &[r#"{"id":1,"result":{}}"#, r#"{"id":"a","result":{}}"#],
     );
 }
@@ -45,7 +51,8 @@ fn a_broken_line_is_answered_when_its_id_can_be_read_and_never_with_a_null_id() 
 #[tokio::test(start_paused = true)]
 async fn invalid_utf8_is_a_broken_line() {
     let mut host = Home::new().connect();
-    host.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\",\"params\":{\"a\":\"\xff\xfe\"}}\n").await;
+    host.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\",\"params\":{\"a\":\"\xff\xfe\"}}\n")
+        .await;
     let answer = host.next().await;
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(3), &json!(-32700)));
     host.request(4, "ping", json!({})).await;
@@ -56,7 +63,11 @@ async fn invalid_utf8_is_a_broken_line() {
 async fn an_oversize_line_is_refused_by_its_id_and_the_next_line_is_served() {
     let mut host = Home::new().connect();
     let long = "x".repeat(LINE_BYTES_MAX);
-    host.send_bytes(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{{\"x\":\"{long}\"}},\"id\":3}}\n").as_bytes()).await;
+    host.send_bytes(
+        format!("{{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{{\"x\":\"{long}\"}},\"id\":3}}\n")
+            .as_bytes(),
+    )
+    .await;
     let answer = host.next().await;
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(3), &json!(-32600)));
     assert!(answer["error"]["message"].as_str().unwrap().contains(&LINE_BYTES_MAX.to_string()), "{answer}");
@@ -169,10 +180,39 @@ async fn a_host_that_takes_nothing_for_a_minute_with_both_directions_full_is_gon
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_host_that_takes_little_is_not_taken_for_gone() {
+    let home = Home::new();
+    let mut options = home.options();
+    options.limits.out_bytes_max = 100;
+    options.limits.line_bytes_max = 100;
+    let mut host = Host::start(options, 64);
+    let mut to_server = host.to_server.take().unwrap();
+    let flood = tokio::spawn(async move {
+        use tokio::io::AsyncWriteExt;
+        while to_server.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").await.is_ok() {}
+    });
+    // Without the buffer, which would take more at a time.
+    let mut from_server = host.from_server.into_inner();
+    for _ in 0..50 {
+        tokio::time::sleep(Duration::from_secs(50)).await;
+        let mut taken = [0; 10];
+        from_server.read_exact(&mut taken).await.unwrap();
+    }
+    assert!(!host.server.is_finished());
+    drop(from_server);
+    flood.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_closed_output_ends_the_session() {
     let Host { to_server, from_server, server } = Home::new().connect();
     drop(from_server);
     let mut to_server = to_server.unwrap();
-    tokio::io::AsyncWriteExt::write_all(&mut to_server, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").await.unwrap();
+    tokio::io::AsyncWriteExt::write_all(
+        &mut to_server,
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n",
+    )
+    .await
+    .unwrap();
     assert_eq!(server.await.unwrap(), Exit::OutputClosed);
 }

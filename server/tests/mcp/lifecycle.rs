@@ -14,7 +14,10 @@ const INIT: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"p
 #[case("2025-11-25", "2025-11-25")]
 #[case("2026-07-28", "2025-11-25")]
 #[case("2099-01-01", "2025-11-25")]
-fn versions_are_echoed_or_answered_with_the_newest_that_has_initialize(#[case] asked: &str, #[case] got: &str) {
+fn versions_are_echoed_or_answered_with_the_newest_that_has_initialize(
+    #[case] asked: &str,
+    #[case] got: &str,
+) {
     check(
         "",
         &[&INIT.replace("VERSION", asked)],
@@ -75,11 +78,20 @@ fn notifications_before_initialize_are_ignored_and_the_session_can_still_begin()
 
 #[rstest]
 #[case(r#"{"capabilities":{},"clientInfo":{"name":"h"}}"#, "params.protocolVersion: missing…")]
-#[case(r#"{"protocolVersion":7,"capabilities":{},"clientInfo":{"name":"h"}}"#, "params.protocolVersion: must be a string, got a number")]
+#[case(
+    r#"{"protocolVersion":7,"capabilities":{},"clientInfo":{"name":"h"}}"#,
+    "params.protocolVersion: must be a string, got a number"
+)]
 #[case(r#"{"protocolVersion":"2025-11-25","clientInfo":{"name":"h"}}"#, "params.capabilities: missing…")]
-#[case(r#"{"protocolVersion":"2025-11-25","capabilities":[],"clientInfo":{"name":"h"}}"#, "params.capabilities: must be an object, got an array")]
+#[case(
+    r#"{"protocolVersion":"2025-11-25","capabilities":[],"clientInfo":{"name":"h"}}"#,
+    "params.capabilities: must be an object, got an array"
+)]
 #[case(r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#, "params.clientInfo: missing…")]
-#[case(r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":5}}"#, "params.clientInfo.name: must be a string")]
+#[case(
+    r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":5}}"#,
+    "params.clientInfo.name: must be a string"
+)]
 fn a_broken_initialize_names_the_field_and_may_be_sent_again(#[case] params: &str, #[case] message: &str) {
     check(
         "",

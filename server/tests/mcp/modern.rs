@@ -44,8 +44,14 @@ async fn discover_is_answered_at_once_but_claude_code_is_sent_to_initialize() {
     assert_eq!(result["resultType"], "complete");
     assert_eq!(result["cacheScope"], "private");
     assert!(result["ttlMs"].as_u64().is_some());
-    assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"], json!({"name": "entraclaw", "version": "0.0.0"}));
-    assert!(result["capabilities"].get("logging").is_none() && result["capabilities"].get("experimental").is_none());
+    assert_eq!(
+        result["_meta"]["io.modelcontextprotocol/serverInfo"],
+        json!({"name": "entraclaw", "version": "0.0.0"})
+    );
+    assert!(
+        result["capabilities"].get("logging").is_none()
+            && result["capabilities"].get("experimental").is_none()
+    );
     assert!(result["instructions"].as_str().unwrap().len() <= 2_048);
 
     host.request("probe-2", "server/discover", json!({"_meta": modern_meta("claude-code")})).await;
@@ -73,9 +79,12 @@ async fn every_result_is_complete_and_what_may_be_cached_says_for_how_long() {
         assert_eq!(result.get("cacheScope").is_some(), cacheable, "{answer}");
         assert!(result["_meta"]["io.modelcontextprotocol/serverInfo"].is_object(), "{answer}");
     }
-    for (id, method, code) in
-        [(6, "ping", -32601), (7, "logging/setLevel", -32601), (8, "prompts/list", -32601), (9, "resources/subscribe", -32601)]
-    {
+    for (id, method, code) in [
+        (6, "ping", -32601),
+        (7, "logging/setLevel", -32601),
+        (8, "prompts/list", -32601),
+        (9, "resources/subscribe", -32601),
+    ] {
         modern(&mut host, id, method, json!({"level": "info", "uri": "entraclaw://inbox"})).await;
         assert_eq!(host.next().await["error"]["code"], code, "{method}");
     }

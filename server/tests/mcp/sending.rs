@@ -12,9 +12,23 @@ use crate::support::{Home, tool_json, tool_text};
 async fn a_message_goes_to_the_outbox_as_it_was_given() {
     let home = Home::new();
     let mut host = home.host("some-host").await;
-    let answer = host.ask(1, "send_teams_message", json!({"chat_id": "chat-1", "content": "<b>hi</b>", "reply_to": ["m1"]})).await;
-    assert_eq!(answer, json!({"sent": true, "chat_id": "chat-1", "message_id": "sent-1", "ts": "2026-01-01T00:00:00Z"}));
-    host.ask(2, "send_teams_message", json!({"chat_id": "chat-1", "content": "a < b", "content_type": "text"})).await;
+    let answer = host
+        .ask(
+            1,
+            "send_teams_message",
+            json!({"chat_id": "chat-1", "content": "<b>hi</b>", "reply_to": ["m1"]}),
+        )
+        .await;
+    assert_eq!(
+        answer,
+        json!({"sent": true, "chat_id": "chat-1", "message_id": "sent-1", "ts": "2026-01-01T00:00:00Z"})
+    );
+    host.ask(
+        2,
+        "send_teams_message",
+        json!({"chat_id": "chat-1", "content": "a < b", "content_type": "text"}),
+    )
+    .await;
     let sent = home.outbox.sent.lock().unwrap();
     let message = |content: &str, content_type, reply_to: &[&str]| OutgoingTeams {
         chat_id: "chat-1".to_owned(),
@@ -22,7 +36,10 @@ async fn a_message_goes_to_the_outbox_as_it_was_given() {
         content_type,
         reply_to: reply_to.iter().map(|&id| id.to_owned()).collect(),
     };
-    assert_eq!(*sent, [message("<b>hi</b>", ContentType::Html, &["m1"]), message("a < b", ContentType::Text, &[])]);
+    assert_eq!(
+        *sent,
+        [message("<b>hi</b>", ContentType::Html, &["m1"]), message("a < b", ContentType::Text, &[])]
+    );
 }
 
 #[rstest]
@@ -51,7 +68,8 @@ async fn oversized_content_is_refused_before_anything_is_sent() {
     let answer = host.next_answer().await;
     assert!(tool_text(&answer).starts_with("content: 28674 bytes are more than the 28672"), "{answer}");
     assert!(home.outbox.sent.lock().unwrap().is_empty());
-    host.ask(2, "send_teams_message", json!({"chat_id": "chat-1", "content": "x".repeat(CONTENT_BYTES_MAX)})).await;
+    host.ask(2, "send_teams_message", json!({"chat_id": "chat-1", "content": "x".repeat(CONTENT_BYTES_MAX)}))
+        .await;
     assert_eq!(home.outbox.sent.lock().unwrap().len(), 1);
 }
 

@@ -10,7 +10,7 @@ use entraclaw::mcp::{Exit, SessionOptions, serve};
 use entraclaw::random::SplitMix;
 use entraclaw::record::{Channel, Draft};
 use entraclaw::storage::MemoryStorage;
-use entraclaw::tool::{OutgoingTeams, Outbox, SendError, Sent};
+use entraclaw::tool::{Outbox, OutgoingTeams, SendError, Sent};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -23,10 +23,10 @@ const PATIENCE: Duration = Duration::from_secs(1_000);
 
 /// An outbox that answers what it was told to, after a while.
 #[derive(Default)]
-pub struct FakeOutbox {
-    pub sent: Mutex<Vec<OutgoingTeams>>,
-    pub outcomes: Mutex<VecDeque<Result<Sent, SendError>>>,
-    pub takes: Mutex<Duration>,
+pub(crate) struct FakeOutbox {
+    pub(crate) sent: Mutex<Vec<OutgoingTeams>>,
+    pub(crate) outcomes: Mutex<VecDeque<Result<Sent, SendError>>>,
+    pub(crate) takes: Mutex<Duration>,
 }
 
 impl Outbox for FakeOutbox {
@@ -45,50 +45,51 @@ impl Outbox for FakeOutbox {
 }
 
 /// A home folder with a journal in it; it outlives sessions.
-pub struct Home {
-    pub journal: Journal,
-    pub outbox: Arc<FakeOutbox>,
+pub(crate) struct Home {
+    pub(crate) journal: Journal,
+    pub(crate) outbox: Arc<FakeOutbox>,
 }
 
 impl Home {
-    pub fn new() -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at("2026-01-01T00:00:00Z".parse().unwrap()));
+    pub(crate) fn new() -> Self {
+        let clock: Arc<dyn Clock> =
+            Arc::new(TokioClock::starting_at("2026-01-01T00:00:00Z".parse().unwrap()));
         let (journal, _) =
             Journal::open(Arc::new(MemoryStorage::new()), clock, JournalOptions::default()).unwrap();
         Self { journal, outbox: Arc::default() }
     }
 
     /// Messages `m<n>` from Alice arrive in one go.
-    pub fn receive(&self, numbers: impl IntoIterator<Item = u32>) {
+    pub(crate) fn receive(&self, numbers: impl IntoIterator<Item = u32>) {
         self.receive_texts(numbers.into_iter().map(|n| (format!("m{n}"), format!("text {n}"))));
     }
 
-    pub fn receive_texts(&self, messages: impl IntoIterator<Item = (String, String)>) {
+    pub(crate) fn receive_texts(&self, messages: impl IntoIterator<Item = (String, String)>) {
         let drafts = messages.into_iter().map(|(id, text)| draft(&id, &text)).collect();
         self.journal.append(drafts).unwrap();
     }
 
-    pub fn options(&self) -> SessionOptions {
+    pub(crate) fn options(&self) -> SessionOptions {
         let mut options =
             SessionOptions::new(self.journal.clone(), Arc::new(SplitMix::seeded(7)), self.outbox.clone());
-        options.version = "0.0.0".to_owned();
+        "0.0.0".clone_into(&mut options.version);
         options
     }
 
     /// A host that has said nothing yet.
-    pub fn connect(&self) -> Host {
+    pub(crate) fn connect(&self) -> Host {
         Host::start(self.options(), 64 * 1024)
     }
 
     /// A host that has opened a session and been answered.
-    pub async fn host(&self, client: &str) -> Host {
+    pub(crate) async fn host(&self, client: &str) -> Host {
         let mut host = self.connect();
         host.open(client, "2025-11-25").await;
         host
     }
 }
 
-pub fn draft(id: &str, text: &str) -> Draft {
+pub(crate) fn draft(id: &str, text: &str) -> Draft {
     let meta = [("chat_id", "chat-1"), ("message_id", id), ("user", "Alice"), ("ts", "2026-01-01T00:00:00Z")];
     Draft {
         key: format!("teams/chat-1/{id}"),
@@ -98,28 +99,31 @@ pub fn draft(id: &str, text: &str) -> Draft {
         from: "Alice".to_owned(),
         ts: "2026-01-01T00:00:00Z".to_owned(),
         content_text_sanitized: text.to_owned(),
-        meta: meta.map(|(key, value)| (key.to_owned(), value.to_owned())).into_iter().collect::<BTreeMap<_, _>>(),
+        meta: meta
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into_iter()
+            .collect::<BTreeMap<_, _>>(),
         edit_of: None,
         deleted: false,
     }
 }
 
 /// The far end of the pipes.
-pub struct Host {
-    pub to_server: Option<DuplexStream>,
-    pub from_server: BufReader<DuplexStream>,
-    pub server: JoinHandle<Exit>,
+pub(crate) struct Host {
+    pub(crate) to_server: Option<DuplexStream>,
+    pub(crate) from_server: BufReader<DuplexStream>,
+    pub(crate) server: JoinHandle<Exit>,
 }
 
 impl Host {
-    pub fn start(options: SessionOptions, pipe_bytes: usize) -> Self {
+    pub(crate) fn start(options: SessionOptions, pipe_bytes: usize) -> Self {
         let (to_server, server_in) = tokio::io::duplex(pipe_bytes);
         let (server_out, from_server) = tokio::io::duplex(pipe_bytes);
         let server = tokio::spawn(serve(options, server_in, server_out));
         Self { to_server: Some(to_server), from_server: BufReader::new(from_server), server }
     }
 
-    pub async fn open(&mut self, client: &str, version: &str) {
+    pub(crate) async fn open(&mut self, client: &str, version: &str) {
         self.send(initialize(client, version)).await;
         let answer = self.next().await;
         assert_eq!(answer["result"]["protocolVersion"], version, "{answer}");
@@ -127,30 +131,30 @@ impl Host {
         self.settle().await;
     }
 
-    pub async fn send(&mut self, message: Value) {
+    pub(crate) async fn send(&mut self, message: Value) {
         self.send_bytes(format!("{message}\n").as_bytes()).await;
     }
 
-    pub async fn send_bytes(&mut self, bytes: &[u8]) {
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
         self.to_server.as_mut().unwrap().write_all(bytes).await.unwrap();
     }
 
-    pub async fn request(&mut self, id: impl Into<Value>, method: &str, params: Value) {
+    pub(crate) async fn request(&mut self, id: impl Into<Value>, method: &str, params: Value) {
         self.send(json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params})).await;
     }
 
     /// Calls a tool; `id` is any JSON id.
-    pub async fn call(&mut self, id: impl Into<Value>, tool: &str, arguments: Value) {
+    pub(crate) async fn call(&mut self, id: impl Into<Value>, tool: &str, arguments: Value) {
         self.request(id, "tools/call", json!({"name": tool, "arguments": arguments})).await;
     }
 
     /// Calls a tool and returns what its text holds.
-    pub async fn ask(&mut self, id: impl Into<Value>, tool: &str, arguments: Value) -> Value {
+    pub(crate) async fn ask(&mut self, id: impl Into<Value>, tool: &str, arguments: Value) -> Value {
         self.call(id, tool, arguments).await;
         tool_json(&self.next_answer().await)
     }
 
-    pub async fn cancel(&mut self, id: impl Into<Value>, reason: Option<&str>) {
+    pub(crate) async fn cancel(&mut self, id: impl Into<Value>, reason: Option<&str>) {
         let mut params = json!({"requestId": id.into()});
         if let Some(reason) = reason {
             params["reason"] = reason.into();
@@ -160,7 +164,7 @@ impl Host {
     }
 
     /// The next message, whatever it is.
-    pub async fn next(&mut self) -> Value {
+    pub(crate) async fn next(&mut self) -> Value {
         let mut line = String::new();
         let read = timeout(PATIENCE, self.from_server.read_line(&mut line)).await.expect("nothing came");
         assert!(read.unwrap() > 0, "the server has ended");
@@ -169,7 +173,7 @@ impl Host {
     }
 
     /// The next answer; notifications before it are passed over.
-    pub async fn next_answer(&mut self) -> Value {
+    pub(crate) async fn next_answer(&mut self) -> Value {
         loop {
             let message = self.next().await;
             if message.get("id").is_some() {
@@ -179,7 +183,7 @@ impl Host {
     }
 
     /// Whether nothing comes for so long.
-    pub async fn quiet(&mut self, seconds: u64) {
+    pub(crate) async fn quiet(&mut self, seconds: u64) {
         let came = timeout(Duration::from_secs(seconds), self.from_server.fill_buf()).await;
         if let Ok(bytes) = came {
             panic!("came: {}", String::from_utf8_lossy(bytes.unwrap()));
@@ -187,12 +191,12 @@ impl Host {
     }
 
     /// Lets the server do all that it can do now.
-    pub async fn settle(&mut self) {
+    pub(crate) async fn settle(&mut self) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 
     /// Closes the server's input and returns what it still wrote.
-    pub async fn finish(mut self) -> (Vec<Value>, Exit) {
+    pub(crate) async fn finish(mut self) -> (Vec<Value>, Exit) {
         drop(self.to_server.take());
         let mut text = String::new();
         self.from_server.read_to_string(&mut text).await.unwrap();
@@ -201,14 +205,14 @@ impl Host {
     }
 }
 
-pub fn initialize(client: &str, version: &str) -> Value {
+pub(crate) fn initialize(client: &str, version: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": "init", "method": "initialize", "params": {
         "protocolVersion": version, "capabilities": {}, "clientInfo": {"name": client, "version": "1"}
     }})
 }
 
 /// The `_meta` of a modern request.
-pub fn modern_meta(client: &str) -> Value {
+pub(crate) fn modern_meta(client: &str) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -218,7 +222,7 @@ pub fn modern_meta(client: &str) -> Value {
 
 /// What the text block of a tool's answer holds.
 #[track_caller]
-pub fn tool_json(answer: &Value) -> Value {
+pub(crate) fn tool_json(answer: &Value) -> Value {
     let result = &answer["result"];
     assert!(result.get("isError").is_none(), "{answer}");
     assert!(result.get("structuredContent").is_none(), "{answer}");
@@ -227,7 +231,7 @@ pub fn tool_json(answer: &Value) -> Value {
 
 /// The text block of a tool's answer.
 #[track_caller]
-pub fn tool_text(answer: &Value) -> &str {
+pub(crate) fn tool_text(answer: &Value) -> &str {
     let content = answer["result"]["content"].as_array().unwrap_or_else(|| panic!("{answer}"));
     assert_eq!(content.len(), 1, "{answer}");
     let text = content[0]["text"].as_str().unwrap();
@@ -236,7 +240,7 @@ pub fn tool_text(answer: &Value) -> &str {
 }
 
 /// Ids of the messages in a tool's answer, with marks: `m1`, `m1 redelivered`, `m1 pushed`.
-pub fn ids(answer: &Value) -> Vec<String> {
+pub(crate) fn ids(answer: &Value) -> Vec<String> {
     let shown = |message: &Value| {
         let mut id = message["id"].as_str().unwrap().to_owned();
         for mark in ["redelivered", "pushed"] {
@@ -253,8 +257,9 @@ pub fn ids(answer: &Value) -> Vec<String> {
 /// Sends `input` after a session of `version` was opened (none when empty), closes the input, and compares every
 /// line that came with `expected`: objects may have more members, strings ending in `…` are beginnings.
 #[track_caller]
-pub fn check(version: &str, input: &[&str], expected: &[&str]) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+pub(crate) fn check(version: &str, input: &[&str], expected: &[&str]) {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     let got = runtime.block_on(async {
         let mut host = Home::new().connect();
         if !version.is_empty() {

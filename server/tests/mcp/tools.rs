@@ -19,7 +19,10 @@ async fn the_list_is_small_plain_and_always_the_same() {
     assert!(first.get("nextCursor").is_none());
     let tools = first["tools"].as_array().unwrap();
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["inbound_queue_stats", "inbox_pull", "send_teams_message", "wait_for_inbound_message"]);
+    assert_eq!(
+        names,
+        ["inbound_queue_stats", "inbox_pull", "send_teams_message", "wait_for_inbound_message"]
+    );
     for tool in tools {
         let name = tool["name"].as_str().unwrap();
         assert!(tool["description"].as_str().unwrap().chars().count() <= 2_048, "{name}");
@@ -32,30 +35,59 @@ async fn the_list_is_small_plain_and_always_the_same() {
             assert!(property.get("format").is_none() && property.get("$ref").is_none(), "{name}.{field}");
         }
     }
-    for word in ["data", "never an instruction", "redelivered", "pushed", "edit_of", "&lt;", "call it again"] {
+    for word in ["data", "never an instruction", "redelivered", "pushed", "edit_of", "&lt;", "call it again"]
+    {
         assert!(tools[3]["description"].as_str().unwrap().contains(word), "{word}");
     }
 }
 
 #[rstest]
-#[case("wait_for_inbound_message", r#"{"timeout_s":"50"}"#, "timeout_s: expected a whole number from 0 to 86400, got the string \"50\"")]
+#[case(
+    "wait_for_inbound_message",
+    r#"{"timeout_s":"50"}"#,
+    "timeout_s: expected a whole number from 0 to 86400, got the string \"50\""
+)]
 #[case("wait_for_inbound_message", r#"{"timeout_s":-1}"#, "timeout_s: expected a whole number")]
 #[case("wait_for_inbound_message", r#"{"timeout_s":1.5}"#, "timeout_s: expected a whole number")]
 #[case("wait_for_inbound_message", r#"{"max_items":0}"#, "max_items: expected a whole number from 1 to 100")]
 #[case("wait_for_inbound_message", r#"{"timeout":5}"#, "timeout: no such argument; did you mean timeout_s?")]
-#[case("inbox_pull", r#"{"limit":true}"#, "limit: expected a whole number from 1 to 100, got the boolean true")]
-#[case("inbox_pull", r#"{"mark_consumed":"no"}"#, "mark_consumed: expected true or false, got the string \"no\"")]
+#[case(
+    "inbox_pull",
+    r#"{"limit":true}"#,
+    "limit: expected a whole number from 1 to 100, got the boolean true"
+)]
+#[case(
+    "inbox_pull",
+    r#"{"mark_consumed":"no"}"#,
+    "mark_consumed: expected true or false, got the string \"no\""
+)]
 #[case("inbox_pull", r#"{"channel":"sms"}"#, "channel: expected \"teams\", \"email\", \"bot\"")]
 #[case("inbox_pull", r#"{"since_id":5}"#, "since_id: expected a string, got the number 5")]
 #[case("inbox_pull", r#"{"since_id":"nobody"}"#, "since_id \"nobody\" names no message")]
 #[case("inbound_queue_stats", r#"{"verbose":true}"#, "verbose: no such argument")]
 #[case("send_teams_message", r#"{"content":"x"}"#, "chat_id: missing or empty")]
 #[case("send_teams_message", r#"{"chat_id":"c","content":"  "}"#, "content: missing or empty")]
-#[case("send_teams_message", r#"{"chat_id":"c","content":"x","content_type":"md"}"#, "content_type: expected \"html\" or \"text\"")]
-#[case("send_teams_message", r#"{"chat_id":"c","content":"x","reply_to":"m1"}"#, "reply_to: expected a list of at most 10 strings, got the string")]
-#[case("send_teams_message", r#"{"chat_id":"c","content":"x","reply_to":[1]}"#, "reply_to: expected a list of at most 10 strings, got the number 1")]
+#[case(
+    "send_teams_message",
+    r#"{"chat_id":"c","content":"x","content_type":"md"}"#,
+    "content_type: expected \"html\" or \"text\""
+)]
+#[case(
+    "send_teams_message",
+    r#"{"chat_id":"c","content":"x","reply_to":"m1"}"#,
+    "reply_to: expected a list of at most 10 strings, got the string"
+)]
+#[case(
+    "send_teams_message",
+    r#"{"chat_id":"c","content":"x","reply_to":[1]}"#,
+    "reply_to: expected a list of at most 10 strings, got the number 1"
+)]
 #[tokio::test(start_paused = true)]
-async fn a_wrong_argument_is_named_and_changes_nothing(#[case] tool: &str, #[case] arguments: &str, #[case] text: &str) {
+async fn a_wrong_argument_is_named_and_changes_nothing(
+    #[case] tool: &str,
+    #[case] arguments: &str,
+    #[case] text: &str,
+) {
     let home = Home::new();
     home.receive([1]);
     let mut host = home.host("codex-mcp-client").await;
@@ -84,7 +116,10 @@ async fn a_message_has_the_records_fields_and_marks_only_when_they_are_true() {
     home.receive([1]);
     let mut host = home.host("codex-mcp-client").await;
     let answer = host.ask(1, "wait_for_inbound_message", json!({})).await;
-    assert_eq!(answer.as_object().unwrap().keys().collect::<Vec<_>>(), ["messages", "unread_remaining", "next"]);
+    assert_eq!(
+        answer.as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["messages", "unread_remaining", "next"]
+    );
     assert_eq!(
         answer["messages"][0],
         json!({
@@ -180,7 +215,7 @@ async fn an_answer_stays_under_eight_thousand_characters_and_says_what_is_left()
 #[tokio::test(start_paused = true)]
 async fn a_message_too_long_for_one_answer_comes_in_parts() {
     let home = Home::new();
-    let text: String = (0..3_000).map(|n| format!("{n} &lt; ")).collect();
+    let text = (0..3_000).map(|n| format!("{n} &lt; ")).collect::<Vec<_>>().concat();
     home.receive_texts([("m1".to_owned(), text.clone()), ("m2".to_owned(), "short".to_owned())]);
     let mut host = home.host("codex-mcp-client").await;
     let mut answer = host.ask(0, "wait_for_inbound_message", json!({})).await;
