@@ -12,6 +12,7 @@ use super::{
 };
 use crate::gate::Guid;
 use crate::graph;
+use crate::journal::ConsumerName;
 
 /// See [`Config::load`].
 pub(super) fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
@@ -148,17 +149,14 @@ impl Loader {
         guid
     }
 
-    fn consumer(&mut self) -> Option<String> {
-        const CONSUMER_LETTERS_MAX: usize = 64;
+    fn consumer(&mut self) -> Option<ConsumerName> {
         let (text, at) = self.value(&key::INBOX_CONSUMER)?;
-        let good = (1..=CONSUMER_LETTERS_MAX).contains(&text.len())
-            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
-            && !text.starts_with('.');
-        if !good {
-            let fix = "use 1 to 64 letters, digits, '-', '_' or '.', not starting with '.'";
+        let consumer = ConsumerName::new(&text).ok();
+        if consumer.is_none() {
+            let fix = "use 1 to 64 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit";
             self.error(&at, format!("`inbox.consumer` is {text:?}"), fix);
         }
-        good.then_some(text)
+        consumer
     }
 
     fn log_level(&mut self) -> String {

@@ -17,6 +17,7 @@ pub use secret::Secret;
 
 use crate::gate::Guid;
 use crate::graph;
+use crate::journal::ConsumerName;
 
 /// The most entries of the allowlist.
 pub const ALLOW_ENTRIES_MAX: usize = 1_000;
@@ -42,6 +43,13 @@ pub struct Config {
     pub teams: Teams,
     /// `[[allow]]`
     pub allow: Vec<Allow>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        load::load(&Sources::default())
+            .unwrap_or_else(|errors| unreachable!("the defaults are tested: {errors}"))
+    }
 }
 
 /// How the agent signs in.
@@ -75,7 +83,7 @@ pub struct Identity {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inbox {
     /// The consumer's name; without it the host's name decides.
-    pub consumer: Option<String>,
+    pub consumer: Option<ConsumerName>,
 }
 
 /// What is logged, and where beside stderr.

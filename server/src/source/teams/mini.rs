@@ -178,7 +178,7 @@ impl State {
             })
             .collect();
         if query.contains_key("$orderby") {
-            rows.sort_by(|a, b| b.0.cmp(&a.0));
+            rows.sort_by_key(|row| std::cmp::Reverse(row.0));
         }
         rows.into_iter().map(|(_, row)| row).collect()
     }

@@ -56,7 +56,12 @@ pub struct TeamsSource {
 impl TeamsSource {
     /// A source that has not asked anybody yet.
     pub fn new(parts: TeamsParts) -> Self {
-        Self { parts, status: SourceStatus::default() }
+        Self::with_status(parts, SourceStatus::default())
+    }
+
+    /// A source that reports to a handle which somebody else has already.
+    pub fn with_status(parts: TeamsParts, status: SourceStatus) -> Self {
+        Self { parts, status }
     }
 }
 

@@ -39,8 +39,8 @@ const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(600);
 const REFUSED_PAUSE: Duration = Duration::from_secs(3_600);
 /// How long the agent's own identity is not asked for again after that failed.
 const IDENTITY_PAUSE: Duration = Duration::from_secs(600);
-/// Pause before the journal is tried again.
-const APPEND_PAUSE: Duration = Duration::from_secs(1);
+/// Pause before a chat is read again whose messages the journal did not keep.
+const APPEND_PAUSE: Duration = Duration::from_secs(5);
 
 /// What can happen.
 enum Event {
@@ -89,7 +89,6 @@ pub(super) struct Poll<'a> {
     unfiltered_until: Option<Instant>,
     gathered: Vec<Gathered>,
     flush_at: Option<Instant>,
-    append_failures: u32,
     refusals: Refusals,
     dirty: bool,
 }
@@ -124,7 +123,6 @@ impl<'a> Poll<'a> {
             unfiltered_until: None,
             gathered: Vec::new(),
             flush_at: None,
-            append_failures: 0,
             refusals: Refusals::default(),
             dirty: false,
         }
@@ -194,10 +192,6 @@ impl<'a> Poll<'a> {
         let now = Instant::now();
         if self.listing.is_none() && self.next_list <= now {
             self.start_list(now);
-        }
-        // While the journal takes nothing, what is read would only pile up.
-        if self.append_failures > 0 {
-            return;
         }
         let mut due: Vec<(u32, String)> = self
             .readable()
@@ -468,30 +462,31 @@ impl<'a> Poll<'a> {
     fn append_what_is_gathered(&mut self) {
         let now = Instant::now();
         let Some(flush_at) = self.flush_at else { return };
-        let settled = self.reads.is_empty() && self.append_failures == 0;
-        if flush_at > now && !settled {
+        if flush_at > now && !self.reads.is_empty() {
             return;
         }
-        let mut news: Vec<&News> = self.gathered.iter().flat_map(|g| &g.news).collect();
-        news.sort_by(|a, b| (a.written, &a.draft.id).cmp(&(b.written, &b.draft.id)));
-        if !news.is_empty() {
-            let drafts = news.into_iter().map(|n| n.draft.clone()).collect();
-            if let Err(error) = self.journal.append(drafts) {
-                self.append_failures += 1;
-                self.flush_at = Some(now + APPEND_PAUSE);
-                let failures = self.append_failures;
-                tracing::error!(%error, failures, "the journal takes no messages; trying again");
-                self.status
-                    .update(|state| state.error = Some(format!("the journal takes no messages: {error}")));
-                return;
-            }
-        }
-        self.append_failures = 0;
         self.flush_at = None;
-        for Gathered { chat_id, news, cursor } in std::mem::take(&mut self.gathered) {
-            if !news.is_empty() {
-                self.parts.known.accept_chat(&chat_id);
+        let mut gathered = std::mem::take(&mut self.gathered);
+        let mut news: Vec<News> = gathered.iter_mut().flat_map(|g| std::mem::take(&mut g.news)).collect();
+        let with_news: Vec<String> = news.iter().map(|n| n.draft.chat_id.clone()).collect();
+        news.sort_by(|a, b| (a.written, &a.draft.id).cmp(&(b.written, &b.draft.id)));
+        if !news.is_empty()
+            && let Err(error) = self.journal.append(news.into_iter().map(|n| n.draft).collect())
+        {
+            tracing::error!(%error, "the journal does not keep the messages; they are read again");
+            self.status.update(|state| state.error = Some(error.to_string()));
+            for Gathered { chat_id, .. } in gathered {
+                if let Some(live) = self.chats.get_mut(&chat_id) {
+                    live.gathered = false;
+                    live.not_before = Some(now + APPEND_PAUSE);
+                }
             }
+            return;
+        }
+        for chat_id in with_news {
+            self.parts.known.accept_chat(&chat_id);
+        }
+        for Gathered { chat_id, cursor, .. } in gathered {
             if let Some(live) = self.chats.get_mut(&chat_id) {
                 live.gathered = false;
                 if live.wanted.as_ref().is_some_and(|wanted| wanted.print == cursor.print) {
