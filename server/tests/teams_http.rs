@@ -167,7 +167,7 @@ async fn a_message_over_http_reaches_a_waiting_call_and_is_answered() {
             messages.push(message(ALICE, &body, number));
         }
         let answer = answer_to(&mut lines, 2).await;
-        assert!(answer.contains("Is 3 &lt; 4?") && answer.contains(ALICE), "{answer}");
+        assert!(answer.contains("Is 3 &lt; 4?") && answer.contains(ALICE), "{answer} {:?}", status.get());
         assert!(begun.elapsed() < Duration::from_secs(5));
         let send =
             json!({"name": "send_teams_message", "arguments": {"chat_id": CHAT, "content": "<p>yes</p>"}});

@@ -3,6 +3,7 @@
 
 mod cursor;
 mod draft;
+mod identity;
 mod judge;
 mod known;
 mod listing;
@@ -79,6 +80,8 @@ impl InboundSource for TeamsSource {
     }
 }
 
+#[cfg(test)]
+mod draft_tests;
 #[cfg(test)]
 mod mini;
 #[cfg(test)]
