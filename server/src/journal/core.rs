@@ -108,15 +108,16 @@ impl Core {
 
     /// Fills everything that follows from freshly loaded files.
     fn settle(&mut self) -> io::Result<()> {
-        let newest = self.log.newest(self.options.window_messages_max)?;
-        self.window = Window::new(newest, self.options.window_messages_max);
-        self.tally = self.log.tally;
         if self.is_leader() {
             self.load_keys()?;
             // A place that somebody was shown is never given again, even if its record is gone.
             let last_seen = self.state.last_seen()?;
             self.next_seq = self.log.last_seq().max(last_seen) + 1;
         }
+        let newest = self.log.newest(self.options.window_messages_max)?;
+        self.window = Window::new(newest, self.options.window_messages_max);
+        // Reading may have mended files, so this comes last.
+        self.tally = self.log.tally;
         self.grown.send_if_modified(|seq| {
             let is_new = *seq != self.last_seq();
             *seq = self.last_seq();
@@ -417,6 +418,7 @@ impl Core {
             Channel::ALL.into_iter().map(after).sum()
         };
         let _ = self.state.write(last_id, unread_after);
+        self.recount();
     }
 
     pub(super) fn register_reader(&mut self) -> u64 {

@@ -18,6 +18,13 @@ const COPY_BYTES: usize = 1024 * 1024;
 /// Gaps told one by one; a journal with more has other worries.
 const GAPS_TOLD_MAX: usize = 100;
 
+/// What was added to the last file.
+enum Tail {
+    Records,
+    Nothing,
+    Garbage,
+}
+
 impl Log {
     /// Reads the folder anew.
     pub(super) fn reload(&mut self) -> io::Result<()> {
@@ -58,9 +65,11 @@ impl Log {
                 self.findings.push(Finding::TornTail { file: path.clone(), bytes, kept_in });
             }
         }
+        let was_eventful = found != Scan::default();
         self.tell_gaps(&path, &mut found);
         self.push_segment(Segment { name, index, saved_len, before: self.tally });
-        if self.repair && !is_last {
+        // What was told once is behind the saved index and is not told again.
+        if self.repair && (!is_last || was_eventful) {
             self.save_index_of_last();
         }
         Ok(())
@@ -74,11 +83,15 @@ impl Log {
                 Some(len) if len == known_len => {}
                 Some(len) if len > known_len => {
                     self.storage.append(&path, false)?.sync()?;
-                    if self.read_tail(name, &path, len)? {
-                        return Ok(());
+                    match self.read_tail(name, &path, len)? {
+                        Tail::Records => return Ok(()),
+                        Tail::Nothing => {}
+                        Tail::Garbage => return self.reload_once_at(len),
                     }
                 }
-                _ => return self.reload(),
+                // It was cut or replaced.
+                Some(len) => return self.reload_once_at(len),
+                None => return self.reload(),
             }
         }
         let newest = self.segments.last().map(|segment| segment.name);
@@ -92,17 +105,27 @@ impl Log {
         Ok(())
     }
 
-    /// Reads what was added to the last file. Returns whether there was a record.
-    fn read_tail(&mut self, name: SegmentName, path: &str, len: u64) -> io::Result<bool> {
-        let Some(Segment { index, before, .. }) = self.segments.last_mut() else { return Ok(false) };
-        let known = index.last_seq;
+    /// Reads what was added to the last file.
+    fn read_tail(&mut self, name: SegmentName, path: &str, len: u64) -> io::Result<Tail> {
+        let Some(Segment { index, before, .. }) = self.segments.last_mut() else { return Ok(Tail::Nothing) };
+        let (known, known_len) = (index.last_seq, index.len);
         let found = scan(&*self.storage, path, index, len, |_| ())?;
         let grew = index.last_seq > known;
         self.tally = before.then(index.tally);
-        if found.damaged_pieces > 0 {
-            self.tolerated.insert(name);
+        if grew && found.damaged_pieces == 0 {
+            return Ok(Tail::Records);
         }
-        Ok(grew)
+        // A whole line that can't be read means that this is not the file that it was.
+        let tail = Lines::new(&*self.storage, path, known_len, len).next()?.is_some_and(|piece| piece.ended);
+        Ok(if tail && !self.tolerated.contains(&name) { Tail::Garbage } else { Tail::Nothing })
+    }
+
+    /// Reads everything anew, but not again for the same length of the last file.
+    fn reload_once_at(&mut self, len: u64) -> io::Result<()> {
+        if self.reloaded_at.replace(len) == Some(len) {
+            return Ok(());
+        }
+        self.reload()
     }
 
     /// Makes sure that what is about to be served survives a power cut: whoever wrote it may have died before.

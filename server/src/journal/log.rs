@@ -72,6 +72,8 @@ pub(super) struct Log {
     pub(super) findings: Vec<Finding>,
     /// Grows whenever files may have been replaced.
     pub(super) reloads: u64,
+    /// Length of the last file when a follower last read everything anew.
+    pub(super) reloaded_at: Option<u64>,
     heals: BTreeMap<SegmentName, u32>,
     cache: VecDeque<((SegmentName, usize, u64), Chunk)>,
     ranks: BTreeMap<(usize, u64), u64>,
@@ -91,6 +93,7 @@ impl Log {
             unsynced: None,
             findings: Vec::new(),
             reloads: 0,
+            reloaded_at: None,
             heals: BTreeMap::new(),
             cache: VecDeque::new(),
             ranks: BTreeMap::new(),

@@ -9,7 +9,7 @@ pub mod memory;
 use std::io;
 
 pub use disk::DiskStorage;
-pub use memory::MemoryStorage;
+pub use memory::{Crash, Fault, MemoryStorage};
 
 /// A folder tree that belongs to this program alone. Folders 0700, files 0600.
 pub trait Storage: Send + Sync {

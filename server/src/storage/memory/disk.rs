@@ -50,6 +50,10 @@ impl Disk {
         process
     }
 
+    pub(super) fn is_alive(&self, process: u64) -> bool {
+        self.alive.contains(&process)
+    }
+
     pub(super) fn kill(&mut self, process: u64) {
         self.alive.remove(&process);
         self.locks.retain(|_, (_, owner)| *owner != process);

@@ -64,6 +64,11 @@ impl MemoryStorage {
         self.locked().kill(self.process);
     }
 
+    /// Whether this process still runs.
+    pub fn is_alive(&self) -> bool {
+        self.locked().is_alive(self.process)
+    }
+
     /// Ends every process; go on with [`MemoryStorage::new_process`]. `seed` chooses what a power cut leaves.
     pub fn crash(&self, crash: Crash, seed: u64) {
         self.locked().crash(crash, seed);
@@ -73,6 +78,11 @@ impl MemoryStorage {
     pub fn fail_call(&self, n: u64, fault: Fault) {
         let mut disk = self.locked();
         disk.fault = Some((disk.calls + n, fault));
+    }
+
+    /// Takes an ordered fault back. Returns whether it had not happened yet.
+    pub fn clear_fault(&self) -> bool {
+        self.locked().fault.take().is_some()
     }
 
     /// Lets writes fail with `StorageFull` after so many more bytes, a part of the last one written; `None` ends that.

@@ -1,0 +1,264 @@
+//! Who sees what, when it comes again, and how it is marked.
+
+use entraclaw::journal::{DeliveryId, JournalError, JournalOptions, NewConsumerStarts, Query};
+use entraclaw::record::Channel;
+
+use crate::support::*;
+
+const ONE: DeliveryId = DeliveryId(1);
+const TWO: DeliveryId = DeliveryId(2);
+
+fn filled(count: u64) -> (Home, entraclaw::journal::Journal) {
+    let home = Home::new();
+    let (journal, _) = home.open();
+    journal.append(drafts(1..=count)).unwrap();
+    (home, journal)
+}
+
+#[test]
+fn consumers_have_cursors_of_their_own() {
+    let (home, journal) = filled(3);
+    assert_eq!(ids(&take(&mut mailbox(&journal, "claude-code"), &all())), ["m1", "m2", "m3"]);
+    assert_eq!(ids(&take(&mut mailbox(&journal, "copilot-cli"), &up_to(1))), ["m1"]);
+    let (journal, _) = home.reopen();
+    assert!(take(&mut mailbox(&journal, "claude-code"), &all()).items.is_empty());
+    assert_eq!(ids(&take(&mut mailbox(&journal, "copilot-cli"), &all())), ["m2", "m3"]);
+}
+
+#[test]
+fn a_page_says_what_is_left() {
+    let (_home, journal) = filled(5);
+    let mut mailbox = mailbox(&journal, "c");
+    let page = mailbox.hand_out(ONE, &up_to(2)).unwrap();
+    assert_eq!((ids(&page), page.unread_remaining), (vec!["m1", "m2"], 3));
+    assert_eq!(mailbox.unread(None), 5, "shown is not read");
+    let next = mailbox.hand_out(TWO, &up_to(2)).unwrap();
+    assert_eq!((ids(&next), next.unread_remaining), (vec!["m3", "m4"], 1));
+    mailbox.finish(ONE);
+    mailbox.finish(TWO);
+    assert_eq!(mailbox.acknowledge_returned().unwrap(), 4);
+    assert_eq!(mailbox.unread(None), 1);
+    assert_eq!(mailbox.oldest_unread_ts().unwrap(), "2026-11-21T11:59:00.000005Z");
+    take(&mut mailbox, &all());
+    assert_eq!((mailbox.unread(None), mailbox.oldest_unread_ts()), (0, None));
+}
+
+#[test]
+fn a_cancelled_delivery_comes_again_marked() {
+    let (_home, journal) = filled(2);
+    let mut mailbox = mailbox(&journal, "c");
+    let first = mailbox.hand_out(ONE, &all()).unwrap();
+    assert_eq!(marked(&first), [("m1", false), ("m2", false)]);
+    mailbox.give_back(ONE).unwrap();
+    assert_eq!(mailbox.acknowledge_returned().unwrap(), 0);
+    let again = mailbox.hand_out(TWO, &all()).unwrap();
+    assert_eq!(marked(&again), [("m1", true), ("m2", true)]);
+    mailbox.finish(TWO);
+    mailbox.give_back(TWO).unwrap();
+    assert_eq!(
+        marked(&take(&mut mailbox, &all())),
+        [("m1", true), ("m2", true)],
+        "lost after it was finished"
+    );
+    assert_eq!(mailbox.unread(None), 0);
+}
+
+#[test]
+fn a_killed_session_leaves_marks() {
+    let (home, journal) = filled(3);
+    let mut first = mailbox(&journal, "c");
+    first.hand_out(ONE, &up_to(2)).unwrap();
+    first.finish(ONE);
+    let (journal, _) = home.reopen();
+    let batch = take(&mut mailbox(&journal, "c"), &all());
+    assert_eq!(marked(&batch), [("m1", true), ("m2", true), ("m3", false)]);
+}
+
+#[test]
+fn a_peek_retires_nothing() {
+    let (_home, journal) = filled(3);
+    let mut mailbox = mailbox(&journal, "c");
+    let peek = Query { peek: true, ..up_to(2) };
+    let page = mailbox.hand_out(ONE, &peek).unwrap();
+    assert_eq!((marked(&page), page.unread_remaining), (vec![("m1", false), ("m2", false)], 1));
+    mailbox.finish(ONE);
+    assert_eq!(mailbox.acknowledge_returned().unwrap(), 0);
+    let batch = take(&mut mailbox, &all());
+    assert_eq!(marked(&batch), [("m1", true), ("m2", true), ("m3", false)]);
+}
+
+#[test]
+fn a_push_is_shown_but_not_read() {
+    let (home, journal) = filled(2);
+    let mut mailbox = mailbox(&journal, "c");
+    assert!(mailbox.is_new(1).unwrap());
+    mailbox.note_pushed(1).unwrap();
+    mailbox.note_pushed(77).unwrap();
+    assert!(!mailbox.is_new(1).unwrap() && mailbox.is_new(2).unwrap() && !mailbox.is_new(77).unwrap());
+    drop(mailbox);
+    let (journal, _) = home.reopen();
+    let mut mailbox = journal.mailbox(&consumer("c"), "next").unwrap();
+    assert_eq!(mailbox.unread(None), 2);
+    assert_eq!(mailbox.acknowledge_ids(&["m1", "m2"]).unwrap(), 1, "m2 was never shown");
+    let batch = mailbox.hand_out(ONE, &all()).unwrap();
+    assert_eq!(ids(&batch), ["m2"]);
+    mailbox.note_pushed(2).unwrap();
+    mailbox.give_back(ONE).unwrap();
+    let batch = mailbox.hand_out(ONE, &all()).unwrap();
+    assert!(batch.items[0].pushed && batch.items[0].redelivered);
+}
+
+#[test]
+fn a_channel_is_read_past_a_long_row_of_others() {
+    let home = Home::new();
+    let (journal, _) = home.open();
+    let mixed = (1..=2_000).map(|n| draft_on(if n % 500 == 0 { Channel::Email } else { Channel::Teams }, n));
+    journal.append(mixed.collect()).unwrap();
+    let mut mailbox = mailbox(&journal, "c");
+    let mail = Query { channel: Some(Channel::Email), ..up_to(3) };
+    let page = take(&mut mailbox, &mail);
+    assert_eq!((ids(&page), page.unread_remaining), (vec!["m500", "m1000", "m1500"], 1));
+    assert_eq!(ids(&take(&mut mailbox, &mail)), ["m2000"]);
+    assert_eq!((mailbox.unread(Some(Channel::Email)), mailbox.unread(Some(Channel::Bot))), (0, 0));
+    assert_eq!(mailbox.unread(None), 1_996);
+    let all = take(&mut mailbox, &all());
+    assert_eq!(all.items.len(), 1_996);
+    assert!(!ids(&all).contains(&"m500"));
+}
+
+#[test]
+fn reading_can_begin_after_a_message() {
+    let (_home, journal) = filled(700);
+    let mut mailbox = mailbox(&journal, "c");
+    let since = |id: &str| Query { since_id: Some(id.into()), ..up_to(2) };
+    assert_eq!(ids(&mailbox.hand_out(ONE, &since("m698")).unwrap()), ["m699", "m700"]);
+    assert_eq!(ids(&mailbox.hand_out(ONE, &since("m3")).unwrap()), ["m4", "m5"]);
+    assert_eq!(ids(&mailbox.hand_out(ONE, &since("")).unwrap()), ["m1", "m2"]);
+    let error = mailbox.hand_out(ONE, &since("nobody")).unwrap_err();
+    assert!(matches!(error, JournalError::UnknownId { .. }));
+    assert!(error.to_string().contains("since_id \"nobody\""), "{error}");
+    mailbox.acknowledge(ONE).unwrap();
+    assert_eq!(mailbox.unread(None), 694);
+    assert_eq!(ids(&take(&mut mailbox, &up_to(3))), ["m3", "m6", "m7"]);
+}
+
+#[test]
+fn a_page_is_bounded_in_bytes_but_never_empty() {
+    let (_home, journal) = filled(5);
+    let mut mailbox = mailbox(&journal, "c");
+    let tight = Query { bytes_max: 1, ..all() };
+    assert_eq!(ids(&take(&mut mailbox, &tight)), ["m1"]);
+    let one = serde_json::to_vec(&journal.read_after(0, 1).unwrap()[0]).unwrap().len();
+    let two = Query { bytes_max: 2 * one + 1, ..all() };
+    assert_eq!(ids(&take(&mut mailbox, &two)), ["m2", "m3"]);
+    assert!(take(&mut mailbox, &up_to(0)).items.is_empty());
+}
+
+#[test]
+fn sessions_of_one_consumer_share_without_overlap() {
+    let home = Home::new();
+    let one = home.disk.new_process();
+    let (leader, _) = home.open_as(one.clone()).unwrap();
+    leader.append(drafts(1..=6)).unwrap();
+    let (follower, _) = home.open();
+    let mut first = leader.mailbox(&consumer("c"), "first").unwrap();
+    let mut second = follower.mailbox(&consumer("c"), "second").unwrap();
+    assert_eq!(ids(&first.hand_out(ONE, &up_to(2)).unwrap()), ["m1", "m2"]);
+    first.finish(ONE);
+    let page = second.hand_out(ONE, &up_to(2)).unwrap();
+    assert_eq!(
+        (ids(&page), page.unread_remaining),
+        (vec!["m3", "m4"], 2),
+        "m1 and m2 are with a living session"
+    );
+    second.give_back(ONE).unwrap();
+    // Its own finished delivery is not acknowledged, so this session gets it again.
+    assert_eq!(marked(&first.hand_out(TWO, &up_to(1)).unwrap()), [("m1", true)]);
+    one.kill();
+    let page = take(&mut second, &all());
+    let redelivered = ["m1", "m2", "m3", "m4"].map(|id| (id, true));
+    assert_eq!(marked(&page), [&redelivered[..], &[("m5", false), ("m6", false)]].concat());
+}
+
+#[test]
+fn a_session_that_ends_frees_what_it_held() {
+    let (_home, journal) = filled(1);
+    let mut first = mailbox(&journal, "c");
+    let mut second = mailbox(&journal, "c");
+    first.hand_out(ONE, &all()).unwrap();
+    assert!(second.hand_out(ONE, &all()).unwrap().items.is_empty());
+    drop(first);
+    assert_eq!(marked(&second.hand_out(ONE, &all()).unwrap()), [("m1", true)]);
+}
+
+#[test]
+fn there_are_only_so_many_sessions() {
+    let home = Home::with(JournalOptions { sessions_max: 2, ..JournalOptions::default() });
+    let (journal, _) = home.open();
+    let _two = [mailbox(&journal, "c"), mailbox(&journal, "c")];
+    let error = journal.mailbox(&consumer("c"), "third").unwrap_err();
+    assert!(error.to_string().contains("--consumer"), "{error}");
+    mailbox(&journal, "other");
+}
+
+#[test]
+fn a_new_consumer_begins_where_the_options_say() {
+    let home = Home::with(JournalOptions {
+        new_consumer_starts: NewConsumerStarts::Now,
+        ..JournalOptions::default()
+    });
+    let (journal, _) = home.open();
+    journal.append(drafts(1..=300)).unwrap();
+    let mut mailbox = mailbox(&journal, "watch-cli");
+    assert_eq!(mailbox.unread(None), 0);
+    journal.append(drafts(301..=302)).unwrap();
+    drop(mailbox);
+    let (journal, _) = home.reopen();
+    let mut mailbox = journal.mailbox(&consumer("watch-cli"), "s").unwrap();
+    assert_eq!(ids(&take(&mut mailbox, &all())), ["m301", "m302"]);
+}
+
+#[test]
+fn the_consumers_file_stays_short_and_says_the_same() {
+    let home = Home::with(JournalOptions { consumer_bytes_max: 2_000, ..JournalOptions::default() });
+    let (journal, _) = home.open();
+    journal.append(drafts(1..=600)).unwrap();
+    let mut reader = mailbox(&journal, "c");
+    let mut other = mailbox(&journal, "c");
+    for n in 0..150 {
+        let page = take(if n % 2 == 0 { &mut reader } else { &mut other }, &up_to(3));
+        assert_eq!(page.items[0].record.seq, n * 3 + 1);
+        assert!(!page.items[0].redelivered);
+    }
+    assert!(home.disk.bytes("inbox/consumers/c.jsonl").unwrap().len() < 5_000);
+    reader.hand_out(ONE, &up_to(5)).unwrap();
+    assert_eq!(other.hand_out(ONE, &up_to(1)).unwrap().items[0].record.seq, 456);
+    assert_eq!((reader.unread(None), other.unread(None)), (150, 150));
+    let (journal, _) = home.reopen();
+    let next = mailbox(&journal, "c").hand_out(ONE, &all()).unwrap();
+    assert_eq!(next.items.iter().filter(|item| item.redelivered).count(), 6);
+    assert_eq!(next.items.len(), 150);
+}
+
+#[test]
+fn the_consumers_file_goes_on_after_any_cut() {
+    let (home, journal) = filled(4);
+    let mut mailbox = mailbox(&journal, "c");
+    take(&mut mailbox, &up_to(1));
+    mailbox.hand_out(ONE, &up_to(1)).unwrap();
+    let path = "inbox/consumers/c.jsonl";
+    let whole = home.disk.bytes(path).unwrap();
+    for cut in 0..=whole.len() {
+        home.disk.set_bytes(path, &whole[..cut]);
+        let (journal, _) = home.reopen();
+        let mut mailbox = journal.mailbox(&consumer("c"), "s").unwrap();
+        let rest = take(&mut mailbox, &all());
+        assert!(ids(&rest).ends_with(&["m2", "m3", "m4"]), "cut at {cut}: {:?}", ids(&rest));
+        let (journal, _) = home.reopen();
+        let mut mailbox = journal.mailbox(&consumer("c"), "s").unwrap();
+        assert!(
+            take(&mut mailbox, &all()).items.is_empty(),
+            "cut at {cut}: what came after the cut was kept"
+        );
+    }
+}

@@ -1,0 +1,10 @@
+//! The journal, tried through its public interface on a disk that can fail in every way, and on a real one.
+
+mod basics;
+mod consumers;
+mod damage;
+mod faults;
+mod model;
+mod real_disk;
+mod schemas;
+mod support;
