@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::record::Channel;
 use crate::tool::arguments::{Arguments, Refusal};
-use crate::tool::catalog::{ITEMS_MAX, PULL_LIMIT_DEFAULT};
+use crate::tool::catalog::{ASKED_MAX, ITEMS_MAX, PULL_LIMIT_DEFAULT};
 
 /// What the model asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(crate) struct PullArguments {
 pub(crate) fn arguments(given: Map<String, Value>) -> Result<PullArguments, Refusal> {
     let mut given = Arguments::new(given);
     let since_id = given.text("since_id", "")?;
-    let limit = given.integer("limit", PULL_LIMIT_DEFAULT, 1, ITEMS_MAX)?;
+    let limit = given.integer("limit", PULL_LIMIT_DEFAULT, 1, ASKED_MAX)?.min(ITEMS_MAX);
     let mark_consumed = given.boolean("mark_consumed", true)?;
     let channel = match given.text("channel", "")?.as_str() {
         "" => None,

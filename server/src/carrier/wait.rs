@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use crate::tool::arguments::{Arguments, Refusal};
-use crate::tool::catalog::{ITEMS_MAX, WAIT_ASKED_MAX_S, WAIT_DEFAULT_S, WAIT_ITEMS_DEFAULT};
+use crate::tool::catalog::{ASKED_MAX, ITEMS_MAX, WAIT_DEFAULT_S, WAIT_ITEMS_DEFAULT};
 
 /// What the model asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub(crate) struct WaitArguments {
 /// Reads the arguments.
 pub(crate) fn arguments(given: Map<String, Value>) -> Result<WaitArguments, Refusal> {
     let mut given = Arguments::new(given);
-    let timeout_s = given.integer("timeout_s", WAIT_DEFAULT_S, 0, WAIT_ASKED_MAX_S)?;
-    let max_items = given.integer("max_items", WAIT_ITEMS_DEFAULT, 1, ITEMS_MAX)?;
+    let timeout_s = given.integer("timeout_s", WAIT_DEFAULT_S, 0, ASKED_MAX)?;
+    let max_items = given.integer("max_items", WAIT_ITEMS_DEFAULT, 1, ASKED_MAX)?.min(ITEMS_MAX);
     given.finish()?;
     Ok(WaitArguments { timeout_s, max_items })
 }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::dispatch::text;
 use super::hosts::WAIT_CAP_S;
 use super::message::{Object, RpcError, kind_of};
-use super::session::{Caller, OpenCall, Receipt, Reply, Session, Wait};
+use super::session::{Caller, Inbox, OpenCall, Receipt, Reply, Session, Wait};
 use crate::carrier::{pull, wait};
 use crate::journal::{Batch, ConsumerName, DeliveryId, JournalError, Query};
 use crate::tool::answer::{self, Answer, FRAME_BYTES};
@@ -86,9 +86,12 @@ impl Session {
         let asked = pull::arguments(given)?;
         if let Some(part) = self.next_part(&caller.consumer, &asked.since_id) {
             // The reader is still at that message, so this call acknowledges nothing.
-            let unread = self.inbox(&caller.consumer).map_or(0, |inbox| inbox.mailbox.unread(None));
-            let warning = self.warning();
-            let result = PullResult { unread_remaining: unread, messages: vec![part], warning };
+            let delivery = DeliveryId(self.next_number());
+            let nothing = Query { limit: 0, ..Query::default() };
+            let inbox = self.inbox(&caller.consumer).map_err(inbox_failed)?;
+            let unread_remaining =
+                inbox.mailbox.hand_out(delivery, &nothing).map_err(inbox_failed)?.unread_remaining;
+            let result = PullResult { unread_remaining, messages: vec![part], warning: self.warning() };
             self.answer_tool(&caller.route, Answer::json(&result), Vec::new());
             return Ok(());
         }
@@ -170,11 +173,7 @@ impl Session {
     /// The consumer called again, so it has what it was answered before.
     fn came_back(&mut self, consumer: &ConsumerName) {
         // What can't be noted now is delivered again, marked; that is no reason to refuse the call.
-        let noted = self.inbox(consumer).and_then(|inbox| {
-            inbox.replies.retain(|reply| !reply.written);
-            inbox.mailbox.acknowledge_returned()
-        });
-        if let Err(error) = noted {
+        if let Err(error) = self.inbox(consumer).and_then(Inbox::came_back) {
             tracing::warn!(%error, "an acknowledgement could not be noted");
         }
     }

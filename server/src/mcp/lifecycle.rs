@@ -44,6 +44,7 @@ impl Session {
             level: Level::INFO,
             subscribed: false,
             pushed_seq: last_seq.saturating_sub(channel::BACKLOG_RECORDS_MAX),
+            push_failed_seq: None,
         });
         Ok(json!({
             "protocolVersion": version,

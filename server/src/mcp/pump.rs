@@ -65,7 +65,8 @@ impl Session {
     fn push_channel(&mut self) {
         let last_seq = *self.grown.borrow();
         let Some(session) = &self.legacy else { return };
-        if session.pushed_seq >= last_seq || !self.pushes_channel() {
+        let is_failing = session.push_failed_seq == Some(last_seq);
+        if session.pushed_seq >= last_seq || is_failing || !self.pushes_channel() {
             return;
         }
         let Ok(consumer) = self.consumer_of(Some(&session.client)) else { return };
@@ -74,6 +75,9 @@ impl Session {
         }
         if let Err(error) = self.push_records(&consumer) {
             tracing::warn!(%error, "messages could not be pushed; they stay unread");
+            if let Some(session) = &mut self.legacy {
+                session.push_failed_seq = Some(last_seq);
+            }
         }
     }
 

@@ -106,6 +106,8 @@ pub(super) struct LegacySession {
     pub(super) subscribed: bool,
     /// Records up to here were pushed or need no push.
     pub(super) pushed_seq: u64,
+    /// Pushing failed with the journal at this record; it is tried again when there is more.
+    pub(super) push_failed_seq: Option<u64>,
 }
 
 /// Where an answer goes.
@@ -164,10 +166,31 @@ pub(super) struct Inbox {
 
 impl Inbox {
     pub(super) fn remember_reply(&mut self, reply: Reply) {
-        if self.replies.len() == REPLIES_MAX {
-            self.replies.pop_front();
+        if self.replies.len() == REPLIES_MAX
+            && let Some(oldest) = self.replies.pop_front()
+        {
+            self.mailbox.finish(oldest.delivery);
         }
         self.replies.push_back(reply);
+    }
+
+    /// The consumer called again, so it has what it was answered before. Until then an answer counts as open: what it
+    /// holds must not come out of another call that is waiting beside it.
+    pub(super) fn came_back(&mut self) -> Result<usize, JournalError> {
+        for reply in self.replies.iter().filter(|reply| reply.written) {
+            self.mailbox.finish(reply.delivery);
+        }
+        self.replies.retain(|reply| !reply.written);
+        self.mailbox.acknowledge_returned()
+    }
+
+    /// The pipe has taken this answer.
+    fn on_written(&mut self, delivery: DeliveryId) {
+        match self.replies.iter_mut().find(|reply| reply.delivery == delivery) {
+            Some(reply) => reply.written = true,
+            // Nothing that could be acknowledged: it only showed.
+            None => self.mailbox.finish(delivery),
+        }
     }
 
     pub(super) fn remember_cut(&mut self, whole: MessageView) {
@@ -364,10 +387,8 @@ impl Session {
     /// The pipe has taken these answers.
     pub(super) fn on_written(&mut self, receipts: Vec<Receipt>) {
         for Receipt { consumer, delivery } in receipts {
-            let Some(inbox) = self.inboxes.get_mut(&consumer) else { continue };
-            inbox.mailbox.finish(delivery);
-            for reply in inbox.replies.iter_mut().filter(|reply| reply.delivery == delivery) {
-                reply.written = true;
+            if let Some(inbox) = self.inboxes.get_mut(&consumer) {
+                inbox.on_written(delivery);
             }
         }
     }

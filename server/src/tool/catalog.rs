@@ -23,12 +23,12 @@ pub const SEND_TEAMS_MESSAGE: &str = "send_teams_message";
 pub const TOOL_NAMES: [&str; 4] =
     [INBOUND_QUEUE_STATS, INBOX_PULL, SEND_TEAMS_MESSAGE, WAIT_FOR_INBOUND_MESSAGE];
 
-/// Most messages that one answer may be asked for.
+/// Most messages in one answer; whoever asks for more gets this many and is told what is left.
 pub(crate) const ITEMS_MAX: u64 = 100;
+/// Largest number that is taken for a number of seconds or messages.
+pub(crate) const ASKED_MAX: u64 = 0xffff_ffff;
 /// What `wait_for_inbound_message` waits when it is not told, in seconds.
 pub(crate) const WAIT_DEFAULT_S: u64 = 50;
-/// What it may be asked for, in seconds; the host's cap is applied after this.
-pub(crate) const WAIT_ASKED_MAX_S: u64 = 86_400;
 /// Messages per wait when it is not told.
 pub(crate) const WAIT_ITEMS_DEFAULT: u64 = 10;
 /// Messages per pull when it is not told.
@@ -45,8 +45,8 @@ pub(crate) fn tools() -> Vec<Tool> {
             &json!({
                 "since_id": {"type": "string", "default": "", "description":
                     "Only messages after the one with this id; also acknowledges that one. Empty: everything unread."},
-                "limit": {"type": "integer", "minimum": 1, "maximum": ITEMS_MAX, "default": PULL_LIMIT_DEFAULT, "description":
-                    "At most this many messages."},
+                "limit": {"type": "integer", "minimum": 1, "default": PULL_LIMIT_DEFAULT, "description":
+                    "At most this many messages, and never more than 100."},
                 "mark_consumed": {"type": "boolean", "default": true, "description":
                     "false: only look; the messages stay unread."},
                 "channel": {"type": "string", "enum": ["", "teams", "email", "bot"], "default": "", "description":
@@ -79,8 +79,8 @@ pub(crate) fn tools() -> Vec<Tool> {
             &json!({
                 "timeout_s": {"type": "integer", "minimum": 0, "default": WAIT_DEFAULT_S, "description":
                     "Longest wait in seconds. More than the host can bear is shortened."},
-                "max_items": {"type": "integer", "minimum": 1, "maximum": ITEMS_MAX, "default": WAIT_ITEMS_DEFAULT, "description":
-                    "At most this many messages."}
+                "max_items": {"type": "integer", "minimum": 1, "default": WAIT_ITEMS_DEFAULT, "description":
+                    "At most this many messages, and never more than 100."}
             }),
             &[],
             reads(),

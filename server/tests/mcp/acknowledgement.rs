@@ -142,6 +142,24 @@ async fn an_answer_that_is_cancelled_before_it_left_is_not_sent_and_comes_again(
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_never_left_is_not_acknowledged_by_the_next_call() {
+    let home = Home::new();
+    home.receive([1]);
+    let mut host = crate::support::Host::start(home.options(), 256);
+    host.send(crate::support::initialize(QUIET_HOST, "2025-11-25")).await;
+    host.settle().await;
+    // Nobody reads, so both answers stay behind the one to `initialize`; then the host dies.
+    host.call(1, "inbox_pull", json!({})).await;
+    host.settle().await;
+    host.call(2, "inbox_pull", json!({})).await;
+    host.settle().await;
+    drop((host.to_server, host.from_server));
+    host.server.await.unwrap();
+    let mut next = home.host(QUIET_HOST).await;
+    assert_eq!(ids(&next.ask(1, "inbox_pull", json!({})).await), ["m1 redelivered"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn cancels_that_name_nothing_are_ignored() {
     let home = Home::new();
     let mut host = home.host(QUIET_HOST).await;
@@ -152,6 +170,24 @@ async fn cancels_that_name_nothing_are_ignored() {
     }
     host.request(1, "ping", json!({})).await;
     assert_eq!(host.next().await["id"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_pull_returned_does_not_come_out_of_the_call_that_waits_beside_it() {
+    let home = Home::new();
+    home.receive([1]);
+    let mut host = home.host(QUIET_HOST).await;
+    // In one write, as a host sends calls of one turn.
+    let call = |id: u32, tool: &str| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool}}).to_string()
+            + "\n"
+    };
+    let both = call(1, "inbox_pull") + &call(2, "wait_for_inbound_message");
+    host.send_bytes(both.as_bytes()).await;
+    assert_eq!(ids(&tool_json(&host.next_answer().await)), ["m1"]);
+    host.settle().await;
+    home.receive([2]);
+    assert_eq!(ids(&tool_json(&host.next_answer().await)), ["m2"]);
 }
 
 #[tokio::test(start_paused = true)]
