@@ -68,15 +68,20 @@ impl Cursor {
         Self { v: 1, since, watermark: since, all_known: false, behind: None, chats: BTreeMap::new() }
     }
 
-    /// Keeps the chats that were read last.
-    pub(super) fn prune(&mut self) {
-        if self.chats.len() <= CHATS_MAX {
+    /// Forgets the chats that were read longest ago, but none that `needed` names.
+    pub(super) fn prune(&mut self, needed: impl Fn(&str) -> bool) {
+        let excess = self.chats.len().saturating_sub(CHATS_MAX);
+        if excess == 0 {
             return;
         }
-        let mut by_age: Vec<(Timestamp, String)> =
-            self.chats.iter().map(|(id, chat)| (chat.read_to, id.clone())).collect();
+        let mut by_age: Vec<(Timestamp, String)> = self
+            .chats
+            .iter()
+            .filter(|(id, _)| !needed(id))
+            .map(|(id, chat)| (chat.read_to, id.clone()))
+            .collect();
         by_age.sort();
-        for (_, id) in by_age.into_iter().take(self.chats.len() - CHATS_MAX) {
+        for (_, id) in by_age.into_iter().take(excess) {
             self.chats.remove(&id);
         }
         self.all_known = false;
@@ -158,4 +163,34 @@ pub(super) fn save(storage: &dyn Storage, cursor: &Cursor) -> std::io::Result<()
     let mut bytes = serde_json::to_vec(cursor).map_err(std::io::Error::other)?;
     bytes.push(b'\n');
     storage.replace(CURSOR_FILE, &bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_position_is_bounded_and_keeps_what_is_needed() {
+        let start: Timestamp = "2026-11-21T10:00:00Z".parse().unwrap();
+        let mut cursor = Cursor::starting_at(start);
+        cursor.all_known = true;
+        for n in 0..CHATS_MAX + 50 {
+            let at = start + SignedDuration::from_secs(i64::try_from(n).unwrap());
+            cursor.chats.insert(format!("{n:05}"), ChatCursor::from_floor(at));
+        }
+        cursor.prune(|id| id == "00007");
+        assert_eq!(cursor.chats.len(), CHATS_MAX);
+        assert!(cursor.chats.contains_key("00007") && !cursor.chats.contains_key("00008"));
+        assert!(!cursor.all_known, "a chat that comes back is no new one");
+    }
+
+    #[test]
+    fn delivered_messages_are_remembered_up_to_a_bound() {
+        let mut chat = ChatCursor::from_floor(Timestamp::UNIX_EPOCH);
+        for n in 0..RECENT_MAX + 5 {
+            chat.note_delivered(&format!("{n:03}"), "");
+        }
+        assert_eq!(chat.recent.len(), RECENT_MAX);
+        assert!(!chat.recent.contains_key("004") && chat.recent.contains_key("005"));
+    }
 }

@@ -64,6 +64,13 @@ struct Live {
     hot_until: Option<Instant>,
 }
 
+impl Live {
+    /// Whether something would be lost if the chat were forgotten now.
+    fn is_needed(&self) -> bool {
+        self.reading || self.gathered || self.wanted.is_some()
+    }
+}
+
 /// A judged reading that waits to be appended.
 struct Gathered {
     chat_id: String,
@@ -207,8 +214,7 @@ impl<'a> Poll<'a> {
     fn start_list(&mut self, now: Instant) {
         let overlap = self.overlap();
         // After a restart, also what had been seen and not read is looked for.
-        let known_to =
-            self.cursor.behind.take().map_or(self.cursor.watermark, |b| b.min(self.cursor.watermark));
+        let known_to = self.cursor.behind.map_or(self.cursor.watermark, |b| b.min(self.cursor.watermark));
         let job = ListJob {
             stop_before: known_to.checked_sub(overlap).unwrap_or(known_to),
             page_size: self.parts.options.page_size,

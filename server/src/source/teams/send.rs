@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use super::identity::identify;
 use super::outgoing::{self, CONTENT_CHARS_MAX};
 use super::{Known, wire};
 use crate::gate::{Gate, Sender, SenderKind, Verdict};
@@ -181,6 +182,8 @@ impl TeamsOutbox {
         if chat_id.bytes().all(|b| b == b'.') || chat_id.contains(['\\', '?', '#']) {
             return Err(SendError::UnknownChat);
         }
+        // A failure only leaves the agent's own tenant unknown, which lets in fewer people.
+        let _ = identify(&self.client, &self.known).await;
         let scope = Scope::Chat(chat_id);
         let url = self.client.url(&["chats", chat_id], &[("$expand", "members")]);
         let chat = self.client.get(&url, scope, LOOK_UP_PATIENCE).await.map_err(|e| unknown_chat(&e))?;

@@ -25,6 +25,8 @@ impl Poll<'_> {
             }
         };
         self.list_failures = 0;
+        // What had been seen and not read before a restart has now been listed again.
+        self.cursor.behind = None;
         if !listing.sorted && self.unsorted_until.is_none_or(|until| until <= now) {
             self.unsorted_until = Some(now + REFUSED_PAUSE);
         }

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::{
-    APPEND_PAUSE, GATHER, Gathered, MISSING_PAUSE, MISSING_TRIES_MAX, Poll, REFUSED_PAUSE, SWEPT_CHATS_MAX,
+    APPEND_PAUSE, GATHER, Gathered, Live, MISSING_PAUSE, MISSING_TRIES_MAX, Poll, REFUSED_PAUSE,
+    SWEPT_CHATS_MAX,
 };
 use crate::gate::{Guid, Reason};
 use crate::journal::{Interaction, InteractionKind};
@@ -176,10 +177,12 @@ impl Poll<'_> {
         if !std::mem::take(&mut self.dirty) {
             return;
         }
-        self.cursor.prune();
-        let mut cursor = self.cursor.clone();
-        let unread = self.chats.values().filter_map(|live| live.wanted.as_ref()?.created);
-        cursor.behind = unread.min();
+        let Self { cursor, chats, .. } = self;
+        cursor.prune(|id| chats.get(id).is_some_and(Live::is_needed));
+        chats.retain(|id, live| live.is_needed() || cursor.chats.contains_key(id));
+        let mut cursor = cursor.clone();
+        let unread = chats.values().filter_map(|live| live.wanted.as_ref()?.created);
+        cursor.behind = unread.chain(cursor.behind).min();
         if let Err(error) = cursor::save(&*self.parts.storage, &cursor) {
             tracing::warn!(%error, file = cursor::CURSOR_FILE, "the position could not be saved");
             let detail = format!("{} could not be saved: {error}", cursor::CURSOR_FILE);

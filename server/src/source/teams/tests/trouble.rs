@@ -295,3 +295,30 @@ async fn a_full_disk_delays_nothing_and_moves_no_position() {
     let house = house.restarted();
     assert_eq!(house.texts(), ["one", "two"], "on disk in the end");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_chat_that_was_held_is_found_again_after_restarts_in_an_outage() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    mini.say(GROUP, "held");
+    mini.fault(|line| line.contains("team@thread").then(|| Reply::error(403, "Forbidden")));
+    let writer = async {
+        // Enough other chats to push the one that is held off the first page.
+        for n in 0..60 {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            mini.say(&format!("19:{n}@thread.v2"), "other");
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! { biased; _ = house.run_s(120) => {}, () = writer => {} }
+    assert_eq!(house.texts().len(), 60);
+    let house = house.restarted();
+    mini.fault(|_| Some(Reply::error(503, "busy")));
+    house.run_s(30).await;
+    let house = house.restarted();
+    mini.fault(|_| None);
+    house.run_s(30).await;
+    assert_eq!(house.texts().last().unwrap(), "held");
+    assert_eq!(house.texts().len(), 61);
+}
