@@ -197,3 +197,6 @@ async fn poll(
     let _ = leading.wait_for(|leading| *leading).await;
     source.run(journal).await
 }
+
+#[cfg(test)]
+mod tests;

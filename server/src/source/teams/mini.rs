@@ -10,39 +10,39 @@ use serde_json::{Value, json};
 
 use crate::graph::script::{Reply, Script, Seen};
 
-pub(super) const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";
-pub(super) const ALICE: &str = "bbbbbbbb-0000-0000-0000-00000000000a";
-pub(super) const BOB: &str = "bbbbbbbb-0000-0000-0000-00000000000b";
-pub(super) const MALLORY: &str = "bbbbbbbb-0000-0000-0000-00000000000e";
-pub(super) const AGENT: &str = "bbbbbbbb-0000-0000-0000-00000000000c";
+pub(crate) const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";
+pub(crate) const ALICE: &str = "bbbbbbbb-0000-0000-0000-00000000000a";
+pub(crate) const BOB: &str = "bbbbbbbb-0000-0000-0000-00000000000b";
+pub(crate) const MALLORY: &str = "bbbbbbbb-0000-0000-0000-00000000000e";
+pub(crate) const AGENT: &str = "bbbbbbbb-0000-0000-0000-00000000000c";
 
 type Fault = Box<dyn FnMut(&str) -> Option<Reply> + Send>;
 
 #[derive(Default)]
-pub(super) struct State {
-    pub(super) chats: BTreeMap<String, Vec<Value>>,
-    pub(super) fault: Option<Fault>,
-    pub(super) members: BTreeMap<String, Value>,
+pub(crate) struct State {
+    pub(crate) chats: BTreeMap<String, Vec<Value>>,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) members: BTreeMap<String, Value>,
     /// Answers after a message was posted, instead of the 201.
-    pub(super) lose_answer: Option<fn() -> Reply>,
+    pub(crate) lose_answer: Option<fn() -> Reply>,
     next_ms: i64,
     started: Option<tokio::time::Instant>,
 }
 
 /// The Graph; a cheap clone.
 #[derive(Clone)]
-pub(super) struct Mini {
-    pub(super) state: Arc<Mutex<State>>,
-    pub(super) script: Arc<Script>,
+pub(crate) struct Mini {
+    pub(crate) state: Arc<Mutex<State>>,
+    pub(crate) script: Arc<Script>,
     started: tokio::time::Instant,
 }
 
-pub(super) fn start_of_time() -> Timestamp {
+pub(crate) fn start_of_time() -> Timestamp {
     "2026-11-21T10:00:00Z".parse().unwrap()
 }
 
 impl Mini {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let started = Some(tokio::time::Instant::now());
         let state = Arc::new(Mutex::new(State { started, ..State::default() }));
         let answering = state.clone();
@@ -50,16 +50,16 @@ impl Mini {
         Self { state, script, started: tokio::time::Instant::now() }
     }
 
-    pub(super) fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         start_of_time() + SignedDuration::try_from(self.started.elapsed()).unwrap()
     }
 
     /// Alice writes; returns the message's id.
-    pub(super) fn say(&self, chat: &str, text: &str) -> String {
+    pub(crate) fn say(&self, chat: &str, text: &str) -> String {
         self.say_as(chat, ALICE, text)
     }
 
-    pub(super) fn say_as(&self, chat: &str, who: &str, text: &str) -> String {
+    pub(crate) fn say_as(&self, chat: &str, who: &str, text: &str) -> String {
         self.put(chat, |message| {
             message["from"] =
                 json!({"user": {"id": who, "tenantId": TENANT, "displayName": "Alice", "userIdentityType": "aadUser"}});
@@ -68,7 +68,7 @@ impl Mini {
     }
 
     /// Adds a message that `change` completes.
-    pub(super) fn put(&self, chat: &str, change: impl FnOnce(&mut Value)) -> String {
+    pub(crate) fn put(&self, chat: &str, change: impl FnOnce(&mut Value)) -> String {
         let mut state = self.state.lock().unwrap();
         state.next_ms = (state.next_ms + 1).max(self.now().as_millisecond());
         let at = Timestamp::from_millisecond(state.next_ms).unwrap().to_string();
@@ -83,7 +83,7 @@ impl Mini {
     }
 
     /// Changes a message and stamps it as modified now.
-    pub(super) fn change(&self, chat: &str, id: &str, change: impl FnOnce(&mut Value, &str)) {
+    pub(crate) fn change(&self, chat: &str, id: &str, change: impl FnOnce(&mut Value, &str)) {
         let now = self.now().to_string();
         let mut state = self.state.lock().unwrap();
         let message = state.chats.get_mut(chat).unwrap().iter_mut().find(|m| m["id"] == id).unwrap();
@@ -91,16 +91,16 @@ impl Mini {
         change(message, &now);
     }
 
-    pub(super) fn empty_chat(&self, chat: &str) {
+    pub(crate) fn empty_chat(&self, chat: &str) {
         self.state.lock().unwrap().chats.entry(chat.to_owned()).or_default();
     }
 
     /// Answers whatever `fault` answers, instead.
-    pub(super) fn fault(&self, fault: impl FnMut(&str) -> Option<Reply> + Send + 'static) {
+    pub(crate) fn fault(&self, fault: impl FnMut(&str) -> Option<Reply> + Send + 'static) {
         self.state.lock().unwrap().fault = Some(Box::new(fault));
     }
 
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         self.script.seen().iter().map(Seen::line).collect()
     }
 }

@@ -83,7 +83,7 @@ impl InboundSource for TeamsSource {
 #[cfg(test)]
 mod draft_tests;
 #[cfg(test)]
-mod mini;
+pub(crate) mod mini;
 #[cfg(test)]
 mod send_tests;
 #[cfg(test)]
