@@ -88,11 +88,13 @@ pub(super) fn bound(text: String, max_bytes: usize, what: &str, tally: &mut Tall
         out.push_str(fence);
         out.push('\n');
     }
-    if !middle.ends_with('\n') {
+    if middle.ends_with('\n') {
+        out.push_str(tail);
+    } else {
         out.push_str(quote_marks(&text[..tail_start]));
         out.push_str("… ");
+        out.push_str(tail.trim_start());
     }
-    out.push_str(tail);
     tally.left_out_bytes += middle.len();
     // A cut inside an overlong grapheme can leave a joiner behind; nothing is counted twice.
     characters::clean(out.trim_end(), &mut Tally::default())

@@ -90,7 +90,10 @@ fn fate(c: char) -> Fate {
         '\u{ff1e}' | '\u{fe65}' => Fate::Become('>'),
         // A letter of braille without dots is a blank by another name.
         '\u{2800}' => Fate::Become(' '),
-        '\u{a1}'..='\u{2ff}' if c != '\u{ad}' => Fate::Keep,
+        // Latin letters, the frames that layout uses, ideographs: seen often, and nothing to look up.
+        '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{2ff}' | '\u{2500}'..='\u{25ff}' | '\u{4e00}'..='\u{9fff}' => {
+            Fate::Keep
+        }
         _ => match c.general_category() {
             GeneralCategory::SpaceSeparator => Fate::Become(' '),
             GeneralCategory::Format if !is_visible_format(c) => Fate::Drop("invisible"),
@@ -208,7 +211,8 @@ fn is_joining_script(c: char) -> bool {
 }
 
 fn is_mark(c: char) -> bool {
-    c >= '\u{300}' && c.general_category_group() == GeneralCategoryGroup::Mark
+    let never = matches!(c, '\0'..='\u{2ff}' | '\u{2010}'..='\u{20cf}' | '\u{2100}'..='\u{2bff}' | '\u{4e00}'..='\u{9fff}');
+    !never && c.general_category_group() == GeneralCategoryGroup::Mark
 }
 
 /// Caps what is stacked on one base. A joiner in a stack counts, or it could carry any number of marks.

@@ -52,16 +52,20 @@ use Role::{Dropped, Inline, Line, Paragraph, Special as S, Void};
 /// An element: its name and what it does.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Element {
+    /// Its place in the table, below [`COUNT`].
+    pub(super) id: usize,
     pub(super) name: &'static str,
     pub(super) role: Role,
 }
 
 const fn element(name: &'static str, role: Role) -> Element {
-    Element { name, role }
+    Element { id: 0, name, role }
 }
 
 /// All of them, sorted by name.
-static ELEMENTS: [Element; 142] = [
+static ELEMENTS: [Element; 142] = TABLE;
+
+const TABLE: [Element; 142] = numbered([
     element("a", S(Special::Anchor)),
     element("abbr", Inline),
     element("acronym", Inline),
@@ -204,10 +208,38 @@ static ELEMENTS: [Element; 142] = [
     element("wbr", Void),
     element("xml", Dropped("hidden")),
     element("xmp", S(Special::CodeBlock)),
-];
+]);
 
 /// Elements of Office's own namespaces (`o:p`, `v:shape`): they have no layout.
-static OFFICE: Element = element("office", Inline);
+static OFFICE: Element = Element { id: COUNT - 1, name: "office", role: Inline };
+/// How many elements there are, Office's counted as one.
+pub(super) const COUNT: usize = TABLE.len() + 1;
+
+/// The id of an element that is in the table; a name that is not does not compile where this is a constant.
+pub(super) const fn id(name: &str) -> usize {
+    let wanted = name.as_bytes();
+    let mut id = 0;
+    loop {
+        let candidate = TABLE[id].name.as_bytes();
+        let mut same = 0;
+        while same < wanted.len() && same < candidate.len() && candidate[same] == wanted[same] {
+            same += 1;
+        }
+        if same == wanted.len() && same == candidate.len() {
+            return id;
+        }
+        id += 1;
+    }
+}
+
+const fn numbered<const N: usize>(mut elements: [Element; N]) -> [Element; N] {
+    let mut id = 0;
+    while id < N {
+        elements[id].id = id;
+        id += 1;
+    }
+    elements
+}
 /// Prefixes of Office's namespaces.
 const OFFICE_PREFIXES: [&str; 8] = ["m", "o", "p", "st1", "u1", "v", "w", "x"];
 
@@ -260,6 +292,12 @@ impl Element {
                     | Table
                     | UnorderedList)
         )
+    }
+
+    /// Whether its end tag reaches past the cells and tables that are open in it.
+    pub(super) fn is_table_part(&self) -> bool {
+        matches!(self.role, S(Special::Table | Special::Row | Special::Cell))
+            || matches!(self.name, "tbody" | "thead" | "tfoot")
     }
 
     /// Whether no end tag but a table's own reaches past it.

@@ -30,6 +30,7 @@
 
 mod ansi;
 mod attachment;
+mod body;
 mod bound;
 mod characters;
 mod colour;
@@ -42,6 +43,7 @@ mod markdown;
 mod markers;
 mod name;
 mod page;
+mod stack;
 mod tags;
 mod tally;
 

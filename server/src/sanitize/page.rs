@@ -55,6 +55,8 @@ pub(super) struct Page {
     marks: Vec<Mark>,
     /// The marks of the current line, as a following line of the same block repeats them, and their number.
     last_marks: String,
+    /// Only memory for the next line's.
+    next_marks: String,
     last_depth: usize,
     spans: Vec<Span>,
     anchor: Option<Anchor>,
@@ -151,19 +153,12 @@ impl Page {
     }
 
     fn new_line(&mut self) {
-        let mut marks = String::new();
-        let mut repeated = String::new();
-        for mark in &mut self.marks {
+        let mut repeated = std::mem::take(&mut self.next_marks);
+        repeated.clear();
+        for mark in &self.marks {
             match mark {
-                Mark::Quote => {
-                    marks.push_str("│ ");
-                    repeated.push_str("│ ");
-                }
-                Mark::Item { sign, width } => {
-                    let blanks = " ".repeat(*width);
-                    marks.push_str(&sign.take().unwrap_or_else(|| blanks.clone()));
-                    repeated.push_str(&blanks);
-                }
+                Mark::Quote => repeated.push_str("│ "),
+                Mark::Item { width, .. } => repeated.extend(std::iter::repeat_n(' ', *width)),
             }
         }
         if self.lines > 0 {
@@ -174,8 +169,16 @@ impl Page {
                 self.out.push('\n');
             }
         }
-        self.out.push_str(&marks);
-        self.last_marks = repeated;
+        for mark in &mut self.marks {
+            match mark {
+                Mark::Quote => self.out.push_str("│ "),
+                Mark::Item { sign, width } => match sign.take() {
+                    Some(sign) => self.out.push_str(&sign),
+                    None => self.out.extend(std::iter::repeat_n(' ', *width)),
+                },
+            }
+        }
+        self.next_marks = std::mem::replace(&mut self.last_marks, repeated);
         self.last_depth = self.marks.len();
         self.lines += 1;
         self.owed = 0;

@@ -1,5 +1,5 @@
-//! Which angle brackets are tags and which a person typed: the typed ones are written as `&lt;`, so that the
-//! tokenizer, which follows the HTML standard and would swallow them, keeps them as text.
+//! Which angle brackets are tags and which a person typed: the typed ones are written as [`TYPED`], so that the
+//! tokenizer, which follows the HTML standard and would swallow many of them, keeps them as text.
 //! It must never look at one place of the input more than a bounded number of times.
 
 use std::borrow::Cow;
@@ -7,12 +7,15 @@ use std::borrow::Cow;
 use super::elements::{self, MAX_NAME_BYTES};
 use super::tally::Tally;
 
+/// Stands for a typed `<` until `characters` makes one of it again, as of every full-width bracket. An entity would
+/// do as well, but costs the tokenizer many times more.
+const TYPED: char = '\u{ff1c}';
 /// Most attributes of a tag; html5ever compares each with all earlier ones. More make it text.
 const MAX_ATTRIBUTES: usize = 64;
 /// How many tags may turn out to have no end, or too many attributes; after that every `<` is text.
 const MAX_OPEN_ENDED: usize = 8;
 
-/// The input with typed brackets as `&lt;`. Also takes out CDATA sections, which HTML has no name for.
+/// The input with typed brackets as [`TYPED`]. Also takes out CDATA sections, which HTML has no name for.
 pub(super) fn keep_typed<'a>(input: &'a str, tally: &mut Tally) -> Cow<'a, str> {
     let last_end = input.rfind('>').unwrap_or(0);
     let mut scan = Scan { input, last_end, out: String::new(), copied: 0, open_ended: 0, cdata_ends: true };
@@ -52,14 +55,13 @@ impl Scan<'_> {
             }
             Some(b'/') => Some(self.typed(open)),
             Some(b) if b.is_ascii_alphabetic() => self.tag(open, open + 1, false),
-            // The tokenizer takes all others for text.
-            _ => Some(open + 1),
+            _ => Some(self.typed(open)),
         }
     }
 
     fn typed(&mut self, open: usize) -> usize {
         self.out.push_str(&self.input[self.copied..open]);
-        self.out.push_str("&lt;");
+        self.out.push(TYPED);
         self.copied = open + 1;
         open + 1
     }
@@ -101,8 +103,12 @@ impl Scan<'_> {
         let ends_name = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'/' | b'>' | b'<');
         let window = &bytes[name_start..bytes.len().min(name_start + MAX_NAME_BYTES + 1)];
         let known = window.iter().position(ends_name).and_then(|len| {
-            let name = &self.input[name_start..name_start + len];
-            elements::known(&name.to_ascii_lowercase()).map(|element| (element, name_start + len))
+            let mut name = [0; MAX_NAME_BYTES];
+            let name = name.get_mut(..len)?;
+            name.copy_from_slice(&window[..len]);
+            name.make_ascii_lowercase();
+            let element = elements::known(std::str::from_utf8(name).ok()?)?;
+            Some((element, name_start + len))
         });
         let Some((element, name_end)) = known else { return Some(self.typed(open)) };
         let hopeless = name_end > self.last_end || self.open_ended >= MAX_OPEN_ENDED;
@@ -227,13 +233,14 @@ mod tests {
     #[test]
     fn typed_brackets_become_text() {
         for (input, want) in [
-            ("<bob@contoso.com>", "&lt;bob@contoso.com>"),
-            ("List<String> </channel>", "List&lt;String> &lt;/channel>"),
-            ("a <b", "a &lt;b"),
-            ("</3 and </>", "&lt;/3 and &lt;/>"),
-            ("<scr<script>x</script>", "&lt;scr<script>x</script>"),
-            ("<a href=\"x>y", "&lt;a href=\"x>y"),
-            ("<!bang", "&lt;!bang"),
+            ("<bob@contoso.com>", "＜bob@contoso.com>"),
+            ("List<String> </channel>", "List＜String> ＜/channel>"),
+            ("a <b", "a ＜b"),
+            ("a < b <3", "a ＜ b ＜3"),
+            ("</3 and </>", "＜/3 and ＜/>"),
+            ("<scr<script>x</script>", "＜scr<script>x</script>"),
+            ("<a href=\"x>y", "＜a href=\"x>y"),
+            ("<!bang", "＜!bang"),
         ] {
             assert_eq!(kept(input), want);
         }
@@ -247,7 +254,6 @@ mod tests {
             "<img src=x alt='<b>'>",
             "<!-- <bob> --><!doctype html><?xml?>",
             "<script>if (a<bob) </scr </script><b>x</b>",
-            "a < b <3",
         ] {
             assert_eq!(kept(input), input);
         }
@@ -261,6 +267,6 @@ mod tests {
     #[test]
     fn too_many_attributes_make_text() {
         let tag = format!("<a{}>", " x".repeat(65));
-        assert_eq!(kept(&tag), tag.replace('<', "&lt;"));
+        assert_eq!(kept(&tag), tag.replace('<', "＜"));
     }
 }
