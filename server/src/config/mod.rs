@@ -1,1 +1,160 @@
-//! (to be written)
+//! What the user decided: one typed [`Config`] out of flags, environment and file, in that order of strength.
+//! It must never read anything itself: text comes in, values or explained errors go out.
+
+pub mod duration;
+mod error;
+mod file;
+pub mod key;
+mod load;
+mod secret;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+pub use error::{ConfigError, ConfigErrors, Origin};
+pub use key::Key;
+pub use secret::Secret;
+
+use crate::gate::Guid;
+use crate::graph;
+use crate::journal::ConsumerName;
+
+/// The most entries of the allowlist.
+pub const ALLOW_ENTRIES_MAX: usize = 1_000;
+/// The shortest poll interval against a Graph that is not on this machine.
+pub const POLL_INTERVAL_REMOTE_MIN: Duration = Duration::from_secs(1);
+/// Graph's own limit for `$top` of chats and messages.
+pub const PAGE_SIZE_MAX: u32 = 50;
+
+/// Everything that can be decided from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// `[auth]`
+    pub auth: Auth,
+    /// `[graph]`
+    pub graph: Graph,
+    /// `[identity]`
+    pub identity: Identity,
+    /// `[inbox]`
+    pub inbox: Inbox,
+    /// `[log]`
+    pub log: Log,
+    /// `[teams]`
+    pub teams: Teams,
+    /// `[[allow]]`
+    pub allow: Vec<Allow>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        load::load(&Sources::default())
+            .unwrap_or_else(|errors| unreachable!("the defaults are tested: {errors}"))
+    }
+}
+
+/// How the agent signs in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Auth {
+    /// Not at all: nothing is polled and nothing can be sent.
+    None,
+    /// With a token that somebody else got; for development.
+    Static(Secret),
+}
+
+/// Where Graph is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Graph {
+    /// Root without a version.
+    pub origin: graph::Origin,
+    /// How long one request may take.
+    pub request_timeout: Duration,
+}
+
+/// Who the agent is, where that can't be read from its token.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Identity {
+    /// The agent's own tenant; senders without a tenant id belong to it.
+    pub tenant_id: Option<Guid>,
+    /// The agent's own object id; its messages are not news.
+    pub object_id: Option<Guid>,
+}
+
+/// Who reads the inbox.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Inbox {
+    /// The consumer's name; without it the host's name decides.
+    pub consumer: Option<ConsumerName>,
+}
+
+/// What is logged, and where beside stderr.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Log {
+    /// `off`, `error`, `warn`, `info`, `debug` or `trace`.
+    pub level: String,
+    /// Whether `log/entraclaw.log` in the home folder is written.
+    pub file: bool,
+}
+
+/// The Teams source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Teams {
+    /// Whether Teams is polled at all.
+    pub enabled: bool,
+    /// Time between two looks at the list of chats.
+    pub poll_interval: Duration,
+    /// How far behind its cursor a chat is read again, for messages that become visible late.
+    pub overlap: Duration,
+    /// Items per page, 1 to 50.
+    pub page_size: u32,
+    /// How far back a first start looks; what is older is history.
+    pub look_back: Duration,
+    /// Time between two looks into an active chat for what the list does not show.
+    pub sweep_interval: Duration,
+    /// How long a chat counts as active after its last message.
+    pub hot_for: Duration,
+    /// Which messages of chats with more than two people are news.
+    pub group_messages: GroupMessages,
+}
+
+/// Which messages of an allowed person in a group or meeting chat reach the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupMessages {
+    /// Every one.
+    All,
+    /// Those that mention the agent.
+    Mentioned,
+}
+
+/// Somebody who may speak to the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Allow {
+    /// The person's home tenant.
+    pub tenant_id: Option<Guid>,
+    /// The person's object id there.
+    pub object_id: Option<Guid>,
+    /// The person's mail address, lower case.
+    pub mail: Option<String>,
+    /// For the reader of the file only; never an identity.
+    pub name: Option<String>,
+}
+
+/// Text from outside, not yet understood.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// Values of flags, with the flag's name.
+    pub flags: Vec<(&'static Key, &'static str, String)>,
+    /// The whole environment, or the part that starts with `ENTRACLAW_` or `ENTRABOT_`.
+    pub environment: BTreeMap<String, String>,
+    /// Name and text of the configuration file.
+    pub file: Option<(String, String)>,
+}
+
+impl Config {
+    /// Merges and checks; every mistake is reported, not only the first.
+    pub fn load(sources: &Sources) -> Result<Self, ConfigErrors> {
+        load::load(sources)
+    }
+}
+
+#[cfg(test)]
+mod tests;

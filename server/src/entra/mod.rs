@@ -1,1 +1,8 @@
-//! (to be written)
+//! Sign-in: where access tokens come from, and what a token says about its owner.
+//! It must never write a token anywhere, and never trust a claim for anything but a default.
+
+mod claims;
+mod token;
+
+pub use claims::{Claims, claims};
+pub use token::{AuthError, NoToken, StaticToken, TokenSource};

@@ -36,7 +36,11 @@ impl Session {
             ))),
         };
         let call = text(&params, "name").and_then(|name| Ok((name, arguments?)));
+        let trouble = self.options.trouble.clone();
         let refusal = match call {
+            Ok((name, _)) if TOOL_NAMES.contains(&name) && trouble.is_some() => {
+                Err(trouble.unwrap_or_default())
+            }
             Ok((WAIT_FOR_INBOUND_MESSAGE, given)) => self.call_wait(caller, given, &params),
             Ok((INBOX_PULL, given)) => self.call_pull(caller, given),
             Ok((INBOUND_QUEUE_STATS, given)) => self.call_stats(caller, given),

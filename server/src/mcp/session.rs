@@ -34,6 +34,8 @@ pub struct SessionOptions {
     pub outbox: Arc<dyn Outbox>,
     /// The consumer to be; `None` derives it from the client's name.
     pub consumer: Option<ConsumerName>,
+    /// What keeps the server from its work, with the fix; every tool then answers with it and does nothing.
+    pub trouble: Option<String>,
     /// This server's version, as it tells it to clients.
     pub version: String,
     /// Bounds.
@@ -50,6 +52,7 @@ impl SessionOptions {
             random,
             outbox,
             consumer: None,
+            trouble: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             limits: Limits::default(),
             hosts: HOSTS,

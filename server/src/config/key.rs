@@ -1,0 +1,149 @@
+//! The names of all settings, and what a misspelt one was probably meant to be.
+//! It must never hold a value.
+
+/// One setting of the file, with the environment variables that also set it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// Table in the file.
+    pub section: &'static str,
+    /// Key in that table.
+    pub name: &'static str,
+    /// Further variables beside `ENTRACLAW_<SECTION>_<KEY>`, the first found wins.
+    pub aliases: &'static [&'static str],
+}
+
+impl Key {
+    /// `section.name`, as error messages name it.
+    pub fn field(&self) -> String {
+        format!("{}.{}", self.section, self.name)
+    }
+
+    /// The regular environment variable.
+    pub fn variable(&self) -> String {
+        format!("ENTRACLAW_{}_{}", self.section, self.name).to_ascii_uppercase()
+    }
+}
+
+macro_rules! keys {
+    ($($konst:ident = $section:literal . $name:literal $([$($alias:literal),+])? ;)+) => {
+        $(#[doc = concat!("`", $section, ".", $name, "`")]
+          pub const $konst: Key = Key { section: $section, name: $name, aliases: &[$($($alias),+)?] };)+
+        /// Every setting but the `[[allow]]` list.
+        pub const ALL: &[&Key] = &[$(&$konst),+];
+    };
+}
+
+keys! {
+    AUTH_MODE = "auth"."mode" ["ENTRACLAW_AUTH"];
+    GRAPH_URL = "graph"."url";
+    GRAPH_REQUEST_TIMEOUT = "graph"."request_timeout";
+    IDENTITY_TENANT_ID = "identity"."tenant_id" ["ENTRACLAW_TENANT_ID", "ENTRABOT_TENANT_ID"];
+    IDENTITY_OBJECT_ID = "identity"."object_id" ["ENTRACLAW_AGENT_USER_ID", "ENTRABOT_AGENT_USER_ID"];
+    INBOX_CONSUMER = "inbox"."consumer";
+    LOG_LEVEL = "log"."level";
+    LOG_FILE = "log"."file";
+    TEAMS_ENABLED = "teams"."enabled";
+    TEAMS_POLL_INTERVAL = "teams"."poll_interval";
+    TEAMS_OVERLAP = "teams"."overlap";
+    TEAMS_PAGE_SIZE = "teams"."page_size";
+    TEAMS_LOOK_BACK = "teams"."look_back";
+    TEAMS_SWEEP_INTERVAL = "teams"."sweep_interval";
+    TEAMS_HOT_FOR = "teams"."hot_for";
+    TEAMS_GROUP_MESSAGES = "teams"."group_messages";
+}
+
+/// The allowlist's variable.
+pub const ALLOW_VARIABLE: &str = "ENTRACLAW_ALLOW";
+/// The static token's variable. A file never holds a token, so there is no key.
+pub const ACCESS_TOKEN_VARIABLE: &str = "ENTRACLAW_ACCESS_TOKEN";
+/// The home folder's variable.
+pub const HOME_VARIABLE: &str = "ENTRACLAW_HOME";
+
+/// Variables that are set for another reader and therefore no mistake.
+const FOREIGN_VARIABLES: &[&str] = &["ENTRACLAW_LOG_DIR", "ENTRACLAW_SHARED", "ENTRACLAW_LOGIN_URL"];
+
+/// The most letters that a misspelling may differ by and still be taken for the known name.
+const TYPO_LETTERS_MAX: usize = 2;
+
+/// The known name that is closest to `name`; ties go to the first.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known.into_iter().min_by_key(|candidate| distance(name, candidate))
+}
+
+/// Whether `variable` is a setting, a mistake, or none of our business.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Variable {
+    /// Sets this key.
+    Sets(&'static Key),
+    /// Read elsewhere, or not ours.
+    Other,
+    /// Looks like a setting and is none; this one was probably meant.
+    Misspelt(String),
+}
+
+/// Classifies a variable by name.
+pub fn classify(variable: &str) -> Variable {
+    if let Some(key) = ALL.iter().find(|k| k.variable() == variable || k.aliases.contains(&variable)) {
+        return Variable::Sets(key);
+    }
+    let fixed = [ALLOW_VARIABLE, ACCESS_TOKEN_VARIABLE, HOME_VARIABLE];
+    if !variable.starts_with("ENTRACLAW_")
+        || fixed.contains(&variable)
+        || FOREIGN_VARIABLES.contains(&variable)
+    {
+        return Variable::Other;
+    }
+    let names: Vec<String> = ALL
+        .iter()
+        .flat_map(|k| std::iter::once(k.variable()).chain(k.aliases.iter().map(|a| (*a).to_owned())))
+        .chain(fixed.map(str::to_owned))
+        .collect();
+    let Some(close) = nearest(variable, names.iter().map(String::as_str)) else { return Variable::Other };
+    let of_a_section =
+        ALL.iter().any(|k| variable.starts_with(&format!("ENTRACLAW_{}_", k.section.to_ascii_uppercase())));
+    if of_a_section || distance(variable, close) <= TYPO_LETTERS_MAX {
+        Variable::Misspelt(close.to_owned())
+    } else {
+        Variable::Other
+    }
+}
+
+/// Edits between two names: insertions, deletions, replacements.
+fn distance(a: &str, b: &str) -> usize {
+    const NAME_LETTERS_MAX: usize = 64;
+    let b: Vec<char> = b.chars().take(NAME_LETTERS_MAX).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(NAME_LETTERS_MAX).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("ENTRACLAW_TEAMS_POLL_INTERVAL", Variable::Sets(&TEAMS_POLL_INTERVAL))]
+    #[case("ENTRACLAW_AUTH", Variable::Sets(&AUTH_MODE))]
+    #[case("ENTRACLAW_AUTH_MODE", Variable::Sets(&AUTH_MODE))]
+    #[case("ENTRACLAW_TENANT_ID", Variable::Sets(&IDENTITY_TENANT_ID))]
+    #[case("ENTRACLAW_GRAPH_UR", Variable::Misspelt("ENTRACLAW_GRAPH_URL".to_owned()))]
+    #[case("ENTRACLAW_GRPAH_URL", Variable::Misspelt("ENTRACLAW_GRAPH_URL".to_owned()))]
+    #[case("ENTRACLAW_TEAMS_INTERVAL", Variable::Misspelt("ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned()))]
+    #[case("ENTRACLAW_ALOW", Variable::Misspelt("ENTRACLAW_ALLOW".to_owned()))]
+    #[case("ENTRACLAW_SHARED", Variable::Other)]
+    #[case("ENTRACLAW_BLUEPRINT_APP_ID", Variable::Other)]
+    #[case("PATH", Variable::Other)]
+    fn variables_are_told_apart(#[case] name: &str, #[case] verdict: Variable) {
+        assert_eq!(classify(name), verdict);
+    }
+}

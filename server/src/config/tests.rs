@@ -1,0 +1,228 @@
+//! Tables of configurations, good and bad, with the exact words that a user reads.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rstest::rstest;
+
+use super::{Auth, Config, GroupMessages, Secret, Sources, key};
+
+const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";
+const ALICE: &str = "bbbbbbbb-0000-0000-0000-000000000002";
+
+fn from_file(text: &str) -> Sources {
+    Sources { file: Some(("config.toml".to_owned(), text.to_owned())), ..Default::default() }
+}
+
+fn from_environment(pairs: &[(&str, &str)]) -> Sources {
+    let environment: BTreeMap<_, _> = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    Sources { environment, ..Default::default() }
+}
+
+#[test]
+fn nothing_said_gives_the_defaults() {
+    let config = Config::load(&Sources::default()).unwrap();
+    assert_eq!(config.teams.poll_interval, Duration::from_secs(5));
+    assert_eq!(config.teams.page_size, 50);
+    assert_eq!(config.graph.origin.authority(), "graph.microsoft.com");
+    assert_eq!(config.auth, Auth::None);
+    assert!(config.allow.is_empty());
+}
+
+#[test]
+fn a_whole_file_is_understood() {
+    let config = Config::load(&from_file(&format!(
+        r#"
+        [auth]
+        [graph]
+        url = "http://127.0.0.1:9"
+        request_timeout = "2s"
+        [identity]
+        tenant_id = "{upper}"
+        object_id = "{ALICE}"
+        [inbox]
+        consumer = "claude-code"
+        [log]
+        level = "debug"
+        file = true
+        [teams]
+        enabled = false
+        poll_interval = "50ms"
+        overlap = "2s"
+        page_size = 10
+        sweep_interval = "1m"
+        hot_for = "1h"
+        group_messages = "mentioned"
+        [[allow]]
+        tenant_id = "{TENANT}"
+        object_id = "{ALICE}"
+        name = "Alice"
+        [[allow]]
+        mail = "Bob@Contoso.com"
+        "#,
+        upper = TENANT.to_uppercase()
+    )))
+    .unwrap();
+    assert_eq!(config.identity.tenant_id.unwrap().as_str(), TENANT);
+    assert_eq!(config.teams.poll_interval, Duration::from_millis(50));
+    assert_eq!(config.teams.group_messages, GroupMessages::Mentioned);
+    assert!(!config.teams.enabled && config.log.file);
+    assert_eq!(config.allow.len(), 2);
+    assert_eq!(config.allow[1].mail.as_deref(), Some("bob@contoso.com"));
+}
+
+#[test]
+fn flags_win_over_environment_over_file() {
+    let mut sources = from_environment(&[
+        ("ENTRACLAW_TEAMS_POLL_INTERVAL", "7s"),
+        ("ENTRACLAW_INBOX_CONSUMER", "from-environment"),
+        ("ENTRABOT_TENANT_ID", ALICE),
+        ("ENTRACLAW_IDENTITY_TENANT_ID", TENANT),
+    ]);
+    sources.file = Some((
+        "config.toml".to_owned(),
+        "teams = { poll_interval = \"9s\", overlap = \"3s\" }\ninbox.consumer = \"file\"".to_owned(),
+    ));
+    sources.flags.push((&key::INBOX_CONSUMER, "--consumer", "from-flag".to_owned()));
+    let config = Config::load(&sources).unwrap();
+    assert_eq!(config.teams.poll_interval, Duration::from_secs(7));
+    assert_eq!(config.teams.overlap, Duration::from_secs(3));
+    assert_eq!(config.inbox.consumer.unwrap().as_str(), "from-flag");
+    assert_eq!(config.identity.tenant_id.unwrap().as_str(), TENANT);
+}
+
+#[test]
+fn the_variable_replaces_the_allowlist_of_the_file() {
+    let list = format!(" {TENANT}/{ALICE} , bob@contoso.com,,{TENANT}/{}", ALICE.to_uppercase());
+    let mut sources = from_environment(&[("ENTRACLAW_ALLOW", &list)]);
+    sources.file = Some(("config.toml".to_owned(), "[[allow]]\nmail = \"carol@contoso.com\"".to_owned()));
+    let allow = Config::load(&sources).unwrap().allow;
+    assert_eq!(allow.len(), 2, "the same person twice is once");
+    assert_eq!(allow[0].object_id.as_ref().unwrap().as_str(), ALICE);
+    assert_eq!(allow[1].mail.as_deref(), Some("bob@contoso.com"));
+}
+
+#[test]
+fn a_token_is_taken_and_never_shown() {
+    let config = Config::load(&from_environment(&[("ENTRACLAW_ACCESS_TOKEN", " eyJ.secret.x ")])).unwrap();
+    assert_eq!(config.auth, Auth::Static(Secret::new("eyJ.secret.x")));
+    assert!(!format!("{config:?}").contains("secret.x"));
+    let broken = Config::load(&from_environment(&[("ENTRACLAW_ACCESS_TOKEN", "to ken")])).unwrap_err();
+    assert_eq!(
+        broken.to_string(),
+        "environment variable ENTRACLAW_ACCESS_TOKEN: the token holds a blank or a control character; copy it again"
+    );
+}
+
+#[rstest]
+#[case(
+    "[teams]\npol_interval = \"5s\"",
+    "config.toml, line 2: unknown key `teams.pol_interval`; did you mean `teams.poll_interval`?"
+)]
+#[case("\n\n[team]\nx = 1", "config.toml, line 3: unknown table `team`; did you mean `teams`?")]
+#[case("teams = 3", "config.toml, line 1: `teams` is not a table; write [teams] on a line of its own")]
+#[case(
+    "[teams]\npoll_interval = 5",
+    "config.toml, line 2: `teams.poll_interval` is \"5\", which is not a duration; write a number and a unit, such as \"5s\" or \"500ms\""
+)]
+#[case(
+    "[teams]\npoll_interval = \"500ms\"",
+    "config.toml, line 2: `teams.poll_interval` is 500ms; write 1s or more; less is for a Graph on loopback, set by `graph.url`"
+)]
+#[case(
+    "[teams]\npoll_interval = \"0s\"",
+    "config.toml, line 2: `teams.poll_interval` is 0s; write 10ms to 24h"
+)]
+#[case(
+    "[teams]\npoll_interval = [1]",
+    "config.toml, line 2: `teams.poll_interval` is of the type array; write a text in quotes, a number, true or false"
+)]
+#[case(
+    "[teams]\npage_size = 51",
+    "config.toml, line 2: `teams.page_size` is \"51\"; write a number from 1 to 50, the most that Graph gives"
+)]
+#[case("[teams]\nenabled = \"yes\"", "config.toml, line 2: `teams.enabled` is \"yes\"; write true or false")]
+#[case(
+    "[teams]\ngroup_messages = \"some\"",
+    "config.toml, line 2: `teams.group_messages` is \"some\"; write \"all\" or \"mentioned\""
+)]
+#[case(
+    "[graph]\nurl = \"http://graph.contoso.com\"",
+    "config.toml, line 2: `graph.url` is plain http to graph.contoso.com, which would show the access token to the network; use https; http is for 127.0.0.0/8, [::1] and localhost only"
+)]
+#[case(
+    "[auth]\nmode = \"static\"",
+    "config.toml, line 2: `auth.mode` is static, but there is no token; set ENTRACLAW_ACCESS_TOKEN to an access token for Microsoft Graph"
+)]
+#[case(
+    "[auth]\nmode = \"browser\"",
+    "config.toml, line 2: `auth.mode` \"browser\" is not available in this version; write \"static\" and set ENTRACLAW_ACCESS_TOKEN to an access token for Microsoft Graph"
+)]
+#[case(
+    "[auth]\naccess_token = \"x\"",
+    "config.toml, line 2: unknown key `auth.access_token`; did you mean `auth.mode`?"
+)]
+#[case(
+    "[identity]\ntenant_id = \"contoso.com\"",
+    "config.toml, line 2: `identity.tenant_id` is \"contoso.com\", which is not a GUID; write it like 00000000-0000-0000-0000-000000000000"
+)]
+#[case(
+    "[log]\nlevel = \"loud\"",
+    "config.toml, line 2: `log.level` is \"loud\"; write off, error, warn, info, debug or trace"
+)]
+#[case(
+    "[inbox]\nconsumer = \"../x\"",
+    "config.toml, line 2: `inbox.consumer` is \"../x\"; use 1 to 64 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit"
+)]
+#[case(
+    "[allow]\nmail = \"a@b\"",
+    "config.toml, line 1: `allow` is not a list; write [[allow]] with double brackets, once for each person"
+)]
+#[case(
+    "[[allow]]\nobject_id = \"bbbbbbbb-0000-0000-0000-000000000002\"",
+    "config.toml, line 1: an entry of `allow` has no `tenant_id`; add `tenant_id`: a person is a tenant id with an object id"
+)]
+#[case(
+    "[[allow]]\nname = \"Alice\"",
+    "config.toml, line 1: an entry of `allow` names nobody; add `tenant_id` and `object_id`, or `mail`"
+)]
+#[case(
+    "[[allow]]\nemail = \"a@b\"\nmail = \"a@b\"",
+    "config.toml, line 2: unknown key `allow.email`; did you mean `allow.mail`?"
+)]
+#[case(
+    "[[allow]]\nmail = \"alice\"",
+    "config.toml, line 1: `allow.mail` is \"alice\"; write one address such as alice@contoso.com"
+)]
+#[case(
+    "[[allow]]\nmail = 3",
+    "config.toml, line 2: `allow.mail` is of the type integer; write a text in quotes\nconfig.toml, line 1: an entry of `allow` names nobody; add `tenant_id` and `object_id`, or `mail`"
+)]
+fn a_bad_file_says_where_what_and_how(#[case] text: &str, #[case] message: &str) {
+    assert_eq!(Config::load(&from_file(text)).unwrap_err().to_string(), message);
+}
+
+#[rstest]
+#[case("[teams\npoll_interval = \"5s\"", "config.toml, line 1: it is not TOML: ")]
+#[case("[teams]\na = 1\na = 2", "config.toml, line 3: it is not TOML: ")]
+#[case("\u{0}", "config.toml, line 1: it is not TOML: ")]
+fn a_file_that_is_not_toml_names_the_line(#[case] text: &str, #[case] start: &str) {
+    let message = Config::load(&from_file(text)).unwrap_err().to_string();
+    assert!(message.starts_with(start), "{message}");
+}
+
+#[rstest]
+#[case(&[("ENTRACLAW_TEAMS_POLL_INTERVAL", "fast")], "environment variable ENTRACLAW_TEAMS_POLL_INTERVAL: `teams.poll_interval` is \"fast\", which is not a duration; write a number and a unit, such as \"5s\" or \"500ms\"")]
+#[case(&[("ENTRACLAW_GRAPH_URL", "https://a:b@contoso.com")], "environment variable ENTRACLAW_GRAPH_URL: `graph.url` holds user information; remove the part before the @")]
+#[case(&[("ENTRACLAW_ALLOW", "Alice")], "environment variable ENTRACLAW_ALLOW: `allow.object_id` is \"Alice\", which is not a GUID; write it like 00000000-0000-0000-0000-000000000000\nenvironment variable ENTRACLAW_ALLOW: an entry of `allow` has no `tenant_id`; add `tenant_id`: a person is a tenant id with an object id")]
+#[case(&[("ENTRACLAW_AUTH", "magic")], "environment variable ENTRACLAW_AUTH: `auth.mode` is \"magic\"; write \"static\" and set ENTRACLAW_ACCESS_TOKEN to an access token for Microsoft Graph")]
+#[case(&[("ENTRACLAW_GRAPH_URI", "x")], "environment variable ENTRACLAW_GRAPH_URI: it is not a known setting; did you mean ENTRACLAW_GRAPH_URL?")]
+fn a_bad_environment_names_the_variable(#[case] pairs: &[(&str, &str)], #[case] message: &str) {
+    assert_eq!(Config::load(&from_environment(pairs)).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn every_mistake_is_told_at_once() {
+    let errors = Config::load(&from_file("[teams]\nx = 1\n[graph]\nurl = \"no\"")).unwrap_err();
+    assert_eq!(errors.0.len(), 2);
+}

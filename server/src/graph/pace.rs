@@ -1,0 +1,118 @@
+//! How fast requests may follow each other: one chat at a time once a second, all together within a budget.
+//! A throttled chat must never slow another one down.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Graph allows one request a second for a chat, reads and writes together; a tenth more keeps clear of it.
+pub const CHAT_SPACING: Duration = Duration::from_millis(1_100);
+/// Below Graph's 20 requests a second for an app in a tenant.
+const REQUESTS_PER_SECOND_MAX: u32 = 15;
+/// How many requests may be made at once after a rest.
+const BURST_REQUESTS_MAX: u32 = 15;
+/// Chats remembered; those that are free anyway are forgotten first.
+const CHATS_MAX: usize = 1_024;
+
+/// What a request counts against beside the common budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope<'a> {
+    /// One chat.
+    Chat(&'a str),
+    /// Nothing.
+    Common,
+}
+
+/// Books the moments at which requests may be made.
+#[derive(Debug)]
+pub(super) struct Pace {
+    chat_spacing: Duration,
+    booked: Mutex<Booked>,
+}
+
+#[derive(Debug, Default)]
+struct Booked {
+    chats: BTreeMap<String, Instant>,
+    /// When the budget is whole again.
+    budget: Option<Instant>,
+}
+
+impl Pace {
+    /// A pace with `chat_spacing` between two requests for one chat.
+    pub(super) fn new(chat_spacing: Duration) -> Self {
+        Self { chat_spacing, booked: Mutex::default() }
+    }
+
+    /// Books the next free moment for a request; the caller waits for it.
+    pub(super) fn book(&self, scope: Scope<'_>, now: Instant) -> Instant {
+        let mut booked = self.booked.lock().unwrap_or_else(PoisonError::into_inner);
+        let interval = Duration::from_secs(1) / REQUESTS_PER_SECOND_MAX;
+        let budget = booked.budget.map_or(now, |at| at.max(now));
+        booked.budget = Some(budget + interval);
+        let mut at = now.max(budget.checked_sub(interval * (BURST_REQUESTS_MAX - 1)).unwrap_or(now));
+        if let Scope::Chat(chat) = scope {
+            at = at.max(booked.chats.get(chat).copied().unwrap_or(now));
+            if booked.chats.len() >= CHATS_MAX {
+                booked.chats.retain(|_, free| *free > now);
+            }
+            booked.chats.insert(chat.to_owned(), at + self.chat_spacing);
+        }
+        at
+    }
+
+    /// Leaves a chat alone until `until`, because the server said so.
+    pub(super) fn hold(&self, scope: Scope<'_>, until: Instant) {
+        if let Scope::Chat(chat) = scope {
+            let mut booked = self.booked.lock().unwrap_or_else(PoisonError::into_inner);
+            let free = booked.chats.entry(chat.to_owned()).or_insert(until);
+            *free = (*free).max(until);
+        }
+    }
+
+    /// When a request for this chat can be made.
+    pub(super) fn free_at(&self, chat: &str) -> Option<Instant> {
+        self.booked.lock().unwrap_or_else(PoisonError::into_inner).chats.get(chat).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn one_chat_is_spaced_and_others_are_not() {
+        let (pace, now) = (Pace::new(CHAT_SPACING), Instant::now());
+        assert_eq!(pace.book(Scope::Chat("a"), now), now);
+        assert_eq!(pace.book(Scope::Chat("a"), now), now + CHAT_SPACING);
+        assert_eq!(pace.book(Scope::Chat("b"), now), now);
+        pace.hold(Scope::Chat("a"), now + Duration::from_secs(30));
+        assert_eq!(pace.book(Scope::Chat("a"), now), now + Duration::from_secs(30));
+        assert_eq!(pace.book(Scope::Chat("b"), now), now + CHAT_SPACING);
+        assert_eq!(pace.book(Scope::Common, now), now);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_budget_allows_a_burst_and_then_a_rate() {
+        let (pace, now) = (Pace::new(CHAT_SPACING), Instant::now());
+        let at: Vec<_> = (0..60).map(|_| pace.book(Scope::Common, now) - now).collect();
+        assert_eq!(at[14], Duration::ZERO);
+        assert!(at[15] > Duration::ZERO);
+        assert_eq!(at[59].as_millis(), 2_999);
+        assert_eq!(pace.book(Scope::Common, now + Duration::from_secs(60)), now + Duration::from_secs(60));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_list_of_chats_is_bounded() {
+        let (pace, now) = (Pace::new(CHAT_SPACING), Instant::now());
+        for chat in 0..5_000_u64 {
+            pace.book(Scope::Chat(&chat.to_string()), now + Duration::from_secs(chat * 2));
+        }
+        assert!(pace.booked.lock().unwrap().chats.len() <= CHATS_MAX);
+    }
+}

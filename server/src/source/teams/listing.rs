@@ -1,0 +1,91 @@
+//! The list of chats, newest first, as far down as anything can have changed: one request when nothing did.
+//! It must never page through all chats just because there are many.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::wire::{self, ChatRow};
+use crate::graph::{Failure, GraphClient, GraphError, Scope};
+
+/// Pages of one list; with 50 chats each, 2,000 chats.
+const LIST_PAGES_MAX: usize = 40;
+/// The only order that Graph documents for chats.
+const NEWEST_FIRST: &str = "lastMessagePreview/createdDateTime desc";
+/// How long a later page is tried again before the whole list counts as failed.
+const PAGE_PATIENCE: Duration = Duration::from_secs(15);
+
+/// What to ask for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ListJob {
+    /// Chats whose newest message is older than this have been dealt with.
+    pub(super) stop_before: Timestamp,
+    pub(super) page_size: u32,
+    /// Whether to ask for an order; without one, all chats are listed.
+    pub(super) sorted: bool,
+}
+
+/// What was listed.
+#[derive(Debug)]
+pub(super) struct Listing {
+    pub(super) rows: Vec<ChatRow>,
+    /// Whether there are no other chats.
+    pub(super) complete: bool,
+    /// Whether Graph took the order; it is not asked for again for a while when not.
+    pub(super) sorted: bool,
+    pub(super) unreadable: usize,
+}
+
+/// Lists chats. A refused order falls back to listing all of them.
+pub(super) async fn list(client: Arc<GraphClient>, job: ListJob) -> Result<Listing, GraphError> {
+    match pages(&client, job).await {
+        Err(error) if job.sorted && error.failure == Failure::BadRequest => {
+            tracing::warn!(%error, "graph refused to order the chats; all of them are listed instead");
+            pages(&client, ListJob { sorted: false, ..job }).await
+        }
+        done => done,
+    }
+}
+
+async fn pages(client: &GraphClient, job: ListJob) -> Result<Listing, GraphError> {
+    let top = job.page_size.to_string();
+    let mut query = vec![("$expand", "lastMessagePreview"), ("$top", top.as_str())];
+    if job.sorted {
+        query.push(("$orderby", NEWEST_FIRST));
+    }
+    let mut url = client.url(&["me", "chats"], &query);
+    let mut listing = Listing { rows: Vec::new(), complete: false, sorted: job.sorted, unreadable: 0 };
+    let mut seen = BTreeSet::new();
+    for page_number in 0..LIST_PAGES_MAX {
+        let page = if page_number == 0 {
+            client.get_once(&url, Scope::Common).await?
+        } else {
+            client.get(&url, Scope::Common, PAGE_PATIENCE).await?
+        }
+        .body;
+        if !wire::is_page(&page) {
+            return Err(GraphError::malformed("the list of chats has no `value`"));
+        }
+        let (rows, unreadable) = wire::items(&page, wire::chat);
+        listing.unreadable += unreadable;
+        let reached_old = job.sorted && rows.last().is_some_and(|row| is_old(row, job.stop_before));
+        // The list shifts while it is read, so a chat can be on two pages.
+        listing.rows.extend(rows.into_iter().filter(|row| seen.insert(row.id.clone())));
+        let Some(next) = client.next_link(&page)? else {
+            listing.complete = true;
+            break;
+        };
+        if reached_old {
+            break;
+        }
+        url = next;
+    }
+    Ok(listing)
+}
+
+/// A chat without a preview has no message at all, and stands at the end.
+fn is_old(row: &ChatRow, stop_before: Timestamp) -> bool {
+    row.preview.as_ref().is_none_or(|preview| preview.created.is_some_and(|created| created < stop_before))
+}

@@ -1,0 +1,90 @@
+//! Teams: one look at the list of chats a tick, then only the chats that changed; and sending.
+//! It must never decide who may speak, which the gate does, nor show a text that has not passed the sanitiser.
+
+mod cursor;
+mod draft;
+mod identity;
+mod judge;
+mod known;
+mod listing;
+mod outgoing;
+mod poll;
+mod reading;
+mod send;
+mod wire;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
+
+pub use cursor::CURSOR_FILE;
+pub use known::Known;
+pub use send::TeamsOutbox;
+
+use super::{InboundSource, SourceStatus};
+use crate::clock::Clock;
+use crate::config;
+use crate::gate::Gate;
+use crate::graph::GraphClient;
+use crate::journal::Journal;
+use crate::storage::Storage;
+
+/// What the source is made of.
+#[derive(Clone)]
+pub struct TeamsParts {
+    /// Graph.
+    pub client: Arc<GraphClient>,
+    /// Where the cursor is kept.
+    pub storage: Arc<dyn Storage>,
+    /// For the status and the interaction log.
+    pub clock: Arc<dyn Clock>,
+    /// Who may speak.
+    pub gate: Arc<Gate>,
+    /// Shared with the outbox.
+    pub known: Arc<Known>,
+    /// The `[teams]` table.
+    pub options: config::Teams,
+}
+
+/// The source.
+pub struct TeamsSource {
+    parts: TeamsParts,
+    status: SourceStatus,
+}
+
+impl TeamsSource {
+    /// A source that has not asked anybody yet.
+    pub fn new(parts: TeamsParts) -> Self {
+        Self::with_status(parts, SourceStatus::default())
+    }
+
+    /// A source that reports to a handle which somebody else has already.
+    pub fn with_status(parts: TeamsParts, status: SourceStatus) -> Self {
+        Self { parts, status }
+    }
+}
+
+impl InboundSource for TeamsSource {
+    fn name(&self) -> &'static str {
+        "teams"
+    }
+
+    fn run<'a>(&'a mut self, journal: &'a Journal) -> LocalBoxFuture<'a, Infallible> {
+        poll::Poll::new(&self.parts, journal, self.status.clone()).run().boxed_local()
+    }
+
+    fn status(&self) -> SourceStatus {
+        self.status.clone()
+    }
+}
+
+#[cfg(test)]
+mod draft_tests;
+#[cfg(test)]
+pub(crate) mod mini;
+#[cfg(test)]
+mod send_tests;
+#[cfg(test)]
+mod tests;

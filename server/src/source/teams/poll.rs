@@ -1,0 +1,278 @@
+//! The loop: one event at a time decides what is listed, read and appended next.
+//! It must never wait for one chat before it serves another, nor save a position that the journal does not cover.
+
+mod listed;
+mod taken;
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use jiff::SignedDuration;
+use tokio::time::Instant;
+
+use super::TeamsParts;
+use super::cursor::{self, ChatCursor, Cursor, Found};
+use super::identity::identify;
+use super::judge::News;
+use super::listing::{ListJob, Listing, list};
+use super::reading::{ReadDone, ReadJob, read};
+use super::wire::Preview;
+use crate::gate::Refusals;
+use crate::graph::GraphError;
+use crate::journal::{Interaction, Journal};
+use crate::source::SourceStatus;
+
+/// Chats that are read at the same time.
+const READS_MAX: usize = 8;
+/// Active chats that are swept for edits and deletions.
+const SWEPT_CHATS_MAX: usize = 20;
+/// How long the news of one chat wait for those of others, so that they can be put in order.
+const GATHER: Duration = Duration::from_millis(500);
+/// How often a chat is read again because its newest message was not in what was read.
+const MISSING_TRIES_MAX: u32 = 3;
+const MISSING_PAUSE: Duration = Duration::from_secs(2);
+/// The longest pause after failures that the server named no time for.
+const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(600);
+/// How long a question that Graph refused is not asked again.
+const REFUSED_PAUSE: Duration = Duration::from_secs(3_600);
+/// Pause before a chat is read again whose messages the journal did not keep.
+const APPEND_PAUSE: Duration = Duration::from_secs(5);
+
+/// What can happen.
+enum Event {
+    Read(ReadDone),
+    Listed(Result<Listing, GraphError>),
+    Due,
+}
+
+/// A chat while the loop runs.
+#[derive(Default)]
+struct Live {
+    kind: String,
+    /// The preview that has not been read yet.
+    wanted: Option<Preview>,
+    reading: bool,
+    /// Read, and waiting to be appended.
+    gathered: bool,
+    not_before: Option<Instant>,
+    failures: u32,
+    missing_tries: u32,
+    last_read: Option<Instant>,
+    hot_until: Option<Instant>,
+}
+
+impl Live {
+    /// Whether something would be lost if the chat were forgotten now.
+    fn is_needed(&self) -> bool {
+        self.reading || self.gathered || self.wanted.is_some()
+    }
+}
+
+/// A judged reading that waits to be appended.
+struct Gathered {
+    chat_id: String,
+    news: Vec<News>,
+    cursor: ChatCursor,
+}
+
+pub(super) struct Poll<'a> {
+    parts: &'a TeamsParts,
+    journal: &'a Journal,
+    status: SourceStatus,
+    started: Instant,
+    cursor: Cursor,
+    /// Nothing has been listed yet, and there was no saved position.
+    first_look: bool,
+    chats: BTreeMap<String, Live>,
+    reads: FuturesUnordered<LocalBoxFuture<'static, ReadDone>>,
+    listing: Option<LocalBoxFuture<'static, Result<Listing, GraphError>>>,
+    next_list: Instant,
+    list_failures: u32,
+    unsorted_until: Option<Instant>,
+    unfiltered_until: Option<Instant>,
+    gathered: Vec<Gathered>,
+    flush_at: Option<Instant>,
+    refusals: Refusals,
+    dirty: bool,
+}
+
+impl<'a> Poll<'a> {
+    pub(super) fn new(parts: &'a TeamsParts, journal: &'a Journal, status: SourceStatus) -> Self {
+        let now = Instant::now();
+        let (cursor, first_look) = match cursor::load(&*parts.storage, journal) {
+            Found::Saved(cursor) => (cursor, false),
+            Found::Nothing => (Cursor::starting_at(parts.client.server_now()), true),
+            Found::Broken(cursor, problem) => {
+                let detail =
+                    format!("the teams cursor was broken ({problem}); reading again from {}", cursor.since);
+                tracing::warn!("{detail}");
+                journal.interaction(Interaction::fault(detail));
+                (cursor, false)
+            }
+        };
+        Self {
+            parts,
+            journal,
+            status,
+            started: now,
+            cursor,
+            first_look,
+            chats: BTreeMap::new(),
+            reads: FuturesUnordered::new(),
+            listing: None,
+            next_list: now,
+            list_failures: 0,
+            unsorted_until: None,
+            unfiltered_until: None,
+            gathered: Vec::new(),
+            flush_at: None,
+            refusals: Refusals::default(),
+            dirty: false,
+        }
+    }
+
+    /// Runs for ever.
+    pub(super) async fn run(mut self) -> Infallible {
+        loop {
+            self.start_what_is_due();
+            match self.next_event().await {
+                Event::Read(done) => self.on_read(done),
+                Event::Listed(outcome) => self.on_listed(outcome),
+                Event::Due => {}
+            }
+            self.append_what_is_gathered();
+            self.save();
+            self.report();
+        }
+    }
+
+    async fn next_event(&mut self) -> Event {
+        let wake = self.next_wake();
+        let Self { reads, listing, .. } = self;
+        let listed = async {
+            match listing {
+                Some(future) => future.await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            Some(done) = reads.next(), if !reads.is_empty() => Event::Read(done),
+            outcome = listed => Event::Listed(outcome),
+            () = tokio::time::sleep_until(wake) => Event::Due,
+        }
+    }
+
+    /// The next moment at which something is due that no future tells of.
+    fn next_wake(&self) -> Instant {
+        let now = Instant::now();
+        let mut wake = now + FAILURE_PAUSE_MAX;
+        if self.listing.is_none() {
+            wake = wake.min(self.next_list);
+        }
+        wake = self.flush_at.map_or(wake, |at| wake.min(at));
+        if self.reads.len() < READS_MAX {
+            wake = self.readable(now).map(|(_, at)| at).fold(wake, Instant::min);
+        }
+        wake
+    }
+
+    /// Chats to read, with the moment from which they may be.
+    fn readable(&self, now: Instant) -> impl Iterator<Item = (&String, Instant)> {
+        let sweep = self.parts.options.sweep_interval;
+        self.chats.iter().filter(|(_, live)| !live.reading && !live.gathered).filter_map(move |(id, live)| {
+            let due = match (&live.wanted, live.hot_until) {
+                (Some(_), _) => now,
+                (None, Some(until)) if until > now => live.last_read? + sweep,
+                _ => return None,
+            };
+            let free = self.parts.client.free_at(id).unwrap_or(now);
+            Some((id, due.max(free).max(live.not_before.unwrap_or(now))))
+        })
+    }
+
+    fn start_what_is_due(&mut self) {
+        let now = Instant::now();
+        if self.listing.is_none() && self.next_list <= now {
+            self.start_list(now);
+        }
+        let mut due: Vec<(u32, String)> = self
+            .readable(now)
+            .filter(|(_, at)| *at <= now)
+            .map(|(id, _)| (self.chats.get(id).map_or(0, |live| live.failures), id.clone()))
+            .collect();
+        // A chat that fails comes after one that does not.
+        due.sort();
+        for (_, id) in due.into_iter().take(READS_MAX.saturating_sub(self.reads.len())) {
+            self.start_read(id, now);
+        }
+    }
+
+    fn start_list(&mut self, now: Instant) {
+        let overlap = self.overlap();
+        // After a restart, also what had been seen and not read is looked for.
+        let known_to = self.cursor.behind.map_or(self.cursor.watermark, |b| b.min(self.cursor.watermark));
+        let job = ListJob {
+            stop_before: known_to.checked_sub(overlap).unwrap_or(known_to),
+            page_size: self.parts.options.page_size,
+            sorted: self.unsorted_until.is_none_or(|until| until <= now),
+        };
+        self.next_list = now + self.parts.options.poll_interval;
+        let (client, known) = (self.parts.client.clone(), self.parts.known.clone());
+        let asked_at = self.parts.clock.now();
+        self.status.update(|state| state.asked_at = Some(asked_at));
+        self.listing = Some(Box::pin(async move {
+            identify(&client, &known).await?;
+            list(client, job).await
+        }));
+    }
+
+    fn start_read(&mut self, chat_id: String, now: Instant) {
+        let overlap = self.overlap();
+        let Some(chat) = self.cursor.chats.get(&chat_id) else { return };
+        let after = chat.read_to.checked_sub(overlap).unwrap_or(chat.read_to).max(chat.floor);
+        let Some(live) = self.chats.get_mut(&chat_id) else { return };
+        live.reading = true;
+        let job = ReadJob {
+            chat_id,
+            after,
+            page_size: self.parts.options.page_size,
+            filtered: self.unfiltered_until.is_none_or(|until| until <= now),
+            wanted: live.wanted.clone(),
+        };
+        self.reads.push(Box::pin(read(self.parts.client.clone(), job)));
+    }
+
+    fn overlap(&self) -> SignedDuration {
+        SignedDuration::try_from(self.parts.options.overlap).unwrap_or(SignedDuration::ZERO)
+    }
+
+    fn report(&self) {
+        let behind = self.chats.values().filter(|live| live.wanted.is_some()).count();
+        let conversations = self.cursor.chats.len();
+        self.status.update(|state| {
+            state.behind = behind;
+            state.conversations = conversations;
+        });
+    }
+
+    fn pause_after(&self, error: &GraphError, failures: u32) -> Duration {
+        if error.is_transient() {
+            return self.parts.client.delay_after(error, failures);
+        }
+        // Repeating it does not help soon, but somebody may repair it.
+        let pause = Duration::from_secs(30).saturating_mul(1 << failures.saturating_sub(1).min(8));
+        pause.min(FAILURE_PAUSE_MAX)
+    }
+
+    fn failed(&self, what: &str, error: &GraphError) {
+        tracing::warn!(%error, fix = error.advice(), "{what} could not be read");
+        self.status.update(|state| {
+            state.failures = state.failures.saturating_add(1);
+            state.error = Some(format!("{what} could not be read: {error}; {}", error.advice()));
+        });
+    }
+}

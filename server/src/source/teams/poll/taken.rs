@@ -1,0 +1,192 @@
+//! What a finished reading becomes: news to append, refusals to log, or a pause before the next try.
+//! A failure must never touch any other chat, and a position must never be saved before the journal has its news.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use super::{
+    APPEND_PAUSE, GATHER, Gathered, Live, MISSING_PAUSE, MISSING_TRIES_MAX, Poll, REFUSED_PAUSE,
+    SWEPT_CHATS_MAX,
+};
+use crate::gate::{Guid, Reason};
+use crate::journal::{Interaction, InteractionKind};
+use crate::record::Channel;
+use crate::source::teams::cursor;
+use crate::source::teams::judge::{Bench, Judged, News};
+use crate::source::teams::reading::ReadDone;
+
+impl Poll<'_> {
+    pub(super) fn on_read(&mut self, done: ReadDone) {
+        let now = Instant::now();
+        let refused_filter = done.filter_was_refused();
+        let ReadDone { job, outcome } = done;
+        let Some(live) = self.chats.get_mut(&job.chat_id) else { return };
+        live.reading = false;
+        live.last_read = Some(now);
+        let pages = match outcome {
+            Ok(pages) => pages,
+            Err(error) if refused_filter => {
+                tracing::warn!(%error, "graph refused to filter messages; they are filtered here");
+                self.unfiltered_until = Some(now + REFUSED_PAUSE);
+                return;
+            }
+            Err(error) => {
+                live.failures += 1;
+                let failures = live.failures;
+                let pause = self.pause_after(&error, failures);
+                if let Some(live) = self.chats.get_mut(&job.chat_id) {
+                    live.not_before = Some(now + pause);
+                }
+                self.failed(&format!("chat {}", job.chat_id), &error);
+                return;
+            }
+        };
+        live.failures = 0;
+        live.not_before = None;
+        let missing = job.wanted.as_ref().and_then(|w| w.message_id.as_ref()).is_some_and(|wanted| {
+            !pages.messages.iter().any(|m| m.id == *wanted)
+                && job.wanted.as_ref().and_then(|w| w.created).is_some_and(|at| at > job.after)
+        });
+        let again = missing && live.missing_tries < MISSING_TRIES_MAX;
+        if again {
+            live.missing_tries += 1;
+            live.not_before = Some(now + MISSING_PAUSE);
+        }
+        let kind = live.kind.clone();
+        if pages.unreadable > 0 {
+            let count = pages.unreadable;
+            tracing::warn!(chat_id = job.chat_id, count, "messages without a usable id are passed over");
+        }
+        if pages.cut {
+            let detail = "too many unread messages at once; the oldest of them were passed over";
+            self.journal.interaction(Interaction {
+                channel: Some(Channel::Teams),
+                chat_id: Some(job.chat_id.clone()),
+                ..Interaction::new(InteractionKind::Dropped).detail(detail)
+            });
+        }
+        let Some(position) = self.cursor.chats.get(&job.chat_id).cloned() else { return };
+        let bench = Bench {
+            gate: &self.parts.gate,
+            known: &self.parts.known,
+            agent: self.parts.known.agent(),
+            group_messages: self.parts.options.group_messages,
+            now: self.parts.client.server_now(),
+        };
+        let Judged { news, refused, mut cursor, active_at } =
+            bench.judge(&job.chat_id, &kind, position, &pages);
+        self.heat(&job.chat_id, active_at, now);
+        for one in refused {
+            self.refuse(&job.chat_id, &one.message_id, &one.who, one.reason);
+        }
+        if let (Some(wanted), false) = (&job.wanted, again) {
+            cursor.print.clone_from(&wanted.print);
+        }
+        if let Some(live) = self.chats.get_mut(&job.chat_id) {
+            live.gathered = true;
+        }
+        self.gathered.push(Gathered { chat_id: job.chat_id, news, cursor });
+        self.flush_at = self.flush_at.or(Some(now + GATHER));
+    }
+
+    /// A chat where somebody was active lately is swept for a while.
+    fn heat(&mut self, chat_id: &str, active_at: Option<Timestamp>, now: Instant) {
+        let Some(active_at) = active_at else { return };
+        let ago = self.parts.client.server_now().duration_since(active_at);
+        let ago = Duration::try_from(ago).unwrap_or(Duration::ZERO);
+        let left = self.parts.options.hot_for.saturating_sub(ago);
+        if let Some(live) = self.chats.get_mut(chat_id).filter(|_| left > Duration::ZERO) {
+            live.hot_until = live.hot_until.max(Some(now + left));
+        }
+        let mut hot: Vec<(Instant, String)> = self
+            .chats
+            .iter()
+            .filter_map(|(id, live)| Some((live.hot_until.filter(|until| *until > now)?, id.clone())))
+            .collect();
+        hot.sort();
+        for (_, id) in hot.iter().rev().skip(SWEPT_CHATS_MAX) {
+            if let Some(live) = self.chats.get_mut(id) {
+                live.hot_until = None;
+            }
+        }
+    }
+
+    fn refuse(&mut self, chat_id: &str, message_id: &str, who: &str, reason: Reason) {
+        let Some(unwritten) = self.refusals.note(chat_id, who, reason, self.parts.clock.now()) else {
+            return;
+        };
+        let detail = match unwritten {
+            0 => reason.to_string(),
+            _ => format!("{reason}; {unwritten} refusals before it were not written"),
+        };
+        self.journal.interaction(Interaction {
+            channel: Some(Channel::Teams),
+            chat_id: Some(chat_id.to_owned()),
+            id: Some(message_id.to_owned()),
+            who: Guid::parse(who).map(|guid| guid.to_string()),
+            ..Interaction::new(InteractionKind::Refused).detail(detail)
+        });
+    }
+
+    /// Appends as soon as nothing more is on its way, or the time to gather is over.
+    pub(super) fn append_what_is_gathered(&mut self) {
+        let now = Instant::now();
+        let Some(flush_at) = self.flush_at else { return };
+        if flush_at > now && !self.reads.is_empty() {
+            return;
+        }
+        self.flush_at = None;
+        let mut gathered = std::mem::take(&mut self.gathered);
+        let mut news: Vec<News> = gathered.iter_mut().flat_map(|g| std::mem::take(&mut g.news)).collect();
+        let with_news: Vec<String> = news.iter().map(|n| n.draft.chat_id.clone()).collect();
+        news.sort_by(|a, b| (a.written, &a.draft.id).cmp(&(b.written, &b.draft.id)));
+        if !news.is_empty()
+            && let Err(error) = self.journal.append(news.into_iter().map(|n| n.draft).collect())
+        {
+            tracing::error!(%error, "the journal does not keep the messages; they are read again");
+            self.status.update(|state| state.error = Some(error.to_string()));
+            for Gathered { chat_id, .. } in gathered {
+                if let Some(live) = self.chats.get_mut(&chat_id) {
+                    live.gathered = false;
+                    live.not_before = Some(now + APPEND_PAUSE);
+                }
+            }
+            return;
+        }
+        for chat_id in with_news {
+            self.parts.known.accept_chat(&chat_id);
+        }
+        for Gathered { chat_id, cursor, .. } in gathered {
+            if let Some(live) = self.chats.get_mut(&chat_id) {
+                live.gathered = false;
+                if live.wanted.as_ref().is_some_and(|wanted| wanted.print == cursor.print) {
+                    live.wanted = None;
+                }
+            }
+            if self.cursor.chats.get(&chat_id) != Some(&cursor) {
+                self.cursor.chats.insert(chat_id, cursor);
+                self.dirty = true;
+            }
+        }
+    }
+
+    /// Saves the position if it moved. A failure costs only what a restart reads again.
+    pub(super) fn save(&mut self) {
+        if !std::mem::take(&mut self.dirty) {
+            return;
+        }
+        let Self { cursor, chats, .. } = self;
+        cursor.prune(|id| chats.get(id).is_some_and(Live::is_needed));
+        chats.retain(|id, live| live.is_needed() || cursor.chats.contains_key(id));
+        let mut cursor = cursor.clone();
+        let unread = chats.values().filter_map(|live| live.wanted.as_ref()?.created);
+        cursor.behind = unread.chain(cursor.behind).min();
+        if let Err(error) = cursor::save(&*self.parts.storage, &cursor) {
+            tracing::warn!(%error, file = cursor::CURSOR_FILE, "the position could not be saved");
+            let detail = format!("{} could not be saved: {error}", cursor::CURSOR_FILE);
+            self.status.update(|state| state.error = Some(detail));
+        }
+    }
+}

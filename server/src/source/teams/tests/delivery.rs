@@ -1,0 +1,222 @@
+//! What reaches the journal, when, in which order and at what cost.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn the_first_start_takes_history_for_read_and_then_delivers() {
+    let mini = Mini::new();
+    mini.say(DM, "old");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let house = House::new(&mini);
+    let writer = async {
+        tokio::time::sleep(Duration::from_secs(12)).await;
+        mini.say(DM, "new");
+        tokio::time::sleep(Duration::from_secs(6)).await;
+    };
+    tokio::select! { biased; _ = house.run_s(60) => {}, () = writer => {} }
+    assert_eq!(house.texts(), ["new"]);
+    let record = &house.records()[0];
+    assert_eq!(record.from, "Alice");
+    assert_eq!(record.meta["sender_id"], ALICE);
+    assert_eq!(record.meta["sender_tenant_id"], TENANT);
+    assert_eq!(record.meta["chat_type"], "oneOnOne");
+    for key in ["chat_id", "message_id", "user", "ts"] {
+        assert!(record.meta.contains_key(key), "{key}");
+    }
+    let lines = mini.lines();
+    assert_eq!(lines[0], "GET /v1.0/me");
+    assert_eq!(
+        lines[1],
+        "GET /v1.0/me/chats?$expand=lastMessagePreview&$top=50&$orderby=lastMessagePreview/createdDateTime%20desc"
+    );
+    let read = lines.iter().find(|l| l.contains("/messages")).unwrap();
+    assert!(
+        read.contains("$orderby=lastModifiedDateTime%20desc&$filter=lastModifiedDateTime%20gt%202026"),
+        "{read}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_back_is_what_the_configuration_says() {
+    let mini = Mini::new();
+    mini.say(DM, "too old");
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    mini.say(DM, "recent");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let mut house = House::new(&mini);
+    house.parts.options.look_back = Duration::from_secs(300);
+    house.run_s(6).await;
+    assert_eq!(house.texts(), ["recent"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_written_while_the_server_started_is_news() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    let mut refused = 0;
+    mini.fault(move |_| {
+        refused += 1;
+        (refused <= 3).then(Reply::unreachable)
+    });
+    let writer = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        mini.say(DM, "early");
+        std::future::pending::<()>().await;
+    };
+    tokio::select! { biased; _ = house.run_s(60) => {}, () = writer => {} }
+    assert_eq!(house.texts(), ["early"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_chat_is_news_whatever_its_date() {
+    let mini = Mini::new();
+    mini.say(DM, "old");
+    let house = House::new(&mini);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let writer = async {
+        tokio::time::sleep(Duration::from_secs(7)).await;
+        mini.put(GROUP, |m| {
+            m["id"] = json!("1600000000000");
+            m["createdDateTime"] = json!("2020-09-13T12:26:40Z");
+            m["lastModifiedDateTime"] = json!("2020-09-13T12:26:40Z");
+            m["from"] = json!({"user": {"id": BOB}});
+            m["body"] = json!({"contentType": "text", "content": "hello"});
+        });
+        std::future::pending::<()>().await;
+    };
+    tokio::select! { biased; _ = house.run_s(60) => {}, () = writer => {} }
+    assert_eq!(house.texts(), ["hello"]);
+    assert_eq!(house.records()[0].meta["sender_tenant_id"], TENANT, "no tenant id means the agent's own");
+    assert_eq!(house.records()[0].from, "(no name)");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_is_paged_to_the_cursor_and_keeps_its_order() {
+    let mini = Mini::new();
+    mini.say(DM, "old");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    for n in 0..500 {
+        mini.say(if n % 2 == 0 { DM } else { GROUP }, &n.to_string());
+    }
+    house.run_s(30).await;
+    let expected: Vec<String> = (0..500).map(|n| n.to_string()).collect();
+    assert_eq!(house.texts(), expected);
+    // Each page of one chat a good second after the last.
+    let seen = mini.script.seen();
+    let dm: Vec<_> = seen.iter().filter(|s| s.line().contains("alice_agent")).map(|s| s.at).collect();
+    assert!(dm.len() >= 5 && dm.windows(2).all(|pair| pair[1] >= pair[0] + Duration::from_secs(1)), "{dm:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restart_catches_up_without_repeating() {
+    let mini = Mini::new();
+    mini.say(DM, "old");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    mini.say(DM, "one");
+    house.run_s(6).await;
+    let house = house.restarted();
+    mini.say(DM, "two");
+    tokio::time::sleep(Duration::from_secs(86_400)).await;
+    mini.say(GROUP, "three");
+    let house = house.restarted();
+    house.run_s(6).await;
+    assert_eq!(house.texts(), ["one", "two", "three"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn strangers_are_logged_by_id_and_never_shown() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    for _ in 0..20 {
+        mini.say_as(GROUP, MALLORY, "secret words");
+    }
+    mini.say_as(GROUP, AGENT, "own words");
+    house.run_s(6).await;
+    assert!(house.texts().is_empty());
+    let refused: Vec<_> = house.interactions().into_iter().filter(|i| i["kind"] == "refused").collect();
+    assert_eq!(refused.len(), 1, "one line for one stranger");
+    assert_eq!(refused[0]["who"], MALLORY);
+    assert_eq!(refused[0]["detail"], "not on the allowlist");
+    assert!(!format!("{refused:?}").contains("secret words"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn groups_can_be_told_to_mention_the_agent() {
+    let mini = Mini::new();
+    let mut house = House::new(&mini);
+    house.parts.options.group_messages = GroupMessages::Mentioned;
+    house.run_s(6).await;
+    mini.say(GROUP, "to all");
+    mini.say(DM, "to you alone");
+    mini.put(GROUP, |m| {
+        m["from"] = json!({"user": {"id": ALICE, "tenantId": TENANT, "displayName": "Alice"}});
+        m["body"] = json!({"contentType": "html", "content": "<at id=\"0\">Agent</at> to you"});
+        m["mentions"] = json!([{"id": 0, "mentionText": "Agent", "mentioned": {"user": {"id": AGENT}}}]);
+    });
+    house.run_s(6).await;
+    let texts = house.texts();
+    assert!(texts.len() == 2 && texts[0] == "to you alone" && texts[1].contains("to you"), "{texts:?}");
+    assert_eq!(house.records()[1].meta["mentions_me"], "true");
+}
+
+#[rstest]
+#[case(1)]
+#[case(200)]
+#[tokio::test(start_paused = true)]
+async fn an_idle_minute_costs_the_same_for_one_and_many_chats(#[case] chats: usize) {
+    let mini = Mini::new();
+    for n in 0..chats {
+        mini.say(&format!("19:{n}@thread.v2"), "old");
+    }
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    House::new(&mini).run(Duration::from_millis(59_999)).await;
+    assert_eq!(mini.lines().len(), 1 + 12, "one question about itself, then one list each five seconds");
+}
+
+#[tokio::test(start_paused = true)]
+async fn edits_and_deletions_of_what_was_delivered_are_records_of_their_own() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    let first = mini.say(DM, "one");
+    let second = mini.say(DM, "two");
+    let third = mini.say(DM, "before anybody saw it");
+    mini.change(DM, &third, |m, now| {
+        m["body"]["content"] = json!("after");
+        m["lastEditedDateTime"] = json!(now);
+    });
+    let writer = async {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        mini.change(DM, &first, |m, now| {
+            m["body"]["content"] = json!("one, better");
+            m["lastEditedDateTime"] = json!(now);
+        });
+        mini.change(DM, &second, |m, now| {
+            m["deletedDateTime"] = json!(now);
+            m["body"]["content"] = json!("");
+        });
+        mini.change(DM, &third, |m, _| m["reactions"] = json!([{"reactionType": "like"}]));
+        std::future::pending::<()>().await;
+    };
+    tokio::select! { biased; _ = house.run_s(180) => {}, () = writer => {} }
+    let records = house.records();
+    let told: Vec<_> = records
+        .iter()
+        .map(|r| (r.content_text_sanitized.as_str(), r.edit_of.as_deref(), r.deleted))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("one", None, false),
+            ("two", None, false),
+            ("after", None, false),
+            ("one, better", Some(first.as_str()), false),
+            ("(this message was deleted by its author)", Some(second.as_str()), true),
+        ]
+    );
+}

@@ -1,0 +1,230 @@
+//! The shipped program as a host starts it: real pipes, real files, real signals, a Graph that is wiremock or nobody.
+
+#![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "real processes live in real time")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use assert_cmd::Command as Asserted;
+use assert_cmd::cargo::cargo_bin;
+use rstest::rstest;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const PROMPT: Duration = Duration::from_millis(1_500);
+
+/// A running server. Variables of the surrounding session do not reach it.
+struct Server {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+    next_id: u64,
+}
+
+impl Server {
+    fn start(home: &Path, variables: &[(&str, &str)]) -> Self {
+        let mut command = Command::new(cargo_bin("entraclaw"));
+        command.arg("serve").arg("--home").arg(home).env_clear().envs(variables.iter().copied());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stdin = child.stdin.take();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Self { child, stdin, stdout, next_id: 0 }
+    }
+
+    fn write(&mut self, message: &Value) {
+        writeln!(self.stdin.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.next_id += 1;
+        let id = self.next_id;
+        self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        loop {
+            let mut line = String::new();
+            assert!(self.stdout.read_line(&mut line).unwrap() > 0, "the server ended");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    fn initialize(&mut self) -> Value {
+        let params = json!({
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "claude-code", "version": "2.1.330"}
+        });
+        let answer = self.request("initialize", &params);
+        self.write(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        answer
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value) -> (bool, String) {
+        let answer = self.request("tools/call", &json!({"name": tool, "arguments": arguments}));
+        let result = &answer["result"];
+        (result["isError"] == true, result["content"][0]["text"].as_str().unwrap().to_owned())
+    }
+
+    /// Waits for the end and returns exit code, time and stderr.
+    fn end(mut self) -> (Option<i32>, Duration, String) {
+        let begun = Instant::now();
+        drop(self.stdin.take());
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "the server lingers");
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        let took = begun.elapsed();
+        let stderr = std::io::read_to_string(self.child.stderr.take().unwrap()).unwrap();
+        (status.code(), took, stderr)
+    }
+}
+
+fn home() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn help_names_the_command_and_the_exit_codes() {
+    let help = Asserted::new(cargo_bin("entraclaw")).arg("--help").assert().success();
+    let text = String::from_utf8(help.get_output().stdout.clone()).unwrap();
+    assert!(text.contains("serve") && text.contains("Exit codes:"), "{text}");
+    let version = Asserted::new(cargo_bin("entraclaw")).arg("--version").assert().success();
+    assert!(version.get_output().stdout.starts_with(b"entraclaw "));
+}
+
+#[rstest]
+#[case(&[])]
+#[case(&["server"])]
+#[case(&["serve", "--hom", "x"])]
+#[case(&["serve", "extra"])]
+fn wrong_usage_is_2_and_leaves_stdout_alone(#[case] arguments: &[&str]) {
+    let output = Asserted::new(cargo_bin("entraclaw")).args(arguments).assert().code(2).get_output().clone();
+    assert!(output.stdout.is_empty());
+    assert!(!output.stderr.is_empty());
+}
+
+#[test]
+fn a_session_in_an_empty_home_ends_with_its_input() {
+    let home = home();
+    let mut server = Server::start(&home.path().join("new"), &[]);
+    assert_eq!(server.initialize()["result"]["protocolVersion"], "2025-11-25");
+    let (failed, text) = server.call("inbox_pull", &json!({}));
+    assert!(!failed && text.contains("\"unread_remaining\":0"), "{text}");
+    // A call that is open when the host goes away holds nothing up.
+    let wait = json!({"name": "wait_for_inbound_message", "arguments": {"timeout_s": 50}});
+    server.write(&json!({"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": wait}));
+    std::thread::sleep(Duration::from_millis(200));
+    let (code, took, stderr) = server.end();
+    assert_eq!(code, Some(0));
+    assert!(took < PROMPT, "{took:?}");
+    assert!(stderr.contains("teams is not polled"), "{stderr}");
+}
+
+#[test]
+fn without_a_network_the_host_is_answered_at_once() {
+    let home = home();
+    // A port that nobody listens on, and an address that never answers.
+    for url in ["http://127.0.0.1:9", "https://192.0.2.1"] {
+        let begun = Instant::now();
+        let variables = [("ENTRACLAW_GRAPH_URL", url), ("ENTRACLAW_ACCESS_TOKEN", "secret-token")];
+        let mut server = Server::start(home.path(), &variables);
+        server.initialize();
+        assert!(begun.elapsed() < PROMPT, "{:?}", begun.elapsed());
+        std::thread::sleep(Duration::from_millis(300));
+        let (code, took, stderr) = server.end();
+        assert_eq!(code, Some(0));
+        assert!(took < PROMPT, "{took:?}");
+        assert!(!stderr.contains("secret-token"), "{stderr}");
+    }
+}
+
+#[rstest]
+#[case("[teams]\npol_interval = \"5s\"", &[], "line 2: unknown key `teams.pol_interval`; did you mean `teams.poll_interval`?")]
+#[case("", &[("ENTRACLAW_GRAPH_URL", "http://graph.contoso.com")], "`graph.url` is plain http to graph.contoso.com")]
+#[case("", &[("ENTRACLAW_TEAMS_POLL_INTERVAL", "100ms")], "`teams.poll_interval` is 100ms; write 1s or more")]
+#[case("", &[("ENTRACLAW_AUTH", "static")], "set ENTRACLAW_ACCESS_TOKEN")]
+#[case("\u{feff}[[[", &[], "config.toml")]
+fn a_wrong_configuration_is_told_by_every_tool(
+    #[case] file: &str,
+    #[case] variables: &[(&str, &str)],
+    #[case] told: &str,
+) {
+    let home = home();
+    std::fs::write(home.path().join("config.toml"), file).unwrap();
+    let mut server = Server::start(home.path(), variables);
+    server.initialize();
+    let tools = server.request("tools/list", &json!({}));
+    let names: Vec<String> = tools["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(names.len() >= 4, "{names:?}");
+    for name in names {
+        let arguments = json!({"chat_id": "x", "content": "y"});
+        let (failed, text) = server.call(&name, &arguments);
+        assert!(failed && text.contains(told), "{name}: {text}");
+    }
+    let (code, took, stderr) = server.end();
+    assert_eq!(code, Some(0));
+    assert!(took < PROMPT, "{took:?}");
+    assert!(stderr.contains(told), "{stderr}");
+}
+
+#[test]
+fn a_home_that_is_a_file_is_told_too() {
+    let home = home();
+    let file = home.path().join("file");
+    std::fs::write(&file, "x").unwrap();
+    let mut server = Server::start(&file, &[]);
+    server.initialize();
+    let (failed, text) = server.call("inbox_pull", &json!({}));
+    assert!(failed && text.contains("the home folder can't be used"), "{text}");
+    assert_eq!(server.end().0, Some(0));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "x");
+}
+
+#[test]
+fn the_log_file_is_private_and_holds_no_token() {
+    let home = home();
+    std::fs::write(home.path().join("config.toml"), "[log]\nfile = true\nlevel = \"debug\"").unwrap();
+    let variables =
+        [("ENTRACLAW_GRAPH_URL", "http://127.0.0.1:9"), ("ENTRACLAW_ACCESS_TOKEN", "secret-token")];
+    let mut server = Server::start(home.path(), &variables);
+    server.initialize();
+    std::thread::sleep(Duration::from_millis(300));
+    server.end();
+    let log = home.path().join("log/entraclaw.log");
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert!(text.contains("the journal is open") && text.contains("cannot reach"), "{text}");
+    assert!(!text.contains("secret-token"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(std::fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
+
+#[cfg(unix)]
+#[rstest]
+#[case(nix::sys::signal::Signal::SIGTERM)]
+#[case(nix::sys::signal::Signal::SIGINT)]
+#[case(nix::sys::signal::Signal::SIGHUP)]
+fn a_signal_ends_it_promptly_although_stdin_is_open(#[case] signal: nix::sys::signal::Signal) {
+    let home = home();
+    let mut server = Server::start(home.path(), &[]);
+    server.initialize();
+    let begun = Instant::now();
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(server.child.id()).unwrap());
+    nix::sys::signal::kill(pid, signal).unwrap();
+    let status = server.child.wait().unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert!(begun.elapsed() < PROMPT, "{:?}", begun.elapsed());
+}
