@@ -1,0 +1,350 @@
+//! Plays a recording's server and agent to a fake host and compares what it sends, line by line.
+//! An answer of the server is played only after the fake asked; nothing else bends the recorded time.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use fakes::host::log::{Dir, TraceLine};
+use fakes::host::{Action, Effect, HostMachine, Profile, Signal, ToolCall};
+use serde_json::Value;
+
+use crate::situation::Situation;
+
+/// The longest that a replay goes on after the last recorded line, in milliseconds.
+const AFTERMATH_MS: u64 = 1000;
+
+/// Something that was sent or done to the process, by the real host or by the fake.
+#[derive(Debug, Clone, PartialEq)]
+struct Sent {
+    ms: u64,
+    proc: u64,
+    /// The message with its members in order, or the name of what was done.
+    what: String,
+    /// Whether it is the end of a time limit.
+    limit: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Input {
+    Line(Value),
+    Start,
+    Exit,
+    StdoutClosed,
+    Act(Action),
+}
+
+/// Compares; the error shows both sides from the first difference on.
+pub(crate) fn compare(
+    profile: &Arc<Profile>,
+    situation: &Situation,
+    recording: &[TraceLine],
+) -> Result<(), String> {
+    let wanted = wanted(recording);
+    let (sent, problems) = Replay::new(profile, situation).run(inputs(situation, recording));
+    let sent: Vec<Sent> = sent
+        .into_iter()
+        .filter(|one| !situation.unread.iter().any(|method| one.what.contains(&format!("\"{method}\""))))
+        .collect();
+    let fidelity = &profile.fidelity;
+    let mut report = problems;
+    for place in 0..wanted.len().max(sent.len()) {
+        let difference = match (wanted.get(place), sent.get(place)) {
+            (Some(real), Some(fake)) if real.what != fake.what || real.proc != fake.proc => {
+                "differs".to_owned()
+            }
+            (Some(real), Some(fake)) => {
+                let early_ms = real.ms.saturating_sub(fake.ms);
+                let late_ms = fake.ms.saturating_sub(real.ms);
+                let (early_max_ms, late_max_ms) = if real.limit {
+                    (*fidelity.limit_ms, *fidelity.limit_ms)
+                } else {
+                    (*fidelity.early_ms, *fidelity.late_ms)
+                };
+                if early_ms <= early_max_ms && late_ms <= late_max_ms {
+                    continue;
+                }
+                format!("{early_ms} ms early, {late_ms} ms late")
+            }
+            (None, _) => "is too much".to_owned(),
+            (_, None) => "is missing".to_owned(),
+        };
+        report.push(format!(
+            "message {place} {difference}\n  real: {}\n  fake: {}",
+            shown(wanted.get(place)),
+            shown(sent.get(place))
+        ));
+        if difference == "differs" {
+            break;
+        }
+    }
+    if report.is_empty() { Ok(()) } else { Err(report.join("\n")) }
+}
+
+fn shown(one: Option<&Sent>) -> String {
+    one.map_or_else(
+        || "nothing".to_owned(),
+        |one| format!("{} ms, process {}: {}", one.ms, one.proc, one.what),
+    )
+}
+
+/// What the real host sent and did.
+fn wanted(recording: &[TraceLine]) -> Vec<Sent> {
+    recording
+        .iter()
+        .filter_map(|line| {
+            let (what, limit) = match line.dir {
+                Dir::HostToServer => (line.msg.to_string(), is_limit(&line.msg)),
+                Dir::Event => (process_event(&line.msg)?.to_owned(), false),
+                Dir::ServerToHost => return None,
+            };
+            Some(Sent { ms: line.ms, proc: line.proc, what, limit })
+        })
+        .collect()
+}
+
+fn is_limit(message: &Value) -> bool {
+    message["method"] == "notifications/cancelled"
+}
+
+/// What a host did to the process, as far as the process could see it. A hangup came from the terminal.
+fn process_event(event: &Value) -> Option<&'static str> {
+    match event.as_str()?.to_ascii_lowercase().as_str() {
+        "signal sigint" => Some("SIGINT"),
+        "signal sigterm" => Some("SIGTERM"),
+        "stdin eof" => Some("end of stdin"),
+        _ => None,
+    }
+}
+
+/// The server's lines, the process's life and the agent's actions, in recorded order.
+fn inputs(situation: &Situation, recording: &[TraceLine]) -> Vec<(u64, Input)> {
+    let mut inputs = Vec::new();
+    let mut seen_steps = BTreeSet::new();
+    let mut stdout_open = true;
+    let mut ending = situation.ends_by_itself;
+    for (place, line) in recording.iter().enumerate() {
+        match line.dir {
+            Dir::HostToServer => {
+                if let Some(action) = action_of(line, &recording[place..], &mut seen_steps) {
+                    inputs.push((line.ms, Input::Act(action)));
+                }
+            }
+            Dir::ServerToHost if stdout_open => {
+                inputs.push((line.ms, Input::Line(line.msg.clone())));
+            }
+            Dir::ServerToHost => {}
+            Dir::Event if line.msg.is_object() => {
+                stdout_open = true;
+                inputs.push((line.ms, Input::Start));
+            }
+            Dir::Event => {
+                let text = line.msg.as_str().unwrap_or_default();
+                if text == "closing stdout" {
+                    stdout_open = false;
+                    inputs.push((line.ms, Input::StdoutClosed));
+                } else if text.starts_with("exit") {
+                    inputs.push((line.ms, Input::Exit));
+                } else if let Some(how) = process_event(&line.msg) {
+                    if !ending {
+                        ending = true;
+                        inputs.push((line.ms, Input::Act(Action::Exit)));
+                    }
+                    let next = recording.get(place + 1);
+                    let obeyed = next.is_none_or(|next| process_event(&next.msg).is_none());
+                    if obeyed && how != "SIGTERM" || next.is_some_and(|next| next.proc > line.proc) {
+                        inputs.push((line.ms, Input::Exit));
+                        ending = situation.ends_by_itself;
+                    }
+                }
+            }
+        }
+    }
+    for (at_ms, action) in situation.actions.clone() {
+        let place = inputs.partition_point(|(ms, _)| *ms < at_ms);
+        inputs.insert(place, (at_ms, Input::Act(action)));
+    }
+    inputs
+}
+
+/// The action of the agent or the person that a line of the host shows.
+fn action_of(line: &TraceLine, from_here: &[TraceLine], seen_steps: &mut BTreeSet<String>) -> Option<Action> {
+    let message = &line.msg;
+    if let Some(result) = message.get("result") {
+        let text = result.pointer("/content/text").and_then(Value::as_str);
+        let model = result.get("model").and_then(Value::as_str);
+        return text
+            .zip(model)
+            .map(|(text, model)| Action::AnswerSampling { model: model.to_owned(), text: text.to_owned() });
+    }
+    let params = message.get("params").cloned().unwrap_or_default();
+    match message.get("method")?.as_str()? {
+        "tools/call" => {
+            let Some(step) = step_of(message) else {
+                return Some(Action::Call(call_of(message)));
+            };
+            if !seen_steps.insert(step.clone()) {
+                return None;
+            }
+            let calls = from_here
+                .iter()
+                .filter(|other| step_of(&other.msg).as_ref() == Some(&step))
+                .map(|other| call_of(&other.msg))
+                .collect();
+            Some(Action::Calls(calls))
+        }
+        "resources/read" => {
+            Some(Action::ReadResource { uri: params["uri"].as_str()?.to_owned(), label: "read".to_owned() })
+        }
+        "prompts/get" => Some(Action::GetPrompt {
+            name: params["name"].as_str()?.to_owned(),
+            arguments: params["arguments"].clone(),
+            label: "prompt".to_owned(),
+        }),
+        "notifications/cancelled" if params["reason"] == "AbortError: user-cancel" => Some(Action::Interrupt),
+        _ => None,
+    }
+}
+
+/// The model's step that a call belongs to: its ids are `toolu_STEP_PLACE`.
+fn step_of(message: &Value) -> Option<String> {
+    let id = tool_use_id(message)?;
+    id.rsplit_once('_').map(|(step, _)| step.to_owned())
+}
+
+fn tool_use_id(message: &Value) -> Option<&str> {
+    message.get("params")?.get("_meta")?.get("claudecode/toolUseId")?.as_str()
+}
+
+fn call_of(message: &Value) -> ToolCall {
+    ToolCall {
+        tool: message["params"]["name"].as_str().unwrap_or_default().to_owned(),
+        arguments: message["params"]["arguments"].clone(),
+        label: message["id"].to_string(),
+        tool_use_id: tool_use_id(message).map(str::to_owned),
+    }
+}
+
+struct Replay<'a> {
+    profile: &'a Arc<Profile>,
+    situation: &'a Situation,
+    machine: HostMachine,
+    earlier_spawns: u64,
+    sent: Vec<Sent>,
+    asked: BTreeSet<String>,
+    running: bool,
+}
+
+impl<'a> Replay<'a> {
+    fn new(profile: &'a Arc<Profile>, situation: &'a Situation) -> Self {
+        Self {
+            profile,
+            situation,
+            machine: HostMachine::new(Arc::clone(profile), situation.options.clone()),
+            earlier_spawns: 0,
+            sent: Vec::new(),
+            asked: BTreeSet::new(),
+            running: false,
+        }
+    }
+
+    /// Returns what the fake sent, and what went wrong beside that.
+    fn run(mut self, inputs: Vec<(u64, Input)>) -> (Vec<Sent>, Vec<String>) {
+        let last_ms = inputs.last().map_or(0, |(ms, _)| *ms);
+        let mut waiting = std::collections::VecDeque::from(inputs);
+        loop {
+            // The first input that can be played now: an answer waits until it was asked for.
+            let held = waiting.iter().position(|(_, input)| !self.is_unasked(input));
+            let held_behind_line = waiting.iter().position(|(_, input)| self.is_unasked(input));
+            let place = match (held, held_behind_line) {
+                (Some(ready), Some(blocked)) if ready > blocked => waiting
+                    .iter()
+                    .enumerate()
+                    .skip(blocked)
+                    .find(|(_, (_, input))| !matches!(input, Input::Line(_)))
+                    .map(|(place, _)| place),
+                (ready, _) => ready,
+            };
+            let timer_ms = self.machine.next_timer_ms().map(|due_ms| due_ms.max(0));
+            let input_ms = place.and_then(|place| waiting.get(place)).map(|(ms, _)| *ms);
+            match (timer_ms, input_ms) {
+                (Some(due_ms), next) if next.is_none_or(|next| due_ms < next) => {
+                    if due_ms > last_ms + AFTERMATH_MS {
+                        break;
+                    }
+                    let effects = self.machine.on_timer(due_ms);
+                    self.take(due_ms, effects);
+                }
+                (_, Some(ms)) => {
+                    let input = place.and_then(|place| waiting.remove(place));
+                    if let Some((_, input)) = input {
+                        self.play(ms, input);
+                    }
+                }
+                (_, None) => break,
+            }
+        }
+        let problems =
+            waiting.iter().map(|(ms, input)| format!("could not be played: {ms} ms {input:?}")).collect();
+        (self.sent, problems)
+    }
+
+    fn is_unasked(&self, input: &Input) -> bool {
+        match input {
+            Input::Line(message) => {
+                let answers = message.get("result").is_some() || message.get("error").is_some();
+                answers && message.get("id").is_some_and(|id| !self.asked.contains(&id.to_string()))
+            }
+            // A second start is told only after the fake asked for it.
+            Input::Start => self.running && !self.situation.second_run,
+            _ => false,
+        }
+    }
+
+    fn play(&mut self, ms: u64, input: Input) {
+        let effects = match input {
+            Input::Line(message) => {
+                let line = message.to_string();
+                self.machine.on_line(ms, line.as_bytes())
+            }
+            Input::Exit => {
+                self.running = false;
+                self.machine.on_server_exit(ms, Some(0))
+            }
+            Input::StdoutClosed => self.machine.on_stdout_closed(ms),
+            Input::Act(action) => self.machine.act(ms, action),
+            Input::Start => {
+                if self.machine.spawns() > 0 && self.situation.second_run {
+                    self.earlier_spawns += self.machine.spawns();
+                    let mut options = self.situation.options.clone();
+                    options.warm_tool_cache = true;
+                    self.machine = HostMachine::new(Arc::clone(self.profile), options);
+                }
+                self.running = true;
+                self.asked.clear();
+                self.machine.start(ms)
+            }
+        };
+        self.take(ms, effects);
+    }
+
+    fn take(&mut self, ms: u64, effects: Vec<Effect>) {
+        for effect in effects {
+            let proc = self.earlier_spawns + self.machine.spawns();
+            let (what, limit) = match effect {
+                Effect::Send(line) => {
+                    let message: Value = serde_json::from_slice(&line).expect("the fake writes JSON");
+                    if let (Some(id), Some(_)) = (message.get("id"), message.get("method")) {
+                        self.asked.insert(id.to_string());
+                    }
+                    let text = String::from_utf8(line).expect("the fake writes UTF-8");
+                    (text, is_limit(&message))
+                }
+                Effect::Signal(Signal::Int) => ("SIGINT".to_owned(), false),
+                Effect::Signal(Signal::Term) => ("SIGTERM".to_owned(), false),
+                Effect::CloseStdin => ("end of stdin".to_owned(), false),
+                _ => continue,
+            };
+            self.sent.push(Sent { ms, proc, what, limit });
+        }
+    }
+}
