@@ -28,7 +28,8 @@ struct Sent {
 enum Input {
     Line(Value),
     Start,
-    Exit,
+    /// The process ended after the host had done this many things to it.
+    Exit(usize),
     StdoutClosed,
     Act(Action),
 }
@@ -68,10 +69,11 @@ pub(crate) fn compare(
             (None, _) => "is too much".to_owned(),
             (_, None) => "is missing".to_owned(),
         };
+        let same = same_start(wanted.get(place), sent.get(place));
         report.push(format!(
             "message {place} {difference}\n  real: {}\n  fake: {}",
-            shown(wanted.get(place)),
-            shown(sent.get(place))
+            shown(wanted.get(place), same),
+            shown(sent.get(place), same)
         ));
         if difference == "differs" {
             break;
@@ -80,10 +82,24 @@ pub(crate) fn compare(
     if report.is_empty() { Ok(()) } else { Err(report.join("\n")) }
 }
 
-fn shown(one: Option<&Sent>) -> String {
+/// How many characters the two share at their start, less some to show the place.
+fn same_start(real: Option<&Sent>, fake: Option<&Sent>) -> usize {
+    const SHOWN_BEFORE: usize = 60;
+    let (Some(real), Some(fake)) = (real, fake) else {
+        return 0;
+    };
+    let same = real.what.chars().zip(fake.what.chars());
+    let same = same.take_while(|(real, fake)| real == fake).count();
+    if same == real.what.chars().count() { 0 } else { same.saturating_sub(SHOWN_BEFORE) }
+}
+
+fn shown(one: Option<&Sent>, from: usize) -> String {
     one.map_or_else(
         || "nothing".to_owned(),
-        |one| format!("{} ms, process {}: {}", one.ms, one.proc, one.what),
+        |one| {
+            let what: String = one.what.chars().skip(from).collect();
+            format!("{} ms, process {}: {what}", one.ms, one.proc)
+        },
     )
 }
 
@@ -122,6 +138,7 @@ fn inputs(situation: &Situation, recording: &[TraceLine]) -> Vec<(u64, Input)> {
     let mut seen_steps = BTreeSet::new();
     let mut stdout_open = true;
     let mut ending = situation.ends_by_itself;
+    let mut done = 0;
     for (place, line) in recording.iter().enumerate() {
         match line.dir {
             Dir::HostToServer => {
@@ -143,8 +160,9 @@ fn inputs(situation: &Situation, recording: &[TraceLine]) -> Vec<(u64, Input)> {
                     stdout_open = false;
                     inputs.push((line.ms, Input::StdoutClosed));
                 } else if text.starts_with("exit") {
-                    inputs.push((line.ms, Input::Exit));
+                    inputs.push((line.ms, Input::Exit(done)));
                 } else if let Some(how) = process_event(&line.msg) {
+                    done += 1;
                     if !ending {
                         ending = true;
                         inputs.push((line.ms, Input::Act(Action::Exit)));
@@ -152,7 +170,7 @@ fn inputs(situation: &Situation, recording: &[TraceLine]) -> Vec<(u64, Input)> {
                     let next = recording.get(place + 1);
                     let obeyed = next.is_none_or(|next| process_event(&next.msg).is_none());
                     if obeyed && how != "SIGTERM" || next.is_some_and(|next| next.proc > line.proc) {
-                        inputs.push((line.ms, Input::Exit));
+                        inputs.push((line.ms, Input::Exit(done)));
                         ending = situation.ends_by_itself;
                     }
                 }
@@ -232,6 +250,9 @@ struct Replay<'a> {
     sent: Vec<Sent>,
     asked: BTreeSet<String>,
     running: bool,
+    /// Signals and closings so far.
+    done: usize,
+    now_ms: u64,
 }
 
 impl<'a> Replay<'a> {
@@ -244,6 +265,8 @@ impl<'a> Replay<'a> {
             sent: Vec::new(),
             asked: BTreeSet::new(),
             running: false,
+            done: 0,
+            now_ms: 0,
         }
     }
 
@@ -252,27 +275,24 @@ impl<'a> Replay<'a> {
         let last_ms = inputs.last().map_or(0, |(ms, _)| *ms);
         let mut waiting = std::collections::VecDeque::from(inputs);
         loop {
-            // The first input that can be played now: an answer waits until it was asked for.
-            let held = waiting.iter().position(|(_, input)| !self.is_unasked(input));
-            let held_behind_line = waiting.iter().position(|(_, input)| self.is_unasked(input));
-            let place = match (held, held_behind_line) {
-                (Some(ready), Some(blocked)) if ready > blocked => waiting
-                    .iter()
-                    .enumerate()
-                    .skip(blocked)
-                    .find(|(_, (_, input))| !matches!(input, Input::Line(_)))
-                    .map(|(place, _)| place),
-                (ready, _) => ready,
-            };
-            let timer_ms = self.machine.next_timer_ms().map(|due_ms| due_ms.max(0));
+            // Lines keep their order; the agent and the process do not wait for them.
+            let mut lines_blocked = false;
+            let place = waiting.iter().position(|(_, input)| {
+                let line = matches!(input, Input::Line(_));
+                let blocked = self.is_unasked(input) || (lines_blocked && line);
+                lines_blocked |= blocked && line;
+                !blocked
+            });
+            let timer_ms = self.machine.next_timer_ms();
             let input_ms = place.and_then(|place| waiting.get(place)).map(|(ms, _)| *ms);
             match (timer_ms, input_ms) {
                 (Some(due_ms), next) if next.is_none_or(|next| due_ms < next) => {
                     if due_ms > last_ms + AFTERMATH_MS {
                         break;
                     }
+                    self.now_ms = self.now_ms.max(due_ms);
                     let effects = self.machine.on_timer(due_ms);
-                    self.take(due_ms, effects);
+                    self.take(self.now_ms, effects);
                 }
                 (_, Some(ms)) => {
                     let input = place.and_then(|place| waiting.remove(place));
@@ -296,17 +316,20 @@ impl<'a> Replay<'a> {
             }
             // A second start is told only after the fake asked for it.
             Input::Start => self.running && !self.situation.second_run,
-            _ => false,
+            Input::Exit(done) => self.done < *done,
+            Input::StdoutClosed | Input::Act(_) => false,
         }
     }
 
-    fn play(&mut self, ms: u64, input: Input) {
+    fn play(&mut self, recorded_ms: u64, input: Input) {
+        self.now_ms = self.now_ms.max(recorded_ms);
+        let ms = self.now_ms;
         let effects = match input {
             Input::Line(message) => {
                 let line = message.to_string();
                 self.machine.on_line(ms, line.as_bytes())
             }
-            Input::Exit => {
+            Input::Exit(_) => {
                 self.running = false;
                 self.machine.on_server_exit(ms, Some(0))
             }
@@ -344,6 +367,7 @@ impl<'a> Replay<'a> {
                 Effect::CloseStdin => ("end of stdin".to_owned(), false),
                 _ => continue,
             };
+            self.done += usize::from(!what.starts_with('{'));
             self.sent.push(Sent { ms, proc, what, limit });
         }
     }

@@ -42,10 +42,11 @@ impl HostMachine {
 
     fn probe_limit_ms(&self) -> u64 {
         let opening = &self.profile.opening;
-        match self.start_limit_ms().checked_div(*opening.probe_share) {
+        let wait_ms = match self.start_limit_ms().checked_div(*opening.probe_share) {
             Some(share_ms) => share_ms.min(*opening.probe_timeout_ms),
             None => *opening.probe_timeout_ms,
-        }
+        };
+        wait_ms.saturating_sub(*opening.probe_margin_ms)
     }
 
     fn initialize(&mut self) {

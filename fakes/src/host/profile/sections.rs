@@ -17,8 +17,10 @@ facts! {
     Identity, IdentityPatch {
         /// `clientInfo`, members in wire order.
         client_info: Value,
-        /// `capabilities` of the client, members in wire order.
+        /// `capabilities` of `initialize`, members in wire order.
         capabilities: Value,
+        /// `clientCapabilities` of the probe and of modern requests, members in wire order.
+        modern_capabilities: PerMode<Value>,
         /// `protocolVersion` of `initialize`.
         protocol_version: String,
         /// Versions accepted in the answer to `initialize`; `*` accepts all.
@@ -67,6 +69,8 @@ facts! {
         probe_timeout_ms: u64,
         /// The probe gets at most the start limit divided by this; 0 means no such rule.
         probe_share: u64,
+        /// Taken off that wait, in milliseconds.
+        probe_margin_ms: u64,
         /// After that wait.
         probe_silence: OnSilence,
         /// When the server exits on the probe.
