@@ -26,8 +26,9 @@ pub(crate) fn read(path: &Path) -> Result<Vec<TraceLine>, String> {
     parse(&text)
 }
 
+/// The text of a file.
 #[expect(clippy::disallowed_methods, reason = "a test reads its own fixtures")]
-fn read_text(path: &Path) -> Result<String, String> {
+pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 

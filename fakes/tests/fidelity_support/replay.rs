@@ -150,6 +150,17 @@ fn inputs(situation: &Situation, recording: &[TraceLine]) -> Vec<(u64, Input)> {
                 inputs.push((line.ms, Input::Line(line.msg.clone())));
             }
             Dir::ServerToHost => {}
+            Dir::Event if line.msg.get("act").is_some() => {
+                // A call that reaches the wire only later, so that its line does not tell when it was made.
+                let act = &line.msg["act"];
+                let id = act["tool_use_id"].as_str().unwrap_or_default().to_owned();
+                seen_steps.extend(id.rsplit_once('_').map(|(step, _)| step.to_owned()));
+                let call = ToolCall {
+                    tool_use_id: Some(id),
+                    ..ToolCall::new(act["tool"].as_str().unwrap_or_default(), act["arguments"].clone(), "act")
+                };
+                inputs.push((line.ms, Input::Act(Action::Call(call))));
+            }
             Dir::Event if line.msg.is_object() => {
                 stdout_open = true;
                 inputs.push((line.ms, Input::Start));
