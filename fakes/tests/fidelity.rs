@@ -56,7 +56,8 @@ fn trials_of(profile: &Arc<Profile>, shared: Option<&Path>) -> Vec<Trial> {
         let path = folder.join(format!("{name}.jsonl"));
         trials.push(Trial::test(format!("{version}/{name}"), move || {
             let recording = recording::read(&path).map_err(Failed::from)?;
-            replay::compare(&profile, &situation, &recording).map_err(Failed::from)
+            replay::compare(&profile, &situation, &recording, replay::Tolerance::of(&profile))
+                .map_err(Failed::from)
         }));
     }
     trials.push(Trial::test(format!("{version}: at least twelve recordings are compared"), move || {

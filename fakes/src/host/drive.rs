@@ -148,6 +148,8 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
         let mut chunk = vec![0_u8; CHUNK_BYTES];
         let mut linger: Option<Instant> = None;
         loop {
+            // Before the pipes, so that a server that never stops writing can't hold up the host's limits.
+            self.run_timers(server).await;
             if self.machine.is_over() {
                 let gone = self.process == Process::None;
                 let until = *linger.get_or_insert_with(|| after_ms(LINGER_MS_MAX));
@@ -158,12 +160,6 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
             let timer = self.next_wake(linger);
             tokio::select! {
                 biased;
-                read = read_some(self.output.as_mut(), &mut chunk), if self.output.is_some() => {
-                    match read {
-                        Ok(0) | Err(_) => self.output_ended(server).await,
-                        Ok(size) => self.take_output(server, &chunk[..size]).await,
-                    }
-                }
                 action = actions.recv(), if actions_open => {
                     let action = action.unwrap_or_else(|| {
                         actions_open = false;
@@ -175,6 +171,12 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
                 }
                 written = write_some(self.input.as_mut(), &self.pending_out),
                     if self.input.is_some() && !self.pending_out.is_empty() => self.after_write(&written),
+                read = read_some(self.output.as_mut(), &mut chunk), if self.output.is_some() => {
+                    match read {
+                        Ok(0) | Err(_) => self.output_ended(server).await,
+                        Ok(size) => self.take_output(server, &chunk[..size]).await,
+                    }
+                }
                 code = server.exited(), if self.process == Process::Runs => {
                     self.code = code;
                     self.process = Process::Ended(after_ms(DRAIN_MS_MAX));
@@ -182,16 +184,20 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
                         self.tell_exit(server).await;
                     }
                 }
-                () = tokio::time::sleep_until(timer.unwrap_or_else(Instant::now)), if timer.is_some() => {
-                    if matches!(self.process, Process::Ended(until) if Instant::now() >= until) {
-                        self.tell_exit(server).await;
-                    }
-                    let now_ms = self.now_ms();
-                    let effects = self.machine.on_timer(now_ms);
-                    self.perform(server, effects).await;
-                }
+                () = tokio::time::sleep_until(timer.unwrap_or_else(Instant::now)), if timer.is_some() => {}
                 else => return Driven { left_running: self.process == Process::Runs, code: self.code },
             }
+        }
+    }
+
+    async fn run_timers<S: Server<Out = O, In = I>>(&mut self, server: &mut S) {
+        if matches!(self.process, Process::Ended(until) if Instant::now() >= until) {
+            self.tell_exit(server).await;
+        }
+        let now_ms = self.now_ms();
+        if self.machine.next_timer_ms().is_some_and(|due_ms| due_ms <= now_ms) {
+            let effects = self.machine.on_timer(now_ms);
+            self.perform(server, effects).await;
         }
     }
 

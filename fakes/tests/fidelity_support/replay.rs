@@ -13,6 +13,23 @@ use crate::situation::Situation;
 /// The longest that a replay goes on after the last recorded line, in milliseconds.
 const AFTERMATH_MS: u64 = 1000;
 
+/// How far the times may differ, in milliseconds.
+#[expect(clippy::struct_field_names, reason = "units stand in names")]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tolerance {
+    pub(crate) early_ms: u64,
+    pub(crate) late_ms: u64,
+    pub(crate) limit_ms: u64,
+}
+
+impl Tolerance {
+    /// What the profile allows for recordings of the real program.
+    pub(crate) fn of(profile: &Profile) -> Self {
+        let facts = &profile.fidelity;
+        Self { early_ms: *facts.early_ms, late_ms: *facts.late_ms, limit_ms: *facts.limit_ms }
+    }
+}
+
 /// Something that was sent or done to the process, by the real host or by the fake.
 #[derive(Debug, Clone, PartialEq)]
 struct Sent {
@@ -39,6 +56,7 @@ pub(crate) fn compare(
     profile: &Arc<Profile>,
     situation: &Situation,
     recording: &[TraceLine],
+    tolerance: Tolerance,
 ) -> Result<(), String> {
     let wanted = wanted(recording);
     let (sent, problems) = Replay::new(profile, situation).run(inputs(situation, recording));
@@ -46,7 +64,6 @@ pub(crate) fn compare(
         .into_iter()
         .filter(|one| !situation.unread.iter().any(|method| one.what.contains(&format!("\"{method}\""))))
         .collect();
-    let fidelity = &profile.fidelity;
     let mut report = problems;
     for place in 0..wanted.len().max(sent.len()) {
         let difference = match (wanted.get(place), sent.get(place)) {
@@ -57,9 +74,9 @@ pub(crate) fn compare(
                 let early_ms = real.ms.saturating_sub(fake.ms);
                 let late_ms = fake.ms.saturating_sub(real.ms);
                 let (early_max_ms, late_max_ms) = if real.limit {
-                    (*fidelity.limit_ms, *fidelity.limit_ms)
+                    (tolerance.limit_ms, tolerance.limit_ms)
                 } else {
-                    (*fidelity.early_ms, *fidelity.late_ms)
+                    (tolerance.early_ms, tolerance.late_ms)
                 };
                 if early_ms <= early_max_ms && late_ms <= late_max_ms {
                     continue;
@@ -208,15 +225,13 @@ fn action_of(line: &TraceLine, from_here: &[TraceLine], seen_steps: &mut BTreeSe
     let params = message.get("params").cloned().unwrap_or_default();
     match message.get("method")?.as_str()? {
         "tools/call" => {
-            let Some(step) = step_of(message) else {
-                return Some(Action::Call(call_of(message)));
-            };
+            let step = step_of(line)?;
             if !seen_steps.insert(step.clone()) {
                 return None;
             }
             let calls = from_here
                 .iter()
-                .filter(|other| step_of(&other.msg).as_ref() == Some(&step))
+                .filter(|other| step_of(other).as_ref() == Some(&step))
                 .map(|other| call_of(&other.msg))
                 .collect();
             Some(Action::Calls(calls))
@@ -234,10 +249,12 @@ fn action_of(line: &TraceLine, from_here: &[TraceLine], seen_steps: &mut BTreeSe
     }
 }
 
-/// The model's step that a call belongs to: its ids are `toolu_STEP_PLACE`.
-fn step_of(message: &Value) -> Option<String> {
-    let id = tool_use_id(message)?;
-    id.rsplit_once('_').map(|(step, _)| step.to_owned())
+/// The model's step that a call belongs to: its ids are `toolu_STEP_PLACE`; without ids, its time.
+fn step_of(line: &TraceLine) -> Option<String> {
+    (line.msg.get("method")? == "tools/call").then(|| match tool_use_id(&line.msg) {
+        Some(id) => id.rsplit_once('_').map_or(id, |(step, _)| step).to_owned(),
+        None => format!("at {} ms", line.ms),
+    })
 }
 
 fn tool_use_id(message: &Value) -> Option<&str> {
