@@ -1,0 +1,401 @@
+//! Runs a fake host over any byte pipes on tokio's clock, which may be paused.
+//! It moves bytes, time and signals between a machine and a server; it never knows what they mean.
+
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::effect::{Action, Effect, ModelEntry, Outcome, Signal};
+use super::log::{Dir, TraceLine};
+use super::machine::HostMachine;
+
+/// Longest line of a server that is kept, in bytes; a longer one is dropped whole, with a note.
+const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes read at once.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// Longest wait for the rest of a dead process's output, in milliseconds.
+const DRAIN_MS_MAX: u64 = 500;
+/// Longest wait for a process that was told to end, after the host's last step, in milliseconds.
+const LINGER_MS_MAX: u64 = 1000;
+
+/// A server that can be started, signalled and waited for.
+pub trait Server {
+    /// What it writes.
+    type Out: AsyncRead + Unpin;
+    /// What it reads; it must not buffer.
+    type In: AsyncWrite + Unpin;
+
+    /// Starts it; after the first time, starts it anew.
+    ///
+    /// # Errors
+    /// When it can't be started; the host takes that as a process that ended at once.
+    fn spawn(&mut self) -> io::Result<(Self::Out, Self::In)>;
+
+    /// Signals it.
+    fn signal(&mut self, signal: Signal);
+
+    /// Resolves when the running one has ended, with its code where it has one. Pending while none runs.
+    /// May be dropped and asked again.
+    fn exited(&mut self) -> impl Future<Output = Option<i32>>;
+}
+
+/// Something that happened in a driven host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostEvent {
+    /// Since the start of the run, in milliseconds.
+    pub at_ms: u64,
+    /// What.
+    pub kind: HostEventKind,
+}
+
+/// What can happen in a driven host.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HostEventKind {
+    /// A line went over a pipe, or something happened to the process.
+    Wire(TraceLine),
+    /// The model was shown a text.
+    Model(ModelEntry),
+    /// A call has an outcome.
+    CallDone {
+        /// The call's label.
+        label: String,
+        /// How it ended.
+        outcome: Outcome,
+        /// The server's `result` or `error` member, where one came.
+        raw: Option<Value>,
+    },
+    /// The server is open.
+    Ready,
+    /// The server was given up.
+    Failed(String),
+    /// For the log.
+    Note(String),
+}
+
+/// How a driven host ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Driven {
+    /// Whether the server still ran when the host was over.
+    pub left_running: bool,
+    /// The server's exit code, where it had one.
+    pub code: Option<i32>,
+}
+
+/// Runs `machine` against `server` until the host is over: after `Exit` or `Kill`, or when `actions` has ended,
+/// which counts as `Exit`.
+///
+/// A slow watcher slows the host; one that left does not stop it.
+pub async fn drive<S: Server>(
+    machine: HostMachine,
+    server: &mut S,
+    actions: mpsc::Receiver<Action>,
+    events: mpsc::Sender<HostEvent>,
+) -> Driven {
+    Driver {
+        machine,
+        events,
+        began: Instant::now(),
+        input: None,
+        output: None,
+        pending_out: Vec::new(),
+        close_when_written: false,
+        partial: Vec::new(),
+        skipping: false,
+        process: Process::None,
+        code: None,
+    }
+    .run(server, actions)
+    .await
+}
+
+/// What is known of the server's process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Process {
+    None,
+    Runs,
+    /// It ended; its last output is awaited until then.
+    Ended(Instant),
+}
+
+struct Driver<O, I> {
+    machine: HostMachine,
+    events: mpsc::Sender<HostEvent>,
+    began: Instant,
+    output: Option<O>,
+    input: Option<I>,
+    pending_out: Vec<u8>,
+    close_when_written: bool,
+    partial: Vec<u8>,
+    /// The rest of an overlong line is being skipped.
+    skipping: bool,
+    process: Process,
+    code: Option<i32>,
+}
+
+impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
+    async fn run<S: Server<Out = O, In = I>>(
+        mut self,
+        server: &mut S,
+        mut actions: mpsc::Receiver<Action>,
+    ) -> Driven {
+        self.spawn(server).await;
+        let mut actions_open = true;
+        let mut chunk = vec![0_u8; CHUNK_BYTES];
+        let mut linger: Option<Instant> = None;
+        loop {
+            // Before the pipes, so that a server that never stops writing can't hold up the host's limits.
+            self.run_timers(server).await;
+            if self.machine.is_over() {
+                let gone = self.process == Process::None;
+                let until = *linger.get_or_insert_with(|| after_ms(LINGER_MS_MAX));
+                if gone || Instant::now() >= until {
+                    return Driven { left_running: self.process == Process::Runs, code: self.code };
+                }
+            }
+            let timer = self.next_wake(linger);
+            tokio::select! {
+                biased;
+                action = actions.recv(), if actions_open => {
+                    let action = action.unwrap_or_else(|| {
+                        actions_open = false;
+                        Action::Exit
+                    });
+                    let now_ms = self.now_ms();
+                    let effects = self.machine.act(now_ms, action);
+                    self.perform(server, effects).await;
+                }
+                written = write_some(self.input.as_mut(), &self.pending_out),
+                    if self.input.is_some() && !self.pending_out.is_empty() => self.after_write(&written),
+                read = read_some(self.output.as_mut(), &mut chunk), if self.output.is_some() => {
+                    match read {
+                        Ok(0) | Err(_) => self.output_ended(server).await,
+                        Ok(size) => self.take_output(server, &chunk[..size]).await,
+                    }
+                }
+                code = server.exited(), if self.process == Process::Runs => {
+                    self.code = code;
+                    self.process = Process::Ended(after_ms(DRAIN_MS_MAX));
+                    if self.output.is_none() {
+                        self.tell_exit(server).await;
+                    }
+                }
+                () = tokio::time::sleep_until(timer.unwrap_or_else(Instant::now)), if timer.is_some() => {}
+                else => return Driven { left_running: self.process == Process::Runs, code: self.code },
+            }
+        }
+    }
+
+    async fn run_timers<S: Server<Out = O, In = I>>(&mut self, server: &mut S) {
+        if matches!(self.process, Process::Ended(until) if Instant::now() >= until) {
+            self.tell_exit(server).await;
+        }
+        let now_ms = self.now_ms();
+        if self.machine.next_timer_ms().is_some_and(|due_ms| due_ms <= now_ms) {
+            let effects = self.machine.on_timer(now_ms);
+            self.perform(server, effects).await;
+        }
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn next_wake(&self, linger: Option<Instant>) -> Option<Instant> {
+        let machine = self
+            .machine
+            .next_timer_ms()
+            .and_then(|due_ms| self.began.checked_add(Duration::from_millis(due_ms)));
+        let drain = match self.process {
+            Process::Ended(until) => Some(until),
+            _ => None,
+        };
+        [machine, drain, linger].into_iter().flatten().min()
+    }
+
+    async fn spawn<S: Server<Out = O, In = I>>(&mut self, server: &mut S) {
+        self.partial.clear();
+        self.pending_out.clear();
+        self.skipping = false;
+        self.close_when_written = false;
+        match server.spawn() {
+            Ok((output, input)) => {
+                self.output = Some(output);
+                self.input = Some(input);
+                self.process = Process::Runs;
+                let now_ms = self.now_ms();
+                let effects = self.machine.start(now_ms);
+                self.event("server process started").await;
+                Box::pin(self.perform(server, effects)).await;
+            }
+            Err(error) => {
+                self.event(format!("the server could not be started: {error}")).await;
+                let now_ms = self.now_ms();
+                // A process that could not be started is one that ended at once.
+                let mut effects = self.machine.start(now_ms);
+                effects.retain(|effect| !matches!(effect, Effect::Send(_)));
+                Box::pin(self.perform(server, effects)).await;
+                let effects = self.machine.on_server_exit(now_ms, None);
+                Box::pin(self.perform(server, effects)).await;
+            }
+        }
+    }
+
+    async fn perform<S: Server<Out = O, In = I>>(&mut self, server: &mut S, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Send(line) => self.send(line).await,
+                Effect::Model(entry) => self.emit(HostEventKind::Model(entry)).await,
+                Effect::CallDone { label, outcome, raw } => {
+                    self.emit(HostEventKind::CallDone { label, outcome, raw }).await;
+                }
+                Effect::Ready => self.emit(HostEventKind::Ready).await,
+                Effect::Failed(reason) => self.emit(HostEventKind::Failed(reason)).await,
+                Effect::Note(note) => self.emit(HostEventKind::Note(note)).await,
+                Effect::Signal(signal) => {
+                    self.event(format!("signal {}", signal.name())).await;
+                    server.signal(signal);
+                }
+                Effect::CloseStdin => {
+                    self.event("stdin closed").await;
+                    self.close_when_written = true;
+                    if self.pending_out.is_empty() {
+                        self.input = None;
+                    }
+                }
+                Effect::Respawn => {
+                    // Nothing of the old process may reach the machine any more.
+                    self.output = None;
+                    self.input = None;
+                    Box::pin(self.spawn(server)).await;
+                }
+            }
+        }
+    }
+
+    async fn send(&mut self, mut line: Vec<u8>) {
+        let proc = self.machine.spawns();
+        let trace = TraceLine::wire(self.now_ms(), proc, Dir::HostToServer, &line);
+        self.emit(HostEventKind::Wire(trace)).await;
+        line.push(b'\n');
+        self.pending_out.append(&mut line);
+    }
+
+    fn after_write(&mut self, written: &io::Result<usize>) {
+        match written {
+            Ok(size) if *size > 0 => {
+                self.pending_out.drain(..*size);
+                if self.pending_out.is_empty() && self.close_when_written {
+                    self.input = None;
+                }
+            }
+            // The server does not read any more; its end is told by its output or its exit.
+            _ => {
+                self.input = None;
+                self.pending_out.clear();
+            }
+        }
+    }
+
+    async fn take_output<S: Server<Out = O, In = I>>(&mut self, server: &mut S, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let (head, tail) = rest.split_at(end);
+            rest = tail.get(1..).unwrap_or_default();
+            self.keep(head);
+            let line = std::mem::take(&mut self.partial);
+            if std::mem::take(&mut self.skipping) {
+                self.emit(HostEventKind::Note(format!("dropped a line of more than {LINE_BYTES_MAX} bytes")))
+                    .await;
+                continue;
+            }
+            self.take_line(server, &line).await;
+        }
+        self.keep(rest);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if self.partial.len() + bytes.len() > LINE_BYTES_MAX {
+            self.skipping = true;
+            self.partial = Vec::new();
+        }
+        if !self.skipping {
+            self.partial.extend_from_slice(bytes);
+        }
+    }
+
+    async fn take_line<S: Server<Out = O, In = I>>(&mut self, server: &mut S, line: &[u8]) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let now_ms = self.now_ms();
+        let trace = TraceLine::wire(now_ms, self.machine.spawns(), Dir::ServerToHost, line);
+        self.emit(HostEventKind::Wire(trace)).await;
+        let effects = self.machine.on_line(now_ms, line);
+        self.perform(server, effects).await;
+    }
+
+    /// The output ended, or nothing more is awaited from it.
+    async fn output_ended<S: Server<Out = O, In = I>>(&mut self, server: &mut S) {
+        self.output = None;
+        let partial = std::mem::take(&mut self.partial);
+        if !partial.is_empty() && !self.skipping {
+            self.take_line(server, &partial).await;
+        }
+        if matches!(self.process, Process::Ended(_)) {
+            self.tell_exit(server).await;
+        } else {
+            self.event("stdout closed").await;
+            let now_ms = self.now_ms();
+            let effects = self.machine.on_stdout_closed(now_ms);
+            self.perform(server, effects).await;
+        }
+    }
+
+    async fn tell_exit<S: Server<Out = O, In = I>>(&mut self, server: &mut S) {
+        self.output = None;
+        self.input = None;
+        self.process = Process::None;
+        self.event(match self.code {
+            Some(code) => format!("exit {code}"),
+            None => "exit".to_owned(),
+        })
+        .await;
+        let now_ms = self.now_ms();
+        let code = self.code;
+        let effects = self.machine.on_server_exit(now_ms, code);
+        self.perform(server, effects).await;
+    }
+
+    async fn event(&self, text: impl Into<String>) {
+        let line = TraceLine::event(self.now_ms(), self.machine.spawns().max(1), text);
+        self.emit(HostEventKind::Wire(line)).await;
+    }
+
+    async fn emit(&self, kind: HostEventKind) {
+        let event = HostEvent { at_ms: self.now_ms(), kind };
+        // A watcher that left is no reason to stop.
+        let _ = self.events.send(event).await;
+    }
+}
+
+fn after_ms(wait_ms: u64) -> Instant {
+    Instant::now() + Duration::from_millis(wait_ms)
+}
+
+async fn read_some(output: Option<&mut (impl AsyncRead + Unpin)>, chunk: &mut [u8]) -> io::Result<usize> {
+    match output {
+        Some(output) => output.read(chunk).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn write_some(input: Option<&mut (impl AsyncWrite + Unpin)>, bytes: &[u8]) -> io::Result<usize> {
+    match input {
+        // Not flushed: what is cut off between the two would be written twice. A server's input must not buffer.
+        Some(input) => input.write(bytes).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,86 @@
+//! Wire lines of a run, in the form of the recordings of real hosts.
+//! A line holds one message as it was on the wire; it never holds the environment of a process.
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Longest text of a line that is not JSON, in characters, that a log keeps.
+const NOISE_CHARACTERS_MAX: usize = 2000;
+
+/// Which way a line went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Dir {
+    /// From the host to the server.
+    #[serde(rename = "host>server")]
+    HostToServer,
+    /// From the server to the host.
+    #[serde(rename = "server>host")]
+    ServerToHost,
+    /// Not a line: something happened to the process.
+    #[serde(rename = "event")]
+    Event,
+}
+
+/// One line of a recording.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceLine {
+    /// Since the start of the run, in milliseconds.
+    pub ms: u64,
+    /// The server process of this run, from 1.
+    pub proc: u64,
+    /// Which way it went.
+    pub dir: Dir,
+    /// The message, or what happened.
+    pub msg: Value,
+}
+
+impl TraceLine {
+    /// A line that went over a pipe. What is not JSON is kept as text, cut.
+    pub fn wire(ms: u64, proc: u64, dir: Dir, line: &[u8]) -> Self {
+        let msg = serde_json::from_slice(line).unwrap_or_else(|_| {
+            let text: String = String::from_utf8_lossy(line).chars().take(NOISE_CHARACTERS_MAX).collect();
+            json!({"not_json": text, "bytes": line.len()})
+        });
+        Self { ms, proc, dir, msg }
+    }
+
+    /// Something that happened.
+    pub fn event(ms: u64, proc: u64, text: impl Into<String>) -> Self {
+        Self { ms, proc, dir: Dir::Event, msg: Value::String(text.into()) }
+    }
+
+    /// Writes the line with its newline.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        out.write_all(&line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_form_of_the_recordings() {
+        let mut out = Vec::new();
+        let line = TraceLine::wire(3, 1, Dir::HostToServer, br#"{"id":1,"method":"x"}"#);
+        line.write(&mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "{\"ms\":3,\"proc\":1,\"dir\":\"host>server\",\"msg\":{\"id\":1,\"method\":\"x\"}}\n"
+        );
+    }
+
+    #[test]
+    fn noise_is_kept_as_text() {
+        let line = TraceLine::wire(0, 1, Dir::ServerToHost, b"hello \xff");
+        assert_eq!(line.msg["bytes"], 7);
+    }
+}

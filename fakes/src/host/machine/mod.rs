@@ -1,0 +1,433 @@
+//! The fake host itself: a synchronous state machine between a server's lines and a scripted agent.
+//! It has no clock, no I/O and no randomness; it never panics on what a server sends.
+
+mod calls;
+mod catalog;
+mod life;
+mod lists;
+mod notices;
+mod opening;
+mod requests;
+mod send;
+mod turn;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::effect::{Action, Effect};
+use super::options::HostOptions;
+use super::profile::{ListKind, PerMode, Profile};
+use super::wire::{self, Incoming};
+use calls::{Call, Step};
+use catalog::Catalog;
+use turn::Turn;
+
+/// Most open requests to the server, and most steps that wait; beyond it an action fails at once.
+const OPEN_MAX: usize = 4096;
+/// Most requests of the server that wait for a person.
+const ASKED_MAX: usize = 64;
+
+/// What a timer of the machine is for. The order decides which of two that are due goes first.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    /// The probe got no answer.
+    Probe,
+    /// The handshake took too long.
+    Start,
+    /// The lists have waited for the stream.
+    ListsAnyway,
+    /// `subscriptions/listen` is due again.
+    Listen,
+    /// A list is asked again.
+    Relist(ListKind),
+    /// A list took too long.
+    List(String),
+    /// A call hit its limit.
+    Call(u64),
+    /// A call made no progress for too long.
+    Idle(u64),
+    /// A call goes to the background.
+    Background(u64),
+    /// A step of the end.
+    Stop(usize),
+}
+
+/// Where the connection stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// No process has been started yet, or a new one is on its way.
+    Down,
+    /// The probe is out.
+    Probing,
+    /// `initialize` is out.
+    Initializing,
+    /// The handshake is done.
+    Open,
+    /// The server was given up.
+    Failed,
+    /// The process is gone.
+    Gone,
+    /// The host ends, or ends this process.
+    Closing,
+}
+
+/// Which era the connection speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Era {
+    Legacy,
+    Modern,
+}
+
+/// An open request of ours.
+#[derive(Debug, Clone, PartialEq)]
+enum Pending {
+    Probe,
+    Initialize,
+    SecondDiscover,
+    Listen,
+    List { kind: ListKind, pages: usize, items: Vec<Value> },
+    Call(u64),
+    Resource { uri: String, label: String },
+    Prompt { label: String },
+}
+
+/// What belongs to one server process.
+#[derive(Debug)]
+struct Link {
+    phase: Phase,
+    era: Era,
+    next_id: u64,
+    next_token: u64,
+    next_listen: u64,
+    pending: BTreeMap<String, Pending>,
+    capabilities: Value,
+    probing_allowed: bool,
+    quick: bool,
+    ready_told: bool,
+    /// The stream: its id, and what it may carry once acknowledged.
+    stream: Option<Stream>,
+    listen_refusals: usize,
+    strict_refusals: usize,
+    lists_started: bool,
+    last_relist_ms: BTreeMap<ListKind, u64>,
+    stdout_closed: bool,
+}
+
+#[derive(Debug)]
+struct Stream {
+    id: Value,
+    acknowledged: bool,
+}
+
+impl Link {
+    fn new(probing_allowed: bool, quick: bool) -> Self {
+        Self {
+            phase: Phase::Down,
+            era: Era::Legacy,
+            next_id: 0,
+            next_token: 0,
+            next_listen: 0,
+            pending: BTreeMap::new(),
+            capabilities: Value::Null,
+            probing_allowed,
+            quick,
+            ready_told: false,
+            stream: None,
+            listen_refusals: 0,
+            strict_refusals: 0,
+            lists_started: false,
+            last_relist_ms: BTreeMap::new(),
+            stdout_closed: false,
+        }
+    }
+}
+
+/// Why the running process is being ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// It is not.
+    No,
+    /// The server was given up, the session goes on.
+    GaveUp,
+    /// It is replaced by a new one.
+    Reconnect,
+    /// The host ends.
+    Exit,
+    /// The host was killed.
+    Killed,
+}
+
+/// A fake MCP host: one session with one server.
+///
+/// Every function takes the time of the call in milliseconds on any clock that never goes back, and
+/// returns what is to be done, in order.
+#[derive(Debug)]
+pub struct HostMachine {
+    profile: Arc<Profile>,
+    options: HostOptions,
+    now_ms: u64,
+    effects: Vec<Effect>,
+    timers: BTreeMap<Timer, u64>,
+    link: Link,
+    catalog: Catalog,
+    turn: Turn,
+    calls: BTreeMap<u64, Call>,
+    next_call: u64,
+    steps: VecDeque<Vec<u64>>,
+    step: Option<Step>,
+    steps_begun: u64,
+    asked: VecDeque<(Value, Asked)>,
+    ending: Ending,
+    /// Whether a server process runs, as far as was told.
+    alive: bool,
+    over: bool,
+    spawns: u64,
+}
+
+/// What the server asked of a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Sampling,
+    Elicitation,
+}
+
+impl HostMachine {
+    /// A host that has not started its server yet.
+    pub fn new(profile: Arc<Profile>, options: HostOptions) -> Self {
+        let warm = options.warm_tool_cache && *profile.lists.warm_cache_asks_again;
+        Self {
+            catalog: Catalog::new(warm),
+            turn: Turn::default(),
+            profile,
+            options,
+            now_ms: 0,
+            effects: Vec::new(),
+            timers: BTreeMap::new(),
+            link: Link::new(true, false),
+            calls: BTreeMap::new(),
+            next_call: 0,
+            steps: VecDeque::new(),
+            step: None,
+            steps_begun: 0,
+            asked: VecDeque::new(),
+            ending: Ending::No,
+            alive: false,
+            over: false,
+            spawns: 0,
+        }
+    }
+
+    /// The server's process runs: the first time, and after every [`Effect::Respawn`].
+    #[must_use]
+    pub fn start(&mut self, now_ms: u64) -> Vec<Effect> {
+        self.at(now_ms);
+        if self.link.phase == Phase::Down && !self.over {
+            self.spawns += 1;
+            self.alive = true;
+            self.open();
+        }
+        self.done()
+    }
+
+    /// The server wrote a line; the newline may be there or not.
+    #[must_use]
+    pub fn on_line(&mut self, now_ms: u64, line: &[u8]) -> Vec<Effect> {
+        self.at(now_ms);
+        let listens = matches!(self.link.phase, Phase::Probing | Phase::Initializing | Phase::Open);
+        if !listens || self.link.stdout_closed || !self.alive {
+            self.note("ignored a line: nobody listens to the server");
+            return self.done();
+        }
+        match wire::parse(line) {
+            Incoming::Empty => {}
+            Incoming::Noise(reason) => self.note(format!("ignored a line of the server: {reason}")),
+            Incoming::Answer { key, body } => self.on_answer(&key, body),
+            Incoming::Request { id, method, params } => self.on_request(id, &method, &params),
+            Incoming::Notification { method, params } => self.on_notification(&method, &params),
+        }
+        self.pump();
+        self.done()
+    }
+
+    /// The server's stdout ended while its process may still run.
+    #[must_use]
+    pub fn on_stdout_closed(&mut self, now_ms: u64) -> Vec<Effect> {
+        self.at(now_ms);
+        self.stdout_closed();
+        self.pump();
+        self.done()
+    }
+
+    /// The server's process ended, with its exit code where it has one.
+    #[must_use]
+    pub fn on_server_exit(&mut self, now_ms: u64, code: Option<i32>) -> Vec<Effect> {
+        self.at(now_ms);
+        self.server_exit(code);
+        self.pump();
+        self.done()
+    }
+
+    /// Time has passed: everything that was due is done, in the order in which it was due.
+    #[must_use]
+    pub fn on_timer(&mut self, now_ms: u64) -> Vec<Effect> {
+        self.at(now_ms);
+        while let Some((due_ms, timer)) = self.next_timer() {
+            if due_ms > now_ms {
+                break;
+            }
+            self.timers.remove(&timer);
+            self.fire(timer);
+            self.pump();
+        }
+        self.done()
+    }
+
+    /// When [`Self::on_timer`] has something to do next.
+    pub fn next_timer_ms(&self) -> Option<u64> {
+        self.next_timer().map(|(due_ms, _)| due_ms)
+    }
+
+    /// The model or the person does something.
+    #[must_use]
+    pub fn act(&mut self, now_ms: u64, action: Action) -> Vec<Effect> {
+        self.at(now_ms);
+        if self.over || self.ending == Ending::Exit {
+            self.note("an action came after the end of the host and was ignored");
+            return self.done();
+        }
+        match action {
+            Action::Call(call) => self.begin_step(vec![call]),
+            Action::Calls(calls) => self.begin_step(calls),
+            Action::BeginTurn { prompt } => self.type_prompt(prompt),
+            Action::EndTurn => self.end_turn(),
+            Action::Interrupt => self.interrupt(),
+            Action::ReadResource { uri, label } => self.read_resource(uri, label),
+            Action::GetPrompt { name, arguments, label } => self.get_prompt(&name, arguments, label),
+            Action::AnswerSampling { model, text } => self.answer_sampling(&model, &text),
+            Action::AnswerElicitation { action, content } => {
+                self.answer_elicitation(&action, content);
+            }
+            Action::Reconnect => self.reconnect(),
+            Action::Exit => self.exit(),
+            Action::Kill => self.kill(),
+        }
+        self.pump();
+        self.done()
+    }
+
+    /// Whether a turn of the model runs.
+    pub fn in_turn(&self) -> bool {
+        self.turn.running
+    }
+
+    /// Whether the connection is open and usable.
+    pub fn is_open(&self) -> bool {
+        self.link.phase == Phase::Open
+    }
+
+    /// Whether the host has ended and its server is gone or was left alone.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// The profile that it obeys.
+    pub fn profile(&self) -> &Arc<Profile> {
+        &self.profile
+    }
+
+    /// Its settings.
+    pub fn options(&self) -> &HostOptions {
+        &self.options
+    }
+
+    /// The server's names of the tools that the model has.
+    pub fn tools(&self) -> Vec<&str> {
+        self.catalog.names().collect()
+    }
+
+    /// How many server processes were started.
+    pub fn spawns(&self) -> u64 {
+        self.spawns
+    }
+
+    fn at(&mut self, now_ms: u64) {
+        self.now_ms = self.now_ms.max(now_ms);
+    }
+
+    fn done(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    fn mode<T: Clone>(&self, fact: &PerMode<T>) -> T {
+        self.options.mode.of(fact).clone()
+    }
+
+    fn note(&mut self, text: impl Into<String>) {
+        self.effects.push(Effect::Note(text.into()));
+    }
+
+    fn set_timer(&mut self, timer: Timer, after_ms: u64) {
+        self.timers.insert(timer, self.now_ms.saturating_add(after_ms));
+    }
+
+    fn next_timer(&self) -> Option<(u64, Timer)> {
+        self.timers
+            .iter()
+            .map(|(timer, due_ms)| (*due_ms, timer))
+            .min()
+            .map(|(due_ms, timer)| (due_ms, timer.clone()))
+    }
+
+    fn fire(&mut self, timer: Timer) {
+        match timer {
+            Timer::Probe => self.probe_silent(),
+            Timer::Start => self.start_too_slow(),
+            Timer::ListsAnyway => self.start_lists(),
+            Timer::Listen => self.listen(),
+            Timer::Relist(kind) => self.relist_now(kind),
+            Timer::List(key) => self.list_too_slow(&key),
+            Timer::Call(seq) | Timer::Idle(seq) => self.call_too_slow(seq),
+            Timer::Background(seq) => self.move_to_background(seq),
+            Timer::Stop(step) => self.stop_step(step),
+        }
+    }
+
+    fn on_answer(&mut self, key: &str, body: Result<Value, Value>) {
+        let Some(pending) = self.link.pending.remove(key) else {
+            self.note(format!("dropped an answer to no open request, id {key}"));
+            return;
+        };
+        self.timers.remove(&Timer::List(key.to_owned()));
+        match pending {
+            Pending::Probe => self.on_probe_answer(body),
+            Pending::Initialize => self.on_initialize_answer(body),
+            Pending::SecondDiscover => {}
+            Pending::Listen => self.on_listen_answer(body.is_ok()),
+            Pending::List { kind, pages, items } => self.on_list_answer(kind, pages, items, body),
+            Pending::Call(seq) => self.on_call_answer(seq, body),
+            Pending::Resource { uri, label } => self.on_resource_answer(&uri, label, body),
+            Pending::Prompt { label } => self.on_prompt_answer(label, body),
+        }
+    }
+
+    /// Forgets the running process but for what the session keeps.
+    fn forget_link(&mut self, probing_allowed: bool, quick: bool) {
+        self.timers.clear();
+        self.link = Link::new(probing_allowed, quick);
+        self.asked.clear();
+        self.catalog.blocking.clear();
+    }
+
+    fn open_lists(&self) -> BTreeSet<ListKind> {
+        self.link
+            .pending
+            .values()
+            .filter_map(|pending| match pending {
+                Pending::List { kind, .. } => Some(*kind),
+                _ => None,
+            })
+            .collect()
+    }
+}

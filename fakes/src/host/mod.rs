@@ -1,0 +1,26 @@
+//! Fake MCP hosts: raw JSON-RPC, one profile a version, no protocol library.
+//! A host keeps what its model would have been shown; it shares nothing with the server that it judges.
+//!
+//! [`HostMachine`] is a synchronous state machine. [`drive`](drive::drive) runs it over any pipes on tokio's clock,
+//! [`process`] over those of a real process.
+
+mod channel;
+pub mod drive;
+mod effect;
+mod flatten;
+pub mod log;
+mod machine;
+mod names;
+mod options;
+pub mod process;
+mod profile;
+pub mod script;
+pub mod task;
+mod wire;
+
+pub use effect::{Action, Carrier, Effect, ModelEntry, ModelView, Outcome, Signal, ToolCall};
+pub use flatten::{Origin, Shown, result as flatten_result, whole as flatten_whole};
+pub use machine::HostMachine;
+pub use names::{cut as cut_description, shown_name};
+pub use options::{HostOptions, Mode};
+pub use profile::*;

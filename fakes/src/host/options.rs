@@ -1,0 +1,74 @@
+//! What a person can set in a host: mode, limits, flags.
+//! It holds settings only; what a host does with them is the profile's.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::profile::PerMode;
+
+/// How the host runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Interactive, with a person at the keyboard.
+    #[default]
+    Tui,
+    /// Headless, with one prompt.
+    Print,
+}
+
+impl Mode {
+    /// The value of a fact for this mode.
+    pub fn of<T>(self, fact: &PerMode<T>) -> &T {
+        match self {
+            Self::Tui => &fact.tui,
+            Self::Print => &fact.print,
+        }
+    }
+}
+
+/// The settings of one fake host session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostOptions {
+    /// How the host runs.
+    pub mode: Mode,
+    /// The server's name in the host's configuration.
+    pub server_name: String,
+    /// The configured limit of a tool call, in milliseconds.
+    pub tool_timeout_ms: Option<u64>,
+    /// The configured limit of the handshake, in milliseconds.
+    pub start_timeout_ms: Option<u64>,
+    /// The configured time after which a call goes to the background, in milliseconds; 0 means never.
+    pub background_after_ms: Option<u64>,
+    /// Whether the older protocol is forced, so that no probe is sent.
+    pub legacy_only: bool,
+    /// Whether the session names the server as a channel.
+    pub channels: bool,
+    /// Whether the person's settings allow the server's tools.
+    pub allow_tools: bool,
+    /// Whether the server's `instructions` are allowed by a setting.
+    pub allow_instructions: bool,
+    /// Whether the tools are known from an earlier run.
+    pub warm_tool_cache: bool,
+    /// The working directory that `roots/list` names.
+    pub working_directory: String,
+}
+
+impl Default for HostOptions {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Tui,
+            server_name: "entraclaw".to_owned(),
+            tool_timeout_ms: None,
+            start_timeout_ms: None,
+            background_after_ms: None,
+            legacy_only: false,
+            channels: true,
+            allow_tools: true,
+            allow_instructions: false,
+            warm_tool_cache: false,
+            working_directory: "/home/alice/project".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A server that is a real process with piped stdio.
+//! It starts, signals and waits for its own child only, and never leaves one behind.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use super::drive::Server;
+use super::effect::Signal;
+
+/// The last bytes of a server's stderr that are kept.
+const STDERR_BYTES_MAX: usize = 256 * 1024;
+/// Bytes of stderr read at once.
+const CHUNK_BYTES: usize = 8 * 1024;
+
+/// How a server is started.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServerCommand {
+    /// The program.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Where it runs; none means here.
+    pub working_directory: Option<PathBuf>,
+    /// Variables that are set for it.
+    pub environment: BTreeMap<String, String>,
+    /// Whether it gets nothing but those variables.
+    pub bare_environment: bool,
+}
+
+/// A server process, started by its command as often as the host asks.
+#[derive(Debug)]
+pub struct ProcessServer {
+    command: ServerCommand,
+    child: Option<Child>,
+    stderr: Arc<Mutex<VecDeque<u8>>>,
+}
+
+impl ProcessServer {
+    /// Nothing runs yet.
+    pub fn new(command: ServerCommand) -> Self {
+        Self { command, child: None, stderr: Arc::default() }
+    }
+
+    /// The end of what all its processes wrote to stderr, as text.
+    pub fn stderr(&self) -> String {
+        let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes: Vec<u8> = kept.iter().copied().collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The id of the running process.
+    pub fn id(&self) -> Option<u32> {
+        self.child.as_ref().and_then(Child::id)
+    }
+}
+
+impl Server for ProcessServer {
+    type Out = ChildStdout;
+    type In = ChildStdin;
+
+    fn spawn(&mut self) -> io::Result<(ChildStdout, ChildStdin)> {
+        let mut command = Command::new(&self.command.program);
+        command
+            .args(&self.command.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        if self.command.bare_environment {
+            command.env_clear();
+        }
+        command.envs(&self.command.environment);
+        if let Some(directory) = &self.command.working_directory {
+            command.current_dir(directory);
+        }
+        let mut child = command.spawn()?;
+        let missing = || io::Error::other("a pipe of the new process is missing");
+        let stdout = child.stdout.take().ok_or_else(missing)?;
+        let stdin = child.stdin.take().ok_or_else(missing)?;
+        if let Some(stderr) = child.stderr.take() {
+            tokio::spawn(keep_tail(stderr, Arc::clone(&self.stderr)));
+        }
+        self.child = Some(child);
+        Ok((stdout, stdin))
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        if let Some(child) = &mut self.child {
+            send(child, signal);
+        }
+    }
+
+    async fn exited(&mut self) -> Option<i32> {
+        let Some(child) = &mut self.child else {
+            return std::future::pending().await;
+        };
+        let status = child.wait().await;
+        self.child = None;
+        status.ok().and_then(|status| status.code())
+    }
+}
+
+#[cfg(unix)]
+fn send(child: &mut Child, signal: Signal) {
+    use nix::sys::signal::{self, Signal as UnixSignal};
+    use nix::unistd::Pid;
+
+    let number = match signal {
+        Signal::Int => UnixSignal::SIGINT,
+        Signal::Term => UnixSignal::SIGTERM,
+        Signal::Kill => UnixSignal::SIGKILL,
+    };
+    if let Some(id) = child.id().and_then(|id| i32::try_from(id).ok()) {
+        // It may have ended meanwhile, which is what the signal wanted.
+        let _ = signal::kill(Pid::from_raw(id), number);
+    }
+}
+
+/// Without signals there is only the end; a process that is asked politely is left alone.
+#[cfg(not(unix))]
+fn send(child: &mut Child, signal: Signal) {
+    if signal != Signal::Int {
+        let _ = child.start_kill();
+    }
+}
+
+async fn keep_tail(mut stderr: impl AsyncRead + Unpin, kept: Arc<Mutex<VecDeque<u8>>>) {
+    let mut chunk = vec![0_u8; CHUNK_BYTES];
+    while let Ok(size) = stderr.read(&mut chunk).await {
+        if size == 0 {
+            return;
+        }
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(&chunk[..size]);
+        let excess = kept.len().saturating_sub(STDERR_BYTES_MAX);
+        kept.drain(..excess);
+    }
+}

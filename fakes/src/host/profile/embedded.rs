@@ -1,0 +1,127 @@
+//! The profiles that come with the program, and how one is found by name.
+//! It never reads the disk: the files are part of the binary.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use super::Profile;
+use super::load::{self, ProfileError, ProfileFile};
+
+/// Furthest spelling that still counts as a slip.
+const SUGGESTION_DISTANCE_MAX: usize = 8;
+
+const FILES: [(&str, &str); 4] = [
+    ("claude-code@2.1.330", include_str!("../../../profiles/claude-code@2.1.330.yaml")),
+    ("claude-code@seed", include_str!("../../../profiles/claude-code@seed.yaml")),
+    ("copilot-cli@1.0.102", include_str!("../../../profiles/copilot-cli@1.0.102.yaml")),
+    ("copilot-cli@seed", include_str!("../../../profiles/copilot-cli@seed.yaml")),
+];
+
+/// The embedded files as they are written, by id.
+pub(super) fn files() -> Result<BTreeMap<String, ProfileFile>, ProfileError> {
+    FILES.iter().map(|(id, text)| Ok(((*id).to_owned(), load::read(id, text)?))).collect()
+}
+
+/// All embedded profiles, in the order of their ids.
+///
+/// # Errors
+/// When an embedded file is broken, which a test of this crate excludes.
+pub fn profiles() -> Result<Vec<Arc<Profile>>, ProfileError> {
+    static ALL: OnceLock<Result<Vec<Arc<Profile>>, ProfileError>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let files = files()?;
+        files.keys().map(|id| load::resolve(&files, id).map(Arc::new)).collect()
+    })
+    .clone()
+}
+
+/// The embedded profile of this id.
+///
+/// # Errors
+/// When there is none; the error names the nearest.
+pub fn profile(id: &str) -> Result<Arc<Profile>, ProfileError> {
+    let all = profiles()?;
+    if let Some(found) = all.iter().find(|profile| profile.id == id) {
+        return Ok(Arc::clone(found));
+    }
+    let suggestion = all
+        .iter()
+        .map(|profile| (distance(id, &profile.id), &profile.id))
+        .min()
+        .filter(|(far, _)| *far <= SUGGESTION_DISTANCE_MAX)
+        .map(|(_, near)| near.clone());
+    Err(ProfileError::Unknown { name: id.to_owned(), suggestion })
+}
+
+/// Edit distance in characters.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (line, here) in left.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = line + 1;
+        for (column, there) in right.iter().enumerate() {
+            let change = diagonal + usize::from(here != *there);
+            diagonal = row[column + 1];
+            row[column + 1] = change.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::Mark;
+
+    #[test]
+    fn every_embedded_profile_is_whole_and_named_as_its_file() {
+        let all = profiles().unwrap();
+        assert_eq!(
+            all.iter().map(|p| p.id.as_str()).collect::<Vec<_>>(),
+            FILES.iter().map(|(id, _)| *id).collect::<Vec<_>>()
+        );
+        for profile in all {
+            for fact in profile.evidence() {
+                assert!(!fact.source.trim().is_empty(), "{}: {}", profile.id, fact.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_slip_gets_the_nearest_name() {
+        let error = profile("claude-code@2.1.33").unwrap_err().to_string();
+        assert!(error.contains("did you mean claude-code@2.1.330?"), "{error}");
+        let error = profile("something quite different").unwrap_err().to_string();
+        assert!(!error.contains("did you mean"), "{error}");
+    }
+
+    #[test]
+    fn a_child_differs_only_where_it_says_so() {
+        let parent = profile("claude-code@2.1.330").unwrap();
+        let child = profile("claude-code@seed").unwrap();
+        assert_eq!(child.identity, parent.identity);
+        assert!(!parent.channel.delivered.tui && child.channel.delivered.tui);
+        assert_eq!(child.channel.delivered.mark, Mark::Seed);
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_its_place() {
+        let text = "id: x@1\nextends: copilot-cli@seed\nfamily: x\ntitle: x\nabout: x\ncalls:\n  timeout_mss: { value: 1, mark: guess, source: none }\n";
+        let error = load::load("x.yaml", text).unwrap_err().to_string();
+        assert!(error.contains("timeout_mss") && error.contains('7'), "{error}");
+    }
+
+    #[test]
+    fn a_profile_without_parent_must_state_everything() {
+        let text = "id: x@1\nfamily: x\ntitle: x\nabout: x\n";
+        let error = load::load("x.yaml", text).unwrap_err().to_string();
+        assert!(error.contains("calls.timeout_ms") && error.contains("life.shutdown"), "{error}");
+    }
+
+    #[test]
+    fn a_circle_of_parents_is_an_error() {
+        let text = "id: x@1\nextends: x@1\nfamily: x\ntitle: x\nabout: x\n";
+        assert!(matches!(load::load("x.yaml", text), Err(ProfileError::Parent { .. })));
+    }
+}

@@ -1,0 +1,90 @@
+//! Host profiles: what a host of one version does, as data with evidence.
+//! A profile is read strictly; it never carries a default that no file states.
+
+mod embedded;
+mod fact;
+mod kinds;
+mod load;
+mod sections;
+
+pub use embedded::{profile, profiles};
+pub use fact::{Evidence, Fact, Mark, PerMode};
+pub use kinds::{
+    GiveUp, IdRule, ListChanged, ListKind, OnAsk, OnProbeExit, OnRoots, OnSilence, OnStdoutClosed, Overlong,
+    Parallel, ProgressTokens, Restart, SizeUnit, StartClock, Stop, StopStep, Structured, ToolsShown,
+    UnknownMessage,
+};
+pub use load::{ProfileError, ProfileFile, load};
+pub use sections::{
+    Calls, Channel, Fidelity, Identity, Life, Lists, Modern, Names, Notifications, Opening, Requests, Texts,
+    Wire,
+};
+
+use serde_json::Value;
+
+/// Everything a fake host of one version obeys.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profile {
+    /// `family@version`, as given on a command line.
+    pub id: String,
+    /// The host's family, the same for all versions and names.
+    pub family: String,
+    /// For people.
+    pub title: String,
+    /// Where the evidence as a whole comes from, and its limits.
+    pub about: String,
+    /// The profile that this one differs from.
+    pub extends: Option<String>,
+    /// Who the host says it is.
+    pub identity: Identity,
+    /// Member order and ids.
+    pub wire: Wire,
+    /// The handshake.
+    pub opening: Opening,
+    /// Lists.
+    pub lists: Lists,
+    /// The era of 2026-07-28.
+    pub modern: Modern,
+    /// Tool calls.
+    pub calls: Calls,
+    /// Notifications of the server.
+    pub notifications: Notifications,
+    /// The channel.
+    pub channel: Channel,
+    /// Requests of the server.
+    pub requests: Requests,
+    /// Results as text.
+    pub texts: Texts,
+    /// Names and descriptions.
+    pub names: Names,
+    /// Life of the process.
+    pub life: Life,
+    /// How close to the recordings.
+    pub fidelity: Fidelity,
+}
+
+impl Profile {
+    /// Every fact with its mark and source, in the order of the sections.
+    pub fn evidence(&self) -> Vec<Evidence> {
+        let mut lines = Vec::new();
+        self.identity.evidence("identity", &mut lines);
+        self.wire.evidence("wire", &mut lines);
+        self.opening.evidence("opening", &mut lines);
+        self.lists.evidence("lists", &mut lines);
+        self.modern.evidence("modern", &mut lines);
+        self.calls.evidence("calls", &mut lines);
+        self.notifications.evidence("notifications", &mut lines);
+        self.channel.evidence("channel", &mut lines);
+        self.requests.evidence("requests", &mut lines);
+        self.texts.evidence("texts", &mut lines);
+        self.names.evidence("names", &mut lines);
+        self.life.evidence("life", &mut lines);
+        self.fidelity.evidence("fidelity", &mut lines);
+        lines
+    }
+
+    /// `clientInfo.name`.
+    pub fn client_name(&self) -> &str {
+        self.identity.client_info.get("name").and_then(Value::as_str).unwrap_or_default()
+    }
+}

@@ -1,0 +1,72 @@
+//! A server that is a future of this program, for simulated runs: in-memory pipes, no process.
+//! A signal ends it at once, as a crash does; it never sees one.
+
+use std::future::Future;
+use std::io;
+
+use tokio::io::{DuplexStream, duplex};
+use tokio::task::JoinHandle;
+
+use super::drive::Server;
+use super::effect::Signal;
+
+/// Size of each pipe, in bytes: what a Linux pipe holds.
+const PIPE_BYTES: usize = 64 * 1024;
+
+/// Runs a server's future on the current `LocalSet`, anew for every start.
+#[derive(Debug)]
+pub struct TaskServer<F> {
+    serve: F,
+    running: Option<JoinHandle<i32>>,
+}
+
+impl<F, S> TaskServer<F>
+where
+    F: FnMut(DuplexStream, DuplexStream) -> S,
+    S: Future<Output = i32> + 'static,
+{
+    /// `serve` gets the server's input and output, and returns its exit code.
+    pub fn new(serve: F) -> Self {
+        Self { serve, running: None }
+    }
+}
+
+impl<F, S> Server for TaskServer<F>
+where
+    F: FnMut(DuplexStream, DuplexStream) -> S,
+    S: Future<Output = i32> + 'static,
+{
+    type Out = DuplexStream;
+    type In = DuplexStream;
+
+    fn spawn(&mut self) -> io::Result<(DuplexStream, DuplexStream)> {
+        let (host_in, server_in) = duplex(PIPE_BYTES);
+        let (server_out, host_out) = duplex(PIPE_BYTES);
+        let serve = (self.serve)(server_in, server_out);
+        self.running = Some(tokio::task::spawn_local(serve));
+        Ok((host_out, host_in))
+    }
+
+    fn signal(&mut self, _signal: Signal) {
+        if let Some(running) = &self.running {
+            running.abort();
+        }
+    }
+
+    async fn exited(&mut self) -> Option<i32> {
+        let Some(running) = &mut self.running else {
+            return std::future::pending().await;
+        };
+        let code = running.await.ok();
+        self.running = None;
+        code
+    }
+}
+
+impl<F> Drop for TaskServer<F> {
+    fn drop(&mut self) {
+        if let Some(running) = &self.running {
+            running.abort();
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! JSON-RPC lines with their members in a host's own order.
+//! It builds and sorts messages; it never decides when one is sent.
+
+use serde_json::{Map, Value};
+
+/// Nesting and size are bounded by the reader of lines; this is the bound of ids that are kept as text.
+const ID_TEXT_BYTES_MAX: usize = 1024;
+
+/// An object with `members` in the order given; members that the order does not name come last.
+pub(crate) fn ordered(order: &[String], members: Vec<(&str, Value)>) -> Value {
+    let mut object = Map::new();
+    let mut rest = Vec::new();
+    let mut members: Vec<Option<(&str, Value)>> = members.into_iter().map(Some).collect();
+    for name in order {
+        for member in &mut members {
+            if member.as_ref().is_some_and(|(key, _)| key == name)
+                && let Some((key, value)) = member.take()
+            {
+                object.insert(key.to_owned(), value);
+            }
+        }
+    }
+    rest.extend(members.into_iter().flatten());
+    for (key, value) in rest {
+        object.insert(key.to_owned(), value);
+    }
+    Value::Object(object)
+}
+
+/// The key under which an open request is remembered.
+pub(crate) fn id_key(id: &Value) -> Option<String> {
+    let text = match id {
+        Value::Number(_) | Value::String(_) => id.to_string(),
+        _ => return None,
+    };
+    (text.len() <= ID_TEXT_BYTES_MAX).then_some(text)
+}
+
+/// A line of the server, sorted by kind.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Incoming {
+    /// An answer to one of our requests.
+    Answer {
+        /// Its id as a key.
+        key: String,
+        /// `result` or `error`.
+        body: Result<Value, Value>,
+    },
+    /// A request of the server.
+    Request {
+        /// Its id, to be echoed.
+        id: Value,
+        /// The method.
+        method: String,
+        /// The params, null where there are none.
+        params: Value,
+    },
+    /// A notification.
+    Notification {
+        /// The method.
+        method: String,
+        /// The params, null where there are none.
+        params: Value,
+    },
+    /// Nothing at all.
+    Empty,
+    /// Not a JSON-RPC message; with the reason.
+    Noise(&'static str),
+}
+
+/// Sorts one line.
+pub(crate) fn parse(line: &[u8]) -> Incoming {
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Incoming::Empty;
+    }
+    let Ok(value) = serde_json::from_slice::<Value>(line) else {
+        return Incoming::Noise("not JSON");
+    };
+    let Value::Object(mut object) = value else {
+        return Incoming::Noise("not a JSON object");
+    };
+    if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return Incoming::Noise("not JSON-RPC 2.0");
+    }
+    let params = object.remove("params").unwrap_or_default();
+    let id = object.remove("id");
+    match (object.remove("method"), id) {
+        (Some(Value::String(method)), None) => Incoming::Notification { method, params },
+        (Some(Value::String(method)), Some(id)) if id_key(&id).is_some() => {
+            Incoming::Request { id, method, params }
+        }
+        (Some(_), _) => Incoming::Noise("method or id of a wrong type"),
+        (None, Some(id)) => {
+            let Some(key) = id_key(&id) else {
+                return Incoming::Noise("id of a wrong type");
+            };
+            match (object.remove("result"), object.remove("error")) {
+                (Some(result), None) => Incoming::Answer { key, body: Ok(result) },
+                (None, Some(error)) => Incoming::Answer { key, body: Err(error) },
+                _ => Incoming::Noise("an answer needs either result or error"),
+            }
+        }
+        (None, None) => Incoming::Noise("neither method nor id"),
+    }
+}
+
+/// Puts values for `{names}` into a template; a name without a value stays as it is.
+/// What is put in is never looked at again, so a hostile text can't name another value.
+pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let mut text = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(open) = rest.find('{') {
+        text.push_str(&rest[..open]);
+        rest = &rest[open..];
+        let found = values.iter().find_map(|(name, value)| {
+            let tail = rest.get(1..)?.strip_prefix(name)?.strip_prefix('}')?;
+            Some((*value, tail))
+        });
+        if let Some((value, tail)) = found {
+            text.push_str(value);
+            rest = tail;
+        } else {
+            text.push('{');
+            rest = &rest[1..];
+        }
+    }
+    text.push_str(rest);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn members_follow_the_order_and_the_rest_comes_last() {
+        let order = ["b", "a"].map(str::to_owned);
+        let value = ordered(&order, vec![("a", json!(1)), ("c", json!(3)), ("b", json!(2))]);
+        assert_eq!(value.to_string(), r#"{"b":2,"a":1,"c":3}"#);
+    }
+
+    #[test]
+    fn lines_are_sorted_and_noise_is_named() {
+        assert_eq!(parse(b"  \r"), Incoming::Empty);
+        assert_eq!(parse(b"{\"jsonrpc\":\"2.0\""), Incoming::Noise("not JSON"));
+        assert_eq!(parse(b"[1]"), Incoming::Noise("not a JSON object"));
+        assert_eq!(
+            parse(br#"{"jsonrpc":"2.0","id":null,"result":{}}"#),
+            Incoming::Noise("id of a wrong type")
+        );
+        assert!(
+            matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":null}"#), Incoming::Answer { key, body: Ok(Value::Null) } if key == "1")
+        );
+        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":"x","method":"ping"}"#), Incoming::Request { .. }));
+    }
+
+    #[test]
+    fn a_filled_value_is_not_filled_again() {
+        assert_eq!(fill("{a}{b}{c}{", &[("a", "{b}"), ("b", "x")]), "{b}x{c}{");
+    }
+}

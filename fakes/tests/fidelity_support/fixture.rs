@@ -1,0 +1,121 @@
+//! The project's own fixtures: short recordings, written anew, each for one fact that its first line names.
+//! They run everywhere; a fixture that is missing is a failure.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fakes::host::{HostOptions, Profile};
+use libtest_mimic::{Failed, Trial};
+
+use crate::recording;
+use crate::replay::{self, Tolerance};
+use crate::situation::Situation;
+
+/// A fixture has no slow machine in it.
+const EXACT: Tolerance = Tolerance { early_ms: 10, late_ms: 10, limit_ms: 10 };
+
+/// Fixtures of each host that there must be at least.
+const FIXTURES: [(&str, usize); 3] =
+    [("claude-code@2.1.330", 6), ("copilot-cli@1.0.102", 6), ("copilot-cli@seed", 1)];
+
+/// One trial a fixture.
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for (host, at_least) in FIXTURES {
+        let folder = folder_of(host);
+        let names = recording::names(&folder).unwrap_or_default();
+        let found = names.len();
+        trials.push(Trial::test(format!("{host}: at least {at_least} fixtures"), move || {
+            (found >= at_least).then_some(()).ok_or_else(|| Failed::from(format!("only {found}")))
+        }));
+        for name in names {
+            let path = folder.join(format!("{name}.jsonl"));
+            trials.push(Trial::test(format!("{host}/{name} (own fixture)"), move || {
+                compare(host, &path).map_err(Failed::from)
+            }));
+        }
+    }
+    trials.extend(lies());
+    trials
+}
+
+/// A host that does otherwise than the real one, in one fact: `section.fact: value`, as a profile file writes it.
+const LIES: [(&str, &str, &str, &str); 27] = [
+    ("claude-code@2.1.330", "wire", "request_order", "[jsonrpc, id, method, params]"),
+    ("claude-code@2.1.330", "wire", "result_order", "[jsonrpc, id, result]"),
+    ("claude-code@2.1.330", "wire", "probe_id", "counter"),
+    ("claude-code@2.1.330", "wire", "progress_tokens", "all_by_counter"),
+    ("claude-code@2.1.330", "wire", "tool_use_id_key", "null"),
+    ("claude-code@2.1.330", "opening", "probe", "false"),
+    ("claude-code@2.1.330", "lists", "order", "[tools, resources, prompts]"),
+    ("claude-code@2.1.330", "lists", "follow_cursor", "false"),
+    ("claude-code@2.1.330", "modern", "discover_after_acknowledgement", "false"),
+    ("claude-code@2.1.330", "modern", "answers_ping", "true"),
+    ("claude-code@2.1.330", "calls", "parallel", "all"),
+    ("claude-code@2.1.330", "calls", "progress_extends", "true"),
+    ("claude-code@2.1.330", "calls", "timeout_reason", "timeout"),
+    ("claude-code@2.1.330", "notifications", "resources_relist", "[resources]"),
+    ("claude-code@2.1.330", "notifications", "relist_interval_ms", "0"),
+    ("claude-code@2.1.330", "requests", "roots", "empty"),
+    ("claude-code@2.1.330", "life", "restart", "{ tui: never, print: never }"),
+    ("claude-code@2.1.330", "life", "shutdown", "[{ after_ms: 0, how: term }]"),
+    ("copilot-cli@1.0.102", "opening", "probe_timeout_ms", "3000"),
+    ("copilot-cli@1.0.102", "lists", "undeclared", "[]"),
+    ("copilot-cli@1.0.102", "calls", "progress_extends", "false"),
+    ("copilot-cli@1.0.102", "calls", "cancel_at_exit", "false"),
+    ("copilot-cli@1.0.102", "calls", "parallel", "serial"),
+    ("copilot-cli@1.0.102", "notifications", "tools_list_changed", "{ tui: now, print: now }"),
+    ("copilot-cli@1.0.102", "requests", "sampling", "{ tui: ask, print: unknown }"),
+    ("copilot-cli@1.0.102", "modern", "strict_stream", "false"),
+    ("copilot-cli@seed", "calls", "timeout_ms", "180000"),
+];
+
+/// One trial a lie: some fixture of the host must catch it.
+fn lies() -> Vec<Trial> {
+    LIES.iter()
+        .map(|(host, section, fact, value)| {
+            Trial::test(format!("{host}: a lie about {section}.{fact} is caught"), move || {
+                let text = format!(
+                    "id: liar@1\nextends: {host}\nfamily: x\ntitle: x\nabout: x\n{section}:\n  \
+                     {fact}: {{ value: {value}, mark: guess, source: a lie }}\n"
+                );
+                let liar = Arc::new(fakes::host::load("liar", &text).map_err(|error| error.to_string())?);
+                let folder = folder_of(host);
+                let names = recording::names(&folder).unwrap_or_default();
+                let caught = names
+                    .iter()
+                    .any(|name| compare_with(&liar, &folder.join(format!("{name}.jsonl"))).is_err());
+                caught.then_some(()).ok_or_else(|| Failed::from("no fixture noticed"))
+            })
+        })
+        .collect()
+}
+
+fn folder_of(host: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(host)
+}
+
+fn compare(host: &str, path: &Path) -> Result<(), String> {
+    let profile = fakes::host::profile(host).map_err(|error| error.to_string())?;
+    compare_with(&profile, path)
+}
+
+fn compare_with(profile: &Arc<Profile>, path: &Path) -> Result<(), String> {
+    let text = recording::read_text(path)?;
+    let settings = text.lines().find_map(|line| line.strip_prefix("#! "));
+    let settings = settings.ok_or("a fixture names its settings in a line that begins with #!")?;
+    let mut situation = Situation::plain("");
+    let server_name = situation.options.server_name.clone();
+    situation.options = serde_json::from_str::<HostOptions>(&with_mode(settings)?)
+        .map_err(|error| format!("settings: {error}"))?;
+    situation.options.server_name = server_name;
+    replay::compare(profile, &situation, &recording::parse(&text)?, EXACT)
+}
+
+/// A fixture is headless unless it says otherwise.
+fn with_mode(settings: &str) -> Result<String, String> {
+    let mut settings: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(settings).map_err(|error| format!("settings: {error}"))?;
+    settings.entry("mode").or_insert_with(|| "print".into());
+    Ok(serde_json::Value::Object(settings).to_string())
+}
