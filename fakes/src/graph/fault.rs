@@ -111,7 +111,7 @@ pub enum FaultAction {
     OrderbyRefused,
     /// Breaks the connection; nothing took effect.
     ResetBeforeApply,
-    /// Breaks the connection; the request took effect.
+    /// Breaks the connection after the request was served. It took effect unless the service refused it.
     ResetAfterApply,
     /// Answers this, whatever was asked.
     Body {

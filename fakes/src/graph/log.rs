@@ -49,7 +49,7 @@ pub struct CallRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ViolationKind {
-    /// It came back before it was allowed to.
+    /// It came back before it was allowed to: a wait on one chat covers every call on that chat.
     RetriedEarly {
         /// Where.
         bucket: Bucket,

@@ -22,7 +22,7 @@ pub(super) fn span(ms: u64) -> Ms {
 
 /// `2026-01-31T09:30:00.123Z`, the form of every date in a message.
 pub(super) fn iso(ms: Ms) -> String {
-    timestamp(ms).strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+    format!("{:.3}", timestamp(ms))
 }
 
 /// `2026-01-31T09:30:00`, the form of the date inside an error.

@@ -38,7 +38,7 @@ macro_rules! rules {
         /// The name of a rule.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum RuleId {
-            $( #[doc = $says] $variant, )*
+            $( #[doc = concat!("`", $id, "`; [`rules`] has what it says.")] $variant, )*
         }
 
         impl RuleId {

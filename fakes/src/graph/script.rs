@@ -413,17 +413,16 @@ impl FakeGraph {
     }
 
     fn chat(&self, handle: &str) -> Result<&Chat, ScriptError> {
-        self.chats.get(handle).ok_or_else(|| self.unknown_chat(handle))
+        self.chats.get(handle).ok_or_else(|| {
+            let known: Vec<&str> = self.chats.keys().map(String::as_str).collect();
+            ScriptError::UnknownChat { name: handle.to_owned(), known: known.join(", ") }
+        })
     }
 
     fn chat_mut_by_handle(&mut self, handle: &str) -> Result<&mut Chat, ScriptError> {
-        let unknown = self.unknown_chat(handle);
-        self.chats.get_mut(handle).ok_or(unknown)
-    }
-
-    fn unknown_chat(&self, handle: &str) -> ScriptError {
-        let known: Vec<&str> = self.chats.keys().map(String::as_str).collect();
-        ScriptError::UnknownChat { name: handle.to_owned(), known: known.join(", ") }
+        self.chat(handle)?;
+        let unknown = || ScriptError::UnknownChat { name: handle.to_owned(), known: String::new() };
+        self.chats.get_mut(handle).ok_or_else(unknown)
     }
 }
 

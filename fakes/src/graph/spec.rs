@@ -486,6 +486,14 @@ mod tests {
     }
 
     #[test]
+    fn the_schema_of_a_world_refuses_unknown_keys_too() {
+        let schema = serde_json::to_value(schemars::schema_for!(WorldSpec)).unwrap();
+        assert_eq!(schema["additionalProperties"], json!(false));
+        let fault = &schema["$defs"]["FaultSpec"];
+        assert_eq!((&fault["required"], &fault["additionalProperties"]), (&json!(["do"]), &json!(false)));
+    }
+
+    #[test]
     fn an_override_sets_and_removes_and_ignores_what_is_not_there() {
         let mut payload = json!({"from": {"user": {"displayName": "Alice"}}, "id": "1"});
         let mut raw = RawOverride::setting("/from/user/displayName", Value::Null);

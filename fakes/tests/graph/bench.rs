@@ -152,7 +152,6 @@ macro_rules! cases {
         }
 
         mod bodies {
-            #[allow(unused_imports, reason = "not every file of cases needs every name")]
             use super::*;
             $( pub(super) fn $name($bench: &mut crate::bench::Bench) $body )*
         }

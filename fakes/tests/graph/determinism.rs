@@ -1,5 +1,7 @@
 //! The same seed and the same script give the same bytes.
 
+use std::fmt::Write as _;
+
 use fakes::graph::{FakeGraph, FaultAction, FaultSpec, MessageSpec, Request, WorldSpec};
 use jiff::Timestamp;
 
@@ -17,8 +19,9 @@ fn run(seed: u64) -> String {
         let path = format!("/v1.0/chats/{}/messages", graph.chat_id("dm").unwrap());
         for path in ["/v1.0/me/chats?$expand=members,lastMessagePreview", &path] {
             let answer = graph.handle(at(n * 400 + 100), &Request::get(path).bearer(TOKEN));
-            seen += &format!(
-                "{} {:?} {}\n",
+            let _ = writeln!(
+                seen,
+                "{} {:?} {}",
                 answer.status,
                 answer.headers,
                 String::from_utf8_lossy(&answer.body)

@@ -82,7 +82,7 @@ cases! {
         let message = answer.json();
         assert_eq!(text(&message["body"]["content"]), format!("<attachment id=\"{id}\"></attachment><p>5 &lt; 6</p>"));
         assert_eq!(message["attachments"][0]["contentType"], "messageReference");
-        assert_eq!(b.graph.messages_sent_by_agent()[0].quotes, [id.clone()]);
+        assert_eq!(b.graph.messages_sent_by_agent()[0].quotes, std::slice::from_ref(&id));
         for ids in [vec![], vec![id.as_str(); 11]] {
             let answer = b.send("POST", &path, &reply(ids));
             b.check_refusal(&answer, 400, RuleId::QuoteLimit);
