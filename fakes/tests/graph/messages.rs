@@ -1,6 +1,6 @@
 //! Lists of messages and single messages.
 
-use fakes::graph::{MessageSpec, RuleId, SystemEventSpec};
+use fakes::graph::{AttachmentSpec, MessageSpec, RuleId, SystemEventSpec};
 use serde_json::{Value, json};
 
 use crate::bench::{at, cases, text};
@@ -121,14 +121,18 @@ cases! {
     }
 
     a_deleted_message_leaves_a_stone [Tombstone, EtagChanges] |b| {
-        let spec = MessageSpec::html("gone soon").mentioning("alice").named("m");
+        let spec = MessageSpec::html("gone soon").mentioning("alice").named("m").with(AttachmentSpec::File { name: "a".into(), url: None });
         let id = b.say("dm", "alice", &spec);
+        b.graph.react(at(400), "dm", "m", "bob", "x", true).unwrap();
         b.graph.delete(at(500), "dm", "m").unwrap();
         let path = b.chat("dm", &format!("/messages/{id}"));
         let stone = b.json(&path);
         assert_eq!(stone["deletedDateTime"], "2026-01-01T00:00:00.500Z");
         assert_eq!(stone["lastModifiedDateTime"], stone["deletedDateTime"]);
-        assert_eq!((&stone["body"]["content"], &stone["mentions"]), (&json!(""), &json!([])));
+        assert_eq!(stone["body"]["content"], "");
+        for list in ["attachments", "mentions", "reactions"] {
+            assert_eq!(stone[list], json!([]), "{list}");
+        }
         assert_ne!(text(&stone["etag"]), id);
         assert_eq!(b.ids("dm", ""), [id]);
     }
