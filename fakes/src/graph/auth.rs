@@ -1,0 +1,148 @@
+//! Who asks: accepted tokens, their life and their scopes. All of them speak for the agent.
+//! It never looks inside a token, which is opaque to everyone but its issuer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::moment::{self, Ms};
+use super::reject::Rejection;
+use super::route::Operation;
+use super::rules::RuleId;
+use super::wire::Request;
+
+/// Delegated scopes that the fake knows.
+pub const ALL_SCOPES: [&str; 7] = [
+    "User.Read",
+    "Chat.ReadBasic",
+    "Chat.Read",
+    "Chat.ReadWrite",
+    "ChatMessage.Send",
+    "ChatMember.Read",
+    "ChatMember.ReadWrite",
+];
+
+/// An accepted token.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TokenSpec {
+    /// The token, any text.
+    pub token: String,
+    /// Its life from the start of the world, in milliseconds; absent means for ever.
+    pub expires_after_ms: Option<u64>,
+    /// Its scopes; absent means those of the world.
+    pub scopes: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Token {
+    expires_ms: Option<Ms>,
+    scopes: BTreeSet<String>,
+    claims: Option<String>,
+}
+
+impl Token {
+    pub(super) fn has_any(&self, wanted: &[&str]) -> bool {
+        wanted.iter().any(|scope| self.scopes.contains(*scope))
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Auth {
+    tokens: BTreeMap<String, Token>,
+    scopes: BTreeSet<String>,
+}
+
+impl Auth {
+    pub(super) fn new() -> Self {
+        Self { tokens: BTreeMap::new(), scopes: ALL_SCOPES.iter().map(|s| (*s).to_owned()).collect() }
+    }
+
+    pub(super) fn set_scopes<'a>(&mut self, scopes: impl IntoIterator<Item = &'a str>) {
+        self.scopes = scopes.into_iter().map(str::to_owned).collect();
+        for token in self.tokens.values_mut() {
+            token.scopes.clone_from(&self.scopes);
+        }
+    }
+
+    pub(super) fn accept(&mut self, spec: &TokenSpec, started_ms: Ms) {
+        let scopes =
+            spec.scopes.as_ref().map_or_else(|| self.scopes.clone(), |s| s.iter().cloned().collect());
+        let expires_ms = spec.expires_after_ms.map(|life| started_ms.saturating_add(moment::span(life)));
+        self.tokens.insert(spec.token.clone(), Token { expires_ms, scopes, claims: None });
+    }
+
+    pub(super) fn revoke(&mut self, token: &str) {
+        self.tokens.remove(token);
+    }
+
+    pub(super) fn challenge(&mut self, token: &str, claims: &str) {
+        if let Some(token) = self.tokens.get_mut(token) {
+            token.claims = Some(claims.to_owned());
+        }
+    }
+
+    pub(super) fn check(&self, request: &Request, now_ms: Ms) -> Result<Token, Rejection> {
+        let bearer = request
+            .header_value("authorization")
+            .and_then(|value| value.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map(|(_, token)| token.trim());
+        let Some(bearer) = bearer.filter(|token| !token.is_empty()) else {
+            return Err(unauthorized(RuleId::TokenMissing, "access token is empty"));
+        };
+        let Some(token) = self.tokens.get(bearer) else {
+            return Err(unauthorized(RuleId::TokenWrong, "the access token could not be validated"));
+        };
+        if token.expires_ms.is_some_and(|end| now_ms >= end) {
+            return Err(unauthorized(
+                RuleId::TokenExpired,
+                "lifetime validation failed, the token is expired",
+            ));
+        }
+        if let Some(claims) = &token.claims {
+            return Err(insufficient_claims(claims));
+        }
+        Ok(token.clone())
+    }
+}
+
+const AUTHORITY: &str = r#"Bearer realm="", authorization_uri="https://login.microsoftonline.com/common/oauth2/authorize", client_id="00000003-0000-0000-c000-000000000000""#;
+
+fn unauthorized(rule: RuleId, message: &str) -> Rejection {
+    Rejection::new(rule, 401, message).with_header("www-authenticate", AUTHORITY.to_owned())
+}
+
+/// The challenge of continuous access evaluation.
+pub(super) fn insufficient_claims(claims: &str) -> Rejection {
+    let challenge = format!(
+        r#"{AUTHORITY}, error="insufficient_claims", claims="{}""#,
+        STANDARD.encode(claims.as_bytes())
+    );
+    let message = "continuous access evaluation resulted in a challenge";
+    Rejection::new(RuleId::ClaimsChallenge, 401, message).with_header("www-authenticate", challenge)
+}
+
+/// The scopes of which one is enough for an operation; empty when none is needed.
+pub(super) fn scopes_for(operation: Operation) -> &'static [&'static str] {
+    match operation {
+        Operation::Me => &["User.Read"],
+        Operation::ListChats | Operation::GetChat => &["Chat.ReadBasic", "Chat.Read", "Chat.ReadWrite"],
+        Operation::ListMessages | Operation::GetMessage => READ,
+        Operation::SendMessage | Operation::ReplyWithQuote | Operation::React => {
+            &["ChatMessage.Send", "Chat.ReadWrite"]
+        }
+        Operation::EditMessage | Operation::SoftDelete => &["Chat.ReadWrite"],
+        Operation::ListMembers => {
+            &["ChatMember.Read", "ChatMember.ReadWrite", "Chat.ReadBasic", "Chat.Read", "Chat.ReadWrite"]
+        }
+        Operation::AddMember => &["ChatMember.ReadWrite", "Chat.ReadWrite"],
+        Operation::GetAllMessages | Operation::ChatDelta | Operation::Unknown => &[],
+    }
+}
+
+/// The scopes that show what was written.
+pub(super) const READ: &[&str] = &["Chat.Read", "Chat.ReadWrite"];

@@ -1,0 +1,44 @@
+//! A fake Microsoft Graph for Teams: one deterministic state machine with several skins.
+//! Every rule it goes by is in [`rules`], with its source; it shares no code with the server that it judges.
+
+mod auth;
+mod chat;
+mod draw;
+mod fault;
+mod log;
+mod message;
+mod moment;
+mod payload;
+mod people;
+mod query;
+mod read;
+mod reject;
+mod route;
+mod rules;
+mod script;
+mod shared;
+mod spec;
+mod state;
+mod throttle;
+mod trace;
+mod wire;
+mod wiremock_skin;
+mod write;
+
+pub use auth::{ALL_SCOPES, TokenSpec};
+pub use fault::{ErrorBody, FaultAction, FaultSpec};
+pub use log::{CALLS_KEPT_MAX, CallRecord, VIOLATIONS_KEPT_MAX, Violation, ViolationKind};
+pub use people::{Application, Person, application_id, object_id, tenant_id};
+pub use route::Operation;
+pub use rules::{Mark, Rule, RuleId, rules};
+pub use shared::SharedGraph;
+pub use spec::{
+    AGENT, ApplicationSpec, AttachmentSpec, CardKind, ChatKind, ChatSpec, ErrorStyle, ForwardSpec,
+    HOME_TENANT, HistorySpec, IdentityType, Importance, MentionSpec, MessageSpec, PersonSpec, RawOverride,
+    ScriptError, SystemEventSpec, WorldSpec,
+};
+pub use state::FakeGraph;
+pub use throttle::{Bucket, RetryAfterForm, ThrottleSpec};
+pub use wire::{Answer, Fate, Request};
+pub use wiremock_skin::{DELAY_MAX_MS, GraphServer, WiremockSkin, serve, wiremock_skin};
+pub use write::SentMessage;

@@ -1,0 +1,165 @@
+//! From a URL and a verb to an operation. Total on hostile URLs: what is not known is `Unknown`.
+//! It never looks at the state of the world.
+
+use percent_encoding::percent_decode_str;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// What a request wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// `GET /me`.
+    Me,
+    /// `GET /me/chats`, `/chats`, `/users/{id}/chats`.
+    ListChats,
+    /// `GET …/chats/{id}`.
+    GetChat,
+    /// `GET …/chats/{id}/messages`.
+    ListMessages,
+    /// `GET …/chats/{id}/messages/{id}`.
+    GetMessage,
+    /// `POST …/chats/{id}/messages`.
+    SendMessage,
+    /// `POST …/messages/replyWithQuote`.
+    ReplyWithQuote,
+    /// `PATCH …/messages/{id}`.
+    EditMessage,
+    /// `POST …/messages/{id}/softDelete`.
+    SoftDelete,
+    /// `POST …/messages/{id}/setReaction` and `unsetReaction`.
+    React,
+    /// `GET …/chats/{id}/members`.
+    ListMembers,
+    /// `POST …/chats/{id}/members`.
+    AddMember,
+    /// `GET …/chats/getAllMessages`, with or without `/delta`.
+    GetAllMessages,
+    /// `GET …/chats/{id}/messages/delta`.
+    ChatDelta,
+    /// Anything else.
+    Unknown,
+}
+
+/// Whose chats a path names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Owner {
+    Nobody,
+    Me,
+    User(String),
+}
+
+/// A path, taken apart.
+#[derive(Debug, Clone)]
+pub(super) struct Route {
+    pub(super) operation: Operation,
+    pub(super) owner: Owner,
+    pub(super) chat: Option<String>,
+    pub(super) message: Option<String>,
+    /// The last step, which tells setting a reaction from taking it away.
+    pub(super) action: Option<String>,
+    /// The path exists and takes other verbs.
+    pub(super) wrong_method: bool,
+}
+
+impl Route {
+    fn nowhere() -> Self {
+        Self {
+            operation: Operation::Unknown,
+            owner: Owner::Nobody,
+            chat: None,
+            message: None,
+            action: None,
+            wrong_method: false,
+        }
+    }
+}
+
+/// Takes a request apart.
+pub(super) fn route(method: &str, url: &Url) -> Route {
+    let steps: Vec<String> = url
+        .path_segments()
+        .map(|segments| segments.map(|s| percent_decode_str(s).decode_utf8_lossy().into_owned()).collect())
+        .unwrap_or_default();
+    let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+    let mut route = Route::nowhere();
+    let rest: &[&str] = match steps.as_slice() {
+        ["v1.0", "me"] => return verbs(route, method, &[("GET", Operation::Me)]),
+        ["v1.0", "me", rest @ ..] => {
+            route.owner = Owner::Me;
+            rest
+        }
+        ["v1.0", "users", user, rest @ ..] => {
+            route.owner = Owner::User((*user).to_owned());
+            rest
+        }
+        ["v1.0", rest @ ..] => rest,
+        _ => return route,
+    };
+    let ["chats", rest @ ..] = rest else { return route };
+    if let ["getAllMessages"] | ["getAllMessages", "delta"] = rest {
+        return verbs(route, method, &[("GET", Operation::GetAllMessages)]);
+    }
+    let [chat, rest @ ..] = rest else {
+        return verbs(route, method, &[("GET", Operation::ListChats)]);
+    };
+    route.chat = Some((*chat).to_owned());
+    match rest {
+        [] => verbs(route, method, &[("GET", Operation::GetChat)]),
+        ["members"] => {
+            verbs(route, method, &[("GET", Operation::ListMembers), ("POST", Operation::AddMember)])
+        }
+        ["messages"] => {
+            verbs(route, method, &[("GET", Operation::ListMessages), ("POST", Operation::SendMessage)])
+        }
+        ["messages", "delta"] => verbs(route, method, &[("GET", Operation::ChatDelta)]),
+        ["messages", "replyWithQuote"] => verbs(route, method, &[("POST", Operation::ReplyWithQuote)]),
+        ["messages", message] => {
+            route.message = Some((*message).to_owned());
+            verbs(route, method, &[("GET", Operation::GetMessage), ("PATCH", Operation::EditMessage)])
+        }
+        ["messages", message, action @ ("softDelete" | "setReaction" | "unsetReaction")] => {
+            route.message = Some((*message).to_owned());
+            route.action = Some((*action).to_owned());
+            let operation = if *action == "softDelete" { Operation::SoftDelete } else { Operation::React };
+            verbs(route, method, &[("POST", operation)])
+        }
+        _ => Route { chat: None, ..route },
+    }
+}
+
+fn verbs(mut route: Route, method: &str, known: &[(&str, Operation)]) -> Route {
+    match known.iter().find(|(verb, _)| *verb == method) {
+        Some((_, operation)) => route.operation = *operation,
+        None => route.wrong_method = true,
+    }
+    route
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(method: &str, path: &str) -> Route {
+        route(method, &Url::parse("https://graph.test").unwrap().join(path).unwrap())
+    }
+
+    #[test]
+    fn every_form_of_a_path_is_known() {
+        assert_eq!(of("GET", "/v1.0/me").operation, Operation::Me);
+        for path in ["/v1.0/me/chats", "/v1.0/chats?$top=1", "/v1.0/users/u/chats"] {
+            assert_eq!(of("GET", path).operation, Operation::ListChats);
+        }
+        let route = of("GET", "/v1.0/chats/19%3Aab%40thread.v2/messages/17");
+        assert_eq!(
+            (route.operation, route.chat.as_deref()),
+            (Operation::GetMessage, Some("19:ab@thread.v2"))
+        );
+        assert_eq!(of("POST", "/v1.0/me/chats/c/messages/1/softDelete").owner, Owner::Me);
+        assert!(of("DELETE", "/v1.0/chats/c/messages").wrong_method);
+        for path in ["/beta/me", "/v1.0", "/", "/v1.0/me/mail", "/v1.0/chats/c/x/y", "/v1.0//", "/%ff%00"] {
+            assert_eq!(of("GET", path).operation, Operation::Unknown, "{path}");
+        }
+    }
+}
