@@ -8,6 +8,7 @@ use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 use crate::explain;
+use crate::message::down;
 use crate::verdict::WireError;
 use crate::version::{Direction, Version};
 
@@ -68,7 +69,7 @@ impl Asked {
     /// From the request itself; `None` when it has no method.
     pub fn of(request: &Value) -> Option<Self> {
         let method = request.get("method")?.as_str()?.to_owned();
-        Some(Self { method, task: request.pointer("/params/task").is_some() })
+        Some(Self { method, task: down(request, &["params", "task"]).is_some() })
     }
 }
 
@@ -106,7 +107,7 @@ impl Catalog {
                     "server" => Sender::Server,
                     _ => Sender::Both,
                 };
-                if let Some(method) = body.pointer("/properties/method/const").and_then(Value::as_str) {
+                if let Some(method) = down(body, &["properties", "method", "const"]).and_then(Value::as_str) {
                     let definition = Definition {
                         name: name.clone(),
                         sender,
@@ -116,7 +117,8 @@ impl Catalog {
                     methods.insert(method.to_owned(), definition);
                 }
             }
-            let code = body.pointer("/properties/error/properties/code/const").and_then(Value::as_i64);
+            let code =
+                down(body, &["properties", "error", "properties", "code", "const"]).and_then(Value::as_i64);
             errors.extend(code.map(|code| (code, name.clone())));
         }
         let compiled = definitions.keys().map(|name| (name.clone(), OnceLock::new())).collect();

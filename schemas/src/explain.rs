@@ -55,6 +55,12 @@ fn explain(error: &ValidationError<'_>, at: &str, depth: usize, out: &mut Vec<Wi
         }
         return;
     }
+    if let ValidationErrorKind::AnyOf { context } = error.kind()
+        && let Some(unknown) = unknown(context, at)
+    {
+        out.push(unknown);
+        return;
+    }
     out.push(WireError::new(format!("{at}{}", error.instance_path().as_str()), text(error), SCHEMA));
 }
 
@@ -84,6 +90,24 @@ fn meant<'e>(
             std::iter::once(first).chain(std::iter::once(second)).chain(left).min_by_key(|b| b.len())
         }
     }
+}
+
+/// When every shape is ruled out by one and the same member: what that member could have been.
+fn unknown(context: &[Vec<ValidationError<'static>>], at: &str) -> Option<WireError> {
+    let mut place = None;
+    let mut allowed = Vec::new();
+    for branch in context {
+        let (path, value) = branch.iter().find_map(|inner| match inner.kind() {
+            ValidationErrorKind::Constant { expected_value } => Some((inner.instance_path(), expected_value)),
+            _ => None,
+        })?;
+        if *place.get_or_insert(path) != path {
+            return None;
+        }
+        allowed.push(value.to_string());
+    }
+    let path = format!("{at}{}", place?.as_str());
+    Some(WireError::new(path, format!("must be one of {}", allowed.join(", ")), SCHEMA))
 }
 
 fn text(error: &ValidationError<'_>) -> String {

@@ -36,6 +36,11 @@ pub(crate) fn kind(message: &Value) -> Kind {
     }
 }
 
+/// The value that lies so many members down; unlike a JSON pointer it costs no allocation.
+pub(crate) fn down<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(value, |value, name| value.get(name))
+}
+
 /// The method, when it is a string.
 pub(crate) fn method(message: &Value) -> Option<&str> {
     message.get("method")?.as_str()
@@ -47,7 +52,7 @@ pub(crate) fn read(line: &[u8], found: &mut Findings) -> Option<Value> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let line = match line.strip_prefix(b"\xef\xbb\xbf") {
         Some(rest) => {
-            found.breaks(&rules::BYTE_ORDER_MARK, "", "the line starts with a byte order mark");
+            found.breaks(&rules::BYTE_ORDER_MARK, ("", ""), "the line starts with a byte order mark");
             rest
         }
         None => line,
@@ -55,18 +60,18 @@ pub(crate) fn read(line: &[u8], found: &mut Findings) -> Option<Value> {
     let text = match std::str::from_utf8(line) {
         Ok(text) => text,
         Err(error) => {
-            found.breaks(&rules::NOT_UTF8, "", format!("no UTF-8 after byte {}", error.valid_up_to()));
+            found.breaks(&rules::NOT_UTF8, ("", ""), format!("no UTF-8 after byte {}", error.valid_up_to()));
             return None;
         }
     };
     if text.contains('\n') {
-        found.breaks(&rules::ONE_LINE, "", "the message is spread over several lines");
+        found.breaks(&rules::ONE_LINE, ("", ""), "the message is spread over several lines");
     }
     match serde_json::from_str(text) {
         Ok(message) => Some(message),
         Err(error) => {
             // Only the place is told: the text of the error may quote the line.
-            found.breaks(&rules::NOT_JSON, "", format!("no JSON at column {}", error.column()));
+            found.breaks(&rules::NOT_JSON, ("", ""), format!("no JSON at column {}", error.column()));
             None
         }
     }
@@ -98,16 +103,20 @@ pub(crate) fn judge_batch(version: Version, batch: &[Value], found: &mut Finding
     found.definition = if answers > 0 { "JSONRPCBatchResponse" } else { "JSONRPCBatchRequest" };
     if version != Version::V2025_03_26 {
         found.definition = "JSONRPCMessage";
-        found.breaks(&rules::BATCH, "", format!("{version} has no batches"));
+        found.breaks(&rules::BATCH, ("", ""), format!("{version} has no batches"));
     }
     if batch.is_empty() {
-        found.breaks(&rules::EMPTY_BATCH, "", "the batch is empty");
+        found.breaks(&rules::EMPTY_BATCH, ("", ""), "the batch is empty");
     } else if answers > 0 && answers < batch.len() {
-        found.breaks(&rules::EMPTY_BATCH, "", "the batch mixes answers with other messages");
+        found.breaks(&rules::EMPTY_BATCH, ("", ""), "the batch mixes answers with other messages");
     }
     for (index, message) in batch.iter().enumerate() {
         if method(message) == Some("initialize") {
-            found.breaks(&rules::INITIALIZE_IN_BATCH, format!("/{index}"), "`initialize` can't be batched");
+            found.breaks(
+                &rules::INITIALIZE_IN_BATCH,
+                (&format!("/{index}"), ""),
+                "`initialize` can't be batched",
+            );
         }
     }
 }
@@ -124,14 +133,18 @@ pub(crate) fn judge_one(
     let kind = kind(message);
     let has = |member: &str| message.get(member).is_some();
     if u8::from(has("method")) + u8::from(has("result")) + u8::from(has("error")) > 1 {
-        found.breaks(&rules::MIXED_ENVELOPE, at, "only one of `method`, `result` and `error` can be there");
+        found.breaks(
+            &rules::MIXED_ENVELOPE,
+            (at, ""),
+            "only one of `method`, `result` and `error` can be there",
+        );
     }
     match kind {
         Kind::Request | Kind::Notification => judge_call(version, direction, message, kind, at, found),
         Kind::Result => judge_result(version, message, asked, at, found),
         Kind::Error => judge_error(version, message, at, found),
         Kind::Nothing => {
-            found.breaks(&rules::NOT_A_MESSAGE, at, "there is no `method`, no `result` and no `error`");
+            found.breaks(&rules::NOT_A_MESSAGE, (at, ""), "there is no `method`, no `result` and no `error`");
             ""
         }
     }
@@ -161,17 +174,13 @@ fn judge_call(
         |known| known.result.is_none(),
     );
     if one_way && kind == Kind::Request {
-        found.breaks(&rules::NOTIFICATION_WITH_ID, format!("{at}/id"), "a notification has no id");
+        found.breaks(&rules::NOTIFICATION_WITH_ID, (at, "/id"), "a notification has no id");
     }
     if let (Some(known), Some(direction), Some(method)) = (known, direction, method)
         && !known.sender.may(direction)
     {
         let side = if direction == Direction::HostToServer { "host" } else { "server" };
-        found.breaks(
-            &rules::WRONG_SIDE,
-            format!("{at}/method"),
-            format!("`{method}` is not sent by the {side}"),
-        );
+        found.breaks(&rules::WRONG_SIDE, (at, "/method"), format!("`{method}` is not sent by the {side}"));
     }
     definition
 }
@@ -187,13 +196,18 @@ fn judge_result(
     let envelope = catalog.result_envelope();
     let result = &message["result"];
     let definition = catalog.result(result, asked);
-    for error in catalog.errors(envelope, message, at) {
-        // The result's own definition says it better.
-        if definition.is_none() || !error.path.starts_with(&format!("{at}/result")) {
-            found.push(error);
+    if !catalog.fits(envelope, message) {
+        let below = format!("{at}/result");
+        for error in catalog.errors(envelope, message, at) {
+            // The result's own definition says it better.
+            if definition.is_none() || !error.path.starts_with(&below) {
+                found.push(error);
+            }
         }
     }
-    if let Some(definition) = definition {
+    if let Some(definition) = definition
+        && !catalog.fits(definition, result)
+    {
         for error in catalog.errors(definition, result, &format!("{at}/result")) {
             found.push(error);
         }
@@ -204,7 +218,7 @@ fn judge_result(
                 if result.get("inputRequests").is_none() && result.get("requestState").is_none() {
                     found.breaks(
                         &rules::INPUT_REQUIRED_EMPTY,
-                        format!("{at}/result"),
+                        (at, "/result"),
                         "`inputRequests` or `requestState` is missing",
                     );
                 }
@@ -212,7 +226,7 @@ fn judge_result(
             Some("complete" | "task") | None => {}
             Some(_) => found.breaks(
                 &rules::RESULT_TYPE,
-                format!("{at}/result/resultType"),
+                (at, "/result/resultType"),
                 "must be `complete` or `input_required`",
             ),
         }
@@ -222,7 +236,7 @@ fn judge_result(
 
 fn judge_error(version: Version, message: &Value, at: &str, found: &mut Findings) -> &'static str {
     let catalog = catalog(version);
-    let code = message.pointer("/error/code").and_then(Value::as_i64);
+    let code = down(message, &["error", "code"]).and_then(Value::as_i64);
     let definition = catalog.error(code);
     for error in catalog.errors(definition, message, at) {
         found.push(error);
@@ -234,7 +248,7 @@ fn judge_error(version: Version, message: &Value, at: &str, found: &mut Findings
         if reserved || code == -32002 {
             found.breaks(
                 &rules::RESERVED_ERROR_CODE,
-                format!("{at}/error/code"),
+                (at, "/error/code"),
                 format!("{code} is not for free use"),
             );
         }

@@ -51,14 +51,10 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Notes that a hand-written rule is broken.
-    pub(crate) fn breaks(
-        &mut self,
-        rule: &'static Rule,
-        path: impl Into<String>,
-        message: impl Into<String>,
-    ) {
-        self.push(WireError::new(path, message, rule.id));
+    /// Notes that a hand-written rule is broken; the place is the message in its batch, and what lies below it.
+    pub(crate) fn breaks(&mut self, rule: &'static Rule, place: (&str, &str), message: impl Into<String>) {
+        let (at, below) = place;
+        self.push(WireError::new(format!("{at}{below}"), message, rule.id));
     }
 
     pub(crate) fn push(&mut self, error: WireError) {

@@ -7,6 +7,7 @@ use super::requests::{Id, Open};
 use super::session::{self, Session};
 use super::{WireValidator, opened, stateless};
 use crate::catalog::catalog;
+use crate::message::down;
 use crate::own;
 use crate::rules;
 use crate::verdict::Findings;
@@ -34,7 +35,7 @@ impl WireValidator {
                 {
                     let said =
                         format!("`{method}` needs the capability `{missing}`, which the server did not name");
-                    found.breaks(&rules::UNDECLARED_CAPABILITY, format!("{at}/method"), said);
+                    found.breaks(&rules::UNDECLARED_CAPABILITY, (at, "/method"), said);
                 }
             }
             Direction::HostToServer => self.host_in_session(version, message, method, at, found),
@@ -47,9 +48,9 @@ impl WireValidator {
         let in_session = self.session.is_some() && !version.is_modern();
         let asker = self.asker(direction);
         if asker.get(&id).is_some() {
-            found.breaks(&rules::ID_IN_USE, format!("{at}/id"), "a request with this id is still open");
+            found.breaks(&rules::ID_IN_USE, (at, "/id"), "a request with this id is still open");
         } else if in_session && asker.has_ended(&id) {
-            found.breaks(&rules::ID_IN_USE, format!("{at}/id"), "the id was used before in this session");
+            found.breaks(&rules::ID_IN_USE, (at, "/id"), "the id was used before in this session");
         }
         let open = opened(version, message, method);
         if let Some(progress) = &open.progress
@@ -57,7 +58,7 @@ impl WireValidator {
         {
             found.breaks(
                 &rules::TOKEN_IN_USE,
-                format!("{at}/params/_meta/progressToken"),
+                (at, "/params/_meta/progressToken"),
                 "an open request has this token",
             );
         }
@@ -66,9 +67,9 @@ impl WireValidator {
 
     fn remember_declared(&mut self, version: Version, message: &Value) {
         let declared = if version.is_modern() {
-            message.pointer(super::MODERN_CAPABILITIES)
+            down(message, super::MODERN_CAPABILITIES)
         } else {
-            message.pointer("/params/capabilities")
+            down(message, &["params", "capabilities"])
         };
         if let Some(declared) = declared {
             self.declare(declared);
@@ -82,7 +83,7 @@ impl WireValidator {
         if !declared && message.get("method").is_some_and(Value::is_string) {
             found.breaks(
                 &rules::UNKNOWN_METHOD,
-                format!("{at}/method"),
+                (at, "/method"),
                 format!("{version} has no `{method}`, and no declared capability stands behind it"),
             );
         }
@@ -96,12 +97,12 @@ impl WireValidator {
         at: &str,
         found: &mut Findings,
     ) {
-        let path = format!("{at}/method");
+        let path = (at, "/method");
         match (&mut self.session, method) {
             (None, "initialize") => {
                 // Ids used while probing are not of the session.
                 self.host.forget_ended();
-                let host = message.pointer("/params/capabilities").cloned().unwrap_or_default();
+                let host = down(message, &["params", "capabilities"]).cloned().unwrap_or_default();
                 self.session = Some(Session::new(version, host));
             }
             (Some(_), "initialize") => {
@@ -118,7 +119,7 @@ impl WireValidator {
             (Some(session), _) => {
                 session.gate(Direction::HostToServer, message, method, at, found);
                 if method == "resources/subscribe"
-                    && let Some(uri) = message.pointer("/params/uri").and_then(Value::as_str)
+                    && let Some(uri) = down(message, &["params", "uri"]).and_then(Value::as_str)
                 {
                     session.subscribe(uri);
                 }
@@ -127,7 +128,7 @@ impl WireValidator {
     }
 
     fn server_request(&mut self, message: &Value, method: &str, at: &str, found: &mut Findings) {
-        let path = format!("{at}/method");
+        let path = (at, "/method");
         match &self.session {
             None if self.modern => {
                 found.breaks(&rules::SERVER_REQUEST, path, "the server can't ask without a session");
@@ -158,7 +159,7 @@ impl WireValidator {
         };
         if open.version.is_modern() {
             if open.cancelled && !self.races {
-                found.breaks(&rules::AFTER_CANCEL, at, "the request was cancelled");
+                found.breaks(&rules::AFTER_CANCEL, (at, ""), "the request was cancelled");
             }
             stateless::answer(&open, &id, message, at, found);
         }
@@ -190,7 +191,7 @@ impl WireValidator {
     }
 
     fn stray_response(&mut self, direction: Direction, message: &Value, at: &str, found: &mut Findings) {
-        let path = format!("{at}/id");
+        let path = (at, "/id");
         let modern = self.modern && self.session.is_none();
         let asker = self.asker(direction.reverse());
         match message.get("id").and_then(Id::of) {
@@ -198,7 +199,7 @@ impl WireValidator {
                 found.breaks(&rules::SECOND_RESPONSE, path, "the request is answered already");
             }
             _ if direction == Direction::HostToServer && modern => {
-                found.breaks(&rules::HOST_RESPONSE, at, "the host can't answer without a session");
+                found.breaks(&rules::HOST_RESPONSE, (at, ""), "the host can't answer without a session");
             }
             None if asker.unreadable > 0 && message.get("error").is_some() => asker.unreadable -= 1,
             _ => found.breaks(&rules::NO_SUCH_REQUEST, path, "no request with this id is open"),
@@ -222,7 +223,7 @@ impl WireValidator {
         {
             found.breaks(
                 &rules::NEGOTIATED_VERSION,
-                format!("{at}/result/protocolVersion"),
+                (at, "/result/protocolVersion"),
                 "is no version that opens with `initialize`",
             );
         }
@@ -253,7 +254,7 @@ impl WireValidator {
                 Some(session) if session.answered && !session.ready => session.ready = true,
                 _ => {
                     let said = "`initialize` is not answered, or this was said before";
-                    found.breaks(&rules::INITIALIZED_AFTER_REPLY, format!("{at}/method"), said);
+                    found.breaks(&rules::INITIALIZED_AFTER_REPLY, (at, "/method"), said);
                 }
             },
             _ => match &self.session {
@@ -261,7 +262,7 @@ impl WireValidator {
                 _ if version.is_modern() => {}
                 _ => {
                     let said = format!("`{method}` before `initialize` is answered");
-                    found.breaks(&rules::INITIALIZE_FIRST, format!("{at}/method"), said);
+                    found.breaks(&rules::INITIALIZE_FIRST, (at, "/method"), said);
                 }
             },
         }
@@ -272,7 +273,7 @@ impl WireValidator {
 
     /// A notification of the server that is neither progress nor a cancellation.
     fn told(&mut self, message: &Value, method: &str, at: &str, found: &mut Findings) {
-        let path = format!("{at}/method");
+        let path = (at, "/method");
         let log = method == "notifications/message";
         let tagged = stateless::tag(message).is_some();
         let acknowledges = method == "notifications/subscriptions/acknowledged";
@@ -287,10 +288,10 @@ impl WireValidator {
         match &self.session {
             Some(session) if session.answered && (session.ready || log) => {
                 session.gate(Direction::ServerToHost, message, method, at, found);
-                let uri = message.pointer("/params/uri").and_then(Value::as_str).unwrap_or_default();
+                let uri = down(message, &["params", "uri"]).and_then(Value::as_str).unwrap_or_default();
                 if method == "notifications/resources/updated" && !session.wants(uri) {
                     let said = "the host has not subscribed to this resource";
-                    found.breaks(&rules::NOT_SUBSCRIBED, format!("{at}/params/uri"), said);
+                    found.breaks(&rules::NOT_SUBSCRIBED, (at, "/params/uri"), said);
                 }
             }
             None if self.modern => self.told_without_session(message, method, at, found),
@@ -307,7 +308,7 @@ impl WireValidator {
         if method == "notifications/message" {
             if !self.host.all().any(|open| open.log && (!open.cancelled || self.races)) {
                 let said = "no open request has set a log level";
-                found.breaks(&rules::LOG_NOT_ASKED_FOR, format!("{at}/method"), said);
+                found.breaks(&rules::LOG_NOT_ASKED_FOR, (at, "/method"), said);
             }
             return;
         }
@@ -316,14 +317,14 @@ impl WireValidator {
             stateless::on_stream(&mut self.host, message, method, self.races, at, found);
         } else {
             let said = format!("`{method}` belongs to no request and no listen stream");
-            found.breaks(&rules::UNSOLICITED, format!("{at}/method"), said);
+            found.breaks(&rules::UNSOLICITED, (at, "/method"), said);
         }
     }
 
     fn cancelled(&mut self, direction: Direction, message: &Value, at: &str, found: &mut Findings) {
         // Without an id there is nothing to look up; the schema says whether it may be missing.
-        let Some(id) = message.pointer("/params/requestId").and_then(Id::of) else { return };
-        let path = format!("{at}/params/requestId");
+        let Some(id) = down(message, &["params", "requestId"]).and_then(Id::of) else { return };
+        let path = (at, "/params/requestId");
         let session = self.session.is_some();
         if direction == Direction::ServerToHost {
             if let Some(open) = self.host.get_mut(&id).filter(|open| open.stream.is_some()) {
@@ -363,7 +364,7 @@ impl WireValidator {
         let progress = match asker.with_token(&token) {
             Some(open) => {
                 if open.cancelled && open.version.is_modern() && !races {
-                    found.breaks(&rules::AFTER_CANCEL, at, "the request was cancelled");
+                    found.breaks(&rules::AFTER_CANCEL, (at, ""), "the request was cancelled");
                 }
                 open.progress.as_mut()
             }
@@ -372,12 +373,12 @@ impl WireValidator {
         match progress {
             None => {
                 let said = "no open request has this token";
-                found.breaks(&rules::PROGRESS_TOKEN, format!("{at}/params/progressToken"), said);
+                found.breaks(&rules::PROGRESS_TOKEN, (at, "/params/progressToken"), said);
             }
             Some(progress) => {
                 if !progress.grows(value) {
                     let said = "is not above the value before";
-                    found.breaks(&rules::PROGRESS_INCREASES, format!("{at}/params/progress"), said);
+                    found.breaks(&rules::PROGRESS_INCREASES, (at, "/params/progress"), said);
                 }
             }
         }

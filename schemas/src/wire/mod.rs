@@ -12,19 +12,19 @@ use serde_json::Value;
 
 pub(crate) use requests::Id;
 
-use requests::{Open, Progress, Requests, Stream};
+use requests::{Answers, Open, Progress, Requests, Stream};
 use session::Session;
 
 use crate::catalog::{Asked, catalog};
-use crate::message::{self, Kind};
+use crate::message::{self, Kind, down};
 use crate::verdict::{Findings, Verdict};
 use crate::version::{Direction, Version};
 
 /// Names of declared experimental and extension capabilities that are remembered.
 const DECLARED_MAX: usize = 256;
-const MODERN_VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
-const MODERN_CAPABILITIES: &str = "/params/_meta/io.modelcontextprotocol~1clientCapabilities";
-const MODERN_LOG_LEVEL: &str = "/params/_meta/io.modelcontextprotocol~1logLevel";
+const MODERN_VERSION: &[&str] = &["params", "_meta", "io.modelcontextprotocol/protocolVersion"];
+const MODERN_CAPABILITIES: &[&str] = &["params", "_meta", "io.modelcontextprotocol/clientCapabilities"];
+const MODERN_LOG_LEVEL: &[&str] = &["params", "_meta", "io.modelcontextprotocol/logLevel"];
 
 /// Judges a connection line by line, in the order in which the server read and wrote them.
 ///
@@ -155,11 +155,11 @@ impl WireValidator {
     /// The version that a request or notification is judged by.
     fn version_of_call(&mut self, direction: Direction, message: &Value, method: &str) -> Version {
         if method == "initialize" {
-            let named = message.pointer("/params/protocolVersion").and_then(Value::as_str);
+            let named = down(message, &["params", "protocolVersion"]).and_then(Value::as_str);
             return legacy(named).unwrap_or(Version::NEWEST_LEGACY);
         }
         if direction == Direction::HostToServer
-            && let Some(named) = message.pointer(MODERN_VERSION)
+            && let Some(named) = down(message, MODERN_VERSION)
         {
             let named = named.as_str().and_then(|text| text.parse::<Version>().ok());
             return named.filter(|version| version.is_modern()).unwrap_or(Version::NEWEST);
@@ -219,7 +219,7 @@ fn legacy(named: Option<&str>) -> Option<Version> {
 /// The version of an answer: that of its request, but the answer to `initialize` names its own.
 fn answered_in(open: &Open, message: &Value) -> Version {
     if open.asked.method == "initialize" {
-        let named = message.pointer("/result/protocolVersion").and_then(Value::as_str);
+        let named = down(message, &["result", "protocolVersion"]).and_then(Value::as_str);
         return legacy(named).unwrap_or(open.version);
     }
     open.version
@@ -228,7 +228,7 @@ fn answered_in(open: &Open, message: &Value) -> Version {
 /// What has to be remembered of a request.
 fn opened(version: Version, message: &Value, method: &str) -> Open {
     let params = &message["params"];
-    let token = params.pointer("/_meta/progressToken").and_then(Id::of);
+    let token = down(params, &["_meta", "progressToken"]).and_then(Id::of);
     let listens = version.is_modern() && method == "subscriptions/listen";
     Open {
         asked: Asked { method: method.to_owned(), task: params.get("task").is_some() },
@@ -236,8 +236,8 @@ fn opened(version: Version, message: &Value, method: &str) -> Open {
         cancelled: false,
         progress: token.map(|token| Progress { token, last: None }),
         stream: listens.then(|| Stream { asked: params["notifications"].clone(), promised: None }),
-        log: message.pointer(MODERN_LOG_LEVEL).is_some(),
+        log: down(message, MODERN_LOG_LEVEL).is_some(),
         uri: params.get("uri").and_then(Value::as_str).map(str::to_owned),
-        capabilities: message.pointer(MODERN_CAPABILITIES).cloned(),
+        answers: down(message, MODERN_CAPABILITIES).map(Answers::of).unwrap_or_default(),
     }
 }

@@ -61,8 +61,34 @@ pub(crate) struct Open {
     pub(crate) log: bool,
     /// The resource that it names.
     pub(crate) uri: Option<String>,
-    /// Capabilities that came with the request.
-    pub(crate) capabilities: Option<Value>,
+    /// What the host can be asked back.
+    pub(crate) answers: Answers,
+}
+
+/// The kinds of question that a request's own capabilities allow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Answers {
+    elicitation: bool,
+    sampling: bool,
+    roots: bool,
+}
+
+impl Answers {
+    pub(crate) fn of(capabilities: &Value) -> Self {
+        let has = |name: &str| capabilities.get(name).is_some();
+        Self { elicitation: has("elicitation"), sampling: has("sampling"), roots: has("roots") }
+    }
+
+    /// The capability that a question needs and that is missing.
+    pub(crate) fn lack(self, method: &str) -> Option<&'static str> {
+        let (has, name) = match method {
+            "elicitation/create" => (self.elicitation, "elicitation"),
+            "sampling/createMessage" => (self.sampling, "sampling"),
+            "roots/list" => (self.roots, "roots"),
+            _ => (true, ""),
+        };
+        (!has).then_some(name)
+    }
 }
 
 /// Progress of a request.

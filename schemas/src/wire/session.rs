@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::catalog::catalog;
+use crate::message::down;
 use crate::rules;
 use crate::verdict::Findings;
 use crate::version::{Direction, Version};
@@ -62,12 +64,15 @@ impl Session {
         found: &mut Findings,
     ) {
         let (host, server) = (&self.host, &self.server);
-        if let Some(missing) = undeclared(self.version, direction, method, host, server) {
+        // A method that the version doesn't know is told apart already.
+        if catalog(self.version).method(method).is_some()
+            && let Some(missing) = undeclared(self.version, direction, method, host, server)
+        {
             report(method, missing, at, found);
         }
         if method == "elicitation/create" && self.version >= Version::V2025_11_25 {
             let declared = &host["elicitation"];
-            let url = message.pointer("/params/mode").and_then(Value::as_str) == Some("url");
+            let url = down(message, &["params", "mode"]).and_then(Value::as_str) == Some("url");
             // An empty capability stands for forms, as in the version before.
             let empty = declared.as_object().is_some_and(serde_json::Map::is_empty);
             if url && declared.get("url").is_none() && declared.is_object() {
@@ -76,11 +81,13 @@ impl Session {
                 report(method, "elicitation.form", at, found);
             }
         }
-        if message.pointer("/params/task").is_some() && self.version == Version::V2025_11_25 {
+        if down(message, &["params", "task"]).is_some() && self.version == Version::V2025_11_25 {
             let missing = match method {
-                "tools/call" => server.pointer("/tasks/requests/tools/call").is_none(),
-                "sampling/createMessage" => host.pointer("/tasks/requests/sampling/createMessage").is_none(),
-                "elicitation/create" => host.pointer("/tasks/requests/elicitation/create").is_none(),
+                "tools/call" => down(server, &["tasks", "requests", "tools", "call"]).is_none(),
+                "sampling/createMessage" => {
+                    down(host, &["tasks", "requests", "sampling", "createMessage"]).is_none()
+                }
+                "elicitation/create" => down(host, &["tasks", "requests", "elicitation", "create"]).is_none(),
                 _ => false,
             };
             if missing {
@@ -93,7 +100,7 @@ impl Session {
 fn report(method: &str, missing: &str, at: &str, found: &mut Findings) {
     found.breaks(
         &rules::UNDECLARED_CAPABILITY,
-        format!("{at}/method"),
+        (at, "/method"),
         format!("`{method}` needs the capability `{missing}`, which was not declared"),
     );
 }

@@ -4,16 +4,17 @@
 use serde_json::Value;
 
 use super::requests::{Id, Open, Requests};
+use crate::message::down;
 use crate::rules;
 use crate::verdict::Findings;
 
 /// The name of a member of `_meta` that the protocol reserves.
-const TAG: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
-const RESULT_TAG: &str = "/result/_meta/io.modelcontextprotocol~1subscriptionId";
+const TAG: &[&str] = &["params", "_meta", "io.modelcontextprotocol/subscriptionId"];
+const RESULT_TAG: &[&str] = &["result", "_meta", "io.modelcontextprotocol/subscriptionId"];
 
 /// The listen request that a notification belongs to, as it says itself.
 pub(crate) fn tag(message: &Value) -> Option<&Value> {
-    message.pointer(TAG)
+    down(message, TAG)
 }
 
 /// Judges a notification that says it belongs to a listen stream, or whose method has no other place.
@@ -32,24 +33,24 @@ pub(crate) fn on_stream(
         let said = if id.is_some() { "names no open listen request" } else { "is missing" };
         found.breaks(
             &rules::STREAM_TAG,
-            format!("{at}/params/_meta"),
+            (at, "/params/_meta"),
             format!("`io.modelcontextprotocol/subscriptionId` {said}"),
         );
         return;
     };
     if cancelled && !races {
-        found.breaks(&rules::AFTER_CANCEL, at, "the listen request was cancelled");
+        found.breaks(&rules::AFTER_CANCEL, (at, ""), "the listen request was cancelled");
     }
     let params = &message["params"];
     if method == "notifications/subscriptions/acknowledged" {
         let promised = &params["notifications"];
         if stream.promised.is_some() {
-            found.breaks(&rules::ACKNOWLEDGE_FIRST, at, "the stream is acknowledged already");
+            found.breaks(&rules::ACKNOWLEDGE_FIRST, (at, ""), "the stream is acknowledged already");
         }
         if !within(promised, &stream.asked) {
             found.breaks(
                 &rules::NOT_ASKED_FOR,
-                format!("{at}/params/notifications"),
+                (at, "/params/notifications"),
                 "acknowledges more than was asked for",
             );
         }
@@ -57,7 +58,7 @@ pub(crate) fn on_stream(
         return;
     }
     let Some(promised) = &stream.promised else {
-        found.breaks(&rules::ACKNOWLEDGE_FIRST, at, "the stream is not acknowledged yet");
+        found.breaks(&rules::ACKNOWLEDGE_FIRST, (at, ""), "the stream is not acknowledged yet");
         return;
     };
     let flag = |name: &str| promised[name].as_bool() == Some(true);
@@ -72,7 +73,7 @@ pub(crate) fn on_stream(
         _ => true,
     };
     if !wanted {
-        found.breaks(&rules::NOT_ASKED_FOR, at, format!("the stream did not promise `{method}`"));
+        found.breaks(&rules::NOT_ASKED_FOR, (at, ""), format!("the stream did not promise `{method}`"));
     }
 }
 
@@ -93,10 +94,10 @@ fn within(promised: &Value, asked: &Value) -> bool {
 pub(crate) fn answer(open: &Open, id: &Id, message: &Value, at: &str, found: &mut Findings) {
     let Some(result) = message.get("result") else { return };
     let method = open.asked.method.as_str();
-    if open.stream.is_some() && message.pointer(RESULT_TAG).and_then(Id::of).as_ref() != Some(id) {
+    if open.stream.is_some() && down(message, RESULT_TAG).and_then(Id::of).as_ref() != Some(id) {
         found.breaks(
             &rules::STREAM_TAG,
-            format!("{at}/result/_meta"),
+            (at, "/result/_meta"),
             "`io.modelcontextprotocol/subscriptionId` is not the id that is answered",
         );
     }
@@ -106,24 +107,17 @@ pub(crate) fn answer(open: &Open, id: &Id, message: &Value, at: &str, found: &mu
     if !matches!(method, "tools/call" | "prompts/get" | "resources/read") {
         found.breaks(
             &rules::INPUT_REQUIRED_PLACE,
-            format!("{at}/result/resultType"),
+            (at, "/result/resultType"),
             format!("`{method}` can't be answered by asking back"),
         );
     }
-    let declared = open.capabilities.as_ref().unwrap_or(&Value::Null);
     let asks = result.get("inputRequests").and_then(Value::as_object);
     for (name, ask) in asks.into_iter().flatten() {
-        let needs = match ask["method"].as_str() {
-            Some("elicitation/create") => "elicitation",
-            Some("sampling/createMessage") => "sampling",
-            Some("roots/list") => "roots",
-            _ => continue,
-        };
-        if declared.get(needs).is_none() {
+        if let Some(lack) = ask["method"].as_str().and_then(|method| open.answers.lack(method)) {
             found.breaks(
                 &rules::UNDECLARED_CAPABILITY,
-                format!("{at}/result/inputRequests/{name}"),
-                format!("needs the capability `{needs}`, which the request did not declare"),
+                (at, &format!("/result/inputRequests/{name}")),
+                format!("needs the capability `{lack}`, which the request did not declare"),
             );
         }
     }

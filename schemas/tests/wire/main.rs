@@ -4,7 +4,11 @@
 
 mod differential;
 mod entries;
+mod files;
 mod mutate;
+mod properties;
+mod recordings;
+mod sessions;
 mod verdicts;
 
 use std::path::PathBuf;
