@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use crate::catalog::{Asked, catalog};
+use crate::own;
 use crate::rules;
 use crate::verdict::Findings;
 use crate::version::{Direction, Version};
@@ -169,6 +170,10 @@ fn judge_call(
     for error in catalog.errors(definition, message, at) {
         found.push(error);
     }
+    meta_keys(version, message.get("params"), (at, "/params/_meta"), found);
+    if method == Some("notifications/claude/channel") {
+        own::push(message, at, found);
+    }
     let one_way = known.map_or_else(
         || method.is_some_and(|method| method.starts_with("notifications/")),
         |known| known.result.is_none(),
@@ -212,6 +217,7 @@ fn judge_result(
             found.push(error);
         }
     }
+    meta_keys(version, Some(result), (at, "/result/_meta"), found);
     if version.is_modern() {
         match result.get("resultType").and_then(Value::as_str) {
             Some("input_required") => {
@@ -234,6 +240,32 @@ fn judge_result(
     definition.unwrap_or(envelope)
 }
 
+/// The keys of `_meta`; the first versions said nothing about them.
+fn meta_keys(version: Version, holder: Option<&Value>, place: (&str, &str), found: &mut Findings) {
+    let meta = holder.and_then(|holder| holder.get("_meta")).and_then(Value::as_object);
+    if version < Version::V2025_06_18 {
+        return;
+    }
+    for key in meta.into_iter().flatten().map(|(key, _)| key).filter(|key| !is_meta_key(key)) {
+        let shown: String = key.chars().take(40).collect();
+        found.breaks(&rules::META_KEY, place, format!("`{shown}` is no name, nor a prefix and a name"));
+    }
+}
+
+fn is_meta_key(key: &str) -> bool {
+    let (prefix, name) = key.rsplit_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
+    let label = |label: &str| {
+        label.starts_with(|c: char| c.is_ascii_alphabetic())
+            && label.ends_with(|c: char| c.is_ascii_alphanumeric())
+            && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    let named = name.is_empty()
+        || name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && name.ends_with(|c: char| c.is_ascii_alphanumeric())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    named && prefix.is_none_or(|prefix| prefix.split('.').all(label))
+}
+
 fn judge_error(version: Version, message: &Value, at: &str, found: &mut Findings) -> &'static str {
     let catalog = catalog(version);
     let code = down(message, &["error", "code"]).and_then(Value::as_i64);
@@ -254,4 +286,19 @@ fn judge_error(version: Version, message: &Value, at: &str, found: &mut Findings
         }
     }
     definition
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn meta_keys_are_names_with_or_without_a_prefix() {
+        for good in ["a", "progressToken", "com.contoso/a-b_c.d", "io.modelcontextprotocol/tasks", "x/", ""] {
+            assert!(is_meta_key(good), "{good}");
+        }
+        for bad in ["-a", "a b", "/a", "1a/b", "a-/b", "a..b/c", "a/b/c", "é", "a/-"] {
+            assert!(!is_meta_key(bad), "{bad}");
+        }
+    }
 }

@@ -7,6 +7,7 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use crate::explain;
+use crate::rules;
 use crate::verdict::{Findings, WireError};
 
 /// `(name, text)`, sorted by name.
@@ -65,7 +66,7 @@ pub(crate) fn push(message: &Value, at: &str, found: &mut Findings) {
         if own.whole { (message, at.to_owned()) } else { (&message["params"], format!("{at}/params")) };
     if !validator.is_valid(part) {
         for error in explain::errors(validator, part, &at) {
-            found.push(error);
+            found.push(WireError { rule: rules::PUSH.id, ..error });
         }
     }
 }

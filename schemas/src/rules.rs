@@ -74,6 +74,12 @@ table! {
     INPUT_REQUIRED_EMPTY "input-required-empty" Message
         "A result that asks back carries `inputRequests` or `requestState`."
         "2026-07-28 basic/patterns/mrtr, Server requirements";
+    META_KEY "meta-key" Message
+        "A key of `_meta` is a name, with or without a prefix of labels and a slash."
+        "2025-06-18 basic, General fields";
+    PUSH "push" Message
+        "A channel push has the shape of our own schema, where that is embedded."
+        "own/push.schema.json";
     RESERVED_ERROR_CODE "reserved-error-code" Message
         "Codes from -32099 to -32020 are used only as the specification defines them, and retired codes not at all."
         "2026-07-28 basic, Error Codes";

@@ -8,7 +8,6 @@ use super::session::{self, Session};
 use super::{WireValidator, opened, stateless};
 use crate::catalog::catalog;
 use crate::message::down;
-use crate::own;
 use crate::rules;
 use crate::verdict::Findings;
 use crate::version::{Direction, Version};
@@ -110,7 +109,7 @@ impl WireValidator {
             }
             (_, "ping") => {}
             (None, _) => {
-                found.breaks(&rules::INITIALIZE_FIRST, path, format!("`{method}` before `initialize`"))
+                found.breaks(&rules::INITIALIZE_FIRST, path, format!("`{method}` before `initialize`"));
             }
             (Some(session), _) if !session.answered => {
                 let said = format!("`{method}` before `initialize` is answered");
@@ -162,6 +161,11 @@ impl WireValidator {
                 found.breaks(&rules::AFTER_CANCEL, (at, ""), "the request was cancelled");
             }
             stateless::answer(&open, &id, message, at, found);
+            let task = down(message, &["result", "resultType"]).and_then(Value::as_str) == Some("task");
+            if task && !self.stands_behind("tasks/get") {
+                let said = "the tasks extension was not declared";
+                found.breaks(&rules::RESULT_TYPE, (at, "/result/resultType"), said);
+            }
         }
         let result = message.get("result");
         match open.asked.method.as_str() {
@@ -265,9 +269,6 @@ impl WireValidator {
                     found.breaks(&rules::INITIALIZE_FIRST, (at, "/method"), said);
                 }
             },
-        }
-        if method == "notifications/claude/channel" {
-            own::push(message, at, found);
         }
     }
 

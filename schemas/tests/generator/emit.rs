@@ -61,7 +61,7 @@ fn references(value: &Value, found: &mut Vec<String>) {
             for (key, member) in members {
                 match (key.as_str(), member) {
                     ("$ref", Value::String(target)) => {
-                        found.extend(target.strip_prefix("#/$defs/").map(str::to_owned))
+                        found.extend(target.strip_prefix("#/$defs/").map(str::to_owned));
                     }
                     _ => references(member, found),
                 }

@@ -1,6 +1,10 @@
 //! Everything about the MCP wire: each message's verdict, whole sessions, real recordings, and the official schemas.
 
 #![expect(clippy::disallowed_methods, reason = "tests read files and their environment")]
+#![expect(
+    clippy::print_stdout,
+    reason = "tests say what they compared, and what was not there to compare with"
+)]
 
 mod differential;
 mod entries;
@@ -12,6 +16,9 @@ mod sessions;
 mod verdicts;
 
 use std::path::PathBuf;
+
+/// The rule of our own push schema. It is filtered out where the protocol is tested: the pushes there are any server's.
+const PUSH: &str = "push";
 
 /// Where material to compare with may be: `$ENTRACLAW_SHARED`, or `../shared` beside the repository.
 fn shared() -> PathBuf {
