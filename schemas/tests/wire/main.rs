@@ -12,6 +12,7 @@ mod files;
 mod mutate;
 mod properties;
 mod recordings;
+mod sample;
 mod sessions;
 mod verdicts;
 

@@ -108,6 +108,46 @@ impl Mutator {
     }
 }
 
+/// Every copy with one member or item gone, one unknown member, or one value of another kind; where `all` kinds are not
+/// asked for, two that differ from place to place.
+pub(crate) fn each(message: &Value, all: bool) -> Vec<Value> {
+    let kinds =
+        [json!(null), json!(true), json!(-1), json!(0.5), json!("text"), json!([]), json!(["x"]), json!({})];
+    let mut places = Vec::new();
+    pointers(message, String::new(), &mut places);
+    let mut out = Vec::new();
+    for (index, place) in places.iter().enumerate().filter(|(_, place)| !place.is_empty()) {
+        let some = [&kinds[index % kinds.len()], &kinds[(index + 3) % kinds.len()]];
+        for kind in kinds.iter().filter(|kind| all || some.contains(kind)) {
+            let mut changed = message.clone();
+            if let Some(target) = changed.pointer_mut(place) {
+                *target = kind.clone();
+                out.push(changed);
+            }
+        }
+        let (holder, name) = place.rsplit_once('/').unwrap_or_default();
+        let mut changed = message.clone();
+        match changed.pointer_mut(holder) {
+            Some(Value::Object(members)) => {
+                members.shift_remove(&name.replace("~1", "/").replace("~0", "~"));
+            }
+            Some(Value::Array(items)) => {
+                items.pop();
+            }
+            _ => {}
+        }
+        out.push(changed);
+    }
+    for place in &places {
+        let mut changed = message.clone();
+        if let Some(Value::Object(members)) = changed.pointer_mut(place) {
+            members.insert("unknown".into(), json!(1));
+            out.push(changed);
+        }
+    }
+    out
+}
+
 fn parts(value: &Value, found: &mut Vec<Value>) {
     match value {
         Value::Object(members) => members.values().for_each(|member| {
