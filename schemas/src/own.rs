@@ -1,0 +1,97 @@
+//! The schemas of our own documents, embedded by name.
+//! A name that is not embedded is not an error here: its owner's build may not have written it yet.
+
+use std::sync::OnceLock;
+
+use jsonschema::Validator;
+use serde_json::Value;
+
+use crate::explain;
+use crate::rules;
+use crate::verdict::{Findings, WireError};
+
+/// `(name, text)`, sorted by name.
+static EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/own.rs"));
+
+struct Own {
+    name: &'static str,
+    validator: Result<Validator, String>,
+    /// It describes a whole message, not only the parameters.
+    whole: bool,
+}
+
+fn all() -> &'static [Own] {
+    static ALL: OnceLock<Vec<Own>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        EMBEDDED
+            .iter()
+            .map(|(name, text)| {
+                let schema: Result<Value, _> = serde_json::from_str(text);
+                let whole = schema.as_ref().is_ok_and(|s| s.pointer("/properties/method").is_some());
+                let validator = schema
+                    .map_err(|e| format!("own/{name}.schema.json: {e}"))
+                    .and_then(|s| explain::compile(&s).map_err(|e| format!("own/{name}.schema.json: {e}")));
+                Own { name, validator, whole }
+            })
+            .collect()
+    })
+}
+
+/// The names that are embedded, sorted: `push` stands for `own/push.schema.json`.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    EMBEDDED.iter().map(|(name, _)| *name)
+}
+
+/// The text of a schema.
+pub fn text(name: &str) -> Option<&'static str> {
+    EMBEDDED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// What keeps a document from fitting the schema of this name, nothing when it fits.
+///
+/// # Errors
+/// The schema is not embedded, or is not a JSON Schema.
+pub fn check(name: &str, document: &Value) -> Result<Vec<WireError>, String> {
+    let own = all().iter().find(|own| own.name == name);
+    let own = own.ok_or_else(|| format!("there is no schema `{name}`; write own/{name}.schema.json"))?;
+    let validator = own.validator.as_ref().map_err(Clone::clone)?;
+    if validator.is_valid(document) { Ok(Vec::new()) } else { Ok(explain::errors(validator, document, "")) }
+}
+
+/// Holds a channel push to our schema, when there is one.
+pub(crate) fn push(message: &Value, at: &str, found: &mut Findings) {
+    let Some(own) = all().iter().find(|own| own.name == "push") else { return };
+    let Ok(validator) = &own.validator else { return };
+    let (part, at) =
+        if own.whole { (message, at.to_owned()) } else { (&message["params"], format!("{at}/params")) };
+    if !validator.is_valid(part) {
+        for error in explain::errors(validator, part, &at) {
+            found.push(WireError { rule: rules::PUSH.id, ..error });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_in_the_folder_is_embedded_and_compiles() {
+        let mut there: Vec<String> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/own"))
+            .unwrap()
+            .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
+            .filter_map(|name| name.strip_suffix(".schema.json").map(str::to_owned))
+            .collect();
+        there.sort();
+        assert_eq!(there, names().collect::<Vec<_>>());
+        for own in all() {
+            assert_eq!(own.validator.as_ref().err(), None);
+            assert!(text(own.name).is_some());
+        }
+    }
+
+    #[test]
+    fn a_missing_schema_is_named() {
+        assert!(check("nothing", &Value::Null).unwrap_err().contains("own/nothing.schema.json"));
+    }
+}

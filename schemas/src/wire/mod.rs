@@ -1,0 +1,243 @@
+//! One connection, every line in both directions: which version is in force, and what the order of messages must be.
+//! It never changes, delays or answers a message, and never panics on one.
+
+mod judge;
+mod requests;
+mod session;
+mod stateless;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+pub(crate) use requests::Id;
+
+use requests::{Answers, Open, Progress, Requests, Stream};
+use session::Session;
+
+use crate::catalog::{Asked, catalog};
+use crate::message::{self, Kind, down};
+use crate::verdict::{Findings, Verdict};
+use crate::version::{Direction, Version};
+
+/// Names of declared experimental and extension capabilities that are remembered.
+const DECLARED_MAX: usize = 256;
+const MODERN_VERSION: &[&str] = &["params", "_meta", "io.modelcontextprotocol/protocolVersion"];
+const MODERN_CAPABILITIES: &[&str] = &["params", "_meta", "io.modelcontextprotocol/clientCapabilities"];
+const MODERN_LOG_LEVEL: &[&str] = &["params", "_meta", "io.modelcontextprotocol/logLevel"];
+
+/// Judges a connection line by line, in the order in which the server read and wrote them.
+///
+/// Both eras may share the connection: a request that carries its version in `_meta` is judged by that version, everything
+/// else by what `initialize` and its answer agreed on, and before that by what `initialize` asks for.
+#[derive(Debug, Default)]
+pub struct WireValidator {
+    host: Requests,
+    server: Requests,
+    session: Option<Session>,
+    /// A request without a session was seen.
+    modern: bool,
+    /// What `server/discover` said that the server can do.
+    discovered: Option<Value>,
+    /// Experimental and extension capabilities that either side has named.
+    declared: BTreeSet<String>,
+    /// The lines are in the host's order, so what crosses a cancellation is no fault.
+    races: bool,
+}
+
+impl WireValidator {
+    /// A fresh connection, watched at the server.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A fresh connection, watched at the host: a message that crossed a cancellation on its way is forgiven.
+    pub fn at_host() -> Self {
+        Self { races: true, ..Self::default() }
+    }
+
+    /// Judges the next line, with or without its newline.
+    pub fn feed(&mut self, direction: Direction, line: &str) -> Verdict {
+        self.feed_bytes(direction, line.as_bytes())
+    }
+
+    /// Judges the next line as it came from the pipe.
+    pub fn feed_bytes(&mut self, direction: Direction, line: &[u8]) -> Verdict {
+        let mut found = Findings::default();
+        match message::read(line, &mut found) {
+            Some(message) => self.judge(direction, &message, &mut found),
+            None => self.unreadable(direction),
+        }
+        found.verdict()
+    }
+
+    /// Judges the next message when it is parsed already.
+    pub fn feed_value(&mut self, direction: Direction, message: &Value) -> Verdict {
+        let mut found = Findings::default();
+        self.judge(direction, message, &mut found);
+        found.verdict()
+    }
+
+    /// The version that a message without one of its own is judged by now.
+    pub fn version(&self) -> Version {
+        match &self.session {
+            Some(session) => session.version,
+            None if self.modern => Version::NEWEST,
+            None => Version::NEWEST_LEGACY,
+        }
+    }
+
+    fn judge(&mut self, direction: Direction, message: &Value, found: &mut Findings) {
+        match message {
+            Value::Array(batch) => {
+                message::judge_batch(self.version(), batch, found);
+                for (index, message) in batch.iter().enumerate() {
+                    self.one(direction, message, &format!("/{index}"), found);
+                }
+            }
+            _ => found.definition = self.one(direction, message, "", found),
+        }
+    }
+
+    /// Judges one message; gives the name of its definition.
+    fn one(&mut self, direction: Direction, message: &Value, at: &str, found: &mut Findings) -> &'static str {
+        match message::kind(message) {
+            Kind::Request | Kind::Notification => {
+                let method = message::method(message).unwrap_or_default();
+                let version = self.version_of_call(direction, message, method);
+                let asked = None;
+                let definition = message::judge_one(version, Some(direction), message, asked, at, found);
+                let request = catalog(version).method(method).map_or_else(
+                    || message.get("id").is_some() && !method.starts_with("notifications/"),
+                    |known| known.result.is_some(),
+                );
+                if request {
+                    self.request(direction, version, message, method, at, found);
+                } else {
+                    self.notification(direction, version, message, method, at, found);
+                }
+                definition
+            }
+            Kind::Result | Kind::Error => {
+                let id = message.get("id").and_then(Id::of);
+                let ended = id.and_then(|id| {
+                    let open = self.asker(direction.reverse()).end(&id)?;
+                    Some((id, open))
+                });
+                let version = match &ended {
+                    Some((_, open)) => answered_in(open, message),
+                    None => self.version(),
+                };
+                let asked = ended.as_ref().map(|(_, open)| &open.asked);
+                let definition = message::judge_one(version, Some(direction), message, asked, at, found);
+                self.response(direction, version, message, ended, at, found);
+                definition
+            }
+            Kind::Nothing => {
+                self.unreadable(direction);
+                message::judge_one(self.version(), Some(direction), message, None, at, found)
+            }
+        }
+    }
+
+    fn asker(&mut self, direction: Direction) -> &mut Requests {
+        match direction {
+            Direction::HostToServer => &mut self.host,
+            Direction::ServerToHost => &mut self.server,
+        }
+    }
+
+    fn unreadable(&mut self, direction: Direction) {
+        let asker = self.asker(direction);
+        asker.unreadable = asker.unreadable.saturating_add(1);
+    }
+
+    /// The version that a request or notification is judged by.
+    fn version_of_call(&mut self, direction: Direction, message: &Value, method: &str) -> Version {
+        if method == "initialize" {
+            let named = down(message, &["params", "protocolVersion"]).and_then(Value::as_str);
+            return legacy(named).unwrap_or(Version::NEWEST_LEGACY);
+        }
+        if direction == Direction::HostToServer
+            && let Some(named) = down(message, MODERN_VERSION)
+        {
+            let named = named.as_str().and_then(|text| text.parse::<Version>().ok());
+            return named.filter(|version| version.is_modern()).unwrap_or(Version::NEWEST);
+        }
+        if method == "server/discover" || method == "notifications/subscriptions/acknowledged" {
+            return Version::NEWEST;
+        }
+        let params = &message["params"];
+        let concerns = match method {
+            "notifications/cancelled" => {
+                params.get("requestId").and_then(Id::of).and_then(|id| {
+                    // The server ends streams that the host has asked for.
+                    let own = self.asker(direction).get(&id).map(|open| open.version);
+                    own.or_else(|| self.host.get(&id).map(|open| open.version))
+                })
+            }
+            "notifications/progress" => params.get("progressToken").and_then(Id::of).and_then(|token| {
+                self.asker(direction.reverse()).with_token(&token).map(|open| open.version)
+            }),
+            _ if direction == Direction::ServerToHost && stateless::tag(message).is_some() => {
+                Some(Version::NEWEST)
+            }
+            _ => None,
+        };
+        concerns.unwrap_or_else(|| self.version())
+    }
+
+    /// Remembers the names under `experimental` and `extensions`.
+    fn declare(&mut self, capabilities: &Value) {
+        for kind in ["experimental", "extensions"] {
+            for name in capabilities[kind].as_object().into_iter().flatten().map(|(name, _)| name) {
+                if self.declared.len() < DECLARED_MAX && !self.declared.contains(name) {
+                    self.declared.insert(name.clone());
+                }
+            }
+        }
+    }
+
+    /// Whether a declared capability stands behind a method: `claude/channel` behind `notifications/claude/channel`,
+    /// `io.modelcontextprotocol/tasks` behind `tasks/get`.
+    fn stands_behind(&self, method: &str) -> bool {
+        let method = method.strip_prefix("notifications/").unwrap_or(method);
+        self.declared.iter().any(|name| {
+            let family = match name.split_once('/') {
+                Some((vendor, family)) if vendor.contains('.') => family,
+                _ => name.as_str(),
+            };
+            method.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
+}
+
+fn legacy(named: Option<&str>) -> Option<Version> {
+    named?.parse::<Version>().ok().filter(|version| !version.is_modern())
+}
+
+/// The version of an answer: that of its request, but the answer to `initialize` names its own.
+fn answered_in(open: &Open, message: &Value) -> Version {
+    if open.asked.method == "initialize" {
+        let named = down(message, &["result", "protocolVersion"]).and_then(Value::as_str);
+        return legacy(named).unwrap_or(open.version);
+    }
+    open.version
+}
+
+/// What has to be remembered of a request.
+fn opened(version: Version, message: &Value, method: &str) -> Open {
+    let params = &message["params"];
+    let token = down(params, &["_meta", "progressToken"]).and_then(Id::of);
+    let listens = version.is_modern() && method == "subscriptions/listen";
+    Open {
+        asked: Asked { method: method.to_owned(), task: params.get("task").is_some() },
+        version,
+        cancelled: false,
+        progress: token.map(|token| Progress { token, last: None }),
+        stream: listens.then(|| Stream { asked: params["notifications"].clone(), promised: None }),
+        log: down(message, MODERN_LOG_LEVEL).is_some(),
+        uri: params.get("uri").and_then(Value::as_str).map(str::to_owned),
+        answers: down(message, MODERN_CAPABILITIES).map(Answers::of).unwrap_or_default(),
+    }
+}

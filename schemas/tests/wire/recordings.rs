@@ -1,0 +1,182 @@
+//! Recordings of real hosts, when they are there: what is invalid in them must be explained here.
+//! They are looked for in `$ENTRACLAW_SHARED/traces`, or in `../shared/traces` beside the repository.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use schemas::{Direction, FileValidator, Scope, Version, WireError, WireValidator, rules};
+use serde_json::Value;
+
+use crate::PUSH;
+
+/// What the server of the recordings did wrong, mostly on purpose, to see what a host does then; and the little that
+/// hosts themselves do against the specification. `(who, rule, part of the finding, why)`.
+const EXPLAINED: [(Direction, &str, &str, &str); 28] = [
+    (S, "schema", "CallToolResult /result/content/0/type", "a block of an unknown type, on purpose"),
+    (S, "schema", "CallToolResult /result member \"content\"", "structured content alone, on purpose"),
+    (S, "schema", "member \"resultType\" is missing", "old results to new requests, on purpose"),
+    (S, "schema", "member \"ttlMs\" is missing", "old results to new requests, on purpose"),
+    (S, "schema", "member \"cacheScope\" is missing", "old results to new requests, on purpose"),
+    (
+        S,
+        "schema",
+        "ElicitRequest /params member \"requestedSchema\"",
+        "a question of a later version, on purpose",
+    ),
+    (S, "negotiated-version", "InitializeResult", "claims the version without a handshake, on purpose"),
+    (S, "second-response", "JSONRPCErrorResponse", "a fault of the recording server itself"),
+    (S, "unknown-method", "notifications/unknown_thing", "unknown, on purpose"),
+    (S, "unknown-method", "notifications/copilot", "unknown, on purpose"),
+    (S, "unknown-method", "notifications/foo", "unknown, on purpose"),
+    (S, "unknown-method", "bogus/method", "unknown, on purpose"),
+    (S, "unknown-method", "foo/bar", "unknown, on purpose"),
+    (S, "unknown-method", "2026-07-28 has no `ping`", "asks a host of the other era, on purpose"),
+    (S, "server-request", "", "asks a host of the other era, on purpose"),
+    (S, "unsolicited", "notifications/claude/channel", "a push without a session, on purpose"),
+    (S, "unsolicited", "notifications/tasks/status", "a status of the other era, on purpose"),
+    (S, "log-not-asked-for", "", "logs without a session, on purpose"),
+    (S, "stream-tag", "ToolListChangedNotification", "a change without a stream, on purpose"),
+    (S, "progress-token", "", "progress for a token of its own, on purpose"),
+    (S, "not-subscribed", "", "an update that nobody asked for, on purpose"),
+    (S, "undeclared-capability", "`notifications/tools/list_changed`", "an undeclared change, on purpose"),
+    (S, "undeclared-capability", "`sampling/createMessage`", "asks every host for everything, on purpose"),
+    (S, "undeclared-capability", "`elicitation/create`", "asks every host for everything, on purpose"),
+    (S, "undeclared-capability", "`roots/list`", "asks every host for everything, on purpose"),
+    (H, "undeclared-capability", "`prompts/list`", "Qwen Code lists whatever was declared"),
+    (H, "undeclared-capability", "`resources/list`", "Qwen Code lists whatever was declared"),
+    (H, "undeclared-capability", "`tools/list`", "Copilot CLI lists tools whatever was declared"),
+];
+const H: Direction = Direction::HostToServer;
+const S: Direction = Direction::ServerToHost;
+
+/// Collects findings and looks them up.
+#[derive(Default)]
+struct Findings {
+    lines: usize,
+    unexplained: Vec<String>,
+    explained: BTreeMap<usize, usize>,
+}
+
+impl Findings {
+    fn add(&mut self, path: &Path, line: usize, direction: Direction, definition: &str, error: &WireError) {
+        let what = format!("{definition} {} {}", error.path, error.message);
+        let known = EXPLAINED
+            .iter()
+            .position(|(who, rule, part, _)| *who == direction && *rule == error.rule && what.contains(part));
+        match known {
+            Some(index) => *self.explained.entry(index).or_default() += 1,
+            None => self.unexplained.push(format!(
+                "{} line {line}: {direction} {} {what}",
+                path.display(),
+                error.rule
+            )),
+        }
+    }
+
+    fn report(&self, session: bool) {
+        println!("{} lines", self.lines);
+        for (index, count) in &self.explained {
+            let (who, rule, part, why) = EXPLAINED[*index];
+            println!("{count} × {who} {rule} {part}: {why}");
+        }
+        assert!(self.unexplained.is_empty(), "{}", self.unexplained.join("\n"));
+        if self.lines == 0 {
+            return;
+        }
+        let used: BTreeSet<usize> = self.explained.keys().copied().collect();
+        for (index, (_, rule, part, _)) in EXPLAINED.iter().enumerate() {
+            let here = is_session(rule) == session;
+            assert!(!here || used.contains(&index), "explained, but not there any more: {rule} {part}");
+        }
+    }
+}
+
+fn is_session(rule: &str) -> bool {
+    rules().iter().any(|r| r.id == rule && r.scope == Scope::Session)
+}
+
+fn recordings() -> Vec<PathBuf> {
+    let folder = crate::shared().join("traces");
+    let Ok(hosts) = std::fs::read_dir(&folder) else {
+        println!("absent: {}; nothing to read", folder.display());
+        return Vec::new();
+    };
+    let mut found: Vec<PathBuf> = hosts
+        .filter_map(|host| std::fs::read_dir(host.ok()?.path()).ok())
+        .flatten()
+        .filter_map(|file| Some(file.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "jsonl"))
+        .collect();
+    found.sort();
+    found
+}
+
+/// The version that a recording settles on.
+fn version(text: &str) -> Version {
+    let mut modern = false;
+    for line in text.lines() {
+        let Ok(entry) = serde_json::from_str::<Value>(line) else { continue };
+        if let Some(named) = entry.pointer("/msg/result/protocolVersion").and_then(Value::as_str)
+            && let Ok(version) = named.parse()
+        {
+            return version;
+        }
+        modern |= entry.pointer("/msg/result/supportedVersions").is_some();
+    }
+    if modern { Version::V2026_07_28 } else { Version::NEWEST_LEGACY }
+}
+
+fn direction(entry: &Value) -> Option<Direction> {
+    entry["dir"].as_str().and_then(Direction::parse)
+}
+
+#[test]
+fn each_line_of_the_recordings_is_valid_or_explained() {
+    let mut findings = Findings::default();
+    for path in recordings() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut file = FileValidator::new(version(&text));
+        for (index, line) in text.lines().enumerate() {
+            let Some(judged) = file.line(line.as_bytes()) else { continue };
+            findings.lines += 1;
+            let entry: Value = serde_json::from_str(line).unwrap();
+            for error in judged.verdict.errors.iter().filter(|error| error.rule != PUSH) {
+                let direction = direction(&entry).unwrap();
+                findings.add(&path, index + 1, direction, judged.verdict.definition, error);
+            }
+        }
+    }
+    findings.report(false);
+}
+
+#[test]
+fn each_session_of_the_recordings_is_valid_or_explained() {
+    let mut findings = Findings::default();
+    for path in recordings() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut connections: BTreeMap<i64, Option<WireValidator>> = BTreeMap::new();
+        for (index, line) in text.lines().enumerate() {
+            let entry: Value = serde_json::from_str(line).unwrap();
+            let Some(direction) = direction(&entry) else { continue };
+            let connection = connections
+                .entry(entry["proc"].as_i64().unwrap_or(0))
+                .or_insert_with(|| Some(WireValidator::new()));
+            let message = &entry["msg"];
+            let kept = message.get("cut").or_else(|| message.get("head")).and_then(Value::as_str);
+            if let Some(kept) = kept {
+                // Without the answer to `initialize` nothing is known of the session.
+                if kept.contains("\"protocolVersion\"") {
+                    *connection = None;
+                }
+                continue;
+            }
+            let Some(validator) = connection else { continue };
+            findings.lines += 1;
+            let verdict = validator.feed_value(direction, message);
+            for error in verdict.errors.iter().filter(|error| is_session(error.rule)) {
+                findings.add(&path, index + 1, direction, verdict.definition, error);
+            }
+        }
+    }
+    findings.report(true);
+}
