@@ -1,6 +1,7 @@
 //! JUnit XML for machines that show test results: one suite per host, one case per requirement and mode. Must never
 //! report a state as success that is not a pass, and never carry a time of day.
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
@@ -88,7 +89,7 @@ fn description<'a>(failures: impl Iterator<Item = &'a Failure>, run: Option<&Run
     let cut = crate::text::cut(&text, TEXT_BYTES_MAX);
     let mut shown = visible(cut.head).into_owned();
     if cut.left_out_bytes > 0 {
-        shown.push_str(&format!("\n… {} left out\n", crate::text::bytes(cut.left_out_bytes)));
+        let _ = write!(shown, "\n… {} left out\n", crate::text::bytes(cut.left_out_bytes));
     }
     shown
 }
@@ -97,17 +98,17 @@ fn description<'a>(failures: impl Iterator<Item = &'a Failure>, run: Option<&Run
 pub(crate) fn failure_text(failure: &Failure) -> String {
     let mut text = format!("{}: {}\n  at {}", failure.rule, failure.message, failure.place);
     if let Some(step) = failure.step {
-        text.push_str(&format!(", step {step}"));
+        let _ = write!(text, ", step {step}");
     }
-    text.push_str(&format!(", after {}", crate::text::duration(failure.at_ms)));
+    let _ = write!(text, ", after {}", crate::text::duration(failure.at_ms));
     if failure.runs > 1 {
-        text.push_str(&format!(", in {}", counted(failure.runs, "run", "runs")));
+        let _ = write!(text, ", in {}", counted(failure.runs, "run", "runs"));
     }
     text.push('\n');
     for line in &failure.diff {
-        text.push_str(&format!("  {} {}\n", line.side.sign(), line.text()));
+        let _ = writeln!(text, "  {} {}", line.side.sign(), line.text());
     }
-    text.push_str(&format!("  replay: {}\n", failure.replay));
+    let _ = writeln!(text, "  replay: {}", failure.replay);
     text
 }
 

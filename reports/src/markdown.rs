@@ -155,7 +155,8 @@ fn matrix(report: &Report, text: &mut String, bytes_max: usize) {
             row.cells.iter().for_each(|cell| push_cell(&mut line, cell));
             line.push('\n');
             if text.len() + line.len() > bytes_max {
-                let _ = writeln!(text, "\n{} of {all} rows left out here; `report.html` has them.", all - shown);
+                let _ =
+                    writeln!(text, "\n{} of {all} rows left out here; `report.html` has them.", all - shown);
                 return;
             }
             text.push_str(&line);

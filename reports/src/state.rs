@@ -4,15 +4,8 @@ use crate::event::Status;
 
 impl Status {
     /// Every state, best first in the order of the legend.
-    pub const ALL: [Self; 7] = [
-        Self::Pass,
-        Self::Fail,
-        Self::Error,
-        Self::Flaky,
-        Self::NotRun,
-        Self::KnownIssue,
-        Self::Unsupported,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Pass, Self::Fail, Self::Error, Self::Flaky, Self::NotRun, Self::KnownIssue, Self::Unsupported];
 
     /// One narrow character that means the same without colour.
     pub fn symbol(self) -> &'static str {

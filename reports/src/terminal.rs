@@ -9,7 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use crate::diff::Side;
 use crate::event::Status;
 use crate::model::{Cell, Failure, Host, Report, Verdict};
-use crate::text::{counted, duration, short_line, visible_line};
+use crate::text::{counted, duration, short_line, thousands, visible_line};
 
 /// How the terminal wants it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl Page {
     fn matrix(&mut self, report: &Report) {
         let width = self.style.width.max(WIDTH_MIN);
         let longest = report.rows().map(|row| visible_line(&row.id).width()).max().unwrap_or(0);
-        let name_columns = (longest + 2).clamp(NAME_COLUMNS_MIN, NAME_COLUMNS_MAX);
+        let name_columns = (longest + 3).clamp(NAME_COLUMNS_MIN, NAME_COLUMNS_MAX);
         let per_block = (width.saturating_sub(name_columns) / CELL_COLUMNS).max(1);
         // A few columns too many: shorten the names before a second table is needed.
         let fits_short = (width - NAME_COLUMNS_MIN) / CELL_COLUMNS >= report.hosts.len();
@@ -139,7 +139,9 @@ impl Page {
             format!("  {}  {}", self.state(state, &fit(&name, CELL_COLUMNS)), self.dim(state.meaning()))
         });
         let words: Vec<_> = words.collect();
-        words.iter().for_each(|line| self.line(line));
+        for line in &words {
+            self.line(line);
+        }
         let partial = report.rows().flat_map(|row| &row.cells).any(|cell| {
             let (same, all) = cell.share();
             same < all
@@ -158,7 +160,8 @@ impl Page {
         let all = report.failures.len() as u64 + report.failures_left_out;
         let more = all.saturating_sub(FAILURES_MAX as u64);
         if more > 0 {
-            let line = format!("{} left out here; report.html has more", counted(more, "failure", "failures"));
+            let line =
+                format!("{} left out here; report.html has more", counted(more, "failure", "failures"));
             self.line(&line);
             self.line("");
         }
@@ -250,19 +253,28 @@ impl Page {
         let mut any = false;
         for host in &report.hosts {
             for times in &host.deliveries {
+                if !any {
+                    let head =
+                        ["messages", "p50", "p95", "p99", "max"].map(|word| format!("{word:>11}")).concat();
+                    let head = self.dim(&format!("{}{head}", fit("delivery", 34)));
+                    self.line(&head);
+                }
                 any = true;
-                let line = format!(
-                    "{} {} {:>7} messages  p50 {:>9}  p95 {:>9}  p99 {:>9}  max {:>9}",
-                    fit(&host.id, 24),
-                    fit(&times.mode, 7),
-                    times.messages,
-                    duration(times.p50_ms),
-                    duration(times.p95_ms),
-                    duration(times.p99_ms),
-                    duration(times.max_ms),
-                );
-                self.line(&line);
+                let numbers = [times.p50_ms, times.p95_ms, times.p99_ms, times.max_ms];
+                let numbers = numbers.map(|ms| format!("{:>11}", duration(ms))).concat();
+                let name = format!("{} {} ", fit(&host.id, 24), fit(&times.mode, 8));
+                self.line(&format!("{name}{:>11}{numbers}", thousands(times.messages)));
             }
+        }
+        let parity = &report.parity;
+        if parity.messages > 0 {
+            any = true;
+            let line = format!(
+                "same characters by every carrier: {} of {}",
+                parity.equal,
+                counted(parity.messages, "message", "messages"),
+            );
+            self.line(&line);
         }
         if any {
             self.line("");
@@ -277,7 +289,8 @@ impl Page {
             Verdict::Incomplete => (Status::NotRun, "incomplete"),
         };
         let there = Status::ALL.into_iter().filter(|state| totals.cells[state] > 0);
-        let states: Vec<_> = there.map(|state| format!("{} {}", totals.cells[&state], state.word())).collect();
+        let states: Vec<_> =
+            there.map(|state| format!("{} {}", totals.cells[&state], state.word())).collect();
         let line = format!(
             "{}  {} × {}: {}",
             self.state(state, &format!("{} {word}", state.symbol())),
@@ -293,7 +306,8 @@ impl Page {
         let levels = levels.collect::<Vec<_>>().join(", ");
         let line = format!("  passing by level: {levels}");
         self.line(&line);
-        let line = format!("  {}, {} simulated", counted(totals.runs, "run", "runs"), duration(report.simulated_ms));
+        let line =
+            format!("  {}, {} simulated", counted(totals.runs, "run", "runs"), duration(report.simulated_ms));
         self.line(&line);
     }
 }

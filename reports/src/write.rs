@@ -51,12 +51,18 @@ pub fn write_all(stream: &Stream, folder: &Path) -> Result<Vec<PathBuf>, WriteEr
     Ok(paths)
 }
 
-#[expect(clippy::disallowed_methods, reason = "reports are ordinary files; the ban is about the server's data")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "reports are ordinary files; the ban is about the server's data"
+)]
 fn make_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)
 }
 
-#[expect(clippy::disallowed_methods, reason = "reports are ordinary files; the ban is about the server's data")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "reports are ordinary files; the ban is about the server's data"
+)]
 fn write_file(path: &Path, text: &str) -> io::Result<()> {
     fs::write(path, text)
 }

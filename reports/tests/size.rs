@@ -45,7 +45,11 @@ fn ten_thousand_lines_are_bounded_and_counted() {
     let mut stream = fixture::small();
     let run = stream.cells.iter_mut().find(|cell| cell.status.is_defect()).unwrap();
     run.transcript = (0..10_000)
-        .map(|line| WireLine { at_ms: line, lane: Lane::Stderr, text: format!("line {line} {}", "x".repeat(300)) })
+        .map(|line| WireLine {
+            at_ms: line,
+            lane: Lane::Stderr,
+            text: format!("line {line} {}", "x".repeat(300)),
+        })
         .collect();
     let html = reports::html(&Report::new(&stream), &stream).unwrap();
     assert!(html.len() < 600_000, "{}", html.len());
@@ -56,7 +60,8 @@ fn ten_thousand_lines_are_bounded_and_counted() {
         .sum();
     let shown = html.matches(" class=er><td>").count() as u64;
     let other = fixture::small();
-    let elsewhere = reports::html(&Report::new(&other), &other).unwrap().matches(" class=er><td>").count() as u64;
+    let elsewhere =
+        reports::html(&Report::new(&other), &other).unwrap().matches(" class=er><td>").count() as u64;
     assert_eq!(left_out + shown - (elsewhere - 1), 10_000);
     assert!(html.contains("line 5199 "), "the lines before the divergence are kept");
 }

@@ -104,7 +104,8 @@ fn tokens(line: &str) -> Vec<Token<'_>> {
                 (Some(Token::Atom(&rest[..length])), length)
             }
             _ => {
-                let end = |c: char| matches!(c, '{' | '}' | '[' | ']' | ',' | ':' | '"' | ' ' | '\t' | '\n' | '\r');
+                let end =
+                    |c: char| matches!(c, '{' | '}' | '[' | ']' | ',' | ':' | '"' | ' ' | '\t' | '\n' | '\r');
                 let length = rest.find(end).unwrap_or(rest.len());
                 (Some(Token::Atom(&rest[..length])), length)
             }
@@ -146,7 +147,9 @@ mod tests {
         let shown = lay_out(&format!(r#"{{"id":7,"params":{{"text":"{long}","n":[1]}}}}"#));
         assert_eq!(
             shown,
-            format!("{{\n  \"id\": 7,\n  \"params\": {{\n    \"text\": \"{long}\",\n    \"n\": [1]\n  }}\n}}")
+            format!(
+                "{{\n  \"id\": 7,\n  \"params\": {{\n    \"text\": \"{long}\",\n    \"n\": [1]\n  }}\n}}"
+            )
         );
     }
 

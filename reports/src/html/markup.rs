@@ -41,14 +41,6 @@ impl Markup {
         markup
     }
 
-    /// As [`Markup::text`], cut to `bytes_max` with a note.
-    pub(crate) fn block(text: &str, bytes_max: usize) -> Self {
-        let Cut { head, left_out_bytes } = cut(text, bytes_max);
-        let mut block = Self::text(head);
-        block.note_left_out(left_out_bytes);
-        block
-    }
-
     /// Adds text from an event.
     pub(crate) fn push_text(&mut self, text: &str) {
         for character in text.chars() {
@@ -102,11 +94,6 @@ impl Markup {
     /// Bytes of the HTML.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
-    }
-
-    /// Whether there is nothing.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod json_text;
 mod markup;
+mod say;
 mod transcript;
 mod view;
 mod wire;

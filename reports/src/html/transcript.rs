@@ -8,7 +8,7 @@ use super::json_text::lay_out;
 use super::markup::Markup;
 use super::wire::{self, Read};
 use crate::event::{CellFinished, Failure, Lane, ModelLine};
-use crate::text::{counted, cut, moment, thousands};
+use crate::text::{counted, cut, moment, thousands, visible_line};
 
 /// Rows of any transcript on the page.
 pub(super) const ROWS_MAX: usize = 400;
@@ -70,7 +70,7 @@ pub(super) fn wire_rows(run: &CellFinished, names: Names<'_>, bytes_max: usize) 
 /// Which of `count` rows to show: all, or the first, those before a divergence, and the last.
 fn keep(count: usize, rows_max: usize, divergence: Option<usize>) -> Vec<Range<usize>> {
     if count <= rows_max {
-        return if count == 0 { Vec::new() } else { vec![0..count] };
+        return (count > 0).then_some(0..count).into_iter().collect();
     }
     let middle = divergence.map_or(0, |at| at.saturating_sub(rows_max / 3));
     let middle_end = divergence.map_or(0, |at| (at + rows_max / 6).min(count));
@@ -134,7 +134,7 @@ impl Table<'_> {
     }
 
     fn row(&self, html: &mut Markup, index: usize, kept: &[Range<usize>], line_bytes: usize) {
-        let Read { line, kind, is_error, pair } = &self.lines[index];
+        let Read { line, pair, .. } = &self.lines[index];
         let (class, way) = match line.lane {
             Lane::HostToServer => ("hs", "host → server"),
             Lane::ServerToHost => ("sh", "server → host"),
@@ -153,7 +153,7 @@ impl Table<'_> {
             moment(line.at_ms)
         );
         html.push_html(&head);
-        message(html, &line.text, kind, *is_error, line_bytes);
+        message(html, &self.lines[index], line_bytes);
         html.push_html("<td>");
         html.push_html(&thousands(line.text.len() as u64));
         html.push_html("<td>");
@@ -179,9 +179,10 @@ impl Table<'_> {
     }
 }
 
-fn message(html: &mut Markup, text: &str, kind: &str, is_error: bool, line_bytes: usize) {
+fn message(html: &mut Markup, read: &Read<'_>, line_bytes: usize) {
+    let text = read.line.text.as_str();
     let kept = cut(text, line_bytes);
-    if kind.is_empty() {
+    if read.kind.is_empty() {
         if text.len() <= PLAIN_BYTES_MAX {
             html.push_html("<code>");
             html.push_json(text);
@@ -192,9 +193,18 @@ fn message(html: &mut Markup, text: &str, kind: &str, is_error: bool, line_bytes
         html.push(&Markup::line(cut(text, PLAIN_BYTES_MAX).head));
         html.push_html("…</code>");
     } else {
-        html.push_html(if is_error { "<details><summary><b class=bad>" } else { "<details><summary><b>" });
-        html.push(&Markup::short(kind, KIND_BYTES_MAX));
+        html.push_html(if read.is_error {
+            "<details><summary><b class=bad>"
+        } else {
+            "<details><summary><b>"
+        });
+        html.push(&Markup::short(&read.kind, KIND_BYTES_MAX));
         html.push_html("</b>");
+        if !read.preview.is_empty() {
+            html.push_html(" <code>");
+            html.push_json(&visible_line(&read.preview));
+            html.push_html("</code>");
+        }
     }
     html.push_html("</summary><pre>");
     if text.starts_with('{') || text.starts_with('[') {
@@ -266,7 +276,7 @@ mod tests {
     #[test]
     fn few_rows_are_all_kept() {
         assert_eq!(keep(0, 10, None), []);
-        assert_eq!(keep(10, 10, Some(3)), [0..10]);
+        assert_eq!(keep(10, 10, Some(3)).first(), Some(&(0..10)));
     }
 
     #[test]
@@ -289,7 +299,7 @@ mod tests {
                 for divergence in (0..=count).map(Some).chain([None]) {
                     let kept = keep(count, rows_max, divergence);
                     let rows: usize = kept.iter().map(ExactSizeIterator::len).sum();
-                    assert!(rows <= rows_max.max(0) && kept.last().is_none_or(|last| last.end <= count));
+                    assert!(rows <= rows_max && kept.last().is_none_or(|last| last.end <= count));
                     assert!(kept.is_sorted_by_key(|range| range.start));
                 }
             }

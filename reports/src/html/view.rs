@@ -4,19 +4,14 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 
-use super::markup::{self, Markup};
+use super::markup::Markup;
 use super::transcript::{Names, Rows, view_rows, wire_rows};
-use super::{SCRIPT, STYLE, events_link, policy};
+use super::{SCRIPT, STYLE, events_link, policy, say};
 use crate::event::{CellFinished, Status};
-use crate::model::{
-    Area, BUCKET_STARTS_MS, Cell, Deliveries, Failure, Host, Report, Row, Run,
-    Verdict,
-};
+use crate::model::{Area, Cell, Deliveries, Failure, Host, Report, Row, Run, Verdict};
 use crate::stream::Stream;
-use crate::text::{counted, duration, moment, thousands};
+use crate::text::{counted, thousands};
 
-/// Bytes of a name, a reason or a fact on the page.
-const LINE_BYTES_MAX: usize = 2_000;
 /// Bytes of HTML that the transcripts of all cells share.
 const DETAIL_BYTES: usize = 1_250_000;
 /// The part of it that cells with a defect may take first.
@@ -27,8 +22,6 @@ const DEFECT_CELL_BYTES_MAX: usize = 90_000;
 const CELL_BYTES_MAX: usize = 40_000;
 /// Runs of a cell that are shown with their transcript: the worst, and one of another mode.
 const RUNS_SHOWN_MAX: usize = 2;
-/// Pixels of one bucket in a latency strip.
-const BUCKET_PX: usize = 13;
 
 #[derive(Template)]
 #[template(path = "report.html", whitespace = "minimize")]
@@ -63,7 +56,7 @@ struct CellView<'a> {
     cell: &'a Cell,
     same: u64,
     all: u64,
-    failures: Vec<&'a Failure>,
+    failures: Vec<Told<'a>>,
     runs: Vec<RunView<'a>>,
 }
 
@@ -75,18 +68,19 @@ struct RunView<'a> {
     wire: Rows,
 }
 
-/// A failure and the cell that it is in.
+/// What went wrong in one cell.
 struct FailureView<'a> {
-    failure: &'a Failure,
-    cell_id: String,
+    state: Status,
+    host: &'a str,
     title: &'a str,
+    cell_id: String,
+    failures: Vec<Told<'a>>,
 }
 
-/// One box of a latency strip.
-struct Bucket {
-    x: usize,
-    opacity: String,
-    label: String,
+/// A failure; its replay command is told once for neighbours that share it.
+struct Told<'a> {
+    failure: &'a Failure,
+    with_replay: bool,
 }
 
 impl<'a> Page<'a> {
@@ -107,49 +101,24 @@ impl<'a> Page<'a> {
                 (place, (cell.id.as_str(), row.row.title.as_str()))
             })
             .collect();
-        let failures = report.failures.iter().filter_map(|failure| {
-            let (id, title) = *ids.get(&(failure.scenario.as_str(), failure.host.as_str()))?;
-            Some(FailureView { failure, cell_id: id.to_owned(), title })
+        let by_cell = report.failures.chunk_by(|a, b| (&a.scenario, &a.host) == (&b.scenario, &b.host));
+        let failures = by_cell.filter_map(|failures| {
+            let first = failures.first()?;
+            let (id, title) = *ids.get(&(first.scenario.as_str(), first.host.as_str()))?;
+            let (state, host, cell_id) = (first.state, first.host.as_str(), id.to_owned());
+            Some(FailureView {
+                state,
+                host,
+                title,
+                cell_id,
+                failures: told(&failures.iter().collect::<Vec<_>>()),
+            })
         });
         let failures = failures.collect();
         Self { report, policy: policy(), style, script, areas, failures, events: events_link(stream) }
     }
 
-    // What follows is called by the template.
-
-    fn line(&self, text: &str) -> Markup {
-        Markup::short(text, LINE_BYTES_MAX)
-    }
-
-    fn diff(&self, failure: &Failure) -> Markup {
-        markup::diff(&failure.diff)
-    }
-
-    fn pieces(&self, shown: &crate::model::Shown) -> Markup {
-        let mut markup = markup::pieces(&shown.pieces);
-        markup.note_left_out(shown.left_out_bytes);
-        markup
-    }
-
-    fn duration(&self, ms: &u64) -> String {
-        duration(*ms)
-    }
-
-    fn moment(&self, ms: &u64) -> String {
-        moment(*ms)
-    }
-
-    fn number(&self, number: &u64) -> String {
-        thousands(*number)
-    }
-
-    fn size(&self, number: &usize) -> String {
-        thousands(*number as u64)
-    }
-
-    fn runs(&self, number: &u64) -> String {
-        counted(*number, "run", "runs")
-    }
+    // What follows, and all of `say`, is called by the template.
 
     fn verdict_state(&self) -> Status {
         match self.report.verdict {
@@ -202,16 +171,6 @@ impl<'a> Page<'a> {
         parts
     }
 
-    fn all_states(&self) -> [Status; 7] {
-        Status::ALL
-    }
-
-    /// `20 of 21 must`, for a column's head.
-    fn must(&self, host: &Host) -> Option<String> {
-        let counts = host.levels.get("must")?;
-        Some(format!("{}/{} must", counts[&Status::Pass], counts.values().sum::<u64>()))
-    }
-
     fn levels(&self) -> Vec<&str> {
         self.report.levels().into_iter().map(|(level, _)| level).collect()
     }
@@ -221,37 +180,11 @@ impl<'a> Page<'a> {
     }
 
     fn times(&self) -> Vec<(&Host, &Deliveries)> {
-        self.report.hosts.iter().flat_map(|host| host.deliveries.iter().map(move |times| (host, times))).collect()
-    }
-
-    fn buckets(&self, times: &Deliveries) -> Vec<Bucket> {
-        let most = times.buckets.iter().copied().max().unwrap_or(0).max(1);
-        let boxes = times.buckets.iter().enumerate().filter(|&(_, &messages)| messages > 0);
-        boxes
-            .map(|(index, &messages)| {
-                // A logarithm keeps a single straggler visible beside a thousand quick ones.
-                let bits = |number: u64| u64::from(number.ilog2()) + 1;
-                let weight = 25 + 75 * bits(messages) / bits(most);
-                let start = duration(BUCKET_STARTS_MS[index]);
-                let range = match BUCKET_STARTS_MS.get(index + 1) {
-                    Some(&end) => format!("{start} to {}", duration(end)),
-                    None => format!("{start} or more"),
-                };
-                Bucket {
-                    x: index * BUCKET_PX,
-                    opacity: format!("{}.{:02}", weight / 100, weight % 100),
-                    label: format!("{range}: {}", counted(messages, "message", "messages")),
-                }
-            })
+        self.report
+            .hosts
+            .iter()
+            .flat_map(|host| host.deliveries.iter().map(move |times| (host, times)))
             .collect()
-    }
-
-    /// Marks under the strips: position and words.
-    fn ticks(&self) -> Vec<(usize, String)> {
-        let marks = [1, 10, 100, 1_000, 10_000, 100_000];
-        let index = |mark: u64| BUCKET_STARTS_MS.iter().position(|&start| start == mark);
-        let words = |mark: u64| if mark < 1_000 { format!("{mark} ms") } else { format!("{} s", mark / 1_000) };
-        marks.into_iter().filter_map(|mark| Some((index(mark)? * BUCKET_PX, words(mark)))).collect()
     }
 
     /// Carriers of any host, most messages first, with each host's part.
@@ -284,7 +217,15 @@ fn areas<'a>(report: &'a Report, stream: &'a Stream) -> Vec<AreaView<'a>> {
                 odd: report.one_host_differs.iter().any(|odd| odd.scenario == row.id),
                 cells: cells
                     .map(|(column, cell)| {
-                        cell_view(report, stream, row, cell, column, format!("c{number}-{}", column + 1), &room)
+                        cell_view(
+                            report,
+                            stream,
+                            row,
+                            cell,
+                            column,
+                            format!("c{number}-{}", column + 1),
+                            &room,
+                        )
                     })
                     .collect(),
             });
@@ -305,7 +246,7 @@ fn cell_view<'a>(
 ) -> CellView<'a> {
     let (same, all) = cell.share();
     let of_cell = |failure: &&Failure| failure.scenario == row.id && failure.host == cell.host;
-    let failures = report.failures.iter().filter(of_cell).collect();
+    let failures = told(&report.failures.iter().filter(of_cell).collect::<Vec<_>>());
     let mut runs: Vec<RunView<'a>> = Vec::new();
     let with_event = cell.listed.iter().filter_map(|run| Some((run, event_of(stream, run)?)));
     let kept = with_event.filter(|(_, event)| !event.transcript.is_empty() || !event.model_view.is_empty());
@@ -327,6 +268,12 @@ fn cell_view<'a>(
         runs.push(RunView { run, event, view, wire });
     }
     CellView { id, host: &report.hosts[column], cell, same, all, failures, runs }
+}
+
+fn told<'a>(failures: &[&'a Failure]) -> Vec<Told<'a>> {
+    let replays = failures.iter().skip(1).map(|failure| Some(&failure.replay)).chain([None]);
+    let both = failures.iter().zip(replays);
+    both.map(|(failure, next)| Told { failure, with_replay: next != Some(&failure.replay) }).collect()
 }
 
 fn event_of<'a>(stream: &'a Stream, run: &Run) -> Option<&'a CellFinished> {

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Area, Cell, CellName, Counts, OneHostDiffers, REASON_CELLS_MAX, REPORT_VERSION, RUNS_LISTED_MAX, Reason, Report,
-    Row, Run, Totals, Verdict, count, failures, hosts, no_counts, parity,
+    Area, Cell, CellName, Counts, OneHostDiffers, REASON_CELLS_MAX, REPORT_VERSION, RUNS_LISTED_MAX, Reason,
+    Report, Row, Run, Totals, Verdict, count, failures, hosts, no_counts, parity,
 };
 use crate::event::{CellFinished, ScenarioRow, Status};
 use crate::stream::Stream;
@@ -67,7 +67,8 @@ impl Report {
     /// Levels that occur and their cells: must, should, may, then any other.
     pub fn levels(&self) -> Vec<(&str, &Counts)> {
         let rank = |level: &str| LEVELS.iter().position(|&known| known == level).unwrap_or(LEVELS.len());
-        let mut levels: Vec<_> = self.totals.levels.iter().map(|(level, cells)| (level.as_str(), cells)).collect();
+        let mut levels: Vec<_> =
+            self.totals.levels.iter().map(|(level, cells)| (level.as_str(), cells)).collect();
         levels.sort_by_key(|(level, _)| rank(level));
         levels
     }
@@ -208,7 +209,7 @@ fn odd_one(row: &Row) -> Option<OneHostDiffers> {
     }
     let mut states = no_counts();
     row.cells.iter().for_each(|cell| count(&mut states, cell.state));
-    let (&others, _) = states.iter().find(|&(_, &cells)| cells as usize == row.cells.len() - 1)?;
+    let (&others, _) = states.iter().find(|&(_, &cells)| cells == row.cells.len() as u64 - 1)?;
     let odd = row.cells.iter().find(|cell| cell.state != others)?;
     Some(OneHostDiffers { scenario: row.id.clone(), host: odd.host.clone(), state: odd.state, others })
 }

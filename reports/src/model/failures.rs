@@ -9,9 +9,6 @@ use crate::diff;
 use crate::event::{self, CellFinished};
 use crate::stream::Stream;
 
-/// The rule of a run that broke without naming one.
-const NO_RULE: &str = "no-rule";
-
 /// All failures in the order of the matrix, the worst state first, and how many are left out.
 pub(super) fn list(
     stream: &Stream,
@@ -53,9 +50,10 @@ fn of_cell(file: &str, runs: &[Numbered<'_>], found: &mut Vec<Failure>) {
     }
 }
 
+/// A run that broke without naming a rule is named by its state.
 fn without_rule(run: &CellFinished) -> event::Failure {
     event::Failure {
-        rule: NO_RULE.to_owned(),
+        rule: run.status.word().to_owned(),
         message: reason(run).unwrap_or_default(),
         at_ms: run.elapsed_ms,
         step: None,

@@ -9,7 +9,7 @@ use crate::event::{CellFinished, HostColumn};
 use crate::stream::Stream;
 
 /// Values of a session fact that are named; the rest is counted.
-pub const SESSION_VALUES_MAX: usize = 4;
+pub(super) const SESSION_VALUES_MAX: usize = 4;
 /// The mode whose time is virtual.
 const SIM: &str = "sim";
 
@@ -100,10 +100,8 @@ fn session(runs: &[&CellFinished]) -> Vec<SessionFact> {
         }
     }
     let fact = |(name, values): (&str, BTreeMap<&str, u64>)| {
-        let mut values: Vec<_> = values
-            .into_iter()
-            .map(|(value, runs)| SessionValue { value: value.to_owned(), runs })
-            .collect();
+        let mut values: Vec<_> =
+            values.into_iter().map(|(value, runs)| SessionValue { value: value.to_owned(), runs }).collect();
         values.sort_by_key(|value| std::cmp::Reverse(value.runs));
         let values_left_out = values.len().saturating_sub(SESSION_VALUES_MAX) as u64;
         values.truncate(SESSION_VALUES_MAX);

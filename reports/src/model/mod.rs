@@ -140,7 +140,7 @@ pub struct Carrier {
 pub struct SessionFact {
     /// Its name.
     pub name: String,
-    /// Values and how many runs had them, most frequent first, at most [`hosts::SESSION_VALUES_MAX`].
+    /// Values and how many runs had them, most frequent first, at most four.
     pub values: Vec<SessionValue>,
     /// Further values.
     pub values_left_out: u64,

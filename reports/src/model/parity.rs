@@ -165,7 +165,9 @@ mod tests {
 
     #[test]
     fn finds_nothing_in_other_text() {
-        for shown in ["", "plain", "{}", "<channel ", "<channel a>", "<channel a=\"b\">x</channel>", "[[[[1]]]]"] {
+        for shown in
+            ["", "plain", "{}", "<channel ", "<channel a>", "<channel a=\"b\">x</channel>", "[[[[1]]]]"]
+        {
             assert!(messages(shown).is_empty(), "{shown}");
         }
     }
