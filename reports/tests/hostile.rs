@@ -333,7 +333,7 @@ fn any_stream() -> impl Strategy<Value = Stream> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_run_renders_and_nothing_comes_to_life(stream in any_stream()) {

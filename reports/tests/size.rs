@@ -81,3 +81,18 @@ fn an_empty_run_is_incomplete() {
     reports::html(&report, &stream).unwrap();
     assert!(reports::terminal(&report, Style::default()).contains("incomplete"));
 }
+
+#[test]
+fn twelve_hosts_are_split_into_tables_that_fit() {
+    let mut stream = fixture::large(10, 1);
+    for copy in 1..=8 {
+        let mut host = stream.header.hosts[0].clone();
+        host.family = format!("other-host-{copy}");
+        host.id = format!("{}@{}", host.family, host.version);
+        stream.header.hosts.push(host);
+    }
+    reports::write_all(&stream, &folder("wide")).unwrap();
+    let text = reports::terminal(&Report::new(&stream), Style::default());
+    assert!(text.contains("hosts 1 of 3") && text.contains("hosts 3 of 3"), "{text}");
+    assert!(text.lines().all(|line| unicode_width::UnicodeWidthStr::width(line) <= 100), "{text}");
+}
