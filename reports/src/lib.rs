@@ -1,3 +1,34 @@
 //! From hostcheck's event stream to every report. Sees events and nothing else; the same events give the same bytes.
+//!
+//! ```text
+//! events.jsonl ── stream (is it valid?) ── model (what does it say?) ──┬─ terminal
+//!                                                                      ├─ html      report.html
+//!                                                                      ├─ markdown  report.md
+//!                                                                      ├─ json      report.json
+//!                                                                      └─ junit     junit.xml
+//! ```
+//!
+//! No module here reads a clock, the environment or a path of the machine. What a person wrote can stand in any
+//! event, so every output passes its texts through [`text`] first. Whatever is cut says how much was left out.
 
+pub mod diff;
 pub mod event;
+pub mod html;
+pub mod json;
+pub mod junit;
+pub mod markdown;
+pub mod model;
+pub mod state;
+pub mod stream;
+pub mod terminal;
+pub mod text;
+mod write;
+
+pub use html::html;
+pub use json::{event_schema, json, report_schema};
+pub use junit::junit;
+pub use markdown::markdown;
+pub use model::Report;
+pub use stream::{InvalidStream, Stream, StreamError};
+pub use terminal::{Style, terminal};
+pub use write::{WriteError, write_all};

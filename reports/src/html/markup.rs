@@ -1,0 +1,170 @@
+//! The only door through which text enters the page. Escapes it and shows hidden characters as code points; must
+//! never be built from text by any other way than the functions here.
+
+use std::fmt::{self, Display};
+
+use askama::filters::HtmlSafe;
+
+use crate::diff::{Line, Piece, Side};
+use crate::text::{Cut, bytes, code_point, cut, is_hidden};
+
+/// Ready HTML, which a template takes as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Markup(String);
+
+impl Display for Markup {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl HtmlSafe for Markup {}
+
+impl Markup {
+    /// A text on one line: line feeds and tabs become visible signs.
+    pub(crate) fn line(text: &str) -> Self {
+        Self::text(&text.replace('\n', "⏎").replace('\t', "⇥"))
+    }
+
+    /// As [`Markup::line`], cut to `bytes_max` with a note.
+    pub(crate) fn short(text: &str, bytes_max: usize) -> Self {
+        let Cut { head, left_out_bytes } = cut(text, bytes_max);
+        let mut line = Self::line(head);
+        line.note_left_out(left_out_bytes);
+        line
+    }
+
+    /// A text with its line feeds, for an element that keeps them.
+    pub(crate) fn text(text: &str) -> Self {
+        let mut markup = Self::default();
+        markup.push_text(text);
+        markup
+    }
+
+    /// Adds text from an event.
+    pub(crate) fn push_text(&mut self, text: &str) {
+        for character in text.chars() {
+            match character {
+                '&' => self.0.push_str("&amp;"),
+                '<' => self.0.push_str("&lt;"),
+                '>' => self.0.push_str("&gt;"),
+                '"' => self.0.push_str("&#34;"),
+                '\'' => self.0.push_str("&#39;"),
+                hidden if is_hidden(hidden) => {
+                    self.0.push_str("<b class=u>");
+                    self.0.push_str(&code_point(hidden));
+                    self.0.push_str("</b>");
+                }
+                plain => self.0.push(plain),
+            }
+        }
+    }
+
+    /// Adds text for an element, where quotes need no escape. Saves a tenth of a transcript.
+    pub(crate) fn push_json(&mut self, text: &str) {
+        for part in text.split_inclusive(['"', '\'']) {
+            let (body, quote) = match part.char_indices().next_back() {
+                Some((at, quote @ ('"' | '\''))) => (&part[..at], Some(quote)),
+                _ => (part, None),
+            };
+            self.push_text(body);
+            self.0.extend(quote);
+        }
+    }
+
+    /// Adds HTML that was written in this crate, never data.
+    pub(crate) fn push_html(&mut self, html: &str) {
+        self.0.push_str(html);
+    }
+
+    /// Adds what is markup already.
+    pub(crate) fn push(&mut self, other: &Self) {
+        self.0.push_str(&other.0);
+    }
+
+    /// Says how much is missing, when something is.
+    pub(crate) fn note_left_out(&mut self, left_out_bytes: usize) {
+        if left_out_bytes > 0 {
+            self.0.push_str("<i class=lo>… ");
+            self.0.push_str(&bytes(left_out_bytes));
+            self.0.push_str(" left out</i>");
+        }
+    }
+
+    /// Bytes of the HTML.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Pieces of a text, the changed ones marked.
+pub(crate) fn pieces(pieces: &[Piece]) -> Markup {
+    let mut markup = Markup::default();
+    for piece in pieces {
+        if piece.changed {
+            markup.push_html("<mark>");
+        }
+        markup.push_json(&piece.text);
+        if piece.changed {
+            markup.push_html("</mark>");
+        }
+    }
+    markup
+}
+
+/// A difference, its first diverging line marked.
+pub(crate) fn diff(lines: &[Line]) -> Markup {
+    let mut markup = Markup::default();
+    let mut diverged = false;
+    for line in lines {
+        let first = !diverged && matches!(line.side, Side::Expected | Side::Observed);
+        diverged |= first;
+        let (open, close) = match (line.side, first) {
+            (Side::Expected, true) => ("<del class=first>", "</del>"),
+            (Side::Expected, false) => ("<del>", "</del>"),
+            (Side::Observed, true) => ("<ins class=first>", "</ins>"),
+            (Side::Observed, false) => ("<ins>", "</ins>"),
+            (Side::Both, _) => ("<span>", "</span>"),
+            (Side::LeftOut, _) => ("<i class=lo>", "</i>"),
+        };
+        markup.push_html(open);
+        markup.push_text(&format!("{} ", line.side.sign()));
+        // A line that changed as a whole needs no mark on top.
+        let whole = line.pieces.iter().all(|piece| piece.changed);
+        if whole {
+            markup.push_json(&line.text());
+        } else {
+            markup.push(&pieces(&line.pieces));
+        }
+        markup.push_html(close);
+    }
+    markup
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_from_outside_stays_markup() {
+        let hostile = "</script><script>\"'&\u{202E}\u{1b}[0m";
+        let shown = Markup::text(hostile).to_string();
+        assert_eq!(
+            shown,
+            "&lt;/script&gt;&lt;script&gt;&#34;&#39;&amp;<b class=u>⟨U+202E⟩</b><b class=u>⟨U+001B⟩</b>[0m"
+        );
+    }
+
+    #[test]
+    fn json_keeps_its_quotes_and_nothing_else() {
+        let mut shown = Markup::default();
+        shown.push_json("{\"a\":'<b>'}\"");
+        assert_eq!(shown.to_string(), "{\"a\":'&lt;b&gt;'}\"");
+    }
+
+    #[test]
+    fn the_first_divergence_is_marked_once() {
+        let shown = diff(&crate::diff::lines("a\nb\n", "a\nc\n")).to_string();
+        assert_eq!(shown.matches("class=first").count(), 1, "{shown}");
+    }
+}

@@ -1,0 +1,89 @@
+//! The words of the template: how a number, a time, a text or a strip is said. Every text goes through `markup`.
+#![expect(clippy::trivially_copy_pass_by_ref, reason = "the template hands over references")]
+
+use super::markup::{self, Markup};
+use crate::event::Status;
+use crate::model::{BUCKET_STARTS_MS, Deliveries, Failure, Host, Shown};
+use crate::text::{self, counted, thousands};
+
+/// Bytes of a name, a reason or a fact on the page.
+const LINE_BYTES_MAX: usize = 2_000;
+/// Pixels of one bucket in a latency strip.
+const BUCKET_PX: usize = 13;
+
+/// One box of a latency strip.
+pub(super) struct Bucket {
+    pub(super) x: usize,
+    pub(super) opacity: String,
+    pub(super) label: String,
+}
+
+pub(super) fn line(line: &str) -> Markup {
+    Markup::short(line, LINE_BYTES_MAX)
+}
+
+pub(super) fn diff(failure: &Failure) -> Markup {
+    markup::diff(&failure.diff)
+}
+
+pub(super) fn pieces(shown: &Shown) -> Markup {
+    let mut markup = markup::pieces(&shown.pieces);
+    markup.note_left_out(shown.left_out_bytes);
+    markup
+}
+
+pub(super) fn duration(ms: &u64) -> String {
+    text::duration(*ms)
+}
+
+pub(super) fn number(number: &u64) -> String {
+    thousands(*number)
+}
+
+pub(super) fn size(number: &usize) -> String {
+    thousands(*number as u64)
+}
+
+pub(super) fn runs(number: &u64) -> String {
+    counted(*number, "run", "runs")
+}
+
+pub(super) fn all_states() -> [Status; 7] {
+    Status::ALL
+}
+
+/// `20 of 21 must`, for a column's head.
+pub(super) fn must(host: &Host) -> Option<String> {
+    let counts = host.levels.get("must")?;
+    Some(format!("{}/{} must", counts[&Status::Pass], counts.values().sum::<u64>()))
+}
+
+pub(super) fn buckets(times: &Deliveries) -> Vec<Bucket> {
+    let most = times.buckets.iter().copied().max().unwrap_or(0).max(1);
+    let boxes = times.buckets.iter().enumerate().filter(|&(_, &messages)| messages > 0);
+    boxes
+        .map(|(index, &messages)| {
+            // A logarithm keeps a single straggler visible beside a thousand quick ones.
+            let bits = |number: u64| u64::from(number.ilog2()) + 1;
+            let weight = 25 + 75 * bits(messages) / bits(most);
+            let start = text::duration(BUCKET_STARTS_MS[index]);
+            let range = match BUCKET_STARTS_MS.get(index + 1) {
+                Some(&end) => format!("{start} to {}", text::duration(end)),
+                None => format!("{start} or more"),
+            };
+            Bucket {
+                x: index * BUCKET_PX,
+                opacity: format!("{}.{:02}", weight / 100, weight % 100),
+                label: format!("{range}: {}", counted(messages, "message", "messages")),
+            }
+        })
+        .collect()
+}
+
+/// Marks under the strips: position and words.
+pub(super) fn ticks() -> Vec<(usize, String)> {
+    let marks = [1, 10, 100, 1_000, 10_000, 100_000];
+    let index = |mark: u64| BUCKET_STARTS_MS.iter().position(|&start| start == mark);
+    let words = |mark: u64| if mark < 1_000 { format!("{mark} ms") } else { format!("{} s", mark / 1_000) };
+    marks.into_iter().filter_map(|mark| Some((index(mark)? * BUCKET_PX, words(mark)))).collect()
+}

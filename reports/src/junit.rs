@@ -1,0 +1,117 @@
+//! JUnit XML for machines that show test results: one suite per host, one case per requirement and mode. Must never
+//! report a state as success that is not a pass, and never carry a time of day.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
+
+use crate::event::Status;
+use crate::model::{Cell, Counts, Failure, Report, Row, Run};
+use crate::text::{counted, short_line, visible};
+
+/// Bytes of a failure's text in one case; `report.html` has the rest.
+const TEXT_BYTES_MAX: usize = 16 * 1024;
+/// Bytes of a message that stands in an attribute.
+const MESSAGE_BYTES_MAX: usize = 400;
+
+/// `junit.xml`.
+pub fn junit(report: &Report) -> Result<String, SerializeError> {
+    let mut junit = Junit::new("hostcheck");
+    for (column, host) in report.hosts.iter().enumerate() {
+        let mut suite = TestSuite::new(clean(&host.id));
+        for area in &report.areas {
+            for row in &area.rows {
+                let cell = &row.cells[column];
+                let modes = cell.runs.iter().map(Some);
+                // A cell without a run is a case too, or it would look as if nobody had asked for it.
+                for mode in if cell.runs.is_empty() { vec![None] } else { modes.collect() } {
+                    let mut case = case(report, row, cell, mode);
+                    case.set_classname(clean(&area.name));
+                    suite.add_test_case(case);
+                }
+            }
+        }
+        junit.add_test_suite(suite);
+    }
+    junit.to_string()
+}
+
+fn case(report: &Report, row: &Row, cell: &Cell, mode: Option<(&String, &Counts)>) -> TestCase {
+    let state = mode.map_or(cell.state, |(_, counts)| worst(counts));
+    let name = match mode {
+        Some((mode, _)) => format!("{} ({mode})", row.id),
+        None => row.id.clone(),
+    };
+    let run = cell.listed.iter().find(|run| mode.is_some_and(|(mode, _)| run.mode == *mode));
+    let reason = run.map_or(cell.reason.as_deref(), |run| run.reason.as_deref()).unwrap_or_default();
+    let mut status = match state {
+        Status::Pass => TestCaseStatus::success(),
+        Status::Fail | Status::Flaky => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        Status::Error => TestCaseStatus::non_success(NonSuccessKind::Error),
+        Status::Unsupported | Status::KnownIssue | Status::NotRun => TestCaseStatus::skipped(),
+    };
+    if state != Status::Pass {
+        status.set_type(state.word());
+        status.set_message(short_line(&format!("{}: {reason}", state.word()), MESSAGE_BYTES_MAX));
+    }
+    if state.is_defect() {
+        let found = report.failures.iter().filter(|failure| {
+            failure.scenario == row.id
+                && failure.host == cell.host
+                && mode.is_some_and(|(mode, _)| failure.mode == *mode)
+        });
+        status.set_description(description(found, run));
+    }
+    let mut case = TestCase::new(clean(&name), status);
+    if let Some(run) = run {
+        case.set_time(Duration::from_millis(run.elapsed_ms));
+    }
+    case
+}
+
+fn worst(counts: &Counts) -> Status {
+    let there = counts.iter().filter(|&(_, &runs)| runs > 0).map(|(&state, _)| state);
+    there.max_by_key(|state| state.severity()).unwrap_or(Status::NotRun)
+}
+
+fn description<'a>(failures: impl Iterator<Item = &'a Failure>, run: Option<&Run>) -> String {
+    let mut text = String::new();
+    for failure in failures {
+        text.push_str(&failure_text(failure));
+        text.push('\n');
+    }
+    if text.is_empty()
+        && let Some(run) = run
+    {
+        text = format!("replay: {}\n", run.replay);
+    }
+    let cut = crate::text::cut(&text, TEXT_BYTES_MAX);
+    let mut shown = visible(cut.head).into_owned();
+    if cut.left_out_bytes > 0 {
+        let _ = write!(shown, "\n… {} left out\n", crate::text::bytes(cut.left_out_bytes));
+    }
+    shown
+}
+
+/// One failure as plain text: what, where, the difference, how to see it again.
+pub(crate) fn failure_text(failure: &Failure) -> String {
+    let mut text = format!("{}: {}\n  at {}", failure.rule, failure.message, failure.place);
+    if let Some(step) = failure.step {
+        let _ = write!(text, ", step {step}");
+    }
+    let _ = write!(text, ", after {}", crate::text::duration(failure.at_ms));
+    if failure.runs > 1 {
+        let _ = write!(text, ", in {}", counted(failure.runs, "run", "runs"));
+    }
+    text.push('\n');
+    for line in &failure.diff {
+        let _ = writeln!(text, "  {} {}", line.side.sign(), line.text());
+    }
+    let _ = writeln!(text, "  replay: {}", failure.replay);
+    text
+}
+
+fn clean(name: &str) -> String {
+    short_line(name, MESSAGE_BYTES_MAX)
+}

@@ -1,0 +1,350 @@
+//! What a run says, in the shape of a report: rows, columns, sums, failures. A pure function of the stream; it must
+//! never know how any report looks, and never hold what only one of them shows (transcripts stay in the stream).
+
+mod build;
+mod deliveries;
+mod failures;
+mod hosts;
+mod parity;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::diff;
+use crate::event::{HostFact, ServerUnderTest, Status};
+
+pub use deliveries::{BUCKET_STARTS_MS, Deliveries};
+
+/// Version of `report.json`.
+pub const REPORT_VERSION: u32 = 1;
+/// Runs that a cell lists; the rest is counted.
+pub const RUNS_LISTED_MAX: usize = 8;
+/// Failures that a report lists; the rest is counted.
+pub const FAILURES_MAX: usize = 500;
+/// Cells named per reason; the rest is counted.
+pub const REASON_CELLS_MAX: usize = 200;
+/// Differences between carriers that a report lists; the rest is counted.
+pub const DIFFERENCES_MAX: usize = 50;
+
+/// Cells or runs by state; every state is present.
+pub type Counts = BTreeMap<Status, u64>;
+
+/// The whole report.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Report {
+    /// [`REPORT_VERSION`].
+    pub v: u32,
+    /// Name and version of the harness.
+    pub tool: String,
+    /// Who was judged.
+    pub server: ServerUnderTest,
+    /// The command that repeats the run.
+    pub command: String,
+    /// First seed.
+    pub seed: u64,
+    /// Seeds per cell in sim mode.
+    pub seeds: u64,
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// As the footer says: 0 all passed, 1 a failure, 3 incomplete.
+    pub exit_code: i32,
+    /// Simulated milliseconds over all sim cells.
+    pub simulated_ms: u64,
+    /// Sums over everything.
+    pub totals: Totals,
+    /// Columns, in the order of the run.
+    pub hosts: Vec<Host>,
+    /// Rows by area, in the order of the run.
+    pub areas: Vec<Area>,
+    /// What went wrong, worst first.
+    pub failures: Vec<Failure>,
+    /// How many more did than are listed.
+    pub failures_left_out: u64,
+    /// Why cells are neither a pass nor a defect: known issues, unsupported, not run.
+    pub reasons: Vec<Reason>,
+    /// Requirements where all hosts but one agree.
+    pub one_host_differs: Vec<OneHostDiffers>,
+    /// Whether carriers showed the same characters.
+    pub parity: Parity,
+}
+
+/// What a run comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Nothing is wrong and nothing is missing.
+    Passed,
+    /// Something is wrong.
+    Failed,
+    /// Nothing is wrong, but something that was selected has no result.
+    Incomplete,
+}
+
+/// Sums over the matrix.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Totals {
+    /// Rows.
+    pub requirements: u64,
+    /// Columns.
+    pub hosts: u64,
+    /// Results in the stream, each a cell with one mode and one seed.
+    pub runs: u64,
+    /// Merged cells by state.
+    pub cells: Counts,
+    /// Merged cells by level, then by state.
+    pub levels: BTreeMap<String, Counts>,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Host {
+    /// `claude-code@2.1.330`.
+    pub id: String,
+    /// `claude-code`.
+    pub family: String,
+    /// `2.1.330` or `seed`.
+    pub version: String,
+    /// What stands behind the profile.
+    pub evidence: String,
+    /// Facts of the profile.
+    pub facts: Vec<HostFact>,
+    /// Its cells by state.
+    pub cells: Counts,
+    /// Its cells by level, then by state.
+    pub levels: BTreeMap<String, Counts>,
+    /// How long messages took, per mode: virtual and real time are never mixed.
+    pub deliveries: Vec<Deliveries>,
+    /// Which ways messages came, most used first.
+    pub carriers: Vec<Carrier>,
+    /// What its sessions had in common and where they differed.
+    pub session: Vec<SessionFact>,
+}
+
+/// A way that reached the model of a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Carrier {
+    /// Its name.
+    pub name: String,
+    /// Messages that it brought, over all runs.
+    pub messages: u64,
+    /// Times that it woke an idle session, in the runs whose model view was kept.
+    pub woke: u64,
+    /// 95 of 100 messages took at most this long in sim mode; known only from runs where it was the only carrier.
+    pub p95_ms: Option<u64>,
+}
+
+/// A fact of sessions and its values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SessionFact {
+    /// Its name.
+    pub name: String,
+    /// Values and how many runs had them, most frequent first, at most four.
+    pub values: Vec<SessionValue>,
+    /// Further values.
+    pub values_left_out: u64,
+}
+
+/// One value of a fact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SessionValue {
+    /// The value.
+    pub value: String,
+    /// Runs that had it.
+    pub runs: u64,
+}
+
+/// A group of rows.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Area {
+    /// Its name.
+    pub name: String,
+    /// Its rows.
+    pub rows: Vec<Row>,
+}
+
+/// A requirement.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Row {
+    /// `delivery.dm-within-ten-seconds`.
+    pub id: String,
+    /// One line for people.
+    pub title: String,
+    /// `must`, `should` or `may`.
+    pub level: String,
+    /// The requirement in a sentence.
+    pub says: String,
+    /// Where it comes from.
+    pub source: String,
+    /// The scenario file, relative to the repository.
+    pub file: String,
+    /// One per host, in column order.
+    pub cells: Vec<Cell>,
+}
+
+/// A requirement on a host, over all modes and seeds.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Cell {
+    /// The column.
+    pub host: String,
+    /// The worst of its runs; `not-run` when there is none.
+    pub state: Status,
+    /// Why, for every state but `pass`.
+    pub reason: Option<String>,
+    /// All its runs by mode, then by state.
+    pub runs: BTreeMap<String, Counts>,
+    /// The runs worth looking at: the worst first, and one for each mode and state.
+    pub listed: Vec<Run>,
+    /// Runs that are not listed.
+    pub runs_left_out: u64,
+}
+
+impl Cell {
+    /// How many runs there are, and how many of them are in the state of the cell.
+    pub fn share(&self) -> (u64, u64) {
+        let total = self.runs.values().flat_map(BTreeMap::values).sum();
+        let same = self.runs.values().filter_map(|counts| counts.get(&self.state)).sum();
+        (same, total)
+    }
+}
+
+/// One run of a cell.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Run {
+    /// `sim` or `process`.
+    pub mode: String,
+    /// The seed; 0 in process mode.
+    pub seed: u64,
+    /// How it ended.
+    pub state: Status,
+    /// Why, for every state but `pass`.
+    pub reason: Option<String>,
+    /// Virtual or real milliseconds, by mode.
+    pub elapsed_ms: u64,
+    /// The command that repeats it.
+    pub replay: String,
+    /// Its line in `events.jsonl`.
+    pub event_line: usize,
+}
+
+/// Something that went wrong, once for all seeds where it went wrong in the same way.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Failure {
+    /// The row.
+    pub scenario: String,
+    /// The column.
+    pub host: String,
+    /// `sim` or `process`.
+    pub mode: String,
+    /// The first seed.
+    pub seed: u64,
+    /// The state of that run.
+    pub state: Status,
+    /// The rule or expectation that did not hold.
+    pub rule: String,
+    /// What did not hold, in a sentence.
+    pub message: String,
+    /// Milliseconds since the start of the cell.
+    pub at_ms: u64,
+    /// The step to blame, from 1.
+    pub step: Option<u32>,
+    /// `file` or `file:line` of the scenario.
+    pub place: String,
+    /// Expected against observed; empty when the failure has no texts.
+    pub diff: Vec<diff::Line>,
+    /// The command that repeats it.
+    pub replay: String,
+    /// How often it happened in all, the first time included.
+    pub times: u64,
+    /// How many runs it happened in.
+    pub runs: u64,
+}
+
+/// Cells with the same state for the same reason.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Reason {
+    /// The state.
+    pub state: Status,
+    /// The reason.
+    pub reason: String,
+    /// The cells, in the order of the matrix.
+    pub cells: Vec<CellName>,
+    /// Cells that are not listed.
+    pub cells_left_out: u64,
+}
+
+/// A place in the matrix.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct CellName {
+    /// The row.
+    pub scenario: String,
+    /// The column.
+    pub host: String,
+}
+
+/// A requirement where all hosts but one agree.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct OneHostDiffers {
+    /// The row.
+    pub scenario: String,
+    /// The host that differs.
+    pub host: String,
+    /// Its state.
+    pub state: Status,
+    /// The state of all others.
+    pub others: Status,
+}
+
+/// Whether a message that came by several carriers had the same characters each time.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Parity {
+    /// Messages that could be compared, because they were shown more than once in one run.
+    pub messages: u64,
+    /// Those with the same characters each time.
+    pub equal: u64,
+    /// The others.
+    pub differences: Vec<Difference>,
+    /// Differences that are not listed.
+    pub differences_left_out: u64,
+}
+
+/// One message, two texts.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Difference {
+    /// The row.
+    pub scenario: String,
+    /// The column.
+    pub host: String,
+    /// `sim` or `process`.
+    pub mode: String,
+    /// The seed.
+    pub seed: u64,
+    /// The message, as its carriers name it.
+    pub message_id: String,
+    /// What was shown first.
+    pub first: Shown,
+    /// What was shown later.
+    pub second: Shown,
+}
+
+/// A text and the carrier that showed it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Shown {
+    /// The carrier, with the tool where there is one.
+    pub carrier: String,
+    /// The text, with the words marked that the other lacks.
+    pub pieces: Vec<diff::Piece>,
+    /// Bytes that were too many to compare.
+    pub left_out_bytes: usize,
+}
+
+/// No cell, in every state.
+pub(crate) fn no_counts() -> Counts {
+    Status::ALL.into_iter().map(|state| (state, 0)).collect()
+}
+
+/// Adds one.
+pub(crate) fn count(counts: &mut Counts, state: Status) {
+    *counts.entry(state).or_insert(0) += 1;
+}

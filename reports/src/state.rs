@@ -1,0 +1,89 @@
+//! How a state looks and weighs. Every state has a symbol and a word, and none but pass may look like a pass.
+
+use crate::event::Status;
+
+impl Status {
+    /// Every state, best first in the order of the legend.
+    pub const ALL: [Self; 7] =
+        [Self::Pass, Self::Fail, Self::Error, Self::Flaky, Self::NotRun, Self::KnownIssue, Self::Unsupported];
+
+    /// One narrow character that means the same without colour.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Pass => "✓",
+            Self::Fail => "✗",
+            Self::Error => "!",
+            Self::Unsupported => "–",
+            Self::KnownIssue => "⚑",
+            Self::Flaky => "~",
+            Self::NotRun => "?",
+        }
+    }
+
+    /// The word beside the symbol; also its name in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Error => "error",
+            Self::Unsupported => "unsupported",
+            Self::KnownIssue => "known-issue",
+            Self::Flaky => "flaky",
+            Self::NotRun => "not-run",
+        }
+    }
+
+    /// What the state means, in a sentence for the legend.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Pass => "everything expected happened and no rule was broken",
+            Self::Fail => "an expectation or a rule did not hold",
+            Self::Error => "the harness or the server broke, so nothing can be said",
+            Self::Unsupported => "the host lacks what the requirement needs",
+            Self::KnownIssue => "fails as recorded in the scenario",
+            Self::Flaky => "passed and failed with the same seed",
+            Self::NotRun => "selected, but there is no result",
+        }
+    }
+
+    /// Weight when a cell merges its runs: the highest wins. A proven defect outweighs a broken run, and both
+    /// outweigh what is merely unknown; a pass never covers anything else.
+    pub fn severity(self) -> u8 {
+        match self {
+            Self::Fail => 6,
+            Self::Error => 5,
+            Self::Flaky => 4,
+            Self::NotRun => 3,
+            Self::KnownIssue => 2,
+            Self::Unsupported => 1,
+            Self::Pass => 0,
+        }
+    }
+
+    /// Whether somebody has to act: the run found something wrong.
+    pub fn is_defect(self) -> bool {
+        matches!(self, Self::Fail | Self::Error | Self::Flaky)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::Status;
+
+    #[test]
+    fn no_two_states_look_alike() {
+        let symbols: BTreeSet<_> = Status::ALL.iter().map(|state| state.symbol()).collect();
+        let words: BTreeSet<_> = Status::ALL.iter().map(|state| state.word()).collect();
+        let weights: BTreeSet<_> = Status::ALL.iter().map(|state| state.severity()).collect();
+        assert_eq!((symbols.len(), words.len(), weights.len()), (7, 7, 7));
+    }
+
+    #[test]
+    fn the_word_is_the_name_on_the_wire() {
+        for state in Status::ALL {
+            assert_eq!(serde_json::to_value(state).unwrap(), state.word());
+        }
+    }
+}

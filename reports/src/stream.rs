@@ -1,0 +1,289 @@
+//! Reads and writes the event stream and says whether it is one. A stream that is cut, doubled or about strangers is
+//! an invalid report: it must never be shown as a run, neither a good nor a bad one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufRead, Read, Write};
+
+use serde::Deserialize;
+
+use crate::event::{CellFinished, EVENTS_VERSION, Event, RunFinished, RunStarted, Status};
+use crate::text::short_line;
+
+/// Bytes of one line; a longer one is refused instead of being held in memory.
+pub const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes of a foreign name that an error repeats.
+const NAME_BYTES_MAX: usize = 80;
+
+/// A complete run: header, results, footer, all of them checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stream {
+    /// The first line.
+    pub header: RunStarted,
+    /// The lines between, in the order of the file. The cell at index `i` is line `i + 2`.
+    pub cells: Vec<CellFinished>,
+    /// The last line.
+    pub footer: RunFinished,
+}
+
+/// Why a file is no event stream.
+#[derive(Debug, thiserror::Error)]
+#[error("invalid report: line {line}: {problem}")]
+pub struct InvalidStream {
+    /// Line of the file, from 1.
+    pub line: usize,
+    /// What is wrong there, and what to do.
+    pub problem: Problem,
+}
+
+/// What can be wrong with a line.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum Problem {
+    /// There is no line at all.
+    #[error("the stream is empty; a run starts with `run_started`")]
+    Empty,
+    /// The line is not an event.
+    #[error("not an event: {0}")]
+    NotAnEvent(String),
+    /// The line is longer than [`LINE_BYTES_MAX`].
+    #[error("longer than {LINE_BYTES_MAX} bytes")]
+    TooLong,
+    /// Another version of the format.
+    #[error("`v` is {0}, this reader knows {EVENTS_VERSION}; use the hostcheck that wrote the stream")]
+    Version(u64),
+    /// The first line is something else.
+    #[error("`run_started` is missing; it must be the first line")]
+    HeaderMissing,
+    /// A second header.
+    #[error("`run_started` again; the streams of two runs can't be joined into one file")]
+    HeaderTwice,
+    /// The stream ends without a footer.
+    #[error("`run_finished` is missing; the run was cut short, so it says nothing")]
+    FooterMissing,
+    /// Something follows the footer.
+    #[error("a line after `run_finished`, which must be the last")]
+    AfterFooter,
+    /// The header names a host twice.
+    #[error("`hosts` names `{0}` twice")]
+    HostTwice(String),
+    /// The header names a scenario twice.
+    #[error("`scenarios` names `{0}` twice")]
+    ScenarioTwice(String),
+    /// The cell is of a host that the header does not name.
+    #[error("`host` is `{0}`, which `run_started` does not name")]
+    UnknownHost(String),
+    /// The cell is of a scenario that the header does not name.
+    #[error("`scenario` is `{0}`, which `run_started` does not name")]
+    UnknownScenario(String),
+    /// The cell was there before.
+    #[error("the cell {cell} was already on line {first_line}")]
+    CellTwice {
+        /// Scenario, host, mode and seed.
+        cell: String,
+        /// Where it was first.
+        first_line: usize,
+    },
+    /// The footer's sums are not those of the cells.
+    #[error("`counts` says {said} × {state}, the stream has {found}")]
+    Counts {
+        /// The state.
+        state: &'static str,
+        /// What the footer says.
+        said: u64,
+        /// What the lines say.
+        found: u64,
+    },
+    /// The footer claims a success that the cells deny.
+    #[error("`exit_code` is 0, yet a cell is {0}")]
+    ExitCode(&'static str),
+}
+
+/// Why a stream could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamError {
+    /// The file broke, not the report.
+    #[error("could not read the event stream: {0}")]
+    Io(#[from] io::Error),
+    /// The report is invalid.
+    #[error(transparent)]
+    Invalid(#[from] InvalidStream),
+}
+
+impl Stream {
+    /// Reads a JSONL stream to its end and checks it.
+    pub fn read(mut reader: impl BufRead) -> Result<Self, StreamError> {
+        let mut checker = Checker::default();
+        let mut bytes = Vec::new();
+        loop {
+            bytes.clear();
+            let limit = LINE_BYTES_MAX as u64 + 1;
+            if reader.by_ref().take(limit).read_until(b'\n', &mut bytes)? == 0 {
+                break;
+            }
+            checker.line += 1;
+            if bytes.len() > LINE_BYTES_MAX {
+                return Err(checker.invalid(Problem::TooLong).into());
+            }
+            let event = parse(&bytes, checker.line == 1).map_err(|problem| checker.invalid(problem))?;
+            checker.take(event)?;
+        }
+        Ok(checker.finish()?)
+    }
+
+    /// Checks events that are already in memory, as if each were a line.
+    pub fn from_events(events: impl IntoIterator<Item = Event>) -> Result<Self, InvalidStream> {
+        let mut checker = Checker::default();
+        for event in events {
+            checker.line += 1;
+            checker.take(event)?;
+        }
+        checker.finish()
+    }
+
+    /// The line of the cell at `index`, from 1.
+    pub fn line_of(index: usize) -> usize {
+        index + 2
+    }
+
+    /// The same stream as events.
+    pub fn into_events(self) -> Vec<Event> {
+        let mut events = vec![Event::RunStarted(self.header)];
+        events.extend(self.cells.into_iter().map(Event::CellFinished));
+        events.push(Event::RunFinished(self.footer));
+        events
+    }
+}
+
+/// Writes one event as one line.
+pub fn write_event(event: &Event, mut writer: impl Write) -> io::Result<()> {
+    let mut line = serde_json::to_vec(event).map_err(io::Error::other)?;
+    line.push(b'\n');
+    writer.write_all(&line)
+}
+
+/// Writes events as JSONL.
+pub fn write<'a>(events: impl IntoIterator<Item = &'a Event>, mut writer: impl Write) -> io::Result<()> {
+    events.into_iter().try_for_each(|event| write_event(event, &mut writer))
+}
+
+/// The version is read on its own, so that a stream of the future is refused by its version and not by its shape.
+#[derive(Deserialize)]
+struct Version {
+    v: Option<u64>,
+}
+
+fn parse(bytes: &[u8], first: bool) -> Result<Event, Problem> {
+    if first
+        && let Ok(Version { v: Some(version) }) = serde_json::from_slice(bytes)
+        && version != u64::from(EVENTS_VERSION)
+    {
+        return Err(Problem::Version(version));
+    }
+    serde_json::from_slice(bytes)
+        .map_err(|error| Problem::NotAnEvent(short_line(&error.to_string(), 4 * NAME_BYTES_MAX)))
+}
+
+/// Cells are the same when these four are.
+type CellKey = (String, String, String, u64);
+
+#[derive(Default)]
+struct Checker {
+    line: usize,
+    header: Option<RunStarted>,
+    hosts: BTreeSet<String>,
+    scenarios: BTreeSet<String>,
+    seen: BTreeMap<CellKey, usize>,
+    cells: Vec<CellFinished>,
+    footer: Option<RunFinished>,
+}
+
+impl Checker {
+    fn invalid(&self, problem: Problem) -> InvalidStream {
+        InvalidStream { line: self.line, problem }
+    }
+
+    fn take(&mut self, event: Event) -> Result<(), InvalidStream> {
+        if self.footer.is_some() {
+            return Err(self.invalid(Problem::AfterFooter));
+        }
+        let taken = match event {
+            Event::RunStarted(header) => self.take_header(header),
+            _ if self.header.is_none() => Err(Problem::HeaderMissing),
+            Event::CellFinished(cell) => self.take_cell(cell),
+            Event::RunFinished(footer) => self.take_footer(footer),
+        };
+        taken.map_err(|problem| self.invalid(problem))
+    }
+
+    fn take_header(&mut self, header: RunStarted) -> Result<(), Problem> {
+        if self.header.is_some() {
+            return Err(Problem::HeaderTwice);
+        }
+        if header.v != EVENTS_VERSION {
+            return Err(Problem::Version(header.v.into()));
+        }
+        for host in &header.hosts {
+            if !self.hosts.insert(host.id.clone()) {
+                return Err(Problem::HostTwice(name(&host.id)));
+            }
+        }
+        for scenario in &header.scenarios {
+            if !self.scenarios.insert(scenario.id.clone()) {
+                return Err(Problem::ScenarioTwice(name(&scenario.id)));
+            }
+        }
+        self.header = Some(header);
+        Ok(())
+    }
+
+    fn take_cell(&mut self, cell: CellFinished) -> Result<(), Problem> {
+        if !self.hosts.contains(&cell.host) {
+            return Err(Problem::UnknownHost(name(&cell.host)));
+        }
+        if !self.scenarios.contains(&cell.scenario) {
+            return Err(Problem::UnknownScenario(name(&cell.scenario)));
+        }
+        let key = (cell.scenario.clone(), cell.host.clone(), cell.mode.clone(), cell.seed);
+        if let Some(&first_line) = self.seen.get(&key) {
+            let cell = format!("{} on {}, {}, seed {}", name(&key.0), name(&key.1), name(&key.2), key.3);
+            return Err(Problem::CellTwice { cell, first_line });
+        }
+        self.seen.insert(key, self.line);
+        self.cells.push(cell);
+        Ok(())
+    }
+
+    fn take_footer(&mut self, footer: RunFinished) -> Result<(), Problem> {
+        for state in Status::ALL {
+            let found = self.cells.iter().filter(|cell| cell.status == state).count() as u64;
+            let said = footer.counts.get(&state).copied().unwrap_or(0);
+            if said != found {
+                return Err(Problem::Counts { state: state.word(), said, found });
+            }
+        }
+        if footer.exit_code == 0
+            && let Some(cell) = self.cells.iter().find(|cell| cell.status.is_defect())
+        {
+            return Err(Problem::ExitCode(cell.status.word()));
+        }
+        self.footer = Some(footer);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Stream, InvalidStream> {
+        let (header, footer) = (self.header.take(), self.footer.take());
+        let cells = std::mem::take(&mut self.cells);
+        let Some(header) = header else {
+            self.line += 1;
+            return Err(self.invalid(Problem::Empty));
+        };
+        let Some(footer) = footer else {
+            self.line += 1;
+            return Err(self.invalid(Problem::FooterMissing));
+        };
+        Ok(Stream { header, cells, footer })
+    }
+}
+
+fn name(foreign: &str) -> String {
+    short_line(foreign, NAME_BYTES_MAX)
+}

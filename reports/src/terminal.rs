@@ -1,0 +1,360 @@
+//! The report in a terminal: a compact matrix, sums, then what went wrong and how to see it again. Makes sense
+//! without colour, and never lets a text from an event move the cursor.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style as Ansi};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::diff::Side;
+use crate::event::Status;
+use crate::model::{Cell, Failure, Host, Report, Verdict};
+use crate::text::{counted, duration, short_line, thousands, visible_line};
+
+/// How the terminal wants it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Whether colours may be used.
+    pub colour: bool,
+    /// Columns of the terminal.
+    pub width: usize,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self { colour: false, width: 100 }
+    }
+}
+
+/// Columns of a cell with the longest word.
+const CELL_COLUMNS: usize = 14;
+/// Columns that a requirement's name should have at least.
+const NAME_COLUMNS_MIN: usize = 30;
+/// Columns that it gets at most.
+const NAME_COLUMNS_MAX: usize = 56;
+/// Columns below which the matrix gets wider than the terminal instead of unreadable.
+const WIDTH_MIN: usize = 60;
+/// Failures that are printed.
+const FAILURES_MAX: usize = 30;
+/// Lines of a difference that are printed.
+const DIFF_LINES_MAX: usize = 24;
+/// Bytes of one line of a difference, a message or a reason.
+const LINE_BYTES_MAX: usize = 600;
+/// Reasons that are printed.
+const REASONS_MAX: usize = 12;
+
+/// The whole report as text.
+pub fn terminal(report: &Report, style: Style) -> String {
+    let mut page = Page { text: String::new(), style };
+    page.matrix(report);
+    page.legend(report);
+    page.failures(report);
+    page.reasons(report);
+    page.deliveries(report);
+    page.totals(report);
+    page.text
+}
+
+struct Page {
+    text: String,
+    style: Style,
+}
+
+impl Page {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    fn paint(&self, ansi: Ansi, text: &str) -> String {
+        if self.style.colour { format!("{ansi}{text}{ansi:#}") } else { text.to_owned() }
+    }
+
+    fn bold(&self, text: &str) -> String {
+        self.paint(Ansi::new().bold(), text)
+    }
+
+    fn dim(&self, text: &str) -> String {
+        self.paint(Ansi::new().dimmed(), text)
+    }
+
+    fn state(&self, state: Status, text: &str) -> String {
+        self.paint(state_style(state), text)
+    }
+
+    fn matrix(&mut self, report: &Report) {
+        let width = self.style.width.max(WIDTH_MIN);
+        let longest = report.rows().map(|row| visible_line(&row.id).width()).max().unwrap_or(0);
+        let name_columns = (longest + 3).clamp(NAME_COLUMNS_MIN, NAME_COLUMNS_MAX);
+        let per_block = (width.saturating_sub(name_columns) / CELL_COLUMNS).max(1);
+        // A few columns too many: shorten the names before a second table is needed.
+        let fits_short = (width - NAME_COLUMNS_MIN) / CELL_COLUMNS >= report.hosts.len();
+        let (name_columns, per_block) = if fits_short {
+            let room = width - report.hosts.len() * CELL_COLUMNS;
+            (name_columns.min(room), report.hosts.len().max(1))
+        } else {
+            (name_columns, per_block)
+        };
+        let blocks = report.hosts.len().div_ceil(per_block);
+        for (block, hosts) in report.hosts.chunks(per_block).enumerate() {
+            if blocks > 1 {
+                let title = format!("hosts {} of {blocks}", block + 1);
+                let title = self.dim(&title);
+                self.line(&title);
+            }
+            self.block(report, hosts, block * per_block, name_columns);
+        }
+    }
+
+    fn block(&mut self, report: &Report, hosts: &[Host], first: usize, name_columns: usize) {
+        for part in [|host: &Host| host.family.clone(), |host: &Host| host.version.clone()] {
+            let mut line = " ".repeat(name_columns);
+            for host in hosts {
+                line.push_str(&fit(&part(host), CELL_COLUMNS - 1));
+                line.push(' ');
+            }
+            let line = self.bold(line.trim_end());
+            self.line(&line);
+        }
+        for area in &report.areas {
+            let title = self.bold(&fit(&area.name, name_columns));
+            self.line(&title);
+            for row in &area.rows {
+                let mut line = format!("  {}", fit(&row.id, name_columns - 3));
+                line.push(' ');
+                for cell in &row.cells[first..first + hosts.len()] {
+                    line.push_str(&self.state(cell.state, &fit(&cell_text(cell), CELL_COLUMNS - 1)));
+                    line.push(' ');
+                }
+                self.line(&line);
+            }
+        }
+        self.line("");
+    }
+
+    fn legend(&mut self, report: &Report) {
+        let there = Status::ALL.into_iter().filter(|state| report.totals.cells[state] > 0);
+        let words = there.map(|state| {
+            let name = format!("{} {}", state.symbol(), state.word());
+            format!("  {}  {}", self.state(state, &fit(&name, CELL_COLUMNS)), self.dim(state.meaning()))
+        });
+        let words: Vec<_> = words.collect();
+        for line in &words {
+            self.line(line);
+        }
+        let partial = report.rows().flat_map(|row| &row.cells).any(|cell| {
+            let (same, all) = cell.share();
+            same < all
+        });
+        if partial {
+            let line = self.dim("  n/m: in n of m runs of the cell; a cell shows its worst run");
+            self.line(&line);
+        }
+        self.line("");
+    }
+
+    fn failures(&mut self, report: &Report) {
+        for failure in report.failures.iter().take(FAILURES_MAX) {
+            self.failure(failure);
+        }
+        let all = report.failures.len() as u64 + report.failures_left_out;
+        let more = all.saturating_sub(FAILURES_MAX as u64);
+        if more > 0 {
+            let line =
+                format!("{} left out here; report.html has more", counted(more, "failure", "failures"));
+            self.line(&line);
+            self.line("");
+        }
+    }
+
+    fn failure(&mut self, failure: &Failure) {
+        let name = format!("{} {}", failure.state.symbol(), failure.state.word());
+        let head = format!(
+            "{}  {}  on {}  ({}, seed {})",
+            self.state(failure.state, &name),
+            self.bold(&one_line(&failure.scenario)),
+            one_line(&failure.host),
+            one_line(&failure.mode),
+            failure.seed,
+        );
+        self.line(&head);
+        self.wrapped(&format!("{}: {}", one_line(&failure.rule), one_line(&failure.message)), 2);
+        let mut place = format!("  at {}", one_line(&failure.place));
+        if let Some(step) = failure.step {
+            let _ = write!(place, ", step {step}");
+        }
+        let _ = write!(place, ", after {}", duration(failure.at_ms));
+        if failure.runs > 1 {
+            let _ = write!(place, ", in {}", counted(failure.runs, "run", "runs"));
+        }
+        let place = self.dim(&place);
+        self.line(&place);
+        if !failure.diff.is_empty() {
+            let key = self.dim("    - expected  + observed");
+            self.line(&key);
+        }
+        for line in failure.diff.iter().take(DIFF_LINES_MAX) {
+            let ansi = match line.side {
+                Side::Expected => Ansi::new().fg_color(Some(AnsiColor::Red.into())),
+                Side::Observed => Ansi::new().fg_color(Some(AnsiColor::Green.into())),
+                Side::Both | Side::LeftOut => Ansi::new().dimmed(),
+            };
+            let text = format!("    {} {}", line.side.sign(), one_line(&line.text()));
+            let text = self.paint(ansi, &text);
+            self.line(&text);
+        }
+        if failure.diff.len() > DIFF_LINES_MAX {
+            let left_out = failure.diff.len() - DIFF_LINES_MAX;
+            self.line(&format!("    … {left_out} more lines left out; report.html has them"));
+        }
+        // Never cut: it is there to be copied.
+        let replay = format!("  replay: {}", visible_line(&failure.replay));
+        self.line(&replay);
+        self.line("");
+    }
+
+    fn wrapped(&mut self, text: &str, indent: usize) {
+        let room = self.style.width.max(WIDTH_MIN) - indent;
+        let mut line = String::new();
+        for word in text.split(' ') {
+            if !line.is_empty() && line.width() + 1 + word.width() > room {
+                self.line(&format!("{}{line}", " ".repeat(indent)));
+                line.clear();
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        self.line(&format!("{}{line}", " ".repeat(indent)));
+    }
+
+    fn reasons(&mut self, report: &Report) {
+        for reason in report.reasons.iter().take(REASONS_MAX) {
+            let cells = reason.cells.len() as u64 + reason.cells_left_out;
+            let name = format!("{} {}", reason.state.symbol(), reason.state.word());
+            let line = format!(
+                "{} {}: {}",
+                self.state(reason.state, &name),
+                counted(cells, "cell", "cells"),
+                one_line(&reason.reason),
+            );
+            self.line(&line);
+        }
+        if report.reasons.len() > REASONS_MAX {
+            self.line(&format!("… {} more reasons left out", report.reasons.len() - REASONS_MAX));
+        }
+        if !report.reasons.is_empty() {
+            self.line("");
+        }
+    }
+
+    fn deliveries(&mut self, report: &Report) {
+        let mut any = false;
+        for host in &report.hosts {
+            for times in &host.deliveries {
+                if !any {
+                    let head =
+                        ["messages", "p50", "p95", "p99", "max"].map(|word| format!("{word:>11}")).concat();
+                    let head = self.dim(&format!("{}{head}", fit("delivery", 34)));
+                    self.line(&head);
+                }
+                any = true;
+                let numbers = [times.p50_ms, times.p95_ms, times.p99_ms, times.max_ms];
+                let numbers = numbers.map(|ms| format!("{:>11}", duration(ms))).concat();
+                let name = format!("{} {} ", fit(&host.id, 24), fit(&times.mode, 8));
+                self.line(&format!("{name}{:>11}{numbers}", thousands(times.messages)));
+            }
+        }
+        let parity = &report.parity;
+        if parity.messages > 0 {
+            any = true;
+            let line = format!(
+                "same characters by every carrier: {} of {}",
+                parity.equal,
+                counted(parity.messages, "message", "messages"),
+            );
+            self.line(&line);
+        }
+        if any {
+            self.line("");
+        }
+    }
+
+    fn totals(&mut self, report: &Report) {
+        let totals = &report.totals;
+        let (state, word) = match report.verdict {
+            Verdict::Passed => (Status::Pass, "passed"),
+            Verdict::Failed => (Status::Fail, "failed"),
+            Verdict::Incomplete => (Status::NotRun, "incomplete"),
+        };
+        let there = Status::ALL.into_iter().filter(|state| totals.cells[state] > 0);
+        let states: Vec<_> =
+            there.map(|state| format!("{} {}", totals.cells[&state], state.word())).collect();
+        let line = format!(
+            "{}  {} × {}: {}",
+            self.state(state, &format!("{} {word}", state.symbol())),
+            counted(totals.requirements, "requirement", "requirements"),
+            counted(totals.hosts, "host", "hosts"),
+            states.join(", "),
+        );
+        self.line(&line);
+        let levels = report.levels();
+        let levels = levels.iter().map(|&(level, counts)| {
+            format!("{} {}/{}", one_line(level), counts[&Status::Pass], counts.values().sum::<u64>())
+        });
+        let levels = levels.collect::<Vec<_>>().join(", ");
+        let line = format!("  passing by level: {levels}");
+        self.line(&line);
+        let line =
+            format!("  {}, {} simulated", counted(totals.runs, "run", "runs"), duration(report.simulated_ms));
+        self.line(&line);
+    }
+}
+
+fn state_style(state: Status) -> Ansi {
+    let colour = match state {
+        Status::Pass => AnsiColor::Green,
+        Status::Fail => AnsiColor::Red,
+        Status::Error => AnsiColor::Magenta,
+        Status::Flaky | Status::NotRun => AnsiColor::Yellow,
+        Status::KnownIssue => AnsiColor::Cyan,
+        Status::Unsupported => return Ansi::new().dimmed(),
+    };
+    let style = Ansi::new().fg_color(Some(colour.into()));
+    if state.is_defect() { style.bold() } else { style }
+}
+
+/// Symbol and word, with the share of runs where it is not all of them and there is room.
+fn cell_text(cell: &Cell) -> String {
+    let name = format!("{} {}", cell.state.symbol(), cell.state.word());
+    let (same, all) = cell.share();
+    let with_share = format!("{name} {same}/{all}");
+    if same < all && with_share.width() < CELL_COLUMNS { with_share } else { name }
+}
+
+fn one_line(text: &str) -> String {
+    short_line(text, LINE_BYTES_MAX)
+}
+
+/// Exactly `columns` wide: padded, or cut with an ellipsis.
+fn fit(text: &str, columns: usize) -> String {
+    let text = visible_line(text);
+    let width = text.width();
+    if width <= columns {
+        return format!("{text}{}", " ".repeat(columns - width));
+    }
+    let mut cut = String::new();
+    let mut used = 0;
+    for character in text.chars() {
+        let wide = character.width().unwrap_or(0);
+        if used + wide + 1 > columns {
+            break;
+        }
+        used += wide;
+        cut.push(character);
+    }
+    cut.push('…');
+    cut.push_str(&" ".repeat(columns.saturating_sub(used + 1)));
+    cut
+}

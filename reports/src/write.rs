@@ -1,0 +1,68 @@
+//! Puts the reports into a folder. Writes nothing at all for a stream that is no run, and never `events.jsonl`, which
+//! is the runner's.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::model::Report;
+use crate::stream::Stream;
+use crate::{html, json, junit, markdown};
+
+/// Why the reports could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The page could not be rendered.
+    #[error("could not render report.html: {0}")]
+    Html(#[from] askama::Error),
+    /// The model could not be turned into JSON.
+    #[error("could not render report.json: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The XML could not be made.
+    #[error("could not render junit.xml: {0}")]
+    Junit(#[from] quick_junit::SerializeError),
+    /// The folder or a file could not be written.
+    #[error("could not write {path}: {source}")]
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Writes `report.html`, `report.md`, `report.json` and `junit.xml` into `folder`, which is made when it is missing.
+/// All of them are rendered before the first is written. Returns their paths in this order.
+pub fn write_all(stream: &Stream, folder: &Path) -> Result<Vec<PathBuf>, WriteError> {
+    let report = Report::new(stream);
+    let files = [
+        ("report.html", html(&report, stream)?),
+        ("report.md", markdown(&report)),
+        ("report.json", json(&report)?),
+        ("junit.xml", junit(&report)?),
+    ];
+    make_folder(folder).map_err(|source| WriteError::Io { path: folder.to_owned(), source })?;
+    let mut paths = Vec::new();
+    for (name, text) in files {
+        let path = folder.join(name);
+        write_file(&path, &text).map_err(|source| WriteError::Io { path: path.clone(), source })?;
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "reports are ordinary files; the ban is about the server's data"
+)]
+fn make_folder(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "reports are ordinary files; the ban is about the server's data"
+)]
+fn write_file(path: &Path, text: &str) -> io::Result<()> {
+    fs::write(path, text)
+}
