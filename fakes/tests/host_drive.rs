@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use fakes::host::drive::{HostEvent, HostEventKind, drive};
+use fakes::host::drive::{HostEvent, HostEventKind, Order, drive};
 use fakes::host::process::{ProcessServer, ServerCommand};
 use fakes::host::script::{Script, play};
 use fakes::host::task::TaskServer;
-use fakes::host::{HostMachine, HostOptions, Mode, Outcome, profile};
+use fakes::host::{Action, HostMachine, HostOptions, Mode, Outcome, Signal, ToolCall, profile};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::sync::mpsc;
@@ -126,6 +126,67 @@ async fn a_server_of_this_program_that_ends_is_started_again_by_the_next_call() 
         .await;
 }
 
+/// Drives a host with orders given at once; what came over the wire and how calls ended.
+async fn ordered(id: &str, orders: Vec<Order>) -> Vec<HostEvent> {
+    let local = tokio::task::LocalSet::new();
+    local
+        .run_until(async {
+            let mut server = TaskServer::new(serve);
+            let (give, take) = mpsc::channel(16);
+            let (events, mut heard) = mpsc::channel(16);
+            for order in orders {
+                give.send(order).await.unwrap();
+            }
+            let driven = drive(host(id), &mut server, take, events);
+            let listened = async {
+                let mut seen = Vec::new();
+                while let Some(event) = heard.recv().await {
+                    let done = matches!(event.kind, HostEventKind::CallDone { .. });
+                    seen.push(event);
+                    if done {
+                        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                        give.send(Order::Act(Action::Exit)).await.unwrap();
+                    }
+                }
+                seen
+            };
+            tokio::join!(driven, listened).1
+        })
+        .await
+}
+
+fn call(seconds: u64) -> Order {
+    Order::Act(Action::Call(ToolCall::new("wait", json!({"seconds": seconds}), "one")))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_held_up_result_arrives_after_the_host_gave_up_on_its_call() {
+    let events = ordered("copilot-cli@seed", vec![Order::LoseReply, call(50)]).await;
+    assert_eq!(outcomes(&events), [(60_000, Outcome::TimedOut)]);
+    let late = events.iter().find(|event| {
+        matches!(&event.kind, HostEventKind::Wire { trace, .. } if trace.msg.pointer("/result/content").is_some())
+    });
+    assert_eq!(late.map(|event| event.at_ms), Some(60_000), "the result is on the wire, too late");
+    let shown = events.iter().any(|e| matches!(&e.kind, HostEventKind::Model(m) if m.text.contains("it is")));
+    assert!(!shown, "the model never sees it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_raw_line_goes_out_as_it_is() {
+    let line = br#"{"jsonrpc":"2.0","id":"mine","method":"no/such"}"#;
+    let events = ordered("copilot-cli@seed", vec![Order::Raw(line.to_vec()), call(1)]).await;
+    let sent = events.iter().any(|e| matches!(&e.kind, HostEventKind::Wire { bytes, .. } if bytes == line));
+    assert!(sent);
+    assert_eq!(outcomes(&events), [(1_000, Outcome::Result)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_signal_from_elsewhere_ends_the_server_in_its_call() {
+    let events = ordered("copilot-cli@seed", vec![call(30), Order::Signal(Signal::Kill)]).await;
+    let ends: Vec<Outcome> = outcomes(&events).into_iter().map(|(_, outcome)| outcome).collect();
+    assert_eq!(ends, [Outcome::Error]);
+}
+
 #[cfg(unix)]
 fn shell(script: &str) -> ProcessServer {
     ProcessServer::new(ServerCommand {
@@ -140,7 +201,7 @@ fn wire_events(events: &[HostEvent]) -> Vec<String> {
     events
         .iter()
         .filter_map(|event| match &event.kind {
-            HostEventKind::Wire(line) => line.msg.as_str().map(str::to_owned),
+            HostEventKind::Wire { trace, .. } => trace.msg.as_str().map(str::to_owned),
             _ => None,
         })
         .collect()
@@ -209,7 +270,7 @@ async fn noise_on_stdout_is_logged_and_ignored() {
     let (events, _) = run(host("claude-code@2.1.330"), &mut server, "[]").await;
     assert!(events.iter().any(|event| event.kind == HostEventKind::Ready));
     let noise = events.iter().filter(
-        |event| matches!(&event.kind, HostEventKind::Wire(line) if line.msg.get("not_json").is_some()),
+        |event| matches!(&event.kind, HostEventKind::Wire { trace, .. } if trace.msg.get("not_json").is_some()),
     );
     assert_eq!(noise.count(), 2);
 }

@@ -44,6 +44,19 @@ pub trait Server {
     fn exited(&mut self) -> impl Future<Output = Option<i32>>;
 }
 
+/// What a driver is told, beside what the server does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Order {
+    /// The model or the person does something.
+    Act(Action),
+    /// This line is written to the server past the host's own manners; the newline is the driver's.
+    Raw(Vec<u8>),
+    /// The next tool result is held up on its way until the host has given up on the call.
+    LoseReply,
+    /// The server's process gets a signal from elsewhere, as by `kill -9`.
+    Signal(Signal),
+}
+
 /// Something that happened in a driven host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostEvent {
@@ -57,7 +70,12 @@ pub struct HostEvent {
 #[derive(Debug, Clone, PartialEq)]
 pub enum HostEventKind {
     /// A line went over a pipe, or something happened to the process.
-    Wire(TraceLine),
+    Wire {
+        /// As a recording has it.
+        trace: TraceLine,
+        /// The line's own bytes, without its newline; empty for what is no line.
+        bytes: Vec<u8>,
+    },
     /// The model was shown a text.
     Model(ModelEntry),
     /// A call has an outcome.
@@ -86,14 +104,14 @@ pub struct Driven {
     pub code: Option<i32>,
 }
 
-/// Runs `machine` against `server` until the host is over: after `Exit` or `Kill`, or when `actions` has ended,
+/// Runs `machine` against `server` until the host is over: after `Exit` or `Kill`, or when `orders` has ended,
 /// which counts as `Exit`.
 ///
 /// A slow watcher slows the host; one that left does not stop it.
 pub async fn drive<S: Server>(
     machine: HostMachine,
     server: &mut S,
-    actions: mpsc::Receiver<Action>,
+    orders: mpsc::Receiver<Order>,
     events: mpsc::Sender<HostEvent>,
 ) -> Driven {
     Driver {
@@ -108,8 +126,10 @@ pub async fn drive<S: Server>(
         skipping: false,
         process: Process::None,
         code: None,
+        lose_reply: false,
+        held: None,
     }
-    .run(server, actions)
+    .run(server, orders)
     .await
 }
 
@@ -135,16 +155,20 @@ struct Driver<O, I> {
     skipping: bool,
     process: Process,
     code: Option<i32>,
+    /// The next tool result is to be held up.
+    lose_reply: bool,
+    /// A tool result that is held up until its call has timed out.
+    held: Option<Vec<u8>>,
 }
 
 impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
     async fn run<S: Server<Out = O, In = I>>(
         mut self,
         server: &mut S,
-        mut actions: mpsc::Receiver<Action>,
+        mut orders: mpsc::Receiver<Order>,
     ) -> Driven {
         self.spawn(server).await;
-        let mut actions_open = true;
+        let mut orders_open = true;
         let mut chunk = vec![0_u8; CHUNK_BYTES];
         let mut linger: Option<Instant> = None;
         loop {
@@ -160,14 +184,12 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
             let timer = self.next_wake(linger);
             tokio::select! {
                 biased;
-                action = actions.recv(), if actions_open => {
-                    let action = action.unwrap_or_else(|| {
-                        actions_open = false;
-                        Action::Exit
+                order = orders.recv(), if orders_open => {
+                    let order = order.unwrap_or_else(|| {
+                        orders_open = false;
+                        Order::Act(Action::Exit)
                     });
-                    let now_ms = self.now_ms();
-                    let effects = self.machine.act(now_ms, action);
-                    self.perform(server, effects).await;
+                    self.obey(server, order).await;
                 }
                 written = write_some(self.input.as_mut(), &self.pending_out),
                     if self.input.is_some() && !self.pending_out.is_empty() => self.after_write(&written),
@@ -197,7 +219,29 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
         let now_ms = self.now_ms();
         if self.machine.next_timer_ms().is_some_and(|due_ms| due_ms <= now_ms) {
             let effects = self.machine.on_timer(now_ms);
+            let timed_out =
+                |effect: &Effect| matches!(effect, Effect::CallDone { outcome: Outcome::TimedOut, .. });
+            let gave_up = effects.iter().any(timed_out);
             self.perform(server, effects).await;
+            if gave_up && let Some(line) = self.held.take() {
+                self.take_line(server, &line).await;
+            }
+        }
+    }
+
+    async fn obey<S: Server<Out = O, In = I>>(&mut self, server: &mut S, order: Order) {
+        match order {
+            Order::Act(action) => {
+                let now_ms = self.now_ms();
+                let effects = self.machine.act(now_ms, action);
+                self.perform(server, effects).await;
+            }
+            Order::Raw(line) => self.send(line).await,
+            Order::LoseReply => self.lose_reply = true,
+            Order::Signal(signal) => {
+                self.event(format!("signal {} from elsewhere", signal.name())).await;
+                server.signal(signal);
+            }
         }
     }
 
@@ -280,7 +324,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
     async fn send(&mut self, mut line: Vec<u8>) {
         let proc = self.machine.spawns();
         let trace = TraceLine::wire(self.now_ms(), proc, Dir::HostToServer, &line);
-        self.emit(HostEventKind::Wire(trace)).await;
+        self.emit(HostEventKind::Wire { trace, bytes: line.clone() }).await;
         line.push(b'\n');
         self.pending_out.append(&mut line);
     }
@@ -331,8 +375,14 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
     async fn take_line<S: Server<Out = O, In = I>>(&mut self, server: &mut S, line: &[u8]) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let now_ms = self.now_ms();
+        if self.lose_reply && is_tool_result(line) {
+            self.lose_reply = false;
+            self.held = Some(line.to_vec());
+            self.event("a tool result is held up").await;
+            return;
+        }
         let trace = TraceLine::wire(now_ms, self.machine.spawns(), Dir::ServerToHost, line);
-        self.emit(HostEventKind::Wire(trace)).await;
+        self.emit(HostEventKind::Wire { trace, bytes: line.to_vec() }).await;
         let effects = self.machine.on_line(now_ms, line);
         self.perform(server, effects).await;
     }
@@ -370,8 +420,8 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
     }
 
     async fn event(&self, text: impl Into<String>) {
-        let line = TraceLine::event(self.now_ms(), self.machine.spawns().max(1), text);
-        self.emit(HostEventKind::Wire(line)).await;
+        let trace = TraceLine::event(self.now_ms(), self.machine.spawns().max(1), text);
+        self.emit(HostEventKind::Wire { trace, bytes: Vec::new() }).await;
     }
 
     async fn emit(&self, kind: HostEventKind) {
@@ -379,6 +429,10 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
         // A watcher that left is no reason to stop.
         let _ = self.events.send(event).await;
     }
+}
+
+fn is_tool_result(line: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(line).is_ok_and(|value| value.pointer("/result/content").is_some())
 }
 
 fn after_ms(wait_ms: u64) -> Instant {

@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::drive::{HostEvent, HostEventKind};
+use super::drive::{HostEvent, HostEventKind, Order};
 use super::effect::{Action, ToolCall};
 
 /// Most steps of one script.
 const STEPS_MAX: usize = 10_000;
 
 /// A list of steps.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Script {
     /// The steps, in order.
@@ -130,13 +130,13 @@ impl Script {
     }
 }
 
-/// Plays a script on a driven host: commands go to `actions`, events come from `events` and are handed to `watch`.
+/// Plays a script on a driven host: what is done goes to `orders`, events come from `events` and are handed to `watch`.
 ///
 /// It begins when the server is open or was given up, and returns when the host is over (its events end),
 /// so a script without `exit` or `kill` is ended with `exit`.
 pub async fn play(
     script: Script,
-    actions: mpsc::Sender<Action>,
+    orders: mpsc::Sender<Order>,
     mut events: mpsc::Receiver<HostEvent>,
     mut watch: impl FnMut(&HostEvent),
 ) {
@@ -161,7 +161,7 @@ pub async fn play(
                 watch(&event);
             }
             () = tokio::time::sleep_until(pause), if pause_until.is_some() => pause_until = None,
-            room = actions.reserve(), if may_go => {
+            room = orders.reserve(), if may_go => {
                 let action = match steps.next() {
                     Some(ScriptStep::WaitMs(wait_ms)) => {
                         pause_until = Instant::now().checked_add(Duration::from_millis(wait_ms));
@@ -172,7 +172,7 @@ pub async fn play(
                 };
                 ended = matches!(action, Action::Exit | Action::Kill);
                 match room {
-                    Ok(room) => room.send(action),
+                    Ok(room) => room.send(Order::Act(action)),
                     // The host has left.
                     Err(_) => ended = true,
                 }

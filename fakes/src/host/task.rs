@@ -57,7 +57,12 @@ where
         let Some(running) = &mut self.running else {
             return std::future::pending().await;
         };
-        let code = running.await.ok();
+        let code = match running.await {
+            Ok(code) => Some(code),
+            // A panic is a fault of the server's code, not a death that a host should make the best of.
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => None,
+        };
         self.running = None;
         code
     }
