@@ -73,13 +73,15 @@ async fn pages(client: &GraphClient, job: ListJob) -> Result<Listing, GraphError
         let reached_old = job.sorted && rows.last().is_some_and(|row| is_old(row, job.stop_before));
         // The list shifts while it is read, so a chat can be on two pages.
         listing.rows.extend(rows.into_iter().filter(|row| seen.insert(row.id.clone())));
+        if reached_old {
+            listing.complete = page.get("@odata.nextLink").is_none();
+            break;
+        }
+        // Looked at only when it is needed, so that a bad one does no harm where the list has nothing more to tell.
         let Some(next) = client.next_link(&page)? else {
             listing.complete = true;
             break;
         };
-        if reached_old {
-            break;
-        }
         url = next;
     }
     Ok(listing)

@@ -24,6 +24,8 @@ pub use known::Known;
 pub use send::TeamsOutbox;
 
 use super::{InboundSource, SourceStatus};
+use tokio::time::Instant;
+
 use crate::clock::Clock;
 use crate::config;
 use crate::gate::Gate;
@@ -52,6 +54,8 @@ pub struct TeamsParts {
 pub struct TeamsSource {
     parts: TeamsParts,
     status: SourceStatus,
+    /// On a first start, what was written before this is history; what was written before the first poll is not.
+    started: Instant,
 }
 
 impl TeamsSource {
@@ -62,7 +66,7 @@ impl TeamsSource {
 
     /// A source that reports to a handle which somebody else has already.
     pub fn with_status(parts: TeamsParts, status: SourceStatus) -> Self {
-        Self { parts, status }
+        Self { parts, status, started: Instant::now() }
     }
 }
 
@@ -72,7 +76,7 @@ impl InboundSource for TeamsSource {
     }
 
     fn run<'a>(&'a mut self, journal: &'a Journal) -> LocalBoxFuture<'a, Infallible> {
-        poll::Poll::new(&self.parts, journal, self.status.clone()).run().boxed_local()
+        poll::Poll::new(&self.parts, journal, self.status.clone(), self.started).run().boxed_local()
     }
 
     fn status(&self) -> SourceStatus {

@@ -100,7 +100,12 @@ pub(super) struct Poll<'a> {
 }
 
 impl<'a> Poll<'a> {
-    pub(super) fn new(parts: &'a TeamsParts, journal: &'a Journal, status: SourceStatus) -> Self {
+    pub(super) fn new(
+        parts: &'a TeamsParts,
+        journal: &'a Journal,
+        status: SourceStatus,
+        started: Instant,
+    ) -> Self {
         let now = Instant::now();
         let (cursor, first_look) = match cursor::load(&*parts.storage, journal) {
             Found::Saved(cursor) => (cursor, false),
@@ -117,7 +122,7 @@ impl<'a> Poll<'a> {
             parts,
             journal,
             status,
-            started: now,
+            started,
             cursor,
             first_look,
             chats: BTreeMap::new(),

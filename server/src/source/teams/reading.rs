@@ -76,13 +76,12 @@ async fn pages(client: &GraphClient, job: &ReadJob) -> Result<Pages, GraphError>
         // The filter is checked again: some tenants ignore it.
         let crossed = messages.iter().any(|m| m.modified.is_some_and(|at| at <= job.after));
         read.messages.extend(messages.into_iter().filter(|m| m.modified.is_none_or(|at| at > job.after)));
-        match client.next_link(&page)? {
-            Some(next) if !crossed => url = next,
-            _ => {
-                read.messages.reverse();
-                return Ok(read);
-            }
-        }
+        let next = if crossed { None } else { client.next_link(&page)? };
+        let Some(next) = next else {
+            read.messages.reverse();
+            return Ok(read);
+        };
+        url = next;
     }
     read.cut = true;
     read.messages.reverse();

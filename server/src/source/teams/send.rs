@@ -68,10 +68,11 @@ impl TeamsOutbox {
             return Err(SendError::TooLarge { bytes_max: CONTENT_CHARS_MAX });
         }
         let token = self.client.token().await;
-        outgoing::check(&message.content, message.content_type, token.as_ref()).map_err(SendError::Graph)?;
+        outgoing::check(&message.content, message.content_type, token.as_ref())
+            .map_err(SendError::Refused)?;
         if message.reply_to.len() > QUOTES_MAX {
             let count = message.reply_to.len();
-            return Err(SendError::Graph(format!(
+            return Err(SendError::Refused(format!(
                 "reply_to: {count} messages, at most {QUOTES_MAX} can be quoted"
             )));
         }

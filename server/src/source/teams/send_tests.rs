@@ -207,7 +207,7 @@ async fn a_content_that_may_not_leave_asks_graph_nothing() {
     let desk = Desk::new();
     for content in ["<script>x</script>", " ", "the token is token-1"] {
         let error = desk.send(DM, content, &[]).await.unwrap_err();
-        assert!(matches!(&error, SendError::Graph(why) if why.starts_with("content: ")), "{error}");
+        assert!(matches!(&error, SendError::Refused(why) if why.starts_with("content: ")), "{error}");
     }
     let long = "x".repeat(28_001);
     assert!(matches!(desk.send(DM, &long, &[]).await, Err(SendError::TooLarge { .. })));
