@@ -15,6 +15,7 @@ pub(super) struct Environment {
 }
 
 impl Environment {
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     pub(super) fn read() -> Self {
         let ours = |name: &str| name.starts_with("ENTRACLAW_") || name.starts_with("ENTRABOT_");
         let variables = std::env::vars_os()

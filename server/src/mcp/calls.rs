@@ -48,7 +48,7 @@ impl Session {
             Ok((name, _)) => {
                 let hint = nearest(name, &TOOL_NAMES).map(|known| format!("; did you mean {known}?"));
                 let hint = hint.unwrap_or_else(|| format!("; there are {}", TOOL_NAMES.join(", ")));
-                let error = RpcError::invalid_params(format!("params.name: no such tool{hint}"));
+                let error = RpcError::invalid_params(format!("params.name: no tool is named `{name}`{hint}"));
                 return self.answer(&caller.route, Err(error), Vec::new());
             }
             Err(error) => return self.answer(&caller.route, Err(error), Vec::new()),

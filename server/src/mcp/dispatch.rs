@@ -152,6 +152,10 @@ impl Session {
                 return self.answer(&route, Err(error), Vec::new());
             }
         };
+        if client.is_some() {
+            // From now on its mail counts as waiting for somebody. A failure is told by the first call.
+            let _ = self.inbox(&consumer);
+        }
         self.on_method(&Caller { route, consumer, client }, method, params);
     }
 

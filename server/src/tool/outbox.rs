@@ -51,6 +51,9 @@ pub enum SendError {
         /// The most that is taken, in bytes.
         bytes_max: usize,
     },
+    /// It was not even asked for, because it could not be right; nothing was sent. Names the field and the fix.
+    #[error("{0}")]
+    Refused(String),
     /// Microsoft Graph said no; nothing was sent.
     #[error("Microsoft Graph refused it: {0}")]
     Graph(String),

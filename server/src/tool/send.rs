@@ -61,7 +61,7 @@ pub(crate) fn answer(chat_id: String, outcome: Result<Sent, SendError>) -> Answe
             "chat_id: {error}; nothing was sent; tell your user, who can allow the chat in the configuration"
         }
         SendError::TooLarge { .. } => "content: {error}; nothing was sent; send it in parts or shorten it",
-        SendError::Graph(_) => "{error}; nothing was sent",
+        SendError::Refused(_) | SendError::Graph(_) => "{error}; nothing was sent",
         SendError::UnknownOutcome(_) => "{error}; look in the chat, or ask, before you send it again",
     };
     Answer::error(&fix.replace("{error}", &error.to_string()))

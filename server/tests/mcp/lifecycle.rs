@@ -140,7 +140,7 @@ fn methods_of_a_legacy_session() {
             r#"{"id":10,"error":{"code":-32602,"message":"params.uri: missing…"}}"#,
             r#"{"id":11,"error":{"code":-32002}}"#,
             r#"{"id":12,"error":{"code":-32602,"message":"params.name: must be a string, got a number"}}"#,
-            r#"{"id":13,"error":{"code":-32602,"message":"params.name: no such tool; did you mean inbox_pull?"}}"#,
+            r#"{"id":13,"error":{"code":-32602,"message":"params.name: no tool is named `inbox_pul`; did you mean inbox_pull?"}}"#,
             r#"{"id":14,"error":{"code":-32602,"message":"params.arguments…"}}"#,
             r#"{"id":15,"error":{"code":-32602,"message":"params: must be an object, got an array"}}"#,
         ],

@@ -9,9 +9,11 @@
 
 mod platform;
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -23,6 +25,30 @@ const LOCK_RETRY_MS: u64 = 1;
 #[derive(Debug, Clone)]
 pub struct DiskStorage {
     root: PathBuf,
+    new_names: NewNames,
+}
+
+/// Folders that got a new folder since they were last synced. They are synced with the first file that is, not at
+/// once: a start must not wait for the disk, and an empty folder is worth nothing after a power cut.
+#[derive(Debug, Clone, Default)]
+struct NewNames(Arc<Mutex<BTreeSet<PathBuf>>>);
+
+impl NewNames {
+    fn add(&self, folder: PathBuf) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(folder);
+    }
+
+    /// Makes the name of `file` durable, and those of the folders above it.
+    fn sync(&self, file: &Path) -> io::Result<()> {
+        let folders = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        for folder in &folders {
+            if let Err(error) = platform::sync_folder(folder) {
+                self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(folders.iter().cloned());
+                return Err(at(folder)(error));
+            }
+        }
+        platform::sync_parent(file)
+    }
 }
 
 impl DiskStorage {
@@ -48,7 +74,7 @@ impl DiskStorage {
             }
             Err(error) => return Err(at(root)(error)),
         }
-        Ok(Self { root: root.to_owned() })
+        Ok(Self { root: root.to_owned(), new_names: NewNames::default() })
     }
 
     /// The folder.
@@ -85,7 +111,7 @@ impl Storage for DiskStorage {
             let parent = below.clone();
             below.push(part);
             match platform::create_folder(&below) {
-                Ok(()) => platform::sync_folder(&parent).map_err(at(&parent))?,
+                Ok(()) => self.new_names.add(parent),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     let found = fs::symlink_metadata(&below).map_err(at(&below))?;
                     if !found.is_dir() {
@@ -145,13 +171,13 @@ impl Storage for DiskStorage {
         let mut options = OpenOptions::new();
         options.append(true).read(true).create(create);
         let file = platform::private(&mut options).open(&path).map_err(at(&path))?;
-        Ok(Box::new(DiskFile { file, path, name_is_synced: false }))
+        Ok(Box::new(DiskFile { file, path, new_names: self.new_names.clone(), name_is_synced: false }))
     }
 
     fn replace(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let (sibling, target) = self.write_sibling(path, bytes, true)?;
         fs::rename(&sibling, &target).map_err(at(&target))?;
-        platform::sync_parent(&target)
+        self.new_names.sync(&target)
     }
 
     fn replace_derived(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
@@ -200,6 +226,7 @@ impl Storage for DiskStorage {
 struct DiskFile {
     file: File,
     path: PathBuf,
+    new_names: NewNames,
     name_is_synced: bool,
 }
 
@@ -214,7 +241,7 @@ impl AppendFile for DiskFile {
         }
         self.file.sync_all().map_err(at(&self.path))?;
         // Whoever created the file may have died before its name was safe.
-        platform::sync_parent(&self.path)?;
+        self.new_names.sync(&self.path)?;
         self.name_is_synced = true;
         Ok(())
     }

@@ -1,3 +1,5 @@
+//! The model of a disk against its rules: what a crash keeps, what a fault breaks.
+
 use super::*;
 
 fn write(storage: &MemoryStorage, path: &str, bytes: &[u8], sync: bool) -> io::Result<()> {
