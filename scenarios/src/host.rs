@@ -1,0 +1,96 @@
+//! The hosts that a cell can have: every profile, and the bare pipe. Knows what a host can do, never how.
+
+use std::sync::{Arc, LazyLock};
+
+use fakes::host::{Mode, Parallel, Profile};
+use reports::event::{HostColumn, HostFact};
+
+use crate::scenario::Need;
+
+/// A pipe without a host's manners, for what a scenario writes itself.
+pub const BARE: &str = "generic@bare";
+
+/// One host.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// `family@version`.
+    pub id: String,
+    /// The family.
+    pub family: String,
+    /// Its profile; none for the bare pipe.
+    pub profile: Option<Arc<Profile>>,
+}
+
+static ALL: LazyLock<Result<Vec<Arc<Host>>, String>> = LazyLock::new(|| {
+    let profiles = fakes::host::profiles().map_err(|error| error.to_string())?;
+    let mut hosts: Vec<Arc<Host>> = profiles
+        .into_iter()
+        .map(|profile| {
+            Arc::new(Host { id: profile.id.clone(), family: profile.family.clone(), profile: Some(profile) })
+        })
+        .collect();
+    hosts.push(Arc::new(Host { id: BARE.to_owned(), family: "generic".to_owned(), profile: None }));
+    Ok(hosts)
+});
+
+/// Every host, in column order.
+pub fn all() -> anyhow::Result<&'static [Arc<Host>]> {
+    ALL.as_deref().map_err(|error| anyhow::anyhow!("{error}"))
+}
+
+impl Host {
+    /// What it is, for people.
+    pub fn title(&self) -> &str {
+        self.profile.as_ref().map_or("A bare pipe", |profile| &profile.title)
+    }
+
+    /// Where the evidence comes from.
+    pub fn about(&self) -> &str {
+        self.profile
+            .as_ref()
+            .map_or("No host at all: only the lines that a scenario writes.", |profile| &profile.about)
+    }
+
+    fn version(&self) -> &str {
+        self.id.split_once('@').map_or("", |(_, version)| version)
+    }
+
+    /// Why this host does not meet a need; nothing when it does.
+    pub fn lacks(&self, need: Need) -> Option<&'static str> {
+        let Some(profile) = &self.profile else { return Some("a bare pipe has no manners") };
+        let limit_ms = *profile.calls.timeout_ms;
+        let channel = *Mode::Tui.of(&profile.channel.delivered);
+        let (met, why) = match need {
+            Need::Channel => (channel, "a channel push does not reach this host's model"),
+            Need::NoChannel => (!channel, "this host delivers channel pushes, so none is dropped"),
+            Need::HardLimit60 => (
+                limit_ms == 60_000 && !*profile.calls.progress_extends,
+                "this host has no hard call limit of 60 s",
+            ),
+            Need::CallLimit => (limit_ms <= 200_000, "this host's call limit is too long to wait out"),
+            Need::Probe => (*profile.opening.probe, "this host does not probe `server/discover`"),
+            Need::ParallelCalls => {
+                (*profile.calls.parallel != Parallel::Serial, "this host runs calls one after another")
+            }
+        };
+        (!met).then_some(why)
+    }
+
+    /// The matrix's column.
+    pub fn column(&self) -> HostColumn {
+        let facts = self.profile.iter().flat_map(|profile| profile.evidence());
+        HostColumn {
+            id: self.id.clone(),
+            family: self.family.clone(),
+            version: self.version().to_owned(),
+            evidence: self.about().to_owned(),
+            facts: facts
+                .map(|fact| HostFact {
+                    name: fact.name,
+                    value: fact.value.to_string(),
+                    source: format!("{}: {}", fact.mark, fact.source),
+                })
+                .collect(),
+        }
+    }
+}

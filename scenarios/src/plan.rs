@@ -1,0 +1,128 @@
+//! What a run consists of: every scenario on every host it makes sense for, by mode and seed. Runs nothing.
+
+use std::sync::Arc;
+
+use reports::event::{HostColumn, ScenarioRow};
+
+use crate::host::Host;
+use crate::scenario::{Hosts, Loaded, Mode};
+
+/// One run of one scenario.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// The scenario.
+    pub scenario: Arc<Loaded>,
+    /// The host.
+    pub host: Arc<Host>,
+    /// Where it runs.
+    pub mode: Mode,
+    /// The seed; 0 in process mode.
+    pub seed: u64,
+    /// Why it can't run on this host, when it can't.
+    pub unsupported: Option<String>,
+}
+
+impl Cell {
+    /// `delivery.dm-listening × claude-code@2.1.330 (sim, seed 3)`.
+    pub fn name(&self) -> String {
+        let Self { scenario, host, mode, seed, .. } = self;
+        match mode {
+            Mode::Sim => format!("{} × {} (sim, seed {seed})", scenario.id(), host.id),
+            Mode::Process => format!("{} × {} (process)", scenario.id(), host.id),
+        }
+    }
+
+    /// The command that runs this cell and nothing else.
+    pub fn replay(&self) -> String {
+        let Self { scenario, host, mode, seed, .. } = self;
+        let program = "cargo run --release -- run";
+        match mode {
+            Mode::Sim => {
+                format!("{program} {} --host {} --mode sim --seed {seed} --seeds 1", scenario.id(), host.id)
+            }
+            Mode::Process => format!("{program} {} --host {} --mode process", scenario.id(), host.id),
+        }
+    }
+}
+
+/// What was asked for.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    /// Scenarios.
+    pub scenarios: Vec<Arc<Loaded>>,
+    /// Hosts in column order.
+    pub hosts: Vec<Arc<Host>>,
+    /// Modes.
+    pub modes: Vec<Mode>,
+    /// First seed.
+    pub seed: u64,
+    /// Seeds a cell in sim mode.
+    pub seeds: u64,
+}
+
+/// Every cell of a selection, in the order of the report.
+pub fn cells(selection: &Selection) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for scenario in &selection.scenarios {
+        for host in &selection.hosts {
+            let other = (!is_for(&scenario.scenario.hosts, host)).then(|| not_for(host));
+            let unsupported = other.or_else(|| {
+                scenario.scenario.needs.iter().find_map(|need| host.lacks(*need)).map(str::to_owned)
+            });
+            for mode in selection.modes.iter().filter(|mode| scenario.scenario.mode.contains(mode)) {
+                let seeds = match mode {
+                    Mode::Sim if unsupported.is_none() => selection.seed..selection.seed + selection.seeds,
+                    Mode::Sim => selection.seed..selection.seed + 1,
+                    Mode::Process => 0..1,
+                };
+                cells.extend(seeds.map(|seed| Cell {
+                    scenario: Arc::clone(scenario),
+                    host: Arc::clone(host),
+                    mode: *mode,
+                    seed,
+                    unsupported: unsupported.clone(),
+                }));
+            }
+        }
+    }
+    cells
+}
+
+fn is_for(hosts: &Hosts, host: &Host) -> bool {
+    match hosts {
+        Hosts::All => host.profile.is_some(),
+        Hosts::Named(names) => names.iter().any(|name| *name == host.id || *name == host.family),
+    }
+}
+
+fn not_for(host: &Host) -> String {
+    match host.profile {
+        None => "needs a host; a bare pipe has none".to_owned(),
+        Some(_) => "not about this host".to_owned(),
+    }
+}
+
+/// The matrix's columns.
+pub fn columns(hosts: &[Arc<Host>]) -> Vec<HostColumn> {
+    hosts.iter().map(|host| host.column()).collect()
+}
+
+/// The matrix's rows: the scenarios that have a cell.
+pub fn rows(scenarios: &[Arc<Loaded>], modes: &[Mode]) -> Vec<ScenarioRow> {
+    scenarios
+        .iter()
+        .filter(|loaded| modes.iter().any(|mode| loaded.scenario.mode.contains(mode)))
+        .map(|loaded| {
+            let requirement = &loaded.scenario.requirement;
+            ScenarioRow {
+                id: loaded.id().to_owned(),
+                title: loaded.scenario.title.clone(),
+                area: requirement.area.clone(),
+                level: requirement.level.as_str().to_owned(),
+                says: requirement.says.clone(),
+                source: requirement.source.clone(),
+                file: loaded.file.clone(),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,188 @@
+//! What a step can demand. Each demand is checked at once and again at every event until `within` has passed.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Span;
+
+/// One demand.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Expect {
+    /// What the model was shown.
+    Model(ModelExpect),
+    /// How a call ended.
+    Result(ResultExpect),
+    /// Lines on the wire.
+    Wire(WireExpect),
+    /// The reply to a raw line.
+    Reply(ReplyExpect),
+    /// Requests that reached Graph.
+    Graph(GraphExpect),
+    /// Messages the agent wrote to a chat.
+    Sent(SentExpect),
+    /// Lines of the interaction log.
+    Interactions(InteractionExpect),
+    /// Records in the journal.
+    Journal(JournalExpect),
+}
+
+/// Messages in the model's view.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ModelExpect {
+    /// The message's label.
+    pub message: Option<String>,
+    /// Every message written so far by allowed people.
+    pub every_message: bool,
+    /// How often it was shown as new, without `redelivered` or `pushed`; at least once by any showing when left out.
+    pub times: Option<u32>,
+    /// How often it was shown at least, marked or not.
+    pub at_least: Option<u32>,
+    /// By which carrier (`tool_result`, `channel`); any when left out.
+    pub carrier: Option<String>,
+    /// The last showing was marked `redelivered`.
+    pub redelivered: Option<bool>,
+    /// The last showing was marked `pushed`.
+    pub pushed: Option<bool>,
+    /// It woke an idle session.
+    pub woke: Option<bool>,
+    /// The text of its last showing is exactly this.
+    pub text: Option<String>,
+    /// The text of its last showing holds this.
+    pub contains: Option<String>,
+    /// The text of its last showing does not hold this.
+    pub lacks: Option<String>,
+    /// They were shown in the order they were written.
+    pub in_order: bool,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+    /// The session; the main one when left out.
+    pub on: Option<String>,
+}
+
+/// A call's end.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ResultExpect {
+    /// The call's label.
+    pub of: String,
+    /// Members that its JSON text must have (subset match; lists match whole).
+    pub has: Option<Value>,
+    /// Words that its text must hold.
+    pub contains: Option<String>,
+    /// Words that its text must not hold.
+    pub lacks: Option<String>,
+    /// Whether it is an error to the model. Default: it is not.
+    pub is_error: bool,
+    /// `ok`, `timed_out`, `cancelled`, `rpc_error` or `open`; `ok` when left out.
+    pub outcome: Option<String>,
+    /// It took at least this long.
+    pub after: Option<Span>,
+    /// It took at most this long.
+    pub before: Option<Span>,
+    /// Number of messages in it.
+    pub messages: Option<u32>,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+}
+
+/// Lines on the wire since the start.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WireExpect {
+    /// Only requests and notifications with this method.
+    pub method: Option<String>,
+    /// Members that the line must have.
+    pub has: Option<Value>,
+    /// `server` (default) or `host`: who wrote it.
+    pub by: Option<String>,
+    /// Exactly so many.
+    pub count: Option<u32>,
+    /// At least so many.
+    pub at_least: Option<u32>,
+    /// No such line holds these words.
+    pub lacks: Option<String>,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+    /// The session; the main one when left out.
+    pub on: Option<String>,
+}
+
+/// The response to a line sent by `raw`.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReplyExpect {
+    /// Its id.
+    pub id: Value,
+    /// Members it must have.
+    pub has: Option<Value>,
+    /// Words it must hold.
+    pub contains: Option<String>,
+    /// No response must come.
+    pub none: bool,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+    /// The session; the main one when left out.
+    pub on: Option<String>,
+}
+
+/// Requests that reached Graph.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GraphExpect {
+    /// `GET`, `POST`, …; any when left out.
+    pub method: Option<String>,
+    /// Words that the path must hold.
+    pub path: Option<String>,
+    /// Only requests of the last so long.
+    pub during_last: Option<Span>,
+    /// At least so many.
+    pub at_least: Option<u32>,
+    /// At most so many.
+    pub at_most: Option<u32>,
+    /// Rules of Graph that the server broke (retry before `Retry-After`, …): none may be there.
+    pub no_violations: bool,
+}
+
+/// Messages the agent wrote.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SentExpect {
+    /// The chat's handle.
+    pub chat: Option<String>,
+    /// Words in it.
+    pub contains: Option<String>,
+    /// Exactly so many.
+    pub count: u32,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+}
+
+/// Lines of the interaction log.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct InteractionExpect {
+    /// `inbound`, `outbound`, `refused`, `dropped`, …
+    pub kind: Option<String>,
+    /// At least so many.
+    pub at_least: Option<u32>,
+    /// Exactly so many.
+    pub count: Option<u32>,
+    /// No line holds these words.
+    pub lacks: Option<String>,
+}
+
+/// Records in the journal.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct JournalExpect {
+    /// Exactly so many.
+    pub records: Option<u32>,
+    /// The text of the labelled message is what the model was shown.
+    pub same_text_as_model: bool,
+    /// Files in the inbox folder whose names end so.
+    pub files_ending: Option<String>,
+    /// How many of them at least.
+    pub at_least: Option<u32>,
+}

@@ -1,0 +1,326 @@
+//! Reads scenario files and refuses what could not mean what it says. Never runs anything.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_saphyr::Spanned;
+
+use super::error::{Place, nearest};
+use super::{Expect, HostStep, Hosts, Scenario, ScenarioError, ServerStep, Step};
+
+include!(concat!(env!("OUT_DIR"), "/suites.rs"));
+
+/// A scenario with the file it came from.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// File as it is named in messages.
+    pub file: String,
+}
+
+impl Loaded {
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.scenario.id.value
+    }
+
+    /// The suite: the folder of its file.
+    pub fn suite(&self) -> &str {
+        self.file.rsplit('/').nth(1).unwrap_or("")
+    }
+}
+
+/// Every embedded scenario, by id.
+pub fn load_builtin() -> Result<Vec<Loaded>, ScenarioError> {
+    let mut all = Vec::new();
+    for (file, source) in SUITES {
+        all.push(parse(&format!("scenarios/{file}"), source)?);
+    }
+    unique(all)
+}
+
+/// A scenario file, or every `.yaml` below a folder.
+pub fn load_path(path: &Path) -> Result<Vec<Loaded>, ScenarioError> {
+    let mut files = Vec::new();
+    collect(path, &mut files).map_err(|error| ScenarioError {
+        rendered: format!("error: cannot read {}: {error}; name a scenario file, a folder or a suite (see `hostcheck list`)", path.display()),
+    })?;
+    files.sort();
+    let mut all = Vec::new();
+    for file in files {
+        let name = file.to_string_lossy().replace('\\', "/");
+        #[expect(clippy::disallowed_methods, reason = "scenario files are read here and nowhere else")]
+        let source = std::fs::read_to_string(&file)
+            .map_err(|error| ScenarioError { rendered: format!("error: cannot read {name}: {error}") })?;
+        all.push(parse(&name, &source)?);
+    }
+    unique(all)
+}
+
+fn collect(path: &Path, files: &mut Vec<std::path::PathBuf>) -> std::io::Result<()> {
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path)? {
+            let entry = entry?.path();
+            if entry.is_dir() || entry.extension().is_some_and(|ending| ending == "yaml") {
+                collect(&entry, files)?;
+            }
+        }
+    } else {
+        std::fs::metadata(path)?;
+        files.push(path.to_owned());
+    }
+    Ok(())
+}
+
+fn unique(mut all: Vec<Loaded>) -> Result<Vec<Loaded>, ScenarioError> {
+    all.sort_by(|a, b| a.id().cmp(b.id()));
+    for pair in all.windows(2) {
+        if pair[0].id() == pair[1].id() {
+            return Err(ScenarioError {
+                rendered: format!(
+                    "error: two scenarios are named `{}`: {} and {}; rename one",
+                    pair[0].id(),
+                    pair[0].file,
+                    pair[1].file
+                ),
+            });
+        }
+    }
+    Ok(all)
+}
+
+/// Parses one file's text; `file` is the name used in messages.
+pub fn parse(file: &str, source: &str) -> Result<Loaded, ScenarioError> {
+    let scenario: Scenario = serde_saphyr::from_str(source).map_err(|error| {
+        let message = first_line(&error.to_string());
+        match error.location() {
+            Some(at) => {
+                let place = Place { line: to_usize(at.line()), column: to_usize(at.column()) };
+                ScenarioError::at(file, source, place, &message, did_you_mean(&message).as_deref())
+            }
+            None => ScenarioError { rendered: format!("error: {message}\n --> {file}") },
+        }
+    })?;
+    check(file, source, &scenario)?;
+    Ok(Loaded { scenario, file: file.to_owned() })
+}
+
+fn to_usize(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}
+
+/// The parser's message without its position, which the frame shows.
+fn first_line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let line = line.strip_prefix("error: ").unwrap_or(line);
+    match line.split_once(": ") {
+        Some((position, rest)) if position.starts_with("line ") => rest.to_owned(),
+        _ => line.to_owned(),
+    }
+}
+
+/// `unknown field `txt`, expected one of chat, text` → `did you mean `text`?`.
+fn did_you_mean(message: &str) -> Option<String> {
+    let word = message.split('`').nth(1)?;
+    let known = message.split("expected one of ").nth(1).or_else(|| message.split("expected ").nth(1))?;
+    let known = known.split([',', ' ', '`']).filter(|w| !w.is_empty() && *w != "or");
+    nearest(word, known).map(|best| format!("did you mean `{best}`?"))
+}
+
+struct Checker<'a> {
+    file: &'a str,
+    source: &'a str,
+    labels: BTreeSet<String>,
+    calls: BTreeSet<String>,
+    sessions: BTreeSet<String>,
+    people: BTreeSet<String>,
+    chats: BTreeSet<String>,
+}
+
+impl Checker<'_> {
+    fn fail<T>(&self, at: &Spanned<T>, message: &str, help: Option<&str>) -> ScenarioError {
+        let place = Place { line: to_usize(at.referenced.line()), column: to_usize(at.referenced.column()) };
+        ScenarioError::at(self.file, self.source, place, message, help)
+    }
+
+    fn known(
+        &self,
+        step: &Spanned<Step>,
+        what: &str,
+        name: &str,
+        set: &BTreeSet<String>,
+    ) -> Result<(), ScenarioError> {
+        if set.contains(name) {
+            return Ok(());
+        }
+        let help = nearest(name, set.iter().map(String::as_str)).map_or_else(
+            || format!("known: {}", set.iter().cloned().collect::<Vec<_>>().join(", ")),
+            |best| format!("did you mean `{best}`?"),
+        );
+        Err(self.fail(step, &format!("no {what} is named `{name}`"), Some(&help)))
+    }
+}
+
+fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioError> {
+    let mut checker = Checker {
+        file,
+        source,
+        labels: BTreeSet::new(),
+        calls: BTreeSet::new(),
+        sessions: scenario.sessions.keys().cloned().chain(["main".to_owned()]).collect(),
+        people: scenario
+            .world
+            .people
+            .keys()
+            .cloned()
+            .chain(scenario.world.applications.keys().cloned())
+            .collect(),
+        chats: scenario.world.chats.keys().cloned().collect(),
+    };
+    let id = &scenario.id;
+    let well_named = id.value.contains('.')
+        && id.value.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c));
+    if !well_named {
+        return Err(checker.fail(id, "the id must be `area.what-it-shows` in lower case", None));
+    }
+    if let Hosts::Named(names) = &scenario.hosts {
+        let all =
+            crate::host::all().map_err(|error| ScenarioError { rendered: format!("error: {error:#}") })?;
+        for name in names {
+            if !all.iter().any(|host| host.id == *name || host.family == *name) {
+                return Err(checker.fail(
+                    id,
+                    &format!("`hosts` names `{name}`, which is no profile and no family"),
+                    Some("see `hostcheck hosts`"),
+                ));
+            }
+        }
+    }
+    for name in scenario.server.keys() {
+        if !name.contains('.') {
+            return Err(checker.fail(
+                id,
+                &format!("`server` has `{name}`, which is not `section.key`"),
+                None,
+            ));
+        }
+    }
+    for name in &scenario.strangers {
+        if !checker.people.contains(name) {
+            return Err(checker.fail(
+                id,
+                &format!("`strangers` names `{name}`, who is not in `world.people`"),
+                None,
+            ));
+        }
+    }
+    if scenario.steps.is_empty() {
+        return Err(checker.fail(id, "a scenario without steps shows nothing", Some("add `steps:`")));
+    }
+    let expects = scenario.steps.iter().any(|step| matches!(step.value, Step::Expect(_)));
+    if !expects && !scenario.all_delivered {
+        return Err(checker.fail(
+            id,
+            "nothing is expected, so nothing can fail",
+            Some("add an `expect:` step"),
+        ));
+    }
+    for step in &scenario.steps {
+        check_step(&mut checker, step)?;
+    }
+    Ok(())
+}
+
+fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), ScenarioError> {
+    let on = |checker: &Checker<'_>, name: &str| checker.known(step, "session", name, &checker.sessions);
+    match &step.value {
+        Step::Write(write) => {
+            if let Some(chat) = &write.chat {
+                checker.known(step, "chat", chat, &checker.chats)?;
+            }
+            if let Some(from) = &write.from {
+                checker.known(step, "person", from, &checker.people)?;
+            }
+            for quoted in write.message.iter().flat_map(|message| &message.quotes) {
+                checker.known(step, "message", quoted, &checker.labels)?;
+            }
+            if [write.text.is_some(), write.html.is_some(), write.vector.is_some()]
+                .iter()
+                .filter(|set| **set)
+                .count()
+                > 1
+            {
+                return Err(checker.fail(step, "a message has one of `text`, `html` and `vector`", None));
+            }
+            if let Some(label) = &write.label {
+                checker.labels.insert(label.clone());
+                for n in 1..=write.count.unwrap_or(1) {
+                    checker.labels.insert(format!("{label}-{n}"));
+                }
+            }
+        }
+        Step::Edit(edit) => checker.known(step, "message", &edit.message, &checker.labels)?,
+        Step::Delete(message) => checker.known(step, "message", &message.message, &checker.labels)?,
+        Step::Call(call) => {
+            if let Some(name) = &call.on {
+                on(checker, name)?;
+            }
+            checker.calls.extend(call.label.clone());
+        }
+        Step::Calls(calls) => checker.calls.extend(calls.iter().filter_map(|call| call.label.clone())),
+        Step::Host(
+            HostStep::Start(name)
+            | HostStep::Exit(name)
+            | HostStep::Kill(name)
+            | HostStep::Interrupt(name)
+            | HostStep::LoseReply(name),
+        )
+        | Step::Server(ServerStep::Crash(name) | ServerStep::PowerCut(name)) => on(checker, name)?,
+        Step::Raw(raw) => {
+            if raw.json.is_some() == raw.text.is_some() {
+                return Err(checker.fail(step, "a raw line has either `json` or `text`", None));
+            }
+            if let Some(name) = &raw.on {
+                on(checker, name)?;
+            }
+        }
+        Step::Expect(expect) => check_expect(checker, step, expect)?,
+        Step::Advance(_)
+        | Step::Heartbeat(_)
+        | Step::Agent(_)
+        | Step::Turn(_)
+        | Step::Fault(_)
+        | Step::Heal
+        | Step::Disk(_) => {}
+    }
+    Ok(())
+}
+
+fn check_expect(checker: &Checker<'_>, step: &Spanned<Step>, expect: &Expect) -> Result<(), ScenarioError> {
+    let session = match expect {
+        Expect::Model(model) => {
+            if let Some(label) = &model.message {
+                checker.known(step, "message", label, &checker.labels)?;
+            }
+            if model.message.is_none() && !model.every_message {
+                return Err(checker.fail(step, "`model` needs `message` or `every_message`", None));
+            }
+            model.on.as_ref()
+        }
+        Expect::Result(result) => {
+            checker.known(step, "call", &result.of, &checker.calls)?;
+            None
+        }
+        Expect::Wire(wire) => wire.on.as_ref(),
+        Expect::Reply(reply) => reply.on.as_ref(),
+        Expect::Sent(sent) => {
+            if let Some(chat) = &sent.chat {
+                checker.known(step, "chat", chat, &checker.chats)?;
+            }
+            None
+        }
+        Expect::Graph(_) | Expect::Interactions(_) | Expect::Journal(_) => None,
+    };
+    session.map_or(Ok(()), |name| checker.known(step, "session", name, &checker.sessions))
+}
