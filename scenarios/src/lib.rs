@@ -1,1 +1,13 @@
-//! Skeleton.
+//! hostcheck: is an MCP server fit for real hosts, and does every message reach the model?
+//!
+//! [`scenario`] is what a person writes, [`plan`] which cells follow from it, [`run`] plays one cell, [`oracle`] judges
+//! what the model saw, [`command`] is the command line. Reports are made elsewhere, from the event stream alone.
+
+pub mod command;
+pub mod host;
+pub mod matching;
+pub mod oracle;
+pub mod plan;
+pub mod run;
+pub mod scenario;
+pub mod vectors;

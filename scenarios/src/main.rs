@@ -1,2 +1,10 @@
-//! Skeleton.
-fn main() {}
+//! The `hostcheck` command.
+
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    hostcheck::command::main()
+}

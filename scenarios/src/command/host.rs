@@ -1,0 +1,78 @@
+//! `hostcheck host`: one fake host against any server command, over real pipes.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use fakes::host::drive::{HostEventKind, drive};
+use fakes::host::process::{ProcessServer, ServerCommand};
+use fakes::host::script::{Script, play};
+use fakes::host::{HostMachine, HostOptions};
+use tokio::sync::mpsc;
+
+use super::{EXIT_FAILED, EXIT_PASSED, Outcome, select, warn};
+
+/// Events that wait for the log.
+const QUEUE_MAX: usize = 1_024;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The profile, like claude-code@2.1.330.
+    profile: String,
+    /// What the agent does: a YAML list of steps (call, calls, wait, type, interrupt, idle, exit).
+    #[arg(long)]
+    script: Option<PathBuf>,
+    /// Where the wire log goes, one JSON object a line.
+    #[arg(long)]
+    log: PathBuf,
+    /// The server's command.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+pub(super) fn main(args: &Args) -> Outcome {
+    let hosts = select::hosts(std::slice::from_ref(&args.profile))?;
+    let profile = hosts.iter().find_map(|host| host.profile.clone()).with_context(|| {
+        format!("`{}` has no manners to play; choose a profile of `hostcheck hosts`", args.profile)
+    })?;
+    let script = match &args.script {
+        Some(path) => {
+            #[expect(clippy::disallowed_methods, reason = "the command line's edge reads the script")]
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("--script: cannot read {}", path.display()))?;
+            Script::parse(&path.display().to_string(), &text)?
+        }
+        None => Script::default(),
+    };
+    let mut log = std::io::BufWriter::new(
+        std::fs::File::create(&args.log)
+            .with_context(|| format!("--log: cannot write {}", args.log.display()))?,
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut server = ProcessServer::new(ServerCommand {
+            program: args.command[0].clone(),
+            arguments: args.command[1..].to_vec(),
+            ..ServerCommand::default()
+        });
+        let (orders, order_queue) = mpsc::channel(QUEUE_MAX);
+        let (events, event_queue) = mpsc::channel(QUEUE_MAX);
+        let machine = HostMachine::new(profile, HostOptions::default());
+        let mut failed = None;
+        let mut written = Ok(());
+        let played = play(script, orders, event_queue, |event| match &event.kind {
+            HostEventKind::Wire { trace, .. } if written.is_ok() => written = trace.write(&mut log),
+            HostEventKind::Failed(reason) => failed = Some(reason.clone()),
+            _ => {}
+        });
+        tokio::join!(drive(machine, &mut server, order_queue, events), played);
+        written
+            .and_then(|()| log.flush())
+            .with_context(|| format!("--log: cannot write {}", args.log.display()))?;
+        if let Some(reason) = failed {
+            warn(&format!("the host gave the server up: {reason}\n{}", server.stderr()));
+            return Ok(EXIT_FAILED);
+        }
+        Ok(EXIT_PASSED)
+    })
+}

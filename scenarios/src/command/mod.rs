@@ -1,0 +1,98 @@
+//! The command line: arguments in, text and an exit code out. Nothing here judges.
+
+mod bench;
+mod host;
+mod hosts;
+mod list;
+mod report;
+mod run;
+mod select;
+mod validate;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Everything that was selected passed.
+pub const EXIT_PASSED: u8 = 0;
+/// Something failed.
+pub const EXIT_FAILED: u8 = 1;
+/// The command line or a scenario makes no sense.
+pub const EXIT_USAGE: u8 = 2;
+/// Something that was selected could not run, so nothing can be promised.
+pub const EXIT_INCOMPLETE: u8 = 3;
+
+/// Plays scenarios of fake MCP hosts and a fake Microsoft Graph against the server, and judges what reached the model.
+#[derive(Debug, Parser)]
+#[command(name = "hostcheck", version, args_conflicts_with_subcommands = true)]
+#[command(after_help = "exit codes: 0 all passed, 1 a failure, 2 bad usage or a bad scenario, 3 incomplete")]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    run: run::Args,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run suites and write the compatibility report (the default).
+    Run(run::Args),
+    /// List the scenarios.
+    List(list::Args),
+    /// List the host profiles, or print one with its evidence.
+    Hosts(hosts::Args),
+    /// Run one fake host over real pipes against any server command.
+    Host(host::Args),
+    /// Validate MCP messages, one a line, against a protocol version.
+    Validate(validate::Args),
+    /// Make a report from a stored event stream.
+    Report(report::Args),
+    /// Measure the figures that the README states.
+    Bench(bench::Args),
+}
+
+/// The shipped server binary: as told, or beside this program; `None` when it is not there and can't be built.
+pub fn server_binary(told: Option<&std::path::Path>) -> anyhow::Result<Option<std::path::PathBuf>> {
+    run::find_server(told)
+}
+
+/// What a command ends with.
+type Outcome = anyhow::Result<u8>;
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match cli.command {
+        None => run::main(&cli.run),
+        Some(Command::Run(args)) => run::main(&args),
+        Some(Command::List(args)) => list::main(&args),
+        Some(Command::Hosts(args)) => hosts::main(&args),
+        Some(Command::Host(args)) => host::main(&args),
+        Some(Command::Validate(args)) => validate::main(&args),
+        Some(Command::Report(args)) => report::main(&args),
+        Some(Command::Bench(args)) => bench::main(&args),
+    };
+    ExitCode::from(outcome.unwrap_or_else(|error| {
+        say_error(&error);
+        EXIT_USAGE
+    }))
+}
+
+fn say_error(error: &anyhow::Error) {
+    let text = format!("{error:#}");
+    if text.starts_with("error") { warn(&text) } else { warn(&format!("error: {text}")) }
+}
+
+/// A line for people on stderr.
+fn warn(text: &str) {
+    anstream::eprintln!("{text}");
+}
+
+/// Output on stdout; a closed pipe (`| head`) is not an error.
+fn out(text: &str) {
+    use std::io::Write as _;
+    let mut stdout = anstream::stdout();
+    if writeln!(stdout, "{text}").is_err() {
+        // The reader has gone; there is nobody left to tell.
+    }
+}

@@ -1,0 +1,295 @@
+//! `hostcheck run`: plan, play, report.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Context as _;
+use reports::event::{CellFinished, EVENTS_VERSION, Event, RunFinished, RunStarted, ServerUnderTest, Status};
+
+use super::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome, out, select, warn};
+use crate::plan::{self, Selection};
+use crate::run::{Settings, run_all};
+use crate::scenario::Mode;
+
+/// Seeds a cell in sim mode when none are asked for.
+const SEEDS_DEFAULT: u64 = 8;
+/// Process cells that run side by side: they wait more than they work.
+const PROCESS_JOBS: usize = 6;
+
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct Args {
+    /// Suites, scenario ids, files or folders; all built-in ones when left out.
+    suites: Vec<String>,
+    /// Host profiles or families; all when left out.
+    #[arg(long = "host", value_name = "HOST")]
+    hosts: Vec<String>,
+    /// Only this mode.
+    #[arg(long, value_enum)]
+    mode: Option<ModeArg>,
+    /// Seeds a cell in sim mode.
+    #[arg(long, default_value_t = SEEDS_DEFAULT, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// First seed.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Folder for the reports.
+    #[arg(long, default_value = "hostcheck-out")]
+    out: PathBuf,
+    /// Threads for sim mode; the number of cores when left out.
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Play each sim cell once instead of twice; no check that the seed repeats.
+    #[arg(long)]
+    once: bool,
+    /// The `entraclaw` binary for process mode; beside this program when left out.
+    #[arg(long, value_name = "FILE")]
+    server_binary: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum ModeArg {
+    Sim,
+    Process,
+}
+
+impl Args {
+    fn selection(&self) -> anyhow::Result<Selection> {
+        Ok(Selection {
+            scenarios: select::scenarios(&self.suites)?,
+            hosts: select::hosts(&self.hosts)?,
+            modes: match self.mode {
+                None => vec![Mode::Sim, Mode::Process],
+                Some(ModeArg::Sim) => vec![Mode::Sim],
+                Some(ModeArg::Process) => vec![Mode::Process],
+            },
+            seed: self.seed,
+            seeds: self.seeds,
+        })
+    }
+}
+
+pub(super) fn main(args: &Args) -> Outcome {
+    let selection = args.selection()?;
+    let cells = plan::cells(&selection);
+    if cells.is_empty() {
+        anyhow::bail!(
+            "nothing to run: no selected scenario is for a selected host in that mode; see `hostcheck list`"
+        );
+    }
+    let (sim, process): (Vec<_>, Vec<_>) = cells.into_iter().partition(|cell| cell.mode == Mode::Sim);
+    let server_binary = if process.is_empty() { None } else { find_server(args.server_binary.as_deref())? };
+    let settings = Settings { first_seed: selection.seed, server_binary, twice: !args.once };
+    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let progress = Progress::new(sim.len() + process.len());
+    let (sim_results, sim_time) = timed(|| run_all(&sim, &settings, jobs, &|cell| progress.cell(cell)));
+    let (process_results, process_time) =
+        timed(|| run_all(&process, &settings, PROCESS_JOBS, &|cell| progress.cell(cell)));
+    progress.end();
+
+    let simulated_ms: u64 = sim_results.iter().map(|cell| cell.elapsed_ms).sum();
+    let results: Vec<CellFinished> = sim_results.into_iter().chain(process_results).collect();
+    let exit_code = exit_code(&results);
+    let events = events(args, &selection, results, simulated_ms, exit_code);
+    write_events(&args.out, &events)?;
+    let stream = reports::Stream::from_events(events)?;
+    reports::write_all(&stream, &args.out)?;
+
+    let report = reports::Report::new(&stream);
+    let style = reports::Style { colour: std::io::stdout().is_terminal(), ..reports::Style::default() };
+    out(&reports::terminal(&report, style));
+    let plays = if args.once { 1 } else { 2 };
+    let simulated_hours = to_f64(simulated_ms * plays) / 3_600_000.0;
+    if !sim.is_empty() {
+        out(&format!(
+            "sim: {} cells in {sim_time:.1} s, each played {}, {simulated_hours:.1} simulated hours, {:.0} per second",
+            sim.len(),
+            if plays == 2 { "twice with equal logs" } else { "once" },
+            simulated_hours / sim_time.max(0.001)
+        ));
+    }
+    if !process.is_empty() {
+        out(&format!("process: {} cells in {process_time:.1} s", process.len()));
+    }
+    out(&format!("reports: {}", args.out.display()));
+    Ok(exit_code)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+fn to_f64(n: u64) -> f64 {
+    n as f64
+}
+
+/// Real seconds that some work took: a figure for people, never a verdict.
+#[expect(clippy::disallowed_methods, reason = "the command line's edge measures real time")]
+#[expect(clippy::disallowed_types, reason = "the command line's edge measures real time")]
+fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let started = std::time::Instant::now();
+    let value = work();
+    (value, started.elapsed().as_secs_f64())
+}
+
+fn exit_code(results: &[CellFinished]) -> u8 {
+    let any = |wanted: &[Status]| results.iter().any(|cell| wanted.contains(&cell.status));
+    if any(&[Status::Fail, Status::Error, Status::Flaky]) {
+        EXIT_FAILED
+    } else if any(&[Status::NotRun]) {
+        EXIT_INCOMPLETE
+    } else {
+        EXIT_PASSED
+    }
+}
+
+fn events(
+    args: &Args,
+    selection: &Selection,
+    results: Vec<CellFinished>,
+    simulated_ms: u64,
+    exit_code: u8,
+) -> Vec<Event> {
+    let mut counts = std::collections::BTreeMap::from(
+        [
+            Status::Pass,
+            Status::Fail,
+            Status::Error,
+            Status::Unsupported,
+            Status::KnownIssue,
+            Status::Flaky,
+            Status::NotRun,
+        ]
+        .map(|status| (status, 0)),
+    );
+    for cell in &results {
+        *counts.entry(cell.status).or_insert(0) += 1;
+    }
+    let mut words = vec!["hostcheck run".to_owned()];
+    words.extend(args.suites.iter().cloned());
+    words.extend(args.hosts.iter().map(|host| format!("--host {host}")));
+    words.push(format!("--seed {} --seeds {}", args.seed, args.seeds));
+    let used: std::collections::BTreeSet<&str> = results.iter().map(|cell| cell.host.as_str()).collect();
+    let hosts: Vec<_> =
+        selection.hosts.iter().filter(|host| used.contains(host.id.as_str())).cloned().collect();
+    let started = RunStarted {
+        v: EVENTS_VERSION,
+        tool: format!("hostcheck {}", env!("CARGO_PKG_VERSION")),
+        server: ServerUnderTest {
+            name: "entraclaw".to_owned(),
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            started_as: "in-process (sim), entraclaw serve (process)".to_owned(),
+        },
+        command: words.join(" "),
+        seed: args.seed,
+        seeds: args.seeds,
+        hosts: plan::columns(&hosts),
+        scenarios: plan::rows(&selection.scenarios, &selection.modes),
+    };
+    let finished = RunFinished { counts, simulated_ms, exit_code: i32::from(exit_code) };
+    let mut events = vec![Event::RunStarted(started)];
+    events.extend(results.into_iter().map(Event::CellFinished));
+    events.push(Event::RunFinished(finished));
+    events
+}
+
+fn write_events(folder: &Path, events: &[Event]) -> anyhow::Result<()> {
+    #[expect(clippy::disallowed_methods, reason = "the command line's edge writes the output folder")]
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}; choose another with --out", folder.display()))?;
+    let path = folder.join("events.jsonl");
+    let file = std::fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let mut file = std::io::BufWriter::new(file);
+    reports::stream::write(events, &mut file)?;
+    file.flush()?;
+    Ok(())
+}
+
+/// The shipped binary: as told, or beside this program, built with cargo when this program runs under it.
+pub(super) fn find_server(told: Option<&Path>) -> anyhow::Result<Option<PathBuf>> {
+    if let Some(told) = told {
+        anyhow::ensure!(told.is_file(), "--server-binary: there is no file {}", told.display());
+        return Ok(Some(told.to_owned()));
+    }
+    let mut folder = std::env::current_exe()?;
+    folder.pop();
+    if folder.ends_with("deps") {
+        folder.pop();
+    }
+    let binary = folder.join(format!("entraclaw{}", std::env::consts::EXE_SUFFIX));
+    build_server(&folder, &binary)?;
+    if binary.is_file() {
+        return Ok(Some(binary));
+    }
+    warn(&format!(
+        "no {}: process mode is not run; build it with `cargo build --release -p entraclaw`",
+        binary.display()
+    ));
+    Ok(None)
+}
+
+/// Under `cargo run` only this package was built; the server's own binary is built here, from the same tree.
+fn build_server(folder: &Path, binary: &Path) -> anyhow::Result<()> {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+    #[expect(clippy::disallowed_methods, reason = "the command line's edge reads the environment")]
+    let cargo = std::env::var("CARGO").ok();
+    let Some(cargo) = cargo.filter(|_| manifest.is_file()) else { return Ok(()) };
+    let release = folder.ends_with("release");
+    warn(&format!("building {} for process mode", binary.display()));
+    let mut command = std::process::Command::new(cargo);
+    command
+        .args(["build", "--quiet", "--package", "entraclaw", "--bin", "entraclaw", "--manifest-path"])
+        .arg(&manifest);
+    if release {
+        command.arg("--release");
+    }
+    if let Some(target) = folder.parent() {
+        command.arg("--target-dir").arg(target);
+    }
+    let status = command.status().context("cannot run cargo to build the server")?;
+    anyhow::ensure!(status.success(), "the server did not build; see cargo's messages above");
+    Ok(())
+}
+
+/// A counter on a terminal, nothing in a pipe.
+struct Progress {
+    total: usize,
+    done: AtomicUsize,
+    failed: AtomicUsize,
+    shown: bool,
+}
+
+impl Progress {
+    fn new(total: usize) -> Self {
+        Self {
+            total,
+            done: AtomicUsize::new(0),
+            failed: AtomicUsize::new(0),
+            shown: std::io::stderr().is_terminal(),
+        }
+    }
+
+    fn cell(&self, cell: &CellFinished) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if matches!(cell.status, Status::Fail | Status::Error | Status::Flaky) {
+            self.failed.fetch_add(1, Ordering::Relaxed);
+        }
+        if self.shown && (done.is_multiple_of(16) || done == self.total) {
+            self.line(&format!(
+                "\r{done}/{} cells, {} failed",
+                self.total,
+                self.failed.load(Ordering::Relaxed)
+            ));
+        }
+    }
+
+    fn end(&self) {
+        if self.shown {
+            self.line("\r\u{1b}[K");
+        }
+    }
+
+    #[expect(clippy::unused_self, reason = "only a shown progress writes")]
+    fn line(&self, text: &str) {
+        let mut stderr = anstream::stderr();
+        // A closed stderr shows nothing, which is what it asked for.
+        let _ = write!(stderr, "{text}").and_then(|()| stderr.flush());
+    }
+}

@@ -1,0 +1,61 @@
+//! From words on the command line to scenarios and hosts.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::bail;
+
+use crate::host::{self, Host};
+use crate::scenario::{Loaded, load_builtin, load_path};
+
+/// The scenarios behind the words: ids, suites, id prefixes, files or folders; all built-in ones when there are none.
+pub(super) fn scenarios(words: &[String]) -> anyhow::Result<Vec<Arc<Loaded>>> {
+    let builtin: Vec<Arc<Loaded>> = load_builtin()?.into_iter().map(Arc::new).collect();
+    if words.is_empty() {
+        return Ok(builtin);
+    }
+    let mut chosen: Vec<Arc<Loaded>> = Vec::new();
+    for word in words {
+        let found: Vec<_> = builtin
+            .iter()
+            .filter(|s| s.id() == word || s.suite() == word || s.id().starts_with(&format!("{word}.")))
+            .cloned()
+            .collect();
+        if !found.is_empty() {
+            chosen.extend(found);
+        } else if Path::new(word).exists() {
+            chosen.extend(load_path(Path::new(word))?.into_iter().map(Arc::new));
+        } else {
+            let names: Vec<&str> = builtin.iter().flat_map(|s| [s.id(), s.suite()]).collect();
+            let hint = crate::scenario::nearest_name(word, names)
+                .map_or_else(|| "see `hostcheck list`".to_owned(), |best| format!("did you mean `{best}`?"));
+            bail!("no suite, scenario or file is named `{word}`; {hint}");
+        }
+    }
+    chosen.sort_by(|a, b| a.id().cmp(b.id()));
+    chosen.dedup_by(|a, b| a.id() == b.id());
+    Ok(chosen)
+}
+
+/// The hosts behind the words: ids or families; all when there are none.
+pub(super) fn hosts(words: &[String]) -> anyhow::Result<Vec<Arc<Host>>> {
+    let all = host::all()?;
+    if words.is_empty() {
+        return Ok(all.to_vec());
+    }
+    let mut chosen: Vec<Arc<Host>> = Vec::new();
+    for word in words {
+        let found: Vec<_> =
+            all.iter().filter(|host| host.id == *word || host.family == *word).cloned().collect();
+        if found.is_empty() {
+            let names: Vec<&str> =
+                all.iter().flat_map(|host| [host.id.as_str(), host.family.as_str()]).collect();
+            let hint = crate::scenario::nearest_name(word, names)
+                .map_or_else(|| "see `hostcheck hosts`".to_owned(), |best| format!("did you mean `{best}`?"));
+            bail!("no host profile or family is named `{word}`; {hint}");
+        }
+        chosen.extend(found);
+    }
+    chosen.dedup_by(|a, b| a.id == b.id);
+    Ok(chosen)
+}

@@ -1,0 +1,325 @@
+//! What people wrote, against what the model was shown: nothing lost, nothing twice without a mark, in order, and
+//! the same characters by every way.
+
+use std::collections::BTreeMap;
+
+use reports::event::Failure;
+
+use super::Sighting;
+
+/// A message that a person wrote.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// Label in the scenario, or a number.
+    pub label: String,
+    /// Graph's id.
+    pub message_id: String,
+    /// Graph's chat.
+    pub chat_id: String,
+    /// Milliseconds since the start of the cell.
+    pub at_ms: u64,
+    /// When Graph shows it, in the same milliseconds.
+    pub visible_ms: u64,
+    /// Whether the model should ever see it.
+    pub allowed: bool,
+    /// Text of which the sanitised form must be exactly this, where the scenario knows it.
+    pub expected_text: Option<String>,
+}
+
+/// Everything written and everything seen in one host session's consumer.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    written: Vec<Written>,
+    seen: Vec<Sighting>,
+    /// Places in `seen` by message id; ids of two chats may meet here, so the chat is looked at again.
+    seen_by_id: BTreeMap<String, Vec<usize>>,
+    power_cuts_ms: Vec<u64>,
+}
+
+impl Ledger {
+    /// Notes a message that a person wrote.
+    pub fn write(&mut self, message: Written) {
+        self.written.push(message);
+    }
+
+    /// Notes a message that a model was shown.
+    pub fn see(&mut self, sighting: Sighting) {
+        self.seen_by_id.entry(sighting.message_id.clone()).or_default().push(self.seen.len());
+        self.seen.push(sighting);
+    }
+
+    /// Notes that the power was cut: what had only been written, not synced, may be forgotten.
+    pub fn power_cut(&mut self, at_ms: u64) {
+        self.power_cuts_ms.push(at_ms);
+    }
+
+    /// All that was written, in order.
+    pub fn written(&self) -> &[Written] {
+        &self.written
+    }
+
+    /// All that was seen, in order.
+    pub fn seen(&self) -> &[Sighting] {
+        &self.seen
+    }
+
+    /// The message behind a label.
+    pub fn by_label(&self, label: &str) -> Option<&Written> {
+        self.written.iter().find(|message| message.label == label)
+    }
+
+    /// Every showing of one message.
+    pub fn showings(&self, message: &Written) -> Vec<&Sighting> {
+        self.places(message).map(|place| &self.seen[place]).collect()
+    }
+
+    fn places(&self, message: &Written) -> impl Iterator<Item = usize> {
+        let places = self.seen_by_id.get(&message.message_id).into_iter().flatten().copied();
+        places.filter(|place| self.seen[*place].chat_id == message.chat_id)
+    }
+
+    /// The showings of one message that claim to be its first: those without a mark.
+    pub fn new_showings(&self, message: &Written) -> Vec<&Sighting> {
+        self.showings(message).into_iter().filter(|s| !s.redelivered && !s.pushed).collect()
+    }
+
+    /// Milliseconds from each allowed message's appearance to its first showing.
+    pub fn delivery_ms(&self) -> Vec<u64> {
+        self.written
+            .iter()
+            .filter(|message| message.allowed)
+            .filter_map(|message| {
+                self.showings(message).first().map(|s| s.at_ms.saturating_sub(message.visible_ms))
+            })
+            .collect()
+    }
+
+    /// Messages by the carrier that showed them first.
+    pub fn carriers(&self) -> BTreeMap<String, u64> {
+        let mut counts = BTreeMap::new();
+        for message in self.written.iter().filter(|m| m.allowed) {
+            if let Some(first) = self.showings(message).first() {
+                let name = match &first.tool {
+                    Some(tool) => tool.clone(),
+                    None => first.carrier.clone(),
+                };
+                *counts.entry(name).or_insert(0) += 1;
+            }
+        }
+        counts
+    }
+
+    /// What must hold of any consumer at any time: no stranger's words, no unmarked repeat, one text, in order.
+    pub fn judge(&self, now_ms: u64) -> Vec<Failure> {
+        let mut failures = Vec::new();
+        self.judge_strangers(&mut failures);
+        self.judge_repeats(&mut failures);
+        self.judge_texts(&mut failures);
+        self.judge_order(&mut failures);
+        for failure in &mut failures {
+            if failure.at_ms == 0 {
+                failure.at_ms = now_ms;
+            }
+        }
+        failures
+    }
+
+    /// At the end, where the agent had every chance: every allowed message was shown.
+    pub fn judge_lost(&self, now_ms: u64) -> Vec<Failure> {
+        self.written
+            .iter()
+            .filter(|message| message.allowed && self.showings(message).is_empty())
+            .map(|message| {
+                failure(
+                    "oracle.lost",
+                    now_ms,
+                    format!(
+                        "message `{}`, written at {} ms, never reached the model",
+                        message.label, message.at_ms
+                    ),
+                )
+            })
+            .collect()
+    }
+
+    fn judge_strangers(&self, failures: &mut Vec<Failure>) {
+        let written: BTreeMap<(&str, &str), &Written> =
+            self.written.iter().map(|m| ((m.chat_id.as_str(), m.message_id.as_str()), m)).collect();
+        for sighting in &self.seen {
+            match written.get(&(sighting.chat_id.as_str(), sighting.message_id.as_str())) {
+                Some(message) if message.allowed => {}
+                Some(message) => failures.push(failure(
+                    "oracle.stranger",
+                    sighting.at_ms,
+                    format!(
+                        "message `{}` of somebody who may not speak was shown to the model",
+                        message.label
+                    ),
+                )),
+                None => failures.push(failure(
+                    "oracle.unknown",
+                    sighting.at_ms,
+                    format!("the model was shown message {}, which nobody wrote", sighting.message_id),
+                )),
+            }
+        }
+    }
+
+    fn judge_repeats(&self, failures: &mut Vec<Failure>) {
+        for message in &self.written {
+            // A host may hold a push back until after a pull that says `pushed`, so either of the two may come first.
+            for pair in self.new_showings(message).windows(2) {
+                let again = pair[1];
+                // That somebody was shown a message is written, not synced, so a power cut may forget it.
+                if self.power_cuts_ms.iter().any(|cut| (pair[0].at_ms..=again.at_ms).contains(cut)) {
+                    continue;
+                }
+                failures.push(failure(
+                    "oracle.repeated",
+                    again.at_ms,
+                    format!("message `{}` was shown twice without `redelivered` or `pushed`", message.label),
+                ));
+            }
+        }
+    }
+
+    fn judge_texts(&self, failures: &mut Vec<Failure>) {
+        for message in &self.written {
+            let showings = self.showings(message);
+            let Some(first) = showings.first() else { continue };
+            for other in &showings[1..] {
+                if other.text != first.text {
+                    failures.push(compare(
+                        "oracle.parity",
+                        other.at_ms,
+                        message,
+                        &first.text,
+                        &other.text,
+                        "differs from its first showing",
+                    ));
+                }
+            }
+            if let Some(expected) = &message.expected_text
+                && *expected != first.text
+            {
+                failures.push(compare(
+                    "oracle.text",
+                    first.at_ms,
+                    message,
+                    expected,
+                    &first.text,
+                    "is not the expected text",
+                ));
+            }
+        }
+    }
+
+    /// First showings must follow the order of writing within each chat.
+    fn judge_order(&self, failures: &mut Vec<Failure>) {
+        let mut chats: BTreeMap<&str, Vec<&Written>> = BTreeMap::new();
+        for message in self.written.iter().filter(|m| m.allowed && m.visible_ms == m.at_ms) {
+            chats.entry(&message.chat_id).or_default().push(message);
+        }
+        for messages in chats.values() {
+            let mut last: Option<(usize, &Written)> = None;
+            for message in messages {
+                let Some(position) = self.places(message).next() else { continue };
+                if let Some((before, earlier)) = last
+                    && position < before
+                {
+                    failures.push(failure(
+                        "oracle.order",
+                        self.seen[position].at_ms,
+                        format!(
+                            "message `{}` was shown before `{}`, which was written earlier",
+                            message.label, earlier.label
+                        ),
+                    ));
+                }
+                last = Some((position, message));
+            }
+        }
+    }
+}
+
+fn failure(rule: &str, at_ms: u64, message: String) -> Failure {
+    Failure { rule: rule.to_owned(), message, at_ms, step: None, line: None, expected: None, observed: None }
+}
+
+fn compare(rule: &str, at_ms: u64, message: &Written, expected: &str, observed: &str, what: &str) -> Failure {
+    Failure {
+        expected: Some(expected.to_owned()),
+        observed: Some(observed.to_owned()),
+        ..failure(rule, at_ms, format!("the text of message `{}` {what}", message.label))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(label: &str, at_ms: u64, allowed: bool) -> Written {
+        Written {
+            label: label.into(),
+            message_id: label.into(),
+            chat_id: "c".into(),
+            at_ms,
+            visible_ms: at_ms,
+            allowed,
+            expected_text: None,
+        }
+    }
+
+    fn seen(id: &str, at_ms: u64, text: &str, redelivered: bool) -> Sighting {
+        Sighting {
+            at_ms,
+            carrier: "tool_result".into(),
+            tool: None,
+            message_id: id.into(),
+            chat_id: "c".into(),
+            text: text.into(),
+            redelivered,
+            pushed: false,
+            woke: false,
+        }
+    }
+
+    fn rules(ledger: &Ledger) -> Vec<String> {
+        ledger.judge(99).into_iter().chain(ledger.judge_lost(99)).map(|f| f.rule).collect()
+    }
+
+    #[test]
+    fn each_wrong_is_named() {
+        let mut ledger = Ledger::default();
+        ledger.write(written("a", 1, true));
+        ledger.write(written("b", 2, true));
+        ledger.write(written("m", 3, false));
+        ledger.write(written("lost", 4, true));
+        ledger.see(seen("b", 5, "b", false));
+        ledger.see(seen("a", 6, "a", false));
+        ledger.see(seen("a", 7, "A", false));
+        ledger.see(seen("m", 8, "m", false));
+        ledger.see(seen("x", 9, "x", false));
+        let found = rules(&ledger);
+        for rule in [
+            "oracle.order",
+            "oracle.repeated",
+            "oracle.parity",
+            "oracle.stranger",
+            "oracle.unknown",
+            "oracle.lost",
+        ] {
+            assert!(found.iter().any(|f| f == rule), "{rule} in {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_marked_repeat_in_the_same_characters_is_right() {
+        let mut ledger = Ledger::default();
+        ledger.write(written("a", 1, true));
+        ledger.see(seen("a", 5, "a", false));
+        ledger.see(seen("a", 9, "a", true));
+        assert!(rules(&ledger).is_empty());
+        assert_eq!(ledger.delivery_ms(), vec![4]);
+    }
+}

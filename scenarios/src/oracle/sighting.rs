@@ -1,0 +1,127 @@
+//! Finds messages in the exact texts that a model was shown.
+
+use serde_json::Value;
+
+/// One message in one text that the model was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sighting {
+    /// Milliseconds since the start of the cell.
+    pub at_ms: u64,
+    /// `tool_result`, `channel`, …
+    pub carrier: String,
+    /// The tool, for a tool result.
+    pub tool: Option<String>,
+    /// The source's id of the message.
+    pub message_id: String,
+    /// Its chat.
+    pub chat_id: String,
+    /// Its text, as the model read it.
+    pub text: String,
+    /// Marked as shown before.
+    pub redelivered: bool,
+    /// Marked as pushed before.
+    pub pushed: bool,
+    /// Whether it woke an idle session.
+    pub woke: bool,
+}
+
+/// Every message in `text`. A tool result holds a JSON object with `messages`; a channel push is one element.
+pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text: &str) -> Vec<Sighting> {
+    if carrier == "channel" {
+        return channels(text)
+            .into_iter()
+            .map(|(chat_id, message_id, text)| Sighting {
+                at_ms,
+                carrier: carrier.to_owned(),
+                tool: None,
+                message_id,
+                chat_id,
+                text,
+                redelivered: false,
+                pushed: false,
+                woke,
+            })
+            .collect();
+    }
+    let Some(messages) = messages_in(text) else { return Vec::new() };
+    messages
+        .iter()
+        .filter_map(|message| {
+            Some(Sighting {
+                at_ms,
+                carrier: carrier.to_owned(),
+                tool: tool.map(str::to_owned),
+                message_id: message.get("id")?.as_str()?.to_owned(),
+                chat_id: message.get("chat_id")?.as_str()?.to_owned(),
+                text: message.get("content_text_sanitized")?.as_str()?.to_owned(),
+                redelivered: flag(message, "redelivered"),
+                pushed: flag(message, "pushed"),
+                woke,
+            })
+        })
+        .collect()
+}
+
+fn flag(message: &Value, name: &str) -> bool {
+    message.get(name).and_then(Value::as_bool).unwrap_or(false)
+}
+
+fn messages_in(text: &str) -> Option<Vec<Value>> {
+    let start = text.find('{')?;
+    let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+    let value = stream.next()?.ok()?;
+    Some(value.get("messages")?.as_array()?.clone())
+}
+
+/// `(chat id, message id, content)` of each `<channel …>` element in what a model was shown.
+fn channels(text: &str) -> Vec<(String, String, String)> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("<channel ") {
+        rest = &rest[start + "<channel ".len()..];
+        let Some(head_end) = rest.find('>') else { break };
+        let head = &rest[..head_end];
+        let Some(body_end) = rest[head_end..].find("\n</channel>") else { break };
+        let body = &rest[head_end + 1..head_end + body_end];
+        let content = body.strip_prefix('\n').unwrap_or(body);
+        if let (Some(chat), Some(id)) = (attribute(head, "chat_id"), attribute(head, "message_id")) {
+            found.push((chat, id, content.to_owned()));
+        }
+        rest = &rest[head_end + body_end..];
+    }
+    found
+}
+
+fn attribute(head: &str, name: &str) -> Option<String> {
+    let start = head.find(&format!("{name}=\""))? + name.len() + 2;
+    let end = head[start..].find('"')? + start;
+    let value = head[start..end]
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&quot;", "\"")
+        .replace("&#39;", "'");
+    Some(value.replace("&apos;", "'").replace("&amp;", "&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_result_is_read_as_json_whatever_stands_around_it() {
+        let text = "{\"messages\":[{\"id\":\"7\",\"chat_id\":\"c\",\"content_text_sanitized\":\"hi\",\"redelivered\":true}],\"next\":\"\"}\n";
+        let seen = sightings(5, "tool_result", Some("inbox_pull"), false, text);
+        assert_eq!(seen.len(), 1);
+        assert!(seen[0].redelivered && !seen[0].pushed);
+        assert!(sightings(5, "tool_result", None, false, "no json here").is_empty());
+    }
+
+    #[test]
+    fn two_pushes_in_one_turn_are_two_sightings() {
+        let text = "<channel source=\"entraclaw\" chat_id=\"c&amp;1\" message_id=\"1\" user=\"Alice\" ts=\"t\">\nline &lt;one&gt;\n\nthree\n</channel>\n<channel source=\"entraclaw\" chat_id=\"c\" message_id=\"2\">\nb\n</channel>";
+        let seen = sightings(0, "channel", None, true, text);
+        assert_eq!(seen.len(), 2);
+        assert_eq!((seen[0].chat_id.as_str(), seen[0].text.as_str()), ("c&1", "line &lt;one&gt;\n\nthree"));
+        assert_eq!(seen[1].message_id, "2");
+    }
+}

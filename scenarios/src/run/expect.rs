@@ -1,0 +1,435 @@
+//! Checks one demand against what has been seen. Looks only; waiting is the caller's.
+
+use serde_json::Value;
+
+use super::play::Play;
+use super::view::{CallView, Line, SessionView};
+use crate::matching::mismatch;
+use crate::oracle::{Sighting, Written};
+use crate::scenario::{
+    Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect, ResultExpect,
+    SentExpect, Span, WireExpect,
+};
+
+/// Why a demand does not hold (yet).
+#[derive(Debug, Clone)]
+pub(crate) struct Miss {
+    pub(crate) message: String,
+    pub(crate) expected: Option<String>,
+    pub(crate) observed: Option<String>,
+}
+
+impl Miss {
+    fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), expected: None, observed: None }
+    }
+
+    fn texts(message: impl Into<String>, expected: &str, observed: &str) -> Self {
+        Self {
+            message: message.into(),
+            expected: Some(expected.to_owned()),
+            observed: Some(observed.to_owned()),
+        }
+    }
+}
+
+type Checked = Result<(), Miss>;
+
+/// The name that reports use for a failed demand.
+pub(crate) fn rule(expect: &Expect) -> &'static str {
+    match expect {
+        Expect::Model(_) => "expect.model",
+        Expect::Result(_) => "expect.result",
+        Expect::Wire(_) => "expect.wire",
+        Expect::Reply(_) => "expect.reply",
+        Expect::Graph(_) => "expect.graph",
+        Expect::Sent(_) => "expect.sent",
+        Expect::Interactions(_) => "expect.interactions",
+        Expect::Journal(_) => "expect.journal",
+    }
+}
+
+/// How long a demand may take to come true.
+pub(crate) fn within(expect: &Expect) -> Option<Span> {
+    match expect {
+        Expect::Model(e) => e.within,
+        Expect::Result(e) => e.within,
+        Expect::Wire(e) => e.within,
+        Expect::Reply(e) => e.within,
+        Expect::Sent(e) => e.within,
+        Expect::Graph(_) | Expect::Interactions(_) | Expect::Journal(_) => None,
+    }
+}
+
+/// Whether the demand is of the kind that can only be judged when its time is over (`times: 0`, at most …).
+pub(crate) fn is_absence(expect: &Expect) -> bool {
+    match expect {
+        Expect::Model(e) => e.times == Some(0),
+        Expect::Reply(e) => e.none,
+        Expect::Wire(e) => e.count == Some(0),
+        _ => false,
+    }
+}
+
+/// Checks a demand now.
+pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
+    match expect {
+        Expect::Model(e) => play.with_view(e.on.as_deref(), |view| model(e, view)),
+        Expect::Result(e) => result(e, play),
+        Expect::Wire(e) => play.with_view(e.on.as_deref(), |view| wire(e, view)),
+        Expect::Reply(e) => play.with_view(e.on.as_deref(), |view| reply(e, view)),
+        Expect::Graph(e) => graph(e, play),
+        Expect::Sent(e) => sent(e, play),
+        Expect::Interactions(e) => interactions(e, play),
+        Expect::Journal(e) => journal(e, play),
+    }
+}
+
+fn model(expect: &ModelExpect, view: &SessionView) -> Checked {
+    let ledger = &view.ledger;
+    let wanted: Vec<&Written> = match &expect.message {
+        Some(label) => ledger.by_label(label).into_iter().collect(),
+        None => ledger.written().iter().filter(|message| message.allowed).collect(),
+    };
+    if wanted.is_empty() {
+        return Err(Miss::new("nobody has written such a message yet"));
+    }
+    for message in wanted {
+        one_message(expect, message, &ledger.showings(message), ledger.new_showings(message).len())?;
+    }
+    if expect.in_order
+        && let Some(wrong) = ledger.judge(0).into_iter().find(|failure| failure.rule == "oracle.order")
+    {
+        return Err(Miss::new(wrong.message));
+    }
+    Ok(())
+}
+
+fn one_message(expect: &ModelExpect, message: &Written, showings: &[&Sighting], as_new: usize) -> Checked {
+    let label = &message.label;
+    let times = showings.len();
+    // A host that drops pushes shows a message only with the mark `pushed`: once, and that is its first.
+    let as_new = if times == 0 { 0 } else { as_new.max(1) };
+    match (expect.times, expect.at_least) {
+        (Some(wanted), _) if as_new != wanted as usize => {
+            return Err(Miss::new(format!(
+                "message `{label}` was shown as new {as_new} times, not {wanted}"
+            )));
+        }
+        (None, Some(least)) if times < least as usize => {
+            return Err(Miss::new(format!(
+                "message `{label}` was shown {times} times, not at least {least}"
+            )));
+        }
+        (None, None) if times == 0 => {
+            return Err(Miss::new(format!("message `{label}` has not reached the model")));
+        }
+        _ => {}
+    }
+    let Some(last) = showings.last() else { return Ok(()) };
+    if let Some(carrier) = &expect.carrier
+        && !showings.iter().any(|s| s.carrier == *carrier)
+    {
+        return Err(Miss::new(format!("message `{label}` came by {}, not by {carrier}", last.carrier)));
+    }
+    for (name, wanted, is) in [
+        ("redelivered", expect.redelivered, last.redelivered),
+        ("pushed", expect.pushed, last.pushed),
+        ("woke", expect.woke, last.woke),
+    ] {
+        if wanted.is_some_and(|wanted| wanted != is) {
+            return Err(Miss::new(format!("the last showing of `{label}` has {name}: {is}")));
+        }
+    }
+    if let Some(text) = &expect.text
+        && *text != last.text
+    {
+        return Err(Miss::texts(format!("the text of `{label}` is another"), text, &last.text));
+    }
+    words(expect.contains.as_deref(), expect.lacks.as_deref(), &last.text, &format!("the text of `{label}`"))
+}
+
+fn words(contains: Option<&str>, lacks: Option<&str>, text: &str, what: &str) -> Checked {
+    if let Some(wanted) = contains
+        && !text.contains(wanted)
+    {
+        return Err(Miss::texts(format!("{what} does not hold `{wanted}`"), wanted, text));
+    }
+    match lacks {
+        Some(unwanted) if text.contains(unwanted) => Err(Miss::texts(
+            format!("{what} holds `{unwanted}`"),
+            &format!("nothing with `{unwanted}`"),
+            text,
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn result(expect: &ResultExpect, play: &Play) -> Checked {
+    let Some(call) = play.call(&expect.of) else {
+        return Err(Miss::new(format!("call `{}` was not made", expect.of)));
+    };
+    let outcome = expect.outcome.as_deref().unwrap_or("ok");
+    let Some(end) = &call.end else {
+        return if outcome == "open" {
+            Ok(())
+        } else {
+            Err(Miss::new(format!("call `{}` of {} has no result yet", expect.of, call.tool)))
+        };
+    };
+    if end.outcome != outcome {
+        return Err(Miss::texts(
+            format!("call `{}` ended as {}, not {outcome}", expect.of, end.outcome),
+            outcome,
+            &end.text,
+        ));
+    }
+    if outcome != "ok" {
+        return Ok(());
+    }
+    if end.is_error != expect.is_error {
+        let is = if end.is_error { "an error" } else { "no error" };
+        return Err(Miss::texts(format!("the result of `{}` is {is}", expect.of), "", &end.text));
+    }
+    took(expect, &call, end.at_ms)?;
+    words(
+        expect.contains.as_deref(),
+        expect.lacks.as_deref(),
+        &end.text,
+        &format!("the result of `{}`", expect.of),
+    )?;
+    let json = first_json(&end.text);
+    if let Some(pattern) = &expect.has {
+        let value = json.clone().unwrap_or(Value::Null);
+        if let Some(difference) = mismatch(pattern, &value) {
+            return Err(Miss::texts(
+                format!("the result of `{}`: {difference}", expect.of),
+                &pattern.to_string(),
+                &end.text,
+            ));
+        }
+    }
+    if let Some(wanted) = expect.messages {
+        let count =
+            json.as_ref().and_then(|v| v.get("messages")).and_then(Value::as_array).map_or(0, Vec::len);
+        if count != wanted as usize {
+            return Err(Miss::texts(
+                format!("the result of `{}` has {count} messages, not {wanted}", expect.of),
+                &wanted.to_string(),
+                &end.text,
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn took(expect: &ResultExpect, call: &CallView, ended_ms: u64) -> Checked {
+    let took = ended_ms.saturating_sub(call.started_ms);
+    if let Some(least) = expect.after
+        && took < least.ms()
+    {
+        return Err(Miss::new(format!(
+            "call `{}` took {took} ms, not at least {} ms",
+            expect.of,
+            least.ms()
+        )));
+    }
+    match expect.before {
+        Some(most) if took > most.ms() => {
+            Err(Miss::new(format!("call `{}` took {took} ms, not at most {} ms", expect.of, most.ms())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The first JSON value in a text that may have something before or after it.
+pub(crate) fn first_json(text: &str) -> Option<Value> {
+    let start = text.find('{')?;
+    serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>().next()?.ok()
+}
+
+fn wire(expect: &WireExpect, view: &SessionView) -> Checked {
+    let by_host = expect.by.as_deref() == Some("host");
+    let lines: Vec<&Line> = view
+        .lines
+        .iter()
+        .filter(|line| line.by_host == by_host)
+        .filter(|line| {
+            let json = line.json.as_ref();
+            let method = json.and_then(|json| json.get("method")).and_then(Value::as_str);
+            expect.method.as_deref().is_none_or(|wanted| method == Some(wanted))
+                && expect
+                    .has
+                    .as_ref()
+                    .is_none_or(|wanted| json.is_some_and(|json| mismatch(wanted, json).is_none()))
+        })
+        .collect();
+    let what = expect.method.clone().unwrap_or_else(|| "such lines".to_owned());
+    let count = lines.len();
+    if let Some(wanted) = expect.count
+        && count != wanted as usize
+    {
+        return Err(Miss::new(format!("{count} × {what} on the wire, not {wanted}")));
+    }
+    if let Some(least) = expect.at_least
+        && count < least as usize
+    {
+        return Err(Miss::new(format!("{count} × {what} on the wire, not at least {least}")));
+    }
+    for line in lines {
+        words(None, expect.lacks.as_deref(), &line.text, "a line")?;
+    }
+    Ok(())
+}
+
+fn reply(expect: &ReplyExpect, view: &SessionView) -> Checked {
+    let found = view.lines.iter().rev().find(|line| {
+        !line.by_host
+            && line
+                .json
+                .as_ref()
+                .is_some_and(|json| json.get("method").is_none() && json.get("id") == Some(&expect.id))
+    });
+    match (found, expect.none) {
+        (Some(line), true) => {
+            Err(Miss::texts(format!("there is a reply to {}", expect.id), "no reply", &line.text))
+        }
+        (None, true) => Ok(()),
+        (None, false) => Err(Miss::new(format!("no reply to {} yet", expect.id))),
+        (Some(line), false) => {
+            words(expect.contains.as_deref(), None, &line.text, "the reply")?;
+            let json = line.json.clone().unwrap_or(Value::Null);
+            match expect.has.as_ref().and_then(|pattern| mismatch(pattern, &json)) {
+                Some(difference) => Err(Miss::texts(
+                    format!("the reply to {}: {difference}", expect.id),
+                    &expect.has.as_ref().map(Value::to_string).unwrap_or_default(),
+                    &line.text,
+                )),
+                None => Ok(()),
+            }
+        }
+    }
+}
+
+fn graph(expect: &GraphExpect, play: &Play) -> Checked {
+    if expect.no_violations {
+        let violations = play.graph_violations();
+        if !violations.is_empty() {
+            return Err(Miss::texts(
+                "the server broke a rule of Graph",
+                "no violations",
+                &violations.join("\n"),
+            ));
+        }
+    }
+    let since = expect.during_last.map_or(0, |span| play.now_ms().saturating_sub(span.ms()));
+    let count = play
+        .graph_calls()
+        .iter()
+        .filter(|call| call.at_ms >= since)
+        .filter(|call| expect.method.as_deref().is_none_or(|method| call.method == method))
+        .filter(|call| expect.path.as_deref().is_none_or(|path| call.url.contains(path)))
+        .count();
+    if let Some(least) = expect.at_least
+        && count < least as usize
+    {
+        return Err(Miss::new(format!("{count} requests to Graph, not at least {least}")));
+    }
+    match expect.at_most {
+        Some(most) if count > most as usize => {
+            Err(Miss::new(format!("{count} requests to Graph, not at most {most}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn sent(expect: &SentExpect, play: &Play) -> Checked {
+    let sent = play.sent_by_agent(expect.chat.as_deref());
+    let count = sent
+        .iter()
+        .filter(|text| expect.contains.as_deref().is_none_or(|wanted| text.contains(wanted)))
+        .count();
+    if count == expect.count as usize {
+        return Ok(());
+    }
+    Err(Miss::texts(
+        format!("the agent wrote {count} such messages, not {}", expect.count),
+        "",
+        &sent.join("\n---\n"),
+    ))
+}
+
+fn interactions(expect: &InteractionExpect, play: &Play) -> Checked {
+    let lines = play.disk_lines("interactions", ".jsonl");
+    let matching: Vec<&String> = lines
+        .iter()
+        .filter(|line| {
+            let json: Option<Value> = serde_json::from_str(line).ok();
+            let kind = json.as_ref().and_then(|json| json.get("kind")).and_then(Value::as_str);
+            expect.kind.as_deref().is_none_or(|wanted| kind == Some(wanted))
+        })
+        .collect();
+    let count = matching.len();
+    if let Some(wanted) = expect.count
+        && count != wanted as usize
+    {
+        return Err(Miss::texts(format!("{count} such interactions, not {wanted}"), "", &lines.join("\n")));
+    }
+    if let Some(least) = expect.at_least
+        && count < least as usize
+    {
+        return Err(Miss::texts(
+            format!("{count} such interactions, not at least {least}"),
+            "",
+            &lines.join("\n"),
+        ));
+    }
+    for line in lines {
+        words(None, expect.lacks.as_deref(), &line, "the interaction log")?;
+    }
+    Ok(())
+}
+
+fn journal(expect: &JournalExpect, play: &Play) -> Checked {
+    let records: Vec<Value> = play
+        .disk_lines("inbox", ".jsonl")
+        .iter()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    if let Some(wanted) = expect.records
+        && records.len() != wanted as usize
+    {
+        return Err(Miss::new(format!("the journal has {} records, not {wanted}", records.len())));
+    }
+    if let Some(ending) = &expect.files_ending {
+        let count = play.disk_files("inbox").iter().filter(|name| name.ends_with(ending.as_str())).count();
+        let least = expect.at_least.unwrap_or(1) as usize;
+        if count < least {
+            return Err(Miss::new(format!(
+                "{count} files in the inbox end in {ending}, not at least {least}"
+            )));
+        }
+    }
+    if expect.same_text_as_model {
+        return play.with_view(None, |view| {
+            for sighting in view.ledger.seen() {
+                let text = |record: &&Value| {
+                    record.get("id").and_then(Value::as_str) == Some(&sighting.message_id)
+                        && record.get("chat_id").and_then(Value::as_str) == Some(&sighting.chat_id)
+                };
+                let Some(record) = records.iter().find(text) else {
+                    return Err(Miss::new(format!(
+                        "the model was shown {}, which is not in the journal",
+                        sighting.message_id
+                    )));
+                };
+                let kept = record.get("content_text_sanitized").and_then(Value::as_str).unwrap_or_default();
+                if kept != sighting.text {
+                    return Err(Miss::texts("journal and model differ", kept, &sighting.text));
+                }
+            }
+            Ok(())
+        });
+    }
+    Ok(())
+}

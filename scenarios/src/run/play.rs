@@ -1,0 +1,287 @@
+//! A cell being played: its sessions, its Graph, its disk, and everything seen so far.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use fakes::graph::SharedGraph;
+use reports::event::{CellFinished, Failure, Lane, Status};
+use tokio::sync::Notify;
+
+use super::session::Session;
+use super::stage::Stage;
+use super::stopwatch::Stopwatch;
+use super::view::{CallView, SessionView};
+use super::world::TOKEN;
+use crate::oracle::Written;
+use crate::plan::Cell;
+
+/// The session that steps mean when they name none.
+pub(crate) const MAIN: &str = "main";
+
+/// One request that reached Graph.
+#[derive(Debug, Clone)]
+pub(crate) struct GraphCall {
+    pub(crate) at_ms: u64,
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) status: u16,
+}
+
+/// Graph's lines of a transcript that are kept.
+const GRAPH_LINES_MAX: usize = 2_000;
+
+/// Everything about a cell while it runs.
+pub(crate) struct Play<'a> {
+    pub(crate) cell: &'a Cell,
+    pub(crate) stage: Rc<dyn Stage>,
+    pub(crate) graph: SharedGraph,
+    pub(crate) watch: Stopwatch,
+    pub(crate) changed: Rc<Notify>,
+    pub(crate) sessions: BTreeMap<String, Session>,
+    pub(crate) failures: Vec<Failure>,
+}
+
+impl<'a> Play<'a> {
+    /// Sets the stage; nothing is started.
+    pub(crate) fn new(
+        cell: &'a Cell,
+        stage: Rc<dyn Stage>,
+        graph: SharedGraph,
+        watch: Stopwatch,
+    ) -> anyhow::Result<Self> {
+        let changed = Rc::new(Notify::new());
+        let mut sessions = BTreeMap::new();
+        let scenario = &cell.scenario.scenario;
+        let profile_of = |name: &str| {
+            if name == crate::host::BARE || name == "bare" {
+                Ok(None)
+            } else {
+                fakes::host::profile(name).map(Some)
+            }
+        };
+        let server_of = |stage: &Rc<dyn Stage>, consumer: Option<String>| {
+            let stage = Rc::clone(stage);
+            Rc::new(move || stage.server(consumer.as_deref())) as Rc<dyn Fn() -> super::stage::AnyServer>
+        };
+        let main = Session::new(
+            profile_of(&cell.host.id)?,
+            scenario.agent,
+            TOKEN,
+            watch,
+            Rc::clone(&changed),
+            server_of(&stage, None),
+        );
+        sessions.insert(MAIN.to_owned(), main);
+        for (name, spec) in &scenario.sessions {
+            let profile = profile_of(spec.host.as_deref().unwrap_or(&cell.host.id))?;
+            let server = server_of(&stage, spec.consumer.clone());
+            let session = Session::new(profile, spec.agent, TOKEN, watch, Rc::clone(&changed), server);
+            sessions.insert(name.clone(), session);
+        }
+        Ok(Self { cell, stage, graph, watch, changed, sessions, failures: Vec::new() })
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.watch.now_ms()
+    }
+
+    /// Looks at a session; the main one when none is named.
+    pub(crate) fn with_view<T>(&self, session: Option<&str>, look: impl FnOnce(&SessionView) -> T) -> T {
+        let name = session.unwrap_or(MAIN);
+        // The loader has checked every session name.
+        let session = self.sessions.get(name).or_else(|| self.sessions.get(MAIN));
+        match session {
+            Some(session) => look(&session.view.borrow()),
+            None => look(&SessionView::new(TOKEN, true)),
+        }
+    }
+
+    /// A call of any session by its label.
+    pub(crate) fn call(&self, label: &str) -> Option<CallView> {
+        self.sessions.values().find_map(|session| session.view.borrow().calls.get(label).cloned())
+    }
+
+    /// Notes a message in every session's ledger.
+    pub(crate) fn written(&self, message: &Written) {
+        for session in self.sessions.values() {
+            session.view.borrow_mut().ledger.write(message.clone());
+        }
+    }
+
+    /// A line for the transcript of the main session.
+    pub(crate) fn note(&self, text: &str) {
+        if let Some(session) = self.sessions.get(MAIN) {
+            session.view.borrow_mut().note(self.now_ms(), Lane::Event, text);
+        }
+    }
+
+    pub(crate) fn graph_violations(&self) -> Vec<String> {
+        self.graph.with(|graph| {
+            graph.violations().iter().map(|v| serde_json::to_string(v).unwrap_or_default()).collect()
+        })
+    }
+
+    pub(crate) fn graph_calls(&self) -> Vec<GraphCall> {
+        let start = self.stage.now();
+        let now_ms = self.now_ms();
+        self.graph.with(|graph| {
+            graph
+                .call_log()
+                .map(|call| {
+                    let ago_ms = start.duration_since(call.at).as_millis();
+                    let at_ms = now_ms.saturating_sub(u64::try_from(ago_ms).unwrap_or(0));
+                    GraphCall {
+                        at_ms,
+                        method: call.method.clone(),
+                        url: call.path.clone(),
+                        status: call.status,
+                    }
+                })
+                .collect()
+        })
+    }
+
+    /// Texts of what the agent wrote, to one chat or to all.
+    pub(crate) fn sent_by_agent(&self, chat: Option<&str>) -> Vec<String> {
+        self.graph.with(|graph| {
+            let id = chat.and_then(|handle| graph.chat_id(handle).ok()).map(str::to_owned);
+            graph
+                .messages_sent_by_agent()
+                .iter()
+                .filter(|sent| id.as_deref().is_none_or(|id| sent.chat_id == id))
+                .map(|sent| sent.content.clone())
+                .collect()
+        })
+    }
+
+    pub(crate) fn disk_files(&self, folder: &str) -> Vec<String> {
+        self.stage.files(folder)
+    }
+
+    /// Lines of every file in a folder whose name has this ending, in the order of the names.
+    pub(crate) fn disk_lines(&self, folder: &str, ending: &str) -> Vec<String> {
+        self.stage
+            .files(folder)
+            .iter()
+            .filter(|name| name.ends_with(ending))
+            .flat_map(|name| {
+                let bytes = self.stage.read(&format!("{folder}/{name}"));
+                String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    /// What holds of every cell at its end.
+    pub(crate) fn judge(&mut self) {
+        let now_ms = self.now_ms();
+        // After a step that did not hold, nothing more was played, so nothing can be said of what is missing.
+        let all_delivered = self.cell.scenario.scenario.all_delivered && self.failures.is_empty();
+        for (name, session) in &self.sessions {
+            let mut view = session.view.borrow_mut();
+            self.failures.append(&mut view.failures);
+            let mut found = view.ledger.judge(now_ms);
+            if all_delivered && view.starts > 0 {
+                found.extend(view.ledger.judge_lost(now_ms));
+            }
+            if name != MAIN {
+                for failure in &mut found {
+                    failure.message = format!("session `{name}`: {}", failure.message);
+                }
+            }
+            self.failures.append(&mut found);
+        }
+        self.judge_secret(now_ms);
+        let hostile =
+            self.graph_violations().into_iter().filter(|v| v.contains("foreign_origin")).collect::<Vec<_>>();
+        if !hostile.is_empty() {
+            self.failures.push(Failure {
+                rule: "oracle.foreign-origin".to_owned(),
+                message: "the server followed a link to another origin".to_owned(),
+                at_ms: now_ms,
+                step: None,
+                line: None,
+                expected: None,
+                observed: Some(hostile.join("\n")),
+            });
+        }
+        self.failures.sort_by_key(|failure| failure.at_ms);
+    }
+
+    fn judge_secret(&mut self, now_ms: u64) {
+        for folder in ["", "inbox", "inbox/consumers", "interactions", "sources", "log"] {
+            for name in self.stage.files(folder) {
+                let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+                let bytes = self.stage.read(&path);
+                if bytes.windows(TOKEN.len()).any(|window| window == TOKEN.as_bytes()) {
+                    self.failures.push(Failure {
+                        rule: "oracle.secret".to_owned(),
+                        message: format!("the access token is in the file {path}"),
+                        at_ms: now_ms,
+                        step: None,
+                        line: None,
+                        expected: None,
+                        observed: None,
+                    });
+                }
+            }
+        }
+    }
+
+    /// The cell's line of the event stream.
+    pub(crate) fn finish(mut self) -> CellFinished {
+        let elapsed_ms = self.now_ms();
+        let status = if self.failures.is_empty() { Status::Pass } else { Status::Fail };
+        let reason = self.failures.first().map(|failure| failure.message.clone());
+        let mut finished = super::ended(self.cell, status, "");
+        finished.reason = reason;
+        finished.elapsed_ms = elapsed_ms;
+        finished.failures = std::mem::take(&mut self.failures);
+        for (name, session) in &self.sessions {
+            let view = session.view.borrow();
+            finished.delivery_ms.extend(view.ledger.delivery_ms());
+            for (carrier, count) in view.ledger.carriers() {
+                *finished.carriers.entry(carrier).or_insert(0) += count;
+            }
+            for (fact, value) in session_facts(&view) {
+                let fact = if name == MAIN { fact } else { format!("{name}: {fact}") };
+                finished.session.insert(fact, value);
+            }
+            finished.model_view.extend(view.model.iter().cloned());
+            finished.transcript.extend(view.transcript.iter().cloned());
+        }
+        finished.transcript.extend(self.graph_calls().iter().take(GRAPH_LINES_MAX).map(|call| {
+            reports::event::WireLine {
+                at_ms: call.at_ms,
+                lane: Lane::Graph,
+                text: format!("{} {} → {}", call.method, call.url, call.status),
+            }
+        }));
+        finished.transcript.sort_by_key(|line| line.at_ms);
+        finished.model_view.sort_by_key(|line| line.at_ms);
+        finished
+    }
+}
+
+/// What is worth a line in the report's table of session facts.
+fn session_facts(view: &SessionView) -> BTreeMap<String, String> {
+    let mut facts = view.facts.clone();
+    facts.insert("server starts".to_owned(), view.starts.to_string());
+    let bytes = |by_host: bool| {
+        view.lines.iter().filter(|l| l.by_host == by_host).map(|l| l.text.len() + 1).sum::<usize>()
+    };
+    facts.insert("bytes from the host".to_owned(), bytes(true).to_string());
+    facts.insert("bytes from the server".to_owned(), bytes(false).to_string());
+    for line in &view.lines {
+        let Some(json) = &line.json else { continue };
+        if let Some(offered) = json.pointer("/params/protocolVersion").and_then(serde_json::Value::as_str) {
+            facts.entry("protocol offered".to_owned()).or_insert_with(|| offered.to_owned());
+        }
+        if let Some(accepted) = json.pointer("/result/protocolVersion").and_then(serde_json::Value::as_str) {
+            facts.entry("protocol accepted".to_owned()).or_insert_with(|| accepted.to_owned());
+        }
+    }
+    if view.left_out > 0 {
+        facts.insert("transcript lines left out".to_owned(), view.left_out.to_string());
+    }
+    facts
+}

@@ -1,0 +1,90 @@
+//! Process mode: the shipped binary, real pipes, real files, Graph over HTTP on loopback, the real clock.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use fakes::host::process::{ProcessServer, ServerCommand};
+use reports::event::CellFinished;
+
+use super::play::Play;
+use super::stage::{AnyServer, Stage};
+use super::stopwatch::Stopwatch;
+use super::{steps, world};
+use crate::plan::Cell;
+use crate::scenario::DiskStep;
+
+/// Plays a cell with the shipped binary.
+pub(crate) fn play(cell: &Cell, binary: &Path) -> anyhow::Result<CellFinished> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let watch = Stopwatch::start();
+        let home = tempfile::tempdir()?;
+        let world = world::build(cell, wall_clock())?;
+        let server = fakes::graph::serve(world.graph.clone(), wall_clock).await?;
+        let mut environment = world.environment;
+        environment.insert("ENTRACLAW_GRAPH_URL".to_owned(), server.base_url());
+        environment.insert("ENTRACLAW_HOME".to_owned(), home.path().join("home").display().to_string());
+        let stage =
+            Rc::new(ProcessStage { binary: binary.to_owned(), environment, home: home.path().join("home") });
+        let mut play = Play::new(cell, stage, world.graph, watch)?;
+        steps::all(&mut play).await?;
+        play.judge();
+        Ok(play.finish())
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "process mode runs on the real clock")]
+fn wall_clock() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}
+
+struct ProcessStage {
+    binary: PathBuf,
+    environment: BTreeMap<String, String>,
+    home: PathBuf,
+}
+
+impl Stage for ProcessStage {
+    fn server(&self, consumer: Option<&str>) -> AnyServer {
+        let mut arguments = vec!["serve".to_owned()];
+        if let Some(consumer) = consumer {
+            arguments.extend(["--consumer".to_owned(), consumer.to_owned()]);
+        }
+        AnyServer::Process(Box::new(ProcessServer::new(ServerCommand {
+            program: self.binary.display().to_string(),
+            arguments,
+            working_directory: None,
+            environment: self.environment.clone(),
+            bare_environment: true,
+        })))
+    }
+
+    fn files(&self, folder: &str) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.home.join(folder)) else { return Vec::new() };
+        let mut names: Vec<String> = entries
+            .flatten()
+            .filter(|entry| entry.path().is_file())
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the stage looks at the server's real files")]
+    fn read(&self, path: &str) -> Vec<u8> {
+        std::fs::read(self.home.join(path)).unwrap_or_default()
+    }
+
+    fn power_cut(&self) -> anyhow::Result<()> {
+        anyhow::bail!("a power cut can only be simulated; leave `process` out of `mode`")
+    }
+
+    fn disk(&self, _step: &DiskStep) -> anyhow::Result<()> {
+        anyhow::bail!("disk faults can only be simulated; leave `process` out of `mode`")
+    }
+
+    fn now(&self) -> jiff::Timestamp {
+        wall_clock()
+    }
+}

@@ -1,0 +1,182 @@
+//! Simulation: server, host and Graph in one thread on a paused clock, with in-memory pipes and disk.
+//!
+//! The runtime has no I/O driver, so a socket panics at once instead of making the clock jump.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use entraclaw::app::{self, App};
+use entraclaw::clock::{Clock, TokioClock};
+use entraclaw::config::{Config, Sources};
+use entraclaw::graph::{GraphRequest, GraphResponse, GraphTransport, TransportError};
+use entraclaw::random::SplitMix;
+use entraclaw::storage::memory::{Crash, MemoryStorage};
+use fakes::graph::{Fate, Request, SharedGraph};
+use fakes::host::task::TaskServer;
+use futures_util::future::{BoxFuture, LocalBoxFuture};
+use reports::event::CellFinished;
+use tokio::io::DuplexStream;
+
+use super::play::Play;
+use super::stage::{AnyServer, Stage};
+use super::stopwatch::Stopwatch;
+use super::{steps, world};
+use crate::plan::Cell;
+use crate::scenario::DiskStep;
+
+/// Plays a cell in virtual time.
+pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let watch = Stopwatch::start();
+        let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(world::epoch(cell.seed)));
+        let world = world::build(cell, clock.now())?;
+        let stage = Rc::new(SimStage {
+            environment: world.environment,
+            disk: MemoryStorage::new(),
+            clock,
+            transport: Arc::new(SimTransport {
+                graph: world.graph.clone(),
+                epoch: world::epoch(cell.seed),
+                watch,
+            }),
+            seed: cell.seed,
+            starts: std::cell::Cell::new(0),
+        });
+        let mut play = Play::new(cell, stage, world.graph, watch)?;
+        steps::all(&mut play).await?;
+        play.judge();
+        Ok(play.finish())
+    })
+}
+
+struct SimStage {
+    environment: BTreeMap<String, String>,
+    disk: MemoryStorage,
+    clock: Arc<dyn Clock>,
+    transport: Arc<SimTransport>,
+    seed: u64,
+    starts: std::cell::Cell<u64>,
+}
+
+impl Stage for SimStage {
+    fn server(&self, consumer: Option<&str>) -> AnyServer {
+        let mut environment = self.environment.clone();
+        if let Some(consumer) = consumer {
+            environment.insert("ENTRACLAW_INBOX_CONSUMER".to_owned(), consumer.to_owned());
+        }
+        self.starts.set(self.starts.get() + 1);
+        let (disk, clock, transport) =
+            (self.disk.clone(), Arc::clone(&self.clock), Arc::clone(&self.transport));
+        let mut seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.starts.get());
+        AnyServer::Sim(TaskServer::new(Box::new(move |input, output| {
+            let process = Process(disk.new_process());
+            seed = seed.wrapping_add(0x9e37_79b9);
+            let sources = Sources { flags: Vec::new(), environment: environment.clone(), file: None };
+            let config = Config::load(&sources);
+            let mut app = App::new(
+                config.as_ref().cloned().unwrap_or_default(),
+                Arc::clone(&clock),
+                Arc::new(SplitMix::seeded(seed)),
+                Arc::new(process.0.clone()),
+                Arc::clone(&transport) as Arc<dyn GraphTransport>,
+            );
+            app.trouble = config.err().map(|errors| errors.to_string());
+            Box::pin(async move {
+                let _alive = process;
+                app::run(app, input, output).await;
+                0
+            })
+        })))
+    }
+
+    fn files(&self, folder: &str) -> Vec<String> {
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let names =
+            self.disk.paths().into_iter().filter_map(|path| path.strip_prefix(&prefix).map(str::to_owned));
+        names.filter(|name| !name.contains('/')).collect()
+    }
+
+    fn read(&self, path: &str) -> Vec<u8> {
+        self.disk.bytes(path).unwrap_or_default()
+    }
+
+    fn power_cut(&self) -> anyhow::Result<()> {
+        self.disk.crash(Crash::Power, self.seed);
+        Ok(())
+    }
+
+    fn disk(&self, step: &DiskStep) -> anyhow::Result<()> {
+        match step {
+            DiskStep::Full { after_bytes } => self.disk.set_space_left(Some(*after_bytes)),
+            DiskStep::FailSync => self.disk.set_syncs_fail(true),
+            DiskStep::Heal => {
+                self.disk.set_space_left(None);
+                self.disk.set_syncs_fail(false);
+            }
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> jiff::Timestamp {
+        self.clock.now()
+    }
+}
+
+/// The production server as a future in this thread.
+pub(crate) type SimServer =
+    TaskServer<Box<dyn FnMut(DuplexStream, DuplexStream) -> LocalBoxFuture<'static, i32>>>;
+
+/// When the future is dropped, its process is dead to the disk: locks are free, late writes fail.
+struct Process(MemoryStorage);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.0.kill();
+    }
+}
+
+/// The fake Graph in the same thread, with exact latencies.
+struct SimTransport {
+    graph: SharedGraph,
+    epoch: jiff::Timestamp,
+    watch: Stopwatch,
+}
+
+impl SimTransport {
+    fn now(&self) -> jiff::Timestamp {
+        let passed_ms = i64::try_from(self.watch.now_ms()).unwrap_or(i64::MAX);
+        self.epoch.checked_add(jiff::SignedDuration::from_millis(passed_ms)).unwrap_or(self.epoch)
+    }
+}
+
+impl GraphTransport for SimTransport {
+    fn send(&self, request: GraphRequest) -> BoxFuture<'_, Result<GraphResponse, TransportError>> {
+        Box::pin(async move {
+            let mut asked = Request::new(request.method.as_str(), &request.url);
+            asked.headers = request.headers;
+            asked.body = request.body.unwrap_or_default();
+            let answer = self.graph.handle(self.now(), &asked);
+            tokio::time::sleep(Duration::from_millis(answer.delay_ms)).await;
+            let host = "graph.microsoft.com".to_owned();
+            match answer.fate {
+                Fate::Delivered => {
+                    let headers = answer
+                        .headers
+                        .into_iter()
+                        .map(|(name, value)| (name.to_lowercase(), value))
+                        .collect();
+                    Ok(GraphResponse { status: answer.status, headers, body: answer.body })
+                }
+                Fate::DroppedBeforeApply => {
+                    Err(TransportError::Connect { host, reason: "connection refused".to_owned() })
+                }
+                Fate::DroppedAfterApply => {
+                    Err(TransportError::Broken { host, reason: "connection reset".to_owned() })
+                }
+            }
+        })
+    }
+}

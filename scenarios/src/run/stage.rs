@@ -1,0 +1,67 @@
+//! Where a cell is played: how a server process starts, dies, and what its disk shows.
+
+use std::io;
+
+use fakes::host::Signal;
+use fakes::host::drive::Server;
+use fakes::host::process::ProcessServer;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::sim::SimServer;
+use crate::scenario::DiskStep;
+
+/// What differs between simulation and real processes.
+pub(crate) trait Stage {
+    /// The server of a session, with this `--consumer`; it starts as often as its host asks.
+    fn server(&self, consumer: Option<&str>) -> AnyServer;
+    /// Names of the files in a folder of the server's home.
+    fn files(&self, folder: &str) -> Vec<String>;
+    /// A file of the server's home.
+    fn read(&self, path: &str) -> Vec<u8>;
+    /// Cuts the power of the machine: what was not synced may be gone.
+    fn power_cut(&self) -> anyhow::Result<()>;
+    /// Makes the disk misbehave.
+    fn disk(&self, step: &DiskStep) -> anyhow::Result<()>;
+    /// What is on the calendar now.
+    fn now(&self) -> jiff::Timestamp;
+}
+
+/// A server of either stage.
+pub(crate) enum AnyServer {
+    /// A future in this thread.
+    Sim(SimServer),
+    /// A process.
+    Process(Box<ProcessServer>),
+}
+
+impl Server for AnyServer {
+    type Out = Box<dyn AsyncRead + Unpin>;
+    type In = Box<dyn AsyncWrite + Unpin>;
+
+    fn spawn(&mut self) -> io::Result<(Self::Out, Self::In)> {
+        match self {
+            Self::Sim(server) => {
+                let (output, input) = server.spawn()?;
+                Ok((Box::new(output), Box::new(input)))
+            }
+            Self::Process(server) => {
+                let (output, input) = server.spawn()?;
+                Ok((Box::new(output), Box::new(input)))
+            }
+        }
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        match self {
+            Self::Sim(server) => server.signal(signal),
+            Self::Process(server) => server.signal(signal),
+        }
+    }
+
+    async fn exited(&mut self) -> Option<i32> {
+        match self {
+            Self::Sim(server) => server.exited().await,
+            Self::Process(server) => server.exited().await,
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! Plays the steps of a scenario, one after another. The first demand that does not hold ends the cell.
+
+use std::time::Duration;
+
+use fakes::graph::MessageSpec;
+use fakes::host::drive::Order;
+use fakes::host::{Action, Signal};
+use reports::event::Failure;
+use serde_json::Value;
+
+use super::expect::{self, Miss};
+use super::play::{MAIN, Play};
+use super::scaled;
+use crate::oracle::Written;
+use crate::scenario::{Call, Expect, Heartbeat, HostStep, Raw, ServerStep, Step, TurnStep, Write};
+use crate::vectors;
+
+/// A scenario that waits longer than this in all is a livelock.
+const CELL_MAX: Duration = Duration::from_secs(40 * 24 * 3600);
+/// Tool calls of a step need this long to be on the wire.
+const SETTLE: Duration = Duration::from_millis(1);
+
+/// Plays every step.
+pub(crate) async fn all(play: &mut Play<'_>) -> anyhow::Result<()> {
+    let steps = &play.cell.scenario.scenario.steps;
+    if play.cell.scenario.scenario.autostart {
+        session(play, MAIN)?.start();
+        wait_ready(play, MAIN).await;
+    }
+    for (index, spanned) in steps.iter().enumerate() {
+        let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
+        let line = u32::try_from(spanned.referenced.line()).unwrap_or(0);
+        play.note(&format!("step {number}, line {line}"));
+        if let Err(miss) = one(play, &spanned.value).await? {
+            play.failures.push(Failure {
+                rule: match &spanned.value {
+                    Step::Expect(expect) => expect::rule(expect).to_owned(),
+                    _ => "step".to_owned(),
+                },
+                message: miss.message,
+                at_ms: play.now_ms(),
+                step: Some(number),
+                line: Some(line),
+                expected: miss.expected,
+                observed: miss.observed,
+            });
+            break;
+        }
+        anyhow::ensure!(
+            Duration::from_millis(play.now_ms()) < CELL_MAX,
+            "the scenario ran for more than {} days",
+            CELL_MAX.as_secs() / 86_400
+        );
+    }
+    Ok(())
+}
+
+/// A step's outcome: `Ok(Err(…))` is a demand that did not hold, `Err(…)` a scenario that can't be played.
+type Played = anyhow::Result<Result<(), Miss>>;
+
+async fn one(play: &mut Play<'_>, step: &Step) -> Played {
+    let mode = play.cell.mode;
+    match step {
+        Step::Write(write) => write_messages(play, write).await?,
+        Step::Edit(edit) => {
+            let (chat, _) = place(play, &edit.message)?;
+            let now = play.stage.now();
+            play.graph.with(|graph| graph.edit(now, &chat, &edit.message, &edit.text))?;
+        }
+        Step::Delete(message) => {
+            let (chat, _) = place(play, &message.message)?;
+            let now = play.stage.now();
+            play.graph.with(|graph| graph.delete(now, &chat, &message.message))?;
+        }
+        Step::Advance(span) => tokio::time::sleep(scaled(mode, span.0)).await,
+        Step::Call(call) => {
+            make_calls(play, std::slice::from_ref(call), call.on.as_deref())?;
+            tokio::time::sleep(SETTLE).await;
+        }
+        Step::Calls(calls) => {
+            make_calls(play, calls, None)?;
+            tokio::time::sleep(SETTLE).await;
+        }
+        Step::Agent(policy) => session(play, MAIN)?.set_policy(*policy),
+        Step::Turn(TurnStep::Begin) => {
+            session(play, MAIN)?
+                .order(Order::Act(Action::BeginTurn { prompt: "Work on something.".to_owned() }));
+            tokio::time::sleep(SETTLE).await;
+        }
+        Step::Turn(TurnStep::End) => {
+            session(play, MAIN)?.order(Order::Act(Action::EndTurn));
+            tokio::time::sleep(SETTLE).await;
+        }
+        Step::Host(step) => host(play, step).await?,
+        Step::Server(ServerStep::Crash(name)) => {
+            session(play, name)?.order(Order::Signal(Signal::Kill));
+            tokio::time::sleep(SETTLE).await;
+        }
+        Step::Server(ServerStep::PowerCut(name)) => {
+            session(play, name)?.order(Order::Signal(Signal::Kill));
+            tokio::time::sleep(SETTLE).await;
+            play.stage.power_cut()?;
+            let at_ms = play.now_ms();
+            for session in play.sessions.values() {
+                session.view.borrow_mut().ledger.power_cut(at_ms);
+            }
+        }
+        Step::Fault(fault) => play.graph.with(|graph| graph.add_fault(fault.clone()))?,
+        Step::Heal => play.graph.with(fakes::graph::FakeGraph::clear_faults),
+        Step::Disk(step) => play.stage.disk(step)?,
+        Step::Raw(raw) => raw_line(play, raw).await?,
+        Step::Heartbeat(beat) => return heartbeat(play, beat).await,
+        Step::Expect(expect) => return Ok(demand(play, expect).await),
+    }
+    Ok(Ok(()))
+}
+
+/// Checks a demand now and at every change until it holds or its time is over.
+async fn demand(play: &Play<'_>, expect: &Expect) -> Result<(), Miss> {
+    let Some(within) = expect::within(expect) else { return expect::check(expect, play) };
+    let deadline = tokio::time::Instant::now() + within.0;
+    if expect::is_absence(expect) {
+        tokio::time::sleep_until(deadline).await;
+        return expect::check(expect, play);
+    }
+    loop {
+        let changed = play.changed.notified();
+        let checked = expect::check(expect, play);
+        if checked.is_ok() || tokio::time::Instant::now() >= deadline {
+            return checked;
+        }
+        tokio::select! {
+            biased;
+            () = changed => {}
+            () = tokio::time::sleep_until(deadline) => {}
+        }
+    }
+}
+
+fn session<'p>(play: &'p mut Play<'_>, name: &str) -> anyhow::Result<&'p mut super::session::Session> {
+    play.sessions.get_mut(name).ok_or_else(|| anyhow::anyhow!("no session is named `{name}`"))
+}
+
+/// Longest that a step waits for a host that has just been started.
+const READY_MAX: Duration = Duration::from_secs(70);
+
+async fn wait_ready(play: &Play<'_>, name: &str) {
+    let look = || play.with_view(Some(name), |view| view.ready || !view.alive);
+    let deadline = tokio::time::Instant::now() + READY_MAX;
+    while !look() && tokio::time::Instant::now() < deadline {
+        let changed = play.changed.notified();
+        tokio::select! {
+            biased;
+            () = changed => {}
+            () = tokio::time::sleep_until(deadline) => {}
+        }
+    }
+}
+
+async fn wait_gone(play: &Play<'_>, name: &str) {
+    let deadline = tokio::time::Instant::now() + READY_MAX;
+    while play.with_view(Some(name), |view| view.alive) && tokio::time::Instant::now() < deadline {
+        let changed = play.changed.notified();
+        tokio::select! {
+            biased;
+            () = changed => {}
+            () = tokio::time::sleep_until(deadline) => {}
+        }
+    }
+}
+
+async fn host(play: &mut Play<'_>, step: &HostStep) -> anyhow::Result<()> {
+    match step {
+        HostStep::Start(name) => {
+            session(play, name)?.start();
+            wait_ready(play, name).await;
+        }
+        HostStep::Exit(name) => {
+            session(play, name)?.order(Order::Act(Action::Exit));
+            wait_gone(play, name).await;
+        }
+        HostStep::Kill(name) => {
+            session(play, name)?.order(Order::Act(Action::Kill));
+            wait_gone(play, name).await;
+        }
+        HostStep::Interrupt(name) => {
+            session(play, name)?.order(Order::Act(Action::Interrupt));
+            tokio::time::sleep(SETTLE).await;
+        }
+        HostStep::LoseReply(name) => {
+            session(play, name)?.order(Order::LoseReply);
+            tokio::time::sleep(SETTLE).await;
+        }
+    }
+    Ok(())
+}
+
+/// Chat handle and id of a labelled message.
+fn place(play: &Play<'_>, label: &str) -> anyhow::Result<(String, String)> {
+    let written = play
+        .with_view(None, |view| view.ledger.by_label(label).cloned())
+        .ok_or_else(|| anyhow::anyhow!("no message is labelled `{label}`"))?;
+    let handle = play
+        .graph
+        .with(|graph| graph.chat_handle(&written.chat_id).map(str::to_owned))
+        .ok_or_else(|| anyhow::anyhow!("the chat of `{label}` has no handle"))?;
+    Ok((handle, written.message_id))
+}
+
+async fn write_messages(play: &Play<'_>, write: &Write) -> anyhow::Result<()> {
+    let count = write.count.unwrap_or(1);
+    let every = write.every.map(|span| scaled(play.cell.mode, span.0));
+    if let Some(vector) = &write.vector {
+        let all = vectors::all()?;
+        let chosen: Vec<_> = all.iter().filter(|v| vector == "all" || v.id == *vector).collect();
+        anyhow::ensure!(!chosen.is_empty(), "no sanitiser vector is named `{vector}`");
+        for (n, vector) in chosen.into_iter().enumerate() {
+            let mut message = write.message.clone().unwrap_or_default();
+            if vector.markup == "text" {
+                message.text = Some(vector.input.clone());
+            } else {
+                message.html = Some(vector.input.clone());
+            }
+            let label = format!("{}-{}", write.label.as_deref().unwrap_or("vector"), vector.id);
+            post(play, write, message, &label, vector.expected().map(str::to_owned), n)?;
+            if let Some(every) = every {
+                tokio::time::sleep(every).await;
+            }
+        }
+        return Ok(());
+    }
+    for n in 1..=count {
+        let mut message = write.message.clone().unwrap_or_default();
+        let number = |text: &String| text.replace("{n}", &n.to_string());
+        message.text = write.text.as_ref().map(number).or(message.text);
+        message.html = write.html.as_ref().map(number).or(message.html);
+        let label = match &write.label {
+            Some(label) if count > 1 => format!("{label}-{n}"),
+            Some(label) => label.clone(),
+            None => format!("message-{}", play.with_view(None, |view| view.ledger.written().len() + 1)),
+        };
+        post(play, write, message, &label, None, n as usize)?;
+        if let Some(every) = every {
+            tokio::time::sleep(every).await;
+        }
+    }
+    Ok(())
+}
+
+fn post(
+    play: &Play<'_>,
+    write: &Write,
+    mut message: MessageSpec,
+    label: &str,
+    expected_text: Option<String>,
+    _number: usize,
+) -> anyhow::Result<()> {
+    let scenario = &play.cell.scenario.scenario;
+    let chat = write.chat.clone().unwrap_or_else(|| "dm".to_owned());
+    let members = scenario.world.chats.get(&chat).map(|chat| chat.members.clone()).unwrap_or_default();
+    let from = write
+        .from
+        .clone()
+        .or_else(|| members.first().cloned())
+        .ok_or_else(|| anyhow::anyhow!("chat `{chat}` has nobody who could write"))?;
+    let is_event = message.event.is_some() || message.message_type.is_some();
+    let visible_after_ms = message.visible_after_ms;
+    message.handle = Some(label.to_owned());
+    let now = play.stage.now();
+    let at_ms = play.now_ms();
+    let (message_id, chat_id) = play.graph.with(|graph| {
+        let id = graph.post(now, &chat, &from, &message)?;
+        Ok::<_, fakes::graph::ScriptError>((id, graph.chat_id(&chat)?.to_owned()))
+    })?;
+    play.written(&Written {
+        label: label.to_owned(),
+        message_id,
+        chat_id,
+        at_ms,
+        visible_ms: at_ms + visible_after_ms,
+        allowed: !scenario.strangers.contains(&from)
+            && scenario.world.people.contains_key(&from)
+            && !is_event,
+        expected_text,
+    });
+    Ok(())
+}
+
+fn make_calls(play: &mut Play<'_>, calls: &[Call], on: Option<&str>) -> anyhow::Result<()> {
+    let mut made = Vec::new();
+    for (n, call) in calls.iter().enumerate() {
+        let arguments = match &call.args {
+            Some(arguments) => fill_in(play, arguments.clone())?,
+            None => Value::Object(serde_json::Map::new()),
+        };
+        let label = call.label.clone().unwrap_or_else(|| format!("call-{}-{n}", play.now_ms()));
+        made.push((call.tool.clone(), arguments, label));
+    }
+    session(play, on.unwrap_or(MAIN))?.call(made);
+    Ok(())
+}
+
+/// Replaces `$chat:HANDLE`, `$id:LABEL` and `$fill:N` in arguments.
+fn fill_in(play: &Play<'_>, value: Value) -> anyhow::Result<Value> {
+    Ok(match value {
+        Value::String(text) => Value::String(if let Some(handle) = text.strip_prefix("$chat:") {
+            play.graph.with(|graph| graph.chat_id(handle).map(str::to_owned))?
+        } else if let Some(label) = text.strip_prefix("$id:") {
+            place(play, label)?.1
+        } else if let Some(length) = text.strip_prefix("$fill:") {
+            "x".repeat(length.parse()?)
+        } else {
+            text
+        }),
+        Value::Array(items) => {
+            Value::Array(items.into_iter().map(|item| fill_in(play, item)).collect::<anyhow::Result<_>>()?)
+        }
+        Value::Object(members) => Value::Object(
+            members
+                .into_iter()
+                .map(|(name, value)| Ok((name, fill_in(play, value)?)))
+                .collect::<anyhow::Result<_>>()?,
+        ),
+        other => other,
+    })
+}
+
+async fn raw_line(play: &mut Play<'_>, raw: &Raw) -> anyhow::Result<()> {
+    let line = match (&raw.json, &raw.text) {
+        (Some(json), _) => json.to_string(),
+        (None, Some(text)) => match raw.fill_to_bytes {
+            Some(bytes) if !text.is_empty() => text.repeat(bytes.div_ceil(text.len())),
+            _ => text.clone(),
+        },
+        (None, None) => String::new(),
+    };
+    session(play, raw.on.as_deref().unwrap_or(MAIN))?.order(Order::Raw(line.into_bytes()));
+    tokio::time::sleep(SETTLE).await;
+    Ok(())
+}
+
+async fn heartbeat(play: &mut Play<'_>, beat: &Heartbeat) -> Played {
+    let rounds = beat.lasting.ms() / beat.every.ms().max(1);
+    for round in 0..rounds {
+        let id = Value::String(format!("beat-{round}"));
+        let line = serde_json::json!({"jsonrpc": "2.0", "id": id, "method": "ping"}).to_string();
+        let sent = tokio::time::Instant::now();
+        session(play, MAIN)?.order(Order::Raw(line.into_bytes()));
+        let answered =
+            |play: &Play<'_>| {
+                play.with_view(None, |view| {
+                    view.lines.iter().rev().take(64).any(|line| {
+                        !line.by_host && line.json.as_ref().is_some_and(|j| j.get("id") == Some(&id))
+                    })
+                })
+            };
+        let deadline = sent + beat.answered_within.0;
+        while !answered(play) {
+            let changed = play.changed.notified();
+            tokio::select! {
+                biased;
+                () = changed => {}
+                () = tokio::time::sleep_until(deadline) => {
+                    if !answered(play) {
+                        return Ok(Err(Miss {
+                            message: format!("ping {round} was not answered within {} ms", beat.answered_within.ms()),
+                            expected: None,
+                            observed: None,
+                        }));
+                    }
+                }
+            }
+        }
+        tokio::time::sleep_until(sent + beat.every.0).await;
+    }
+    Ok(Ok(()))
+}

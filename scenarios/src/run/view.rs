@@ -1,0 +1,169 @@
+//! What has been seen of one host session so far: its wire, its model's view, its calls. It decides nothing.
+
+use std::collections::BTreeMap;
+
+use reports::event::{Failure, Lane, ModelLine, WireLine};
+use schemas::{Direction, WireValidator};
+use serde_json::Value;
+
+use crate::oracle::{Ledger, sightings};
+
+/// Lines of a transcript that are kept; later ones are counted.
+const TRANSCRIPT_LINES_MAX: usize = 4_000;
+
+/// A line on the wire.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    pub(crate) by_host: bool,
+    pub(crate) text: String,
+    pub(crate) json: Option<Value>,
+}
+
+/// A tool call and its end.
+#[derive(Debug, Clone)]
+pub(crate) struct CallView {
+    pub(crate) tool: String,
+    pub(crate) started_ms: u64,
+    pub(crate) end: Option<CallEnd>,
+}
+
+/// How a call ended, as its model saw it.
+#[derive(Debug, Clone)]
+pub(crate) struct CallEnd {
+    pub(crate) at_ms: u64,
+    pub(crate) outcome: &'static str,
+    pub(crate) text: String,
+    pub(crate) is_error: bool,
+}
+
+/// Everything about one session, over all its restarts.
+#[derive(Debug)]
+pub(crate) struct SessionView {
+    pub(crate) lines: Vec<Line>,
+    pub(crate) model: Vec<ModelLine>,
+    pub(crate) calls: BTreeMap<String, CallView>,
+    pub(crate) ledger: Ledger,
+    pub(crate) transcript: Vec<WireLine>,
+    pub(crate) left_out: usize,
+    pub(crate) failures: Vec<Failure>,
+    pub(crate) facts: BTreeMap<String, String>,
+    pub(crate) ready: bool,
+    pub(crate) alive: bool,
+    pub(crate) starts: u32,
+    /// Whether the host's own lines are judged; not on a bare pipe, where a scenario breaks them on purpose.
+    judge_host: bool,
+    validator: WireValidator,
+    secret: String,
+    texts: BTreeMap<String, (String, bool)>,
+}
+
+impl SessionView {
+    /// Nothing seen yet. `secret` must appear nowhere.
+    pub(crate) fn new(secret: &str, judge_host: bool) -> Self {
+        Self {
+            lines: Vec::new(),
+            model: Vec::new(),
+            calls: BTreeMap::new(),
+            ledger: Ledger::default(),
+            transcript: Vec::new(),
+            left_out: 0,
+            failures: Vec::new(),
+            facts: BTreeMap::new(),
+            ready: false,
+            alive: false,
+            starts: 0,
+            judge_host,
+            validator: WireValidator::at_host(),
+            secret: secret.to_owned(),
+            texts: BTreeMap::new(),
+        }
+    }
+
+    /// A new connection begins.
+    pub(crate) fn connect(&mut self) {
+        self.validator = WireValidator::at_host();
+        self.ready = false;
+        self.alive = true;
+        self.starts += 1;
+    }
+
+    /// A line went over the wire; every line of the server is judged, and the host's but for those that a scenario wrote.
+    pub(crate) fn line(&mut self, at_ms: u64, by_host: bool, text: &str) {
+        let direction = if by_host { Direction::HostToServer } else { Direction::ServerToHost };
+        let verdict = self.validator.feed(direction, text);
+        let judged = !by_host || self.judge_host;
+        if judged && !verdict.valid {
+            for error in &verdict.errors {
+                self.fail(
+                    if by_host { "wire.host" } else { "wire.schema" },
+                    at_ms,
+                    format!("{} {}: {} ({})", verdict.definition, error.path, error.message, error.rule),
+                    Some(text),
+                );
+            }
+        }
+        if !by_host && !self.secret.is_empty() && text.contains(&self.secret) {
+            self.fail("oracle.secret", at_ms, "the access token is in a line to the host".to_owned(), None);
+        }
+        let lane = if by_host { Lane::HostToServer } else { Lane::ServerToHost };
+        self.note(at_ms, lane, text);
+        self.lines.push(Line { by_host, text: text.to_owned(), json: serde_json::from_str(text).ok() });
+    }
+
+    /// The model was shown something.
+    pub(crate) fn shown(&mut self, line: ModelLine) {
+        for sighting in sightings(line.at_ms, &line.carrier, line.tool.as_deref(), line.woke, &line.text) {
+            self.ledger.see(sighting);
+        }
+        self.model.push(line);
+    }
+
+    /// A call began.
+    pub(crate) fn call_started(&mut self, label: &str, tool: &str, at_ms: u64) {
+        self.calls.insert(label.to_owned(), CallView { tool: tool.to_owned(), started_ms: at_ms, end: None });
+    }
+
+    /// The model was shown this text for a call; it may come before or after the call's end.
+    pub(crate) fn call_text(&mut self, label: &str, text: &str, is_error: bool) {
+        match self.calls.get_mut(label).and_then(|call| call.end.as_mut()) {
+            Some(end) => (end.text, end.is_error) = (text.to_owned(), is_error),
+            None => {
+                self.texts.insert(label.to_owned(), (text.to_owned(), is_error));
+            }
+        }
+    }
+
+    /// A call ended.
+    pub(crate) fn call_ended(&mut self, label: &str, mut end: CallEnd) {
+        if let Some((text, is_error)) = self.texts.remove(label) {
+            (end.text, end.is_error) = (text, is_error);
+        }
+        if let Some(call) = self.calls.get_mut(label) {
+            call.end = Some(end);
+        }
+    }
+
+    /// A line for the transcript that is not on this wire.
+    pub(crate) fn note(&mut self, at_ms: u64, lane: Lane, text: &str) {
+        if self.transcript.len() < TRANSCRIPT_LINES_MAX {
+            let text =
+                if self.secret.is_empty() { text.to_owned() } else { text.replace(&self.secret, "<token>") };
+            self.transcript.push(WireLine { at_ms, lane, text });
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// A rule was broken.
+    pub(crate) fn fail(&mut self, rule: &str, at_ms: u64, message: String, observed: Option<&str>) {
+        self.failures.push(Failure {
+            rule: rule.to_owned(),
+            message,
+            at_ms,
+            step: None,
+            line: None,
+            expected: None,
+            observed: observed.map(str::to_owned),
+        });
+    }
+}

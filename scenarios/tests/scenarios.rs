@@ -1,0 +1,56 @@
+//! Every scenario on every host as a test of its own name: `cargo test --test scenarios -- delivery`.
+
+use std::sync::Arc;
+
+use hostcheck::plan::{self, Cell, Selection};
+use hostcheck::run::{Settings, run_cell};
+use hostcheck::scenario::{Mode, load_builtin};
+use libtest_mimic::{Arguments, Failed, Trial};
+use reports::event::Status;
+
+/// One seed here; `hostcheck run` explores more.
+const SEED: u64 = 1;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let scenarios = load_builtin().unwrap_or_else(|error| panic!("{error}"));
+    let hosts = hostcheck::host::all().unwrap_or_else(|error| panic!("{error:#}"));
+    let selection = Selection {
+        scenarios: scenarios.into_iter().map(Arc::new).collect(),
+        hosts: hosts.to_vec(),
+        modes: vec![Mode::Sim, Mode::Process],
+        seed: SEED,
+        seeds: 1,
+    };
+    let settings = Arc::new(Settings {
+        first_seed: SEED,
+        server_binary: hostcheck::command::server_binary(None).unwrap_or_else(|error| panic!("{error:#}")),
+        twice: true,
+    });
+    let trials = plan::cells(&selection)
+        .into_iter()
+        .filter(|cell| cell.unsupported.is_none())
+        .map(|cell| {
+            let settings = Arc::clone(&settings);
+            Trial::test(
+                format!("{}::{}::{}", cell.scenario.id(), cell.host.id, cell.mode.as_str()),
+                move || play(&cell, &settings),
+            )
+        })
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn play(cell: &Cell, settings: &Settings) -> Result<(), Failed> {
+    let finished = run_cell(cell, settings);
+    if matches!(finished.status, Status::Pass | Status::KnownIssue) {
+        return Ok(());
+    }
+    let mut said = vec![format!("{:?}: {}", finished.status, finished.reason.unwrap_or_default())];
+    for failure in finished.failures {
+        said.push(format!("{} at {} ms: {}", failure.rule, failure.at_ms, failure.message));
+        said.extend(failure.observed.map(|observed| format!("  observed: {observed}")));
+    }
+    said.push(format!("replay: {}", finished.replay));
+    Err(said.join("\n").into())
+}
