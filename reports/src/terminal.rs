@@ -8,7 +8,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::diff::Side;
 use crate::event::Status;
-use crate::model::{Cell, Failure, Host, Report, Verdict};
+use crate::model::{Cell, Failure, Host, Report, Verdict, supported};
 use crate::text::{counted, duration, short_line, thousands, visible_line};
 
 /// How the terminal wants it.
@@ -301,10 +301,10 @@ impl Page {
         self.line(&line);
         let levels = report.levels();
         let levels = levels.iter().map(|&(level, counts)| {
-            format!("{} {}/{}", one_line(level), counts[&Status::Pass], counts.values().sum::<u64>())
+            format!("{} {}/{}", one_line(level), counts[&Status::Pass], supported(counts))
         });
         let levels = levels.collect::<Vec<_>>().join(", ");
-        let line = format!("  passing by level: {levels}");
+        let line = format!("  passing by level, of what the host supports: {levels}");
         self.line(&line);
         let line =
             format!("  {}, {} simulated", counted(totals.runs, "run", "runs"), duration(report.simulated_ms));

@@ -3,7 +3,7 @@
 
 use super::markup::{self, Markup};
 use crate::event::Status;
-use crate::model::{BUCKET_STARTS_MS, Deliveries, Failure, Host, Shown};
+use crate::model::{BUCKET_STARTS_MS, Deliveries, Failure, Host, Shown, supported};
 use crate::text::{self, counted, thousands};
 
 /// Bytes of a name, a reason or a fact on the page.
@@ -55,7 +55,7 @@ pub(super) fn all_states() -> [Status; 7] {
 /// `20 of 21 must`, for a column's head.
 pub(super) fn must(host: &Host) -> Option<String> {
     let counts = host.levels.get("must")?;
-    Some(format!("{}/{} must", counts[&Status::Pass], counts.values().sum::<u64>()))
+    Some(format!("{}/{} must", counts[&Status::Pass], supported(counts)))
 }
 
 pub(super) fn buckets(times: &Deliveries) -> Vec<Bucket> {

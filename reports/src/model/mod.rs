@@ -31,6 +31,11 @@ pub const DIFFERENCES_MAX: usize = 50;
 /// Cells or runs by state; every state is present.
 pub type Counts = BTreeMap<Status, u64>;
 
+/// How many of them say something about the server: what a host can't do counts neither for nor against it.
+pub fn supported(counts: &Counts) -> u64 {
+    counts.iter().filter(|(state, _)| **state != Status::Unsupported).map(|(_, count)| count).sum()
+}
+
 /// The whole report.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
