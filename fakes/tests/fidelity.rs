@@ -66,6 +66,7 @@ fn trials_of(profile: &Arc<Profile>, shared: Option<&Path>) -> Vec<Trial> {
     trials
 }
 
+#[expect(clippy::disallowed_methods, reason = "a test's own switch")]
 fn shared_folder() -> Option<PathBuf> {
     if let Some(folder) = std::env::var_os("ENTRACLAW_SHARED") {
         return Some(PathBuf::from(folder));
