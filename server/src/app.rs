@@ -30,6 +30,9 @@ const LEAD_INTERVAL: Duration = Duration::from_secs(1);
 /// Head start of the host's first request before the network is touched.
 const NETWORK_PAUSE: Duration = Duration::from_millis(50);
 
+/// Longest reason in a tool's answer.
+const HEALTH_CHARS_MAX: usize = 300;
+
 /// What a server is made of.
 pub struct App {
     /// What the user decided.
@@ -95,6 +98,7 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
     let mut session = SessionOptions::new(journal.clone(), app.random.clone(), Arc::new(outbox));
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
+    session.health = Some(health(&app, gate.is_closed()));
 
     let (lead, leading) = watch::channel(journal.is_leader());
     let polls = app.can_poll();
@@ -122,6 +126,33 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
     }
 }
 
+/// Why messages may not be coming, in words for the model, who tells its user.
+fn health(app: &App, nobody_allowed: bool) -> mcp::Health {
+    let teams = app.teams_status.clone();
+    let standing = if app.config.auth == Auth::None {
+        Some(
+            "there is no sign-in, so no messages come; tell your user to set ENTRACLAW_AUTH=static and ENTRACLAW_ACCESS_TOKEN",
+        )
+    } else if !app.config.teams.enabled {
+        Some("`teams.enabled` is false, so no messages come from Teams")
+    } else if nobody_allowed {
+        Some(
+            "nobody is allowed to write to you; tell your user to add [[allow]] to the configuration, or ENTRACLAW_ALLOW",
+        )
+    } else {
+        None
+    };
+    Arc::new(move || {
+        if let Some(standing) = standing {
+            return Some(standing.to_owned());
+        }
+        let state = teams.get();
+        let error: String =
+            state.error.filter(|_| state.failures > 1)?.chars().take(HEALTH_CHARS_MAX).collect();
+        Some(format!("Teams can't be read at the moment, so messages may come late: {error}"))
+    })
+}
+
 fn tokens(auth: &Auth) -> Arc<dyn TokenSource> {
     match auth {
         Auth::None => Arc::new(NoToken),
@@ -133,6 +164,10 @@ fn tokens(auth: &Auth) -> Arc<dyn TokenSource> {
 fn open_journal(app: &mut App) -> Journal {
     // Who can't poll must not keep the lead from somebody who can.
     let options = JournalOptions { may_lead: app.can_poll(), ..JournalOptions::default() };
+    if app.trouble.is_some() {
+        // Nothing is done until it is mended, so nothing is written either.
+        app.storage = Arc::new(MemoryStorage::new());
+    }
     match Journal::open(app.storage.clone(), app.clock.clone(), options.clone()) {
         Ok((journal, report)) => {
             for finding in &report.findings {

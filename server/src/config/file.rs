@@ -92,7 +92,12 @@ impl Reader<'_> {
             let Some(found) = of_section().find(|k| k.name == name.get_ref().as_ref()) else {
                 let close = key::nearest(name.get_ref(), of_section().map(|k| k.name)).unwrap_or("");
                 let problem = format!("unknown key `{section}.{}`", name.get_ref());
-                self.error(at, problem, format!("did you mean `{section}.{close}`?"));
+                let fix = if name.get_ref().contains("token") {
+                    "a token is never kept in the file: set ENTRACLAW_ACCESS_TOKEN".to_owned()
+                } else {
+                    format!("did you mean `{section}.{close}`?")
+                };
+                self.error(at, problem, fix);
                 continue;
             };
             match scalar(value) {

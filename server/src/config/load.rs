@@ -133,7 +133,9 @@ impl Loader {
                 Auth::None
             }
             (Some(other), _) => {
-                let problem = format!("`auth.mode` is {other:?}");
+                // Not repeated: people put the token itself here.
+                let problem =
+                    format!("`auth.mode` is none that is known ({} characters)", other.chars().count());
                 self.error(&at, problem, format!("write \"static\" and {FIX}"));
                 Auth::None
             }

@@ -160,7 +160,7 @@ fn a_token_is_taken_and_never_shown() {
 )]
 #[case(
     "[auth]\naccess_token = \"x\"",
-    "config.toml, line 2: unknown key `auth.access_token`; did you mean `auth.mode`?"
+    "config.toml, line 2: unknown key `auth.access_token`; a token is never kept in the file: set ENTRACLAW_ACCESS_TOKEN"
 )]
 #[case(
     "[identity]\ntenant_id = \"contoso.com\"",
@@ -215,7 +215,7 @@ fn a_file_that_is_not_toml_names_the_line(#[case] text: &str, #[case] start: &st
 #[case(&[("ENTRACLAW_TEAMS_POLL_INTERVAL", "fast")], "environment variable ENTRACLAW_TEAMS_POLL_INTERVAL: `teams.poll_interval` is \"fast\", which is not a duration; write a number and a unit, such as \"5s\" or \"500ms\"")]
 #[case(&[("ENTRACLAW_GRAPH_URL", "https://a:b@contoso.com")], "environment variable ENTRACLAW_GRAPH_URL: `graph.url` holds user information; remove the part before the @")]
 #[case(&[("ENTRACLAW_ALLOW", "Alice")], "environment variable ENTRACLAW_ALLOW: `allow.object_id` is \"Alice\", which is not a GUID; write it like 00000000-0000-0000-0000-000000000000\nenvironment variable ENTRACLAW_ALLOW: an entry of `allow` has no `tenant_id`; add `tenant_id`: a person is a tenant id with an object id")]
-#[case(&[("ENTRACLAW_AUTH", "magic")], "environment variable ENTRACLAW_AUTH: `auth.mode` is \"magic\"; write \"static\" and set ENTRACLAW_ACCESS_TOKEN to an access token for Microsoft Graph")]
+#[case(&[("ENTRACLAW_AUTH", "magic")], "environment variable ENTRACLAW_AUTH: `auth.mode` is none that is known (5 characters); write \"static\" and set ENTRACLAW_ACCESS_TOKEN to an access token for Microsoft Graph")]
 #[case(&[("ENTRACLAW_GRAPH_URI", "x")], "environment variable ENTRACLAW_GRAPH_URI: it is not a known setting; did you mean ENTRACLAW_GRAPH_URL?")]
 fn a_bad_environment_names_the_variable(#[case] pairs: &[(&str, &str)], #[case] message: &str) {
     assert_eq!(Config::load(&from_environment(pairs)).unwrap_err().to_string(), message);

@@ -279,9 +279,11 @@ impl Session {
         self.options.limits.answer_bytes_max.saturating_sub(FRAME_BYTES)
     }
 
-    /// What the model should know about the inbox's health.
+    /// What the model should know about the inbox's health: hosts hide stderr, so nobody else can tell.
     fn warning(&self) -> Option<String> {
-        let failure = self.options.journal.stats().disk_failure?;
+        let Some(failure) = self.options.journal.stats().disk_failure else {
+            return self.options.health.as_ref().and_then(|health| health());
+        };
         let failure: String = failure.chars().take(120).collect();
         Some(format!(
             "new messages are kept in memory only, the disk takes no writes ({failure}); tell your user"

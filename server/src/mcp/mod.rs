@@ -27,7 +27,7 @@ pub use era::{LEGACY_NEWEST, LEGACY_VERSIONS, MODERN_VERSIONS};
 pub use framing::LINE_BYTES_MAX;
 pub use hosts::{HOSTS, HostRow, WAIT_CAP_S};
 pub use outgoing::OUT_BYTES_MAX;
-pub use session::{Limits, SessionOptions};
+pub use session::{Health, Limits, SessionOptions};
 
 use framing::Framer;
 use session::Session;

@@ -24,6 +24,9 @@ use crate::random::Random;
 use crate::tool::answer::{ANSWER_BYTES_MAX, Answer};
 use crate::tool::{MessageView, Outbox, SendError, Sent};
 
+/// Tells why messages may not be coming.
+pub type Health = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
 /// What a connection needs.
 pub struct SessionOptions {
     /// Where the messages are.
@@ -36,6 +39,8 @@ pub struct SessionOptions {
     pub consumer: Option<ConsumerName>,
     /// What keeps the server from its work, with the fix; every tool then answers with it and does nothing.
     pub trouble: Option<String>,
+    /// Asked with every answer about the inbox: why messages may not be coming, with the fix; nothing while they are.
+    pub health: Option<Health>,
     /// This server's version, as it tells it to clients.
     pub version: String,
     /// Bounds.
@@ -53,6 +58,7 @@ impl SessionOptions {
             outbox,
             consumer: None,
             trouble: None,
+            health: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             limits: Limits::default(),
             hosts: HOSTS,
