@@ -31,14 +31,14 @@ pub(super) fn compare(stream: &Stream) -> Parity {
 }
 
 fn compare_run(run: &CellFinished, parity: &mut Parity) {
-    // Message id → texts in order of time, each with its carrier.
-    let mut shown: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+    // Message → texts in order of time, each with its carrier.
+    let mut shown: BTreeMap<MessageKey, Vec<(String, String)>> = BTreeMap::new();
     for line in &run.model_view {
-        for (id, text) in messages(&line.text) {
-            shown.entry(id).or_default().push((carrier(line), text));
+        for (key, text) in messages(&line.text) {
+            shown.entry(key).or_default().push((carrier(line), text));
         }
     }
-    for (message_id, texts) in shown {
+    for ((_, message_id), texts) in shown {
         let [(first_carrier, first), later @ ..] = &texts[..] else { continue };
         if later.is_empty() {
             continue;
@@ -78,8 +78,11 @@ fn carrier(line: &ModelLine) -> String {
     }
 }
 
-/// Every message in a shown text: id and text.
-fn messages(text: &str) -> Vec<(String, String)> {
+/// Chat and id of a message: ids of two chats may be equal. The chat is empty where none is told.
+type MessageKey = (String, String);
+
+/// Every message in a shown text, with its text.
+fn messages(text: &str) -> Vec<(MessageKey, String)> {
     let mut found = Vec::new();
     if let Ok(value) = serde_json::from_str::<Value>(text) {
         in_json(&value, 0, &mut found);
@@ -94,7 +97,7 @@ fn messages(text: &str) -> Vec<(String, String)> {
     found
 }
 
-fn in_json(value: &Value, depth: usize, found: &mut Vec<(String, String)>) {
+fn in_json(value: &Value, depth: usize, found: &mut Vec<(MessageKey, String)>) {
     if depth == DEPTH_MAX {
         return;
     }
@@ -110,7 +113,9 @@ fn in_json(value: &Value, depth: usize, found: &mut Vec<(String, String)>) {
             let id = in_meta.or_else(|| string("message_id")).or_else(|| string("id"));
             let text = TEXT_MEMBERS.iter().find_map(|name| string(name));
             if let (Some(id), Some(text)) = (id, text) {
-                found.push((id.to_owned(), text.to_owned()));
+                let chat =
+                    value.pointer("/meta/chat_id").and_then(Value::as_str).or_else(|| string("chat_id"));
+                found.push(((chat.unwrap_or_default().to_owned(), id.to_owned()), text.to_owned()));
             } else {
                 members.values().for_each(|member| in_json(member, depth + 1, found));
             }
@@ -120,7 +125,7 @@ fn in_json(value: &Value, depth: usize, found: &mut Vec<(String, String)>) {
 }
 
 /// `<channel …>`, line feed, content, line feed, `</channel>`: what hosts make of a push.
-fn in_elements(text: &str, found: &mut Vec<(String, String)>) {
+fn in_elements(text: &str, found: &mut Vec<(MessageKey, String)>) {
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("<channel ") {
         let Some((attributes, body)) = after.split_once('>') else { return };
@@ -129,11 +134,14 @@ fn in_elements(text: &str, found: &mut Vec<(String, String)>) {
         if attributes.contains("edit_of=") || attributes.contains("deleted=") {
             continue;
         }
-        let Some((_, value)) = attributes.split_once("message_id=\"") else { continue };
-        let Some((id, _)) = value.split_once('"') else { continue };
+        let attribute = |name: &str| {
+            let (_, value) = attributes.split_once(&format!("{name}=\""))?;
+            value.split_once('"').map(|(value, _)| unescape(value))
+        };
+        let Some(id) = attribute("message_id") else { continue };
         let content = content.strip_prefix('\n').unwrap_or(content);
         let content = content.strip_suffix('\n').unwrap_or(content);
-        found.push((unescape(id), content.to_owned()));
+        found.push(((attribute("chat_id").unwrap_or_default(), id), content.to_owned()));
     }
 }
 
@@ -159,8 +167,17 @@ mod tests {
         let pull = r#"{"unread_remaining":0,"messages":[{"id":"x","meta":{"message_id":"m1"},"content_text_sanitized":"hi &lt;b&gt;"}]}"#;
         let lines = "new mail:\n{\"id\":\"m1\",\"text\":\"hi &lt;b&gt;\"}\n";
         for shown in [push, pull, lines] {
-            assert_eq!(messages(shown), expected, "{shown}");
+            let found: Vec<_> = messages(shown).into_iter().map(|((_, id), text)| (id, text)).collect();
+            assert_eq!(found, expected, "{shown}");
         }
+    }
+
+    #[test]
+    fn equal_ids_of_two_chats_are_two_messages() {
+        let shown =
+            r#"{"messages":[{"id":"7","chat_id":"a","text":"x"},{"id":"7","chat_id":"b","text":"y"}]}"#;
+        let chats: Vec<_> = messages(shown).into_iter().map(|((chat, _), _)| chat).collect();
+        assert_eq!(chats, ["a", "b"]);
     }
 
     #[test]
