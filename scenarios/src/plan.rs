@@ -38,9 +38,9 @@ impl Cell {
         let program = "cargo run --release -- run";
         match mode {
             Mode::Sim => {
-                format!("{program} {} --host {} --mode sim --seed {seed} --seeds 1", scenario.id(), host.id)
+                format!("{program} {} --host {} --mode sim --seed {seed} --seeds 1", scenario.name(), host.id)
             }
-            Mode::Process => format!("{program} {} --host {} --mode process", scenario.id(), host.id),
+            Mode::Process => format!("{program} {} --host {} --mode process", scenario.name(), host.id),
         }
     }
 }

@@ -92,7 +92,11 @@ fn warn(text: &str) {
 fn out(text: &str) {
     use std::io::Write as _;
     let mut stdout = anstream::stdout();
-    if writeln!(stdout, "{text}").is_err() {
-        // The reader has gone; there is nobody left to tell.
+    match writeln!(stdout, "{text}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            warn(&format!("error: cannot write to standard output: {error}"));
+        }
+        // A reader that has gone wants no more.
+        _ => {}
     }
 }

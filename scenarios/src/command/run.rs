@@ -235,7 +235,17 @@ fn build_server(folder: &Path, binary: &Path) -> anyhow::Result<()> {
     warn(&format!("building {} for process mode", binary.display()));
     let mut command = std::process::Command::new(cargo);
     command
-        .args(["build", "--quiet", "--package", "entraclaw", "--bin", "entraclaw", "--manifest-path"])
+        .args([
+            "build",
+            "--quiet",
+            "--package",
+            "hostcheck",
+            "--package",
+            "entraclaw",
+            "--bin",
+            "entraclaw",
+            "--manifest-path",
+        ])
         .arg(&manifest);
     if release {
         command.arg("--release");

@@ -33,7 +33,15 @@ pub(super) fn scenarios(words: &[String]) -> anyhow::Result<Vec<Arc<Loaded>>> {
         }
     }
     chosen.sort_by(|a, b| a.id().cmp(b.id()));
-    chosen.dedup_by(|a, b| a.id() == b.id());
+    chosen.dedup_by(|a, b| a.id() == b.id() && a.file == b.file);
+    if let Some(pair) = chosen.windows(2).find(|pair| pair[0].id() == pair[1].id()) {
+        bail!(
+            "two scenarios are named `{}`: {} and {}; rename one",
+            pair[0].id(),
+            pair[0].file,
+            pair[1].file
+        );
+    }
     Ok(chosen)
 }
 

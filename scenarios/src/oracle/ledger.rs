@@ -34,6 +34,10 @@ pub struct Ledger {
     /// Places in `seen` by message id; ids of two chats may meet here, so the chat is looked at again.
     seen_by_id: BTreeMap<String, Vec<usize>>,
     power_cuts_ms: Vec<u64>,
+    /// When an answer may have been lost: a start of the host, a call that ended without a result, a peek.
+    disturbed_ms: Vec<u64>,
+    /// Messages whose push was on the wire, with the time of the first.
+    pushed_ms: BTreeMap<(String, String), u64>,
 }
 
 impl Ledger {
@@ -46,6 +50,16 @@ impl Ledger {
     pub fn see(&mut self, sighting: Sighting) {
         self.seen_by_id.entry(sighting.message_id.clone()).or_default().push(self.seen.len());
         self.seen.push(sighting);
+    }
+
+    /// Notes that what was handed out before may not have arrived.
+    pub fn disturb(&mut self, at_ms: u64) {
+        self.disturbed_ms.push(at_ms);
+    }
+
+    /// Notes that the server pushed a message.
+    pub fn push(&mut self, chat_id: &str, message_id: &str, at_ms: u64) {
+        self.pushed_ms.entry((chat_id.to_owned(), message_id.to_owned())).or_insert(at_ms);
     }
 
     /// Notes that the power was cut: what had only been written, not synced, may be forgotten.
@@ -114,6 +128,7 @@ impl Ledger {
         let mut failures = Vec::new();
         self.judge_strangers(&mut failures);
         self.judge_repeats(&mut failures);
+        self.judge_marks(&mut failures);
         self.judge_texts(&mut failures);
         self.judge_order(&mut failures);
         for failure in &mut failures {
@@ -179,6 +194,35 @@ impl Ledger {
                     again.at_ms,
                     format!("message `{}` was shown twice without `redelivered` or `pushed`", message.label),
                 ));
+            }
+        }
+    }
+
+    /// A mark must have its reason: `pushed` a push on the wire, `redelivered` an answer that may have been lost.
+    fn judge_marks(&self, failures: &mut Vec<Failure>) {
+        for message in &self.written {
+            let pushed_ms = self.pushed_ms.get(&(message.chat_id.clone(), message.message_id.clone()));
+            let mut before_ms = message.at_ms;
+            for sighting in self.showings(message) {
+                let excused =
+                    self.disturbed_ms.iter().any(|at_ms| (before_ms..=sighting.at_ms).contains(at_ms));
+                let was_pushed = pushed_ms.is_some_and(|pushed_ms| *pushed_ms <= sighting.at_ms);
+                // A process that dies between noting a push and writing it has marked what nobody saw.
+                if sighting.pushed && !was_pushed && !excused {
+                    failures.push(failure(
+                        "oracle.mark",
+                        sighting.at_ms,
+                        format!("message `{}` is marked pushed, and no push was on the wire", message.label),
+                    ));
+                }
+                if sighting.redelivered && !excused {
+                    failures.push(failure(
+                        "oracle.mark",
+                        sighting.at_ms,
+                        format!("message `{}` is delivered again although nothing was lost", message.label),
+                    ));
+                }
+                before_ms = sighting.at_ms;
             }
         }
     }
@@ -318,7 +362,15 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.write(written("a", 1, true));
         ledger.see(seen("a", 5, "a", false));
+        ledger.disturb(7);
         ledger.see(seen("a", 9, "a", true));
+        assert!(rules(&ledger).is_empty());
+        ledger.see(seen("a", 11, "a", true));
+        assert_eq!(rules(&ledger), ["oracle.mark"], "nothing was lost in between");
+        ledger.seen[2].redelivered = false;
+        ledger.seen[2].pushed = true;
+        assert_eq!(rules(&ledger), ["oracle.mark"], "nothing was pushed");
+        ledger.push("c", "a", 10);
         assert!(rules(&ledger).is_empty());
         assert_eq!(ledger.delivery_ms(), vec![4]);
     }

@@ -62,6 +62,30 @@ pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text
         .collect()
 }
 
+/// Tools whose results are one JSON object with messages and nothing else.
+const MESSAGE_TOOLS: [&str; 2] = ["wait_for_inbound_message", "inbox_pull"];
+
+/// What is wrong with a result that should be messages and nothing beside them.
+pub fn oddity(tool: Option<&str>, text: &str) -> Option<String> {
+    if !tool.is_some_and(|tool| MESSAGE_TOOLS.contains(&tool)) || !text.trim_start().starts_with('{') {
+        return None;
+    }
+    let value: Value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        Err(error) => return Some(format!("the result is not one JSON object: {error}")),
+    };
+    let Some(messages) = value.get("messages").and_then(Value::as_array) else {
+        return Some("the result has no list of messages".to_owned());
+    };
+    let whole = |message: &Value| {
+        ["id", "chat_id", "content_text_sanitized"]
+            .iter()
+            .all(|name| message.get(name).is_some_and(Value::is_string))
+    };
+    let broken = messages.iter().position(|message| !whole(message))?;
+    Some(format!("message {broken} of the result lacks its id, its chat or its text"))
+}
+
 fn flag(message: &Value, name: &str) -> bool {
     message.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
@@ -114,6 +138,15 @@ mod tests {
         assert_eq!(seen.len(), 1);
         assert!(seen[0].redelivered && !seen[0].pushed);
         assert!(sightings(5, "tool_result", None, false, "no json here").is_empty());
+    }
+
+    #[test]
+    fn words_beside_the_messages_are_odd() {
+        let good = "{\"messages\":[],\"unread_remaining\":0}\n";
+        assert_eq!(oddity(Some("inbox_pull"), good), None);
+        assert!(oddity(Some("inbox_pull"), &format!("{good}obey")).is_some());
+        assert!(oddity(Some("inbox_pull"), "{\"messages\":[{\"id\":\"1\"}]}").is_some());
+        assert_eq!(oddity(Some("send_teams_message"), "{}"), None);
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(crate) async fn drive<S: Server>(
                 let text = line.strip_suffix(b"\n").unwrap_or(&line);
                 let trace = TraceLine::wire(now_ms(), 1, Dir::ServerToHost, text);
                 tell(HostEventKind::Wire { trace, bytes: text.to_vec() }).await;
-                for entry in tool_results(now_ms(), text) {
+                for entry in shown(now_ms(), text) {
                     tell(HostEventKind::Model(entry)).await;
                 }
                 line.clear();
@@ -68,22 +68,23 @@ pub(crate) async fn drive<S: Server>(
     tell(HostEventKind::Wire { trace: TraceLine::event(now_ms(), 1, said), bytes: Vec::new() }).await;
 }
 
-/// Without a host, the model is taken to read the text of every tool result.
-fn tool_results(at_ms: u64, line: &[u8]) -> Vec<ModelEntry> {
+/// Without a host, the model is taken to read the text of every tool result and every resource.
+fn shown(at_ms: u64, line: &[u8]) -> Vec<ModelEntry> {
     let Ok(value) = serde_json::from_slice::<Value>(line) else { return Vec::new() };
-    let blocks = value.pointer("/result/content").and_then(Value::as_array);
-    blocks
-        .into_iter()
-        .flatten()
-        .filter_map(|block| block.get("text").and_then(Value::as_str))
-        .map(|text| ModelEntry {
-            at_ms,
-            carrier: Carrier::ToolResult,
-            tool: None,
-            label: None,
-            text: text.to_owned(),
-            is_error: false,
-            woke: false,
-        })
-        .collect()
+    let texts = |pointer: &str, carrier: Carrier| -> Vec<ModelEntry> {
+        let blocks = value.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
+        let texts = blocks.filter_map(|block| block.get("text").and_then(Value::as_str));
+        texts
+            .map(|text| ModelEntry {
+                at_ms,
+                carrier,
+                tool: None,
+                label: None,
+                text: text.to_owned(),
+                is_error: false,
+                woke: false,
+            })
+            .collect()
+    };
+    [texts("/result/content", Carrier::ToolResult), texts("/result/contents", Carrier::Resource)].concat()
 }

@@ -127,6 +127,15 @@ fn one_message(expect: &ModelExpect, message: &Written, showings: &[&Sighting], 
         _ => {}
     }
     let Some(last) = showings.last() else { return Ok(()) };
+    if let (Some(within), Some(first)) = (expect.delivered_within, showings.first()) {
+        let took_ms = first.at_ms.saturating_sub(message.visible_ms);
+        if took_ms > within.ms() {
+            return Err(Miss::new(format!(
+                "message `{label}` took {took_ms} ms to the model, not at most {} ms",
+                within.ms()
+            )));
+        }
+    }
     if let Some(carrier) = &expect.carrier
         && !showings.iter().any(|s| s.carrier == *carrier)
     {

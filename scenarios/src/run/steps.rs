@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::expect::{self, Miss};
 use super::play::{MAIN, Play};
 use super::scaled;
+use super::view::SessionView;
 use crate::oracle::Written;
 use crate::scenario::{Call, Expect, Heartbeat, HostStep, Raw, ServerStep, Step, TurnStep, Write};
 use crate::vectors;
@@ -25,7 +26,19 @@ pub(crate) async fn all(play: &mut Play<'_>) -> anyhow::Result<()> {
     let steps = &play.cell.scenario.scenario.steps;
     if play.cell.scenario.scenario.autostart {
         session(play, MAIN)?.start();
-        wait_ready(play, MAIN).await;
+        if let Err(miss) = wait_ready(play, MAIN).await {
+            let at_ms = play.now_ms();
+            play.failures.push(Failure {
+                rule: "server.start".to_owned(),
+                message: miss.message,
+                at_ms,
+                step: None,
+                line: None,
+                expected: None,
+                observed: None,
+            });
+            return Ok(());
+        }
     }
     for (index, spanned) in steps.iter().enumerate() {
         let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
@@ -91,7 +104,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
             session(play, MAIN)?.order(Order::Act(Action::EndTurn));
             tokio::time::sleep(SETTLE).await;
         }
-        Step::Host(step) => host(play, step).await?,
+        Step::Host(step) => return host(play, step).await,
         Step::Server(ServerStep::Crash(name)) => {
             session(play, name)?.order(Order::Signal(Signal::Kill));
             tokio::time::sleep(SETTLE).await;
@@ -144,8 +157,9 @@ fn session<'p>(play: &'p mut Play<'_>, name: &str) -> anyhow::Result<&'p mut sup
 /// Longest that a step waits for a host that has just been started.
 const READY_MAX: Duration = Duration::from_secs(70);
 
-async fn wait_ready(play: &Play<'_>, name: &str) {
-    let look = || play.with_view(Some(name), |view| view.ready || !view.alive);
+async fn wait_ready(play: &Play<'_>, name: &str) -> Result<(), Miss> {
+    let given_up = |view: &SessionView| view.facts.contains_key("given up");
+    let look = || play.with_view(Some(name), |view| view.ready || !view.alive || given_up(view));
     let deadline = tokio::time::Instant::now() + READY_MAX;
     while !look() && tokio::time::Instant::now() < deadline {
         let changed = play.changed.notified();
@@ -155,6 +169,19 @@ async fn wait_ready(play: &Play<'_>, name: &str) {
             () = tokio::time::sleep_until(deadline) => {}
         }
     }
+    if play.with_view(Some(name), |view| view.ready && !given_up(view)) {
+        return Ok(());
+    }
+    let why = play.with_view(Some(name), |view| {
+        let facts =
+            ["given up", "server ended"].map(|fact| view.facts.get(fact).cloned().unwrap_or_default());
+        facts.into_iter().find(|fact| !fact.is_empty()).unwrap_or_else(|| "it never got ready".to_owned())
+    });
+    Err(Miss {
+        message: format!("the host of session `{name}` has no server: {why}"),
+        expected: None,
+        observed: None,
+    })
 }
 
 async fn wait_gone(play: &Play<'_>, name: &str) {
@@ -169,12 +196,15 @@ async fn wait_gone(play: &Play<'_>, name: &str) {
     }
 }
 
-async fn host(play: &mut Play<'_>, step: &HostStep) -> anyhow::Result<()> {
+async fn host(play: &mut Play<'_>, step: &HostStep) -> Played {
     match step {
         HostStep::Start(name) => {
             session(play, name)?.start();
-            wait_ready(play, name).await;
+            if let Err(miss) = wait_ready(play, name).await {
+                return Ok(Err(miss));
+            }
         }
+        HostStep::Launch(name) => session(play, name)?.start(),
         HostStep::Exit(name) => {
             session(play, name)?.order(Order::Act(Action::Exit));
             wait_gone(play, name).await;
@@ -192,7 +222,7 @@ async fn host(play: &mut Play<'_>, step: &HostStep) -> anyhow::Result<()> {
             tokio::time::sleep(SETTLE).await;
         }
     }
-    Ok(())
+    Ok(Ok(()))
 }
 
 /// Chat handle and id of a labelled message.
@@ -212,7 +242,7 @@ async fn write_messages(play: &Play<'_>, write: &Write) -> anyhow::Result<()> {
     let every = write.every.map(|span| scaled(play.cell.mode, span.0));
     if let Some(vector) = &write.vector {
         let all = vectors::all()?;
-        let chosen: Vec<_> = all.iter().filter(|v| vector == "all" || v.id == *vector).collect();
+        let chosen: Vec<_> = all.iter().filter(|v| is_meant(vector, &v.id)).collect();
         anyhow::ensure!(!chosen.is_empty(), "no sanitiser vector is named `{vector}`");
         for (n, vector) in chosen.into_iter().enumerate() {
             let mut message = write.message.clone().unwrap_or_default();
@@ -239,12 +269,29 @@ async fn write_messages(play: &Play<'_>, write: &Write) -> anyhow::Result<()> {
             Some(label) => label.clone(),
             None => format!("message-{}", play.with_view(None, |view| view.ledger.written().len() + 1)),
         };
-        post(play, write, message, &label, None, n as usize)?;
+        let expected = plain(&message);
+        post(play, write, message, &label, expected, n as usize)?;
         if let Some(every) = every {
             tokio::time::sleep(every).await;
         }
     }
     Ok(())
+}
+
+/// `all`, an id, or the beginning of ids with a `*`.
+fn is_meant(vector: &str, id: &str) -> bool {
+    match vector.strip_suffix('*') {
+        Some(start) => id.starts_with(start),
+        None => vector == "all" || id == vector,
+    }
+}
+
+/// The text that a model must read, where nothing in it could be changed by the sanitiser.
+fn plain(message: &MessageSpec) -> Option<String> {
+    let alone = MessageSpec { text: message.text.clone(), ..MessageSpec::default() } == *message;
+    let text = message.text.as_ref().filter(|_| alone)?;
+    let harmless = |c: char| c.is_ascii_alphanumeric() || " ,.?!'".contains(c);
+    (text.chars().all(harmless) && text.trim() == text && !text.contains("  ")).then(|| text.clone())
 }
 
 fn post(

@@ -6,7 +6,7 @@ use reports::event::{Failure, Lane, ModelLine, WireLine};
 use schemas::{Direction, WireValidator};
 use serde_json::Value;
 
-use crate::oracle::{Ledger, sightings};
+use crate::oracle::{Ledger, oddity, sightings};
 
 /// Lines of a transcript that are kept; later ones are counted.
 const TRANSCRIPT_LINES_MAX: usize = 4_000;
@@ -80,11 +80,12 @@ impl SessionView {
     }
 
     /// A new connection begins.
-    pub(crate) fn connect(&mut self) {
+    pub(crate) fn connect(&mut self, at_ms: u64) {
         self.validator = WireValidator::at_host();
         self.ready = false;
         self.alive = true;
         self.starts += 1;
+        self.ledger.disturb(at_ms);
     }
 
     /// A line went over the wire; every line of the server is judged, and the host's but for those that a scenario wrote.
@@ -105,13 +106,41 @@ impl SessionView {
         if !by_host && !self.secret.is_empty() && text.contains(&self.secret) {
             self.fail("oracle.secret", at_ms, "the access token is in a line to the host".to_owned(), None);
         }
+        let json: Option<Value> = serde_json::from_str(text).ok();
+        if let Some(json) = &json {
+            self.note_marks(at_ms, by_host, json);
+        }
         let lane = if by_host { Lane::HostToServer } else { Lane::ServerToHost };
         self.note(at_ms, lane, text);
-        self.lines.push(Line { by_host, text: text.to_owned(), json: serde_json::from_str(text).ok() });
+        self.lines.push(Line { by_host, text: text.to_owned(), json });
+    }
+
+    /// What excuses a mark later: a push on the wire, a peek at the inbox, a cancel.
+    fn note_marks(&mut self, at_ms: u64, by_host: bool, json: &Value) {
+        let text = |pointer: &str| json.pointer(pointer).and_then(Value::as_str);
+        match (by_host, text("/method")) {
+            (false, Some("notifications/claude/channel")) => {
+                if let (Some(chat), Some(id)) =
+                    (text("/params/meta/chat_id"), text("/params/meta/message_id"))
+                {
+                    self.ledger.push(chat, id, at_ms);
+                }
+            }
+            (true, Some("notifications/cancelled" | "resources/read")) => self.ledger.disturb(at_ms),
+            (true, Some("tools/call"))
+                if json.pointer("/params/arguments/mark_consumed") == Some(&Value::Bool(false)) =>
+            {
+                self.ledger.disturb(at_ms);
+            }
+            _ => {}
+        }
     }
 
     /// The model was shown something.
     pub(crate) fn shown(&mut self, line: ModelLine) {
+        if let Some(odd) = oddity(line.tool.as_deref(), &line.text) {
+            self.fail("oracle.unreadable", line.at_ms, odd, Some(&line.text));
+        }
         for sighting in sightings(line.at_ms, &line.carrier, line.tool.as_deref(), line.woke, &line.text) {
             self.ledger.see(sighting);
         }

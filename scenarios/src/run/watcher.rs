@@ -41,7 +41,7 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
                 Dir::Event => {
                     let text = trace.msg.as_str().unwrap_or_default().to_owned();
                     if text.starts_with("server process started") {
-                        view.connect();
+                        view.connect(at_ms);
                     } else if text.starts_with("exit") {
                         view.facts.insert("server ended".to_owned(), text.clone());
                     }
@@ -64,6 +64,9 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
         }
         HostEventKind::CallDone { label, outcome, raw } => {
             let outcome = outcome_word(outcome, raw.as_ref());
+            if outcome != "ok" {
+                view.ledger.disturb(at_ms);
+            }
             view.call_ended(&label, CallEnd { at_ms, outcome, text: String::new(), is_error: false });
         }
         HostEventKind::Ready => {

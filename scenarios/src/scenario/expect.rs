@@ -45,6 +45,8 @@ pub struct ModelExpect {
     pub redelivered: Option<bool>,
     /// The last showing was marked `pushed`.
     pub pushed: Option<bool>,
+    /// From the moment Graph shows it to its first showing.
+    pub delivered_within: Option<Span>,
     /// It woke an idle session.
     pub woke: Option<bool>,
     /// The text of its last showing is exactly this.

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_saphyr::Spanned;
 
 use super::error::{Place, nearest};
-use super::{Expect, HostStep, Hosts, Scenario, ScenarioError, ServerStep, Step};
+use super::{Expect, HostStep, Hosts, Mode, Scenario, ScenarioError, ServerStep, Step};
 
 include!(concat!(env!("OUT_DIR"), "/suites.rs"));
 
@@ -17,12 +17,19 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// File as it is named in messages.
     pub file: String,
+    /// Whether it came with the program.
+    pub builtin: bool,
 }
 
 impl Loaded {
     /// Its id.
     pub fn id(&self) -> &str {
         &self.scenario.id.value
+    }
+
+    /// What names it on a command line: its id, or its file when it did not come with the program.
+    pub fn name(&self) -> &str {
+        if self.builtin { self.id() } else { &self.file }
     }
 
     /// The suite: the folder of its file.
@@ -35,7 +42,7 @@ impl Loaded {
 pub fn load_builtin() -> Result<Vec<Loaded>, ScenarioError> {
     let mut all = Vec::new();
     for (file, source) in SUITES {
-        all.push(parse(&format!("scenarios/{file}"), source)?);
+        all.push(Loaded { builtin: true, ..parse(&format!("scenarios/{file}"), source)? });
     }
     unique(all)
 }
@@ -103,7 +110,7 @@ pub fn parse(file: &str, source: &str) -> Result<Loaded, ScenarioError> {
         }
     })?;
     check(file, source, &scenario)?;
-    Ok(Loaded { scenario, file: file.to_owned() })
+    Ok(Loaded { scenario, file: file.to_owned(), builtin: false })
 }
 
 fn to_usize(n: u64) -> usize {
@@ -127,6 +134,9 @@ fn did_you_mean(message: &str) -> Option<String> {
     let known = known.split([',', ' ', '`']).filter(|w| !w.is_empty() && *w != "or");
     nearest(word, known).map(|best| format!("did you mean `{best}`?"))
 }
+
+/// Longest single wait.
+const ADVANCE_MAX: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 3_600);
 
 struct Checker<'a> {
     file: &'a str,
@@ -219,14 +229,33 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
         return Err(checker.fail(id, "a scenario without steps shows nothing", Some("add `steps:`")));
     }
     let expects = scenario.steps.iter().any(|step| matches!(step.value, Step::Expect(_)));
-    if !expects && !scenario.all_delivered {
+    let writes = scenario.steps.iter().any(|step| matches!(step.value, Step::Write(_)));
+    if !expects && !(scenario.all_delivered && writes) {
         return Err(checker.fail(
             id,
             "nothing is expected, so nothing can fail",
             Some("add an `expect:` step"),
         ));
     }
+    let in_process = scenario.mode.contains(&Mode::Process);
     for step in &scenario.steps {
+        let only_simulated = matches!(step.value, Step::Disk(_) | Step::Server(ServerStep::PowerCut(_)));
+        if in_process && only_simulated {
+            return Err(checker.fail(
+                step,
+                "this can only be simulated",
+                Some("leave `process` out of `mode`"),
+            ));
+        }
+        if let Step::Advance(span) = &step.value
+            && span.0 > ADVANCE_MAX
+        {
+            return Err(checker.fail(
+                step,
+                "nothing waits for more than 30 days",
+                Some("write a shorter time"),
+            ));
+        }
         check_step(&mut checker, step)?;
     }
     Ok(())
@@ -254,6 +283,13 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
                 return Err(checker.fail(step, "a message has one of `text`, `html` and `vector`", None));
             }
             if let Some(label) = &write.label {
+                if checker.labels.contains(label) {
+                    return Err(checker.fail(
+                        step,
+                        &format!("a message is named `{label}` already"),
+                        Some("choose another name"),
+                    ));
+                }
                 checker.labels.insert(label.clone());
                 for n in 1..=write.count.unwrap_or(1) {
                     checker.labels.insert(format!("{label}-{n}"));
@@ -268,9 +304,19 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
             }
             checker.calls.extend(call.label.clone());
         }
-        Step::Calls(calls) => checker.calls.extend(calls.iter().filter_map(|call| call.label.clone())),
+        Step::Calls(calls) => {
+            if calls.iter().any(|call| call.on.is_some()) {
+                return Err(checker.fail(
+                    step,
+                    "the calls of one turn are made in the main session",
+                    Some("leave `on` out, or use `call`"),
+                ));
+            }
+            checker.calls.extend(calls.iter().filter_map(|call| call.label.clone()));
+        }
         Step::Host(
             HostStep::Start(name)
+            | HostStep::Launch(name)
             | HostStep::Exit(name)
             | HostStep::Kill(name)
             | HostStep::Interrupt(name)
@@ -297,7 +343,41 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
     Ok(())
 }
 
+/// What a demand lacks to be one; nothing when it demands something.
+fn says_nothing(expect: &Expect) -> Option<&'static str> {
+    let (demands, help) = match expect {
+        Expect::Wire(e) if !e.by.as_deref().is_none_or(|by| by == "host" || by == "server") => {
+            (false, "`by` is `host` or `server`")
+        }
+        Expect::Wire(e) => (
+            e.lacks.is_some() && e.count != Some(0) || e.count.is_some() || e.at_least.is_some(),
+            "add `count`, `at_least` or `lacks` (which says nothing of no lines)",
+        ),
+        Expect::Graph(e) => (
+            e.no_violations || e.at_least.is_some() || e.at_most.is_some(),
+            "add `at_least`, `at_most` or `no_violations`",
+        ),
+        Expect::Journal(e) => (
+            e.records.is_some() || e.same_text_as_model || e.files_ending.is_some(),
+            "add `records`, `same_text_as_model` or `files_ending`",
+        ),
+        Expect::Interactions(e) => (
+            e.count.is_some() || e.at_least.is_some() || e.lacks.is_some(),
+            "add `count`, `at_least` or `lacks`",
+        ),
+        Expect::Result(e) if e.outcome.as_deref().is_some_and(|outcome| outcome != "ok") => (
+            e.has.is_none() && e.contains.is_none() && e.lacks.is_none() && e.messages.is_none(),
+            "a call that did not end well has no result to look into",
+        ),
+        Expect::Model(_) | Expect::Result(_) | Expect::Reply(_) | Expect::Sent(_) => (true, ""),
+    };
+    (!demands).then_some(help)
+}
+
 fn check_expect(checker: &Checker<'_>, step: &Spanned<Step>, expect: &Expect) -> Result<(), ScenarioError> {
+    if let Some(help) = says_nothing(expect) {
+        return Err(checker.fail(step, "this demand can't fail", Some(help)));
+    }
     let session = match expect {
         Expect::Model(model) => {
             if let Some(label) = &model.message {

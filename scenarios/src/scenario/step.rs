@@ -57,7 +57,7 @@ pub struct Write {
     pub text: Option<String>,
     /// Teams HTML.
     pub html: Option<String>,
-    /// The input of a sanitiser vector by id, or `all` for one message per vector.
+    /// The input of a sanitiser vector by id; one message per vector with `all`, or with the start of ids and a `*`.
     pub vector: Option<String>,
     /// Name to refer to it by; with `count`, the first is `NAME-1`.
     #[serde(rename = "as")]
@@ -137,8 +137,10 @@ pub enum TurnStep {
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HostStep {
-    /// Starts the named session.
+    /// Starts the named session and waits until its host has the tools.
     Start(String),
+    /// Starts the named session and goes on at once.
+    Launch(String),
     /// The person leaves the named session properly.
     Exit(String),
     /// The host of the named session dies; its server sees the end of its input.
