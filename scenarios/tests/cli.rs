@@ -69,7 +69,7 @@ const HEAD: &str =
     ":6:5",
     "no message is named `n`"
 )]
-#[case("  - host: {start: second}\n", ":5:5", "no session is named `second`")]
+#[case("  - write: {text: hi}\n  - host: {start: second}\n", ":6:5", "no session is named `second`")]
 fn a_mistake_in_a_scenario_is_framed(#[case] steps: &str, #[case] place: &str, #[case] wanted: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("own.yaml");
