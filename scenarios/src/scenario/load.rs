@@ -230,7 +230,8 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
     }
     let expects = scenario.steps.iter().any(|step| matches!(step.value, Step::Expect(_)));
     let writes = scenario.steps.iter().any(|step| matches!(step.value, Step::Write(_)));
-    if !expects && !(scenario.all_delivered && writes) {
+    let judged = expects || (scenario.all_delivered && writes);
+    if !judged {
         return Err(checker.fail(
             id,
             "nothing is expected, so nothing can fail",

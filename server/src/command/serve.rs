@@ -39,10 +39,12 @@ pub(super) fn serve(flags: ServeFlags) -> ExitCode {
 fn assemble(flags: ServeFlags, environment: &Environment) -> App {
     let mut troubles = Vec::new();
     let home = environment.home(flags.home);
-    let open = |home: &Path| match home.is_absolute() {
-        true => DiskStorage::open(home).map_err(|error| error.to_string()),
+    let open = |home: &Path| {
+        if home.is_absolute() {
+            return DiskStorage::open(home).map_err(|error| error.to_string());
+        }
         // The host chooses the working folder, and nobody replaces a `~` here.
-        false => Err(format!("{} is not an absolute path; write it out from the root", home.display())),
+        Err(format!("{} is not an absolute path; write it out from the root", home.display()))
     };
     let storage: Arc<dyn Storage> = match home.as_deref().map(open) {
         Some(Ok(disk)) => Arc::new(disk),
