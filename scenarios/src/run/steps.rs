@@ -244,7 +244,7 @@ async fn write_messages(play: &Play<'_>, write: &Write) -> anyhow::Result<()> {
         let all = vectors::all()?;
         let chosen: Vec<_> = all.iter().filter(|v| is_meant(vector, &v.id)).collect();
         anyhow::ensure!(!chosen.is_empty(), "no sanitiser vector is named `{vector}`");
-        for (n, vector) in chosen.into_iter().enumerate() {
+        for vector in chosen {
             let mut message = write.message.clone().unwrap_or_default();
             if vector.markup == "text" {
                 message.text = Some(vector.input.clone());
@@ -252,7 +252,7 @@ async fn write_messages(play: &Play<'_>, write: &Write) -> anyhow::Result<()> {
                 message.html = Some(vector.input.clone());
             }
             let label = format!("{}-{}", write.label.as_deref().unwrap_or("vector"), vector.id);
-            post(play, write, message, &label, vector.expected().map(str::to_owned), n)?;
+            post(play, write, message, &label, vector.expected().map(str::to_owned))?;
             if let Some(every) = every {
                 tokio::time::sleep(every).await;
             }
@@ -270,7 +270,7 @@ async fn write_messages(play: &Play<'_>, write: &Write) -> anyhow::Result<()> {
             None => format!("message-{}", play.with_view(None, |view| view.ledger.written().len() + 1)),
         };
         let expected = plain(&message);
-        post(play, write, message, &label, expected, n as usize)?;
+        post(play, write, message, &label, expected)?;
         if let Some(every) = every {
             tokio::time::sleep(every).await;
         }
@@ -300,7 +300,6 @@ fn post(
     mut message: MessageSpec,
     label: &str,
     expected_text: Option<String>,
-    _number: usize,
 ) -> anyhow::Result<()> {
     let scenario = &play.cell.scenario.scenario;
     let chat = write.chat.clone().unwrap_or_else(|| "dm".to_owned());
