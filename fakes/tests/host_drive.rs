@@ -164,7 +164,7 @@ async fn a_held_up_result_arrives_after_the_host_gave_up_on_its_call() {
     let events = ordered("copilot-cli@seed", vec![Order::LoseReply, call(50)]).await;
     assert_eq!(outcomes(&events), [(60_000, Outcome::TimedOut)]);
     let late = events.iter().find(|event| {
-        matches!(&event.kind, HostEventKind::Wire { trace, .. } if trace.msg.pointer("/result/content").is_some())
+        matches!(&event.kind, HostEventKind::Wire(wire) if wire.trace(0).msg.pointer("/result/content").is_some())
     });
     assert_eq!(late.map(|event| event.at_ms), Some(60_000), "the result is on the wire, too late");
     let shown = events.iter().any(|e| matches!(&e.kind, HostEventKind::Model(m) if m.text.contains("it is")));
@@ -175,7 +175,7 @@ async fn a_held_up_result_arrives_after_the_host_gave_up_on_its_call() {
 async fn a_raw_line_goes_out_as_it_is() {
     let line = br#"{"jsonrpc":"2.0","id":"mine","method":"no/such"}"#;
     let events = ordered("copilot-cli@seed", vec![Order::Raw(line.to_vec()), call(1)]).await;
-    let sent = events.iter().any(|e| matches!(&e.kind, HostEventKind::Wire { bytes, .. } if bytes == line));
+    let sent = events.iter().any(|e| matches!(&e.kind, HostEventKind::Wire(wire) if wire.bytes == line));
     assert!(sent);
     assert_eq!(outcomes(&events), [(1_000, Outcome::Result)]);
 }
@@ -201,7 +201,7 @@ fn wire_events(events: &[HostEvent]) -> Vec<String> {
     events
         .iter()
         .filter_map(|event| match &event.kind {
-            HostEventKind::Wire { trace, .. } => trace.msg.as_str().map(str::to_owned),
+            HostEventKind::Wire(wire) => wire.trace(0).msg.as_str().map(str::to_owned),
             _ => None,
         })
         .collect()
@@ -270,7 +270,7 @@ async fn noise_on_stdout_is_logged_and_ignored() {
     let (events, _) = run(host("claude-code@2.1.330"), &mut server, "[]").await;
     assert!(events.iter().any(|event| event.kind == HostEventKind::Ready));
     let noise = events.iter().filter(
-        |event| matches!(&event.kind, HostEventKind::Wire { trace, .. } if trace.msg.get("not_json").is_some()),
+        |event| matches!(&event.kind, HostEventKind::Wire(wire) if wire.trace(0).msg.get("not_json").is_some()),
     );
     assert_eq!(noise.count(), 2);
 }

@@ -1,6 +1,7 @@
 //! One message as the service stores it, and how it is shown.
 //! Its dates only ever grow; showing it never changes it.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::moment::{self, Ms};
@@ -90,13 +91,13 @@ impl Message {
     }
 
     /// `chatMessage`. `newer_values` is what `Prefer: include-unknown-enum-members` asks for.
-    pub(super) fn to_json(
-        &self,
-        chat_id: &str,
+    pub(super) fn shown<'a>(
+        &'a self,
+        chat_id: &'a str,
         people: &Directory,
         newer_values: bool,
         trace: &mut Trace,
-    ) -> Value {
+    ) -> Shown<'a> {
         trace.note(RuleId::MessageFields);
         if self.late {
             trace.note(RuleId::LateVisibility);
@@ -104,35 +105,41 @@ impl Message {
         if self.deleted_ms.is_some() {
             trace.note(RuleId::Tombstone);
         }
-        let reactions: Vec<Value> = self.reactions.iter().map(|r| reaction_json(r, people)).collect();
-        let mut payload = json!({
-            "id": self.id.to_string(),
-            "replyToId": null,
-            "etag": self.modified_ms.to_string(),
-            "messageType": self.type_json(newer_values, trace),
-            "createdDateTime": moment::iso(self.id),
-            "lastModifiedDateTime": moment::iso(self.modified_ms),
-            "lastEditedDateTime": self.edited_ms.map(moment::iso),
-            "deletedDateTime": self.deleted_ms.map(moment::iso),
-            "subject": null,
-            "summary": null,
-            "chatId": chat_id,
-            "importance": self.importance,
-            "locale": "en-us",
-            "webUrl": null,
-            "channelIdentity": null,
-            "onBehalfOf": null,
-            "policyViolation": null,
-            "eventDetail": self.event_json(trace),
-            "from": people.sender_json(self.from.as_deref(), trace),
-            "body": self.body_json(),
-            "attachments": self.attachments,
-            "mentions": self.mentions,
-            "reactions": reactions,
-            "messageHistory": [],
-        });
-        self.write_over(&mut payload, trace);
-        payload
+        let fields = Fields {
+            id: self.id.to_string(),
+            reply_to_id: None,
+            etag: self.modified_ms.to_string(),
+            message_type: self.type_json(newer_values, trace),
+            created_date_time: moment::iso(self.id),
+            last_modified_date_time: moment::iso(self.modified_ms),
+            last_edited_date_time: self.edited_ms.map(moment::iso),
+            deleted_date_time: self.deleted_ms.map(moment::iso),
+            subject: None,
+            summary: None,
+            chat_id,
+            importance: self.importance,
+            locale: "en-us",
+            web_url: None,
+            channel_identity: None,
+            on_behalf_of: None,
+            policy_violation: None,
+            event_detail: self.event_json(trace),
+            from: people.sender_json(self.from.as_deref(), trace),
+            body: Body { content_type: if self.html { "html" } else { "text" }, content: &self.content },
+            attachments: &self.attachments,
+            mentions: &self.mentions,
+            reactions: self.reactions.iter().map(|r| reaction_json(r, people)).collect(),
+            message_history: [],
+        };
+        match &self.raw {
+            None => Shown::Fields(Box::new(fields)),
+            Some(raw) => {
+                trace.note(RuleId::RawOverride);
+                let mut payload = json!(fields);
+                raw.apply(&mut payload);
+                Shown::Overridden(payload)
+            }
+        }
     }
 
     /// `chatMessageInfo`, the preview in a list of chats.
@@ -157,6 +164,52 @@ impl Message {
             raw.apply(payload);
         }
     }
+}
+
+/// A message as readers are shown it. A scenario can write over any of it.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Shown<'a> {
+    Fields(Box<Fields<'a>>),
+    Overridden(Value),
+}
+
+/// The members of a `chatMessage`, in the order of the documentation. Written straight to the answer: pages of them are
+/// most of what the service says.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Fields<'a> {
+    id: String,
+    reply_to_id: Option<()>,
+    etag: String,
+    message_type: Value,
+    created_date_time: String,
+    last_modified_date_time: String,
+    last_edited_date_time: Option<String>,
+    deleted_date_time: Option<String>,
+    subject: Option<()>,
+    summary: Option<()>,
+    chat_id: &'a str,
+    importance: Importance,
+    locale: &'static str,
+    web_url: Option<()>,
+    channel_identity: Option<()>,
+    on_behalf_of: Option<()>,
+    policy_violation: Option<()>,
+    event_detail: Value,
+    from: Value,
+    body: Body<'a>,
+    attachments: &'a [Value],
+    mentions: &'a [Value],
+    reactions: Vec<Value>,
+    message_history: [Value; 0],
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    content_type: &'static str,
+    content: &'a str,
 }
 
 fn reaction_json(reaction: &Reaction, people: &Directory) -> Value {

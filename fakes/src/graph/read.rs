@@ -1,6 +1,7 @@
 //! What `GET` shows: the agent itself, its chats, their members and messages.
 //! It never changes the world; a page is cut by position, so a list may change between two pages.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::chat::Chat;
@@ -75,9 +76,9 @@ impl FakeGraph {
             .filter(|(rank, chat)| after.as_ref().is_none_or(|a| (*rank, &chat.id) > (a.0, &a.1)));
         let page: Vec<(i64, &Chat)> = left.by_ref().take(plan.top).collect();
         let more = left.next().is_some();
-        let items = page.iter().map(|(_, chat)| self.chat_json(chat, &plan, call)).collect();
+        let items: Vec<Value> = page.iter().map(|(_, chat)| self.chat_json(chat, &plan, call)).collect();
         let last = page.last().map(|(rank, chat)| (*rank, chat.id.clone()));
-        Ok(self.page("chats", items, last.filter(|_| more), plan, call))
+        Ok(self.page("chats", &items, last.filter(|_| more), plan, call))
     }
 
     /// What is asked of a list of chats, by options or by the token of an earlier page.
@@ -231,14 +232,14 @@ impl FakeGraph {
         let more = left.next().is_some();
         let items = page
             .iter()
-            .map(|(_, message)| message.to_json(&chat.id, &self.people, call.newer_values, &mut call.trace))
-            .collect();
+            .map(|(_, message)| message.shown(&chat.id, &self.people, call.newer_values, &mut call.trace))
+            .collect::<Vec<_>>();
         if page.iter().any(|(_, message)| message.from.as_deref() == Some(AGENT)) {
             call.trace.note(RuleId::SendOwnAppears);
         }
         let last = page.last().map(|(key, message)| (*key, message.id.to_string()));
         let context = format!("chats('{}')/messages", chat.id);
-        Ok(self.page(&context, items, last.filter(|_| more), plan, call))
+        Ok(self.page(&context, &items, last.filter(|_| more), plan, call))
     }
 
     fn messages_plan(&self, chat: &Chat, call: &mut Call<'_>) -> Result<PageToken, Rejection> {
@@ -290,7 +291,7 @@ impl FakeGraph {
     pub(super) fn get_message(&self, call: &mut Call<'_>) -> Result<Reply, Rejection> {
         let chat = self.chat_of(call)?;
         let message = message_of(chat, call)?;
-        let mut payload = message.to_json(&chat.id, &self.people, call.newer_values, &mut call.trace);
+        let mut payload = json!(message.shown(&chat.id, &self.people, call.newer_values, &mut call.trace));
         payload["@odata.context"] =
             json!(format!("{}/v1.0/$metadata#chats('{}')/messages/$entity", self.base_url, chat.id));
         Ok(Reply::Json(200, payload))
@@ -308,24 +309,35 @@ impl FakeGraph {
     fn page(
         &self,
         context: &str,
-        items: Vec<Value>,
+        items: &[impl Serialize],
         more_after: Option<(i64, String)>,
         plan: PageToken,
         call: &mut Call<'_>,
     ) -> Reply {
-        let mut page = json!({
-            "@odata.context": format!("{}/v1.0/$metadata#{context}", self.base_url),
-            "@odata.count": items.len(),
-        });
-        if more_after.is_some() {
+        let next_link = more_after.map(|last| {
             call.trace.note(RuleId::NextLink);
-            let token = PageToken { after: more_after, ..plan }.seal(self.seed);
-            page["@odata.nextLink"] =
-                json!(format!("{}{}?$skiptoken={token}", self.base_url, call.url.path()));
-        }
-        page["value"] = Value::Array(items);
-        Reply::Json(200, page)
+            let token = PageToken { after: Some(last), ..plan }.seal(self.seed);
+            format!("{}{}?$skiptoken={token}", self.base_url, call.url.path())
+        });
+        Reply::page(&Page {
+            context: format!("{}/v1.0/$metadata#{context}", self.base_url),
+            count: items.len(),
+            next_link,
+            value: items,
+        })
     }
+}
+
+/// One page of a list.
+#[derive(Debug, Serialize)]
+pub(super) struct Page<'a, T> {
+    #[serde(rename = "@odata.context")]
+    context: String,
+    #[serde(rename = "@odata.count")]
+    count: usize,
+    #[serde(rename = "@odata.nextLink", skip_serializing_if = "Option::is_none")]
+    next_link: Option<String>,
+    value: &'a [T],
 }
 
 /// Which of members and preview are expanded.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::Url;
 
 use super::auth::TokenSpec;
@@ -379,7 +379,7 @@ impl FakeGraph {
         let unknown = ScriptError::UnknownMessage { chat: chat.to_owned(), name: message.to_owned() };
         let chat = self.chat(chat)?;
         let message = chat.resolve(message).and_then(|id| chat.get(id)).ok_or(unknown)?;
-        Ok(message.to_json(&chat.id, &self.people, true, &mut Trace::default()))
+        Ok(json!(message.shown(&chat.id, &self.people, true, &mut Trace::default())))
     }
 
     /// What the agent sent, oldest first, including what it believes lost.

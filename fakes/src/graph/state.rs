@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::Value;
 use url::Url;
 
@@ -70,9 +71,23 @@ pub(super) struct Call<'a> {
 #[derive(Debug)]
 pub(super) enum Reply {
     Json(u16, Value),
+    /// JSON that is written already.
+    Written(u16, String),
     Empty(u16),
-    Text { status: u16, content_type: String, text: String },
+    Text {
+        status: u16,
+        content_type: String,
+        text: String,
+    },
     Lost,
+}
+
+impl Reply {
+    /// One page of a list.
+    pub(super) fn page(page: &impl Serialize) -> Self {
+        // Members with names and values that JSON has can always be written.
+        Self::Written(200, serde_json::to_string(page).unwrap_or_default())
+    }
 }
 
 impl FakeGraph {
@@ -357,6 +372,11 @@ impl FakeGraph {
             Ok(Reply::Json(status, value)) => {
                 answer.status = status;
                 answer.body = value.to_string().into_bytes();
+                answer.set_header("content-type", JSON_TYPE);
+            }
+            Ok(Reply::Written(status, text)) => {
+                answer.status = status;
+                answer.body = text.into_bytes();
                 answer.set_header("content-type", JSON_TYPE);
             }
             Ok(Reply::Empty(status)) => answer.status = status,

@@ -126,7 +126,7 @@ impl FakeGraph {
         let chat = self.chat_of(call)?;
         let message = chat.get(id).ok_or_else(|| gone(id))?;
         call.trace.note(RuleId::MessageIds);
-        let mut payload = message.to_json(&chat.id, &self.people, call.newer_values, &mut call.trace);
+        let mut payload = json!(message.shown(&chat.id, &self.people, call.newer_values, &mut call.trace));
         payload["@odata.context"] =
             json!(format!("{}/v1.0/$metadata#chats('{}')/messages/$entity", self.base_url, chat.id));
         Ok(Reply::Json(201, payload))

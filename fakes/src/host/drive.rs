@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::effect::{Action, Effect, ModelEntry, Outcome, Signal};
-use super::log::{Dir, TraceLine};
+use super::log::{Dir, WireEvent};
 use super::machine::HostMachine;
 
 /// Longest line of a server that is kept, in bytes; a longer one is dropped whole, with a note.
@@ -70,12 +70,7 @@ pub struct HostEvent {
 #[derive(Debug, Clone, PartialEq)]
 pub enum HostEventKind {
     /// A line went over a pipe, or something happened to the process.
-    Wire {
-        /// As a recording has it.
-        trace: TraceLine,
-        /// The line's own bytes, without its newline; empty for what is no line.
-        bytes: Vec<u8>,
-    },
+    Wire(WireEvent),
     /// The model was shown a text.
     Model(ModelEntry),
     /// A call has an outcome.
@@ -323,8 +318,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
 
     async fn send(&mut self, mut line: Vec<u8>) {
         let proc = self.machine.spawns();
-        let trace = TraceLine::wire(self.now_ms(), proc, Dir::HostToServer, &line);
-        self.emit(HostEventKind::Wire { trace, bytes: line.clone() }).await;
+        self.emit_wire(proc, Dir::HostToServer, line.clone()).await;
         line.push(b'\n');
         self.pending_out.append(&mut line);
     }
@@ -381,8 +375,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
             self.event("a tool result is held up").await;
             return;
         }
-        let trace = TraceLine::wire(now_ms, self.machine.spawns(), Dir::ServerToHost, line);
-        self.emit(HostEventKind::Wire { trace, bytes: line.to_vec() }).await;
+        self.emit_wire(self.machine.spawns(), Dir::ServerToHost, line.to_vec()).await;
         let effects = self.machine.on_line(now_ms, line);
         self.perform(server, effects).await;
     }
@@ -420,8 +413,11 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
     }
 
     async fn event(&self, text: impl Into<String>) {
-        let trace = TraceLine::event(self.now_ms(), self.machine.spawns().max(1), text);
-        self.emit(HostEventKind::Wire { trace, bytes: Vec::new() }).await;
+        self.emit_wire(self.machine.spawns().max(1), Dir::Event, text.into().into_bytes()).await;
+    }
+
+    async fn emit_wire(&self, proc: u64, dir: Dir, bytes: Vec<u8>) {
+        self.emit(HostEventKind::Wire(WireEvent { proc, dir, bytes })).await;
     }
 
     async fn emit(&self, kind: HostEventKind) {

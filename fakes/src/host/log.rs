@@ -1,6 +1,7 @@
 //! Wire lines of a run, in the form of the recordings of real hosts.
 //! A line holds one message as it was on the wire; it never holds the environment of a process.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,37 @@ impl TraceLine {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
         out.write_all(&line)
+    }
+}
+
+/// Something on or about a pipe, as it happened; parsed only by who writes it down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WireEvent {
+    /// The server process of this run, from 1.
+    pub proc: u64,
+    /// Which way it went.
+    pub dir: Dir,
+    /// The line's own bytes without its newline, or what happened as UTF-8.
+    pub bytes: Vec<u8>,
+}
+
+impl WireEvent {
+    /// Something that happened.
+    pub fn event(proc: u64, text: impl Into<String>) -> Self {
+        Self { proc, dir: Dir::Event, bytes: text.into().into_bytes() }
+    }
+
+    /// The text; bytes that are no UTF-8 are replaced.
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.bytes)
+    }
+
+    /// As a recording has it; `ms` is since the start of the run.
+    pub fn trace(&self, ms: u64) -> TraceLine {
+        match self.dir {
+            Dir::Event => TraceLine::event(ms, self.proc, self.text()),
+            dir => TraceLine::wire(ms, self.proc, dir, &self.bytes),
+        }
     }
 }
 

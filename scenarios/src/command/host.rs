@@ -61,7 +61,9 @@ pub(super) fn main(args: &Args) -> Outcome {
         let mut failed = None;
         let mut written = Ok(());
         let played = play(script, orders, event_queue, |event| match &event.kind {
-            HostEventKind::Wire { trace, .. } if written.is_ok() => written = trace.write(&mut log),
+            HostEventKind::Wire(wire) if written.is_ok() => {
+                written = wire.trace(event.at_ms).write(&mut log);
+            }
             HostEventKind::Failed(reason) => failed = Some(reason.clone()),
             _ => {}
         });

@@ -1,7 +1,7 @@
 //! A pipe without a host: what the scenario writes goes in, what the server writes comes out, nothing else happens.
 
 use fakes::host::drive::{HostEvent, HostEventKind, Order, Server};
-use fakes::host::log::{Dir, TraceLine};
+use fakes::host::log::{Dir, WireEvent};
 use fakes::host::{Action, Carrier, ModelEntry, Signal};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -25,8 +25,7 @@ pub(crate) async fn drive<S: Server>(
         Err(error) => return tell(HostEventKind::Failed(error.to_string())).await,
     };
     let (mut output, mut input) = (BufReader::new(output), Some(input));
-    let started = TraceLine::event(now_ms(), 1, "server process started");
-    tell(HostEventKind::Wire { trace: started, bytes: Vec::new() }).await;
+    tell(HostEventKind::Wire(WireEvent::event(1, "server process started"))).await;
     tell(HostEventKind::Ready).await;
     let mut line = Vec::new();
     loop {
@@ -37,8 +36,8 @@ pub(crate) async fn drive<S: Server>(
                     break;
                 }
                 let text = line.strip_suffix(b"\n").unwrap_or(&line);
-                let trace = TraceLine::wire(now_ms(), 1, Dir::ServerToHost, text);
-                tell(HostEventKind::Wire { trace, bytes: text.to_vec() }).await;
+                let bytes = text.to_vec();
+                tell(HostEventKind::Wire(WireEvent { proc: 1, dir: Dir::ServerToHost, bytes })).await;
                 for entry in shown(now_ms(), text) {
                     tell(HostEventKind::Model(entry)).await;
                 }
@@ -46,8 +45,8 @@ pub(crate) async fn drive<S: Server>(
             }
             order = orders.recv() => match order {
                 Some(Order::Raw(mut bytes)) => {
-                    let trace = TraceLine::wire(now_ms(), 1, Dir::HostToServer, &bytes);
-                    tell(HostEventKind::Wire { trace, bytes: bytes.clone() }).await;
+                    let line = bytes.clone();
+                    tell(HostEventKind::Wire(WireEvent { proc: 1, dir: Dir::HostToServer, bytes: line })).await;
                     bytes.push(b'\n');
                     if let Some(pipe) = &mut input && pipe.write_all(&bytes).await.is_err() {
                         input = None;
@@ -65,7 +64,7 @@ pub(crate) async fn drive<S: Server>(
     }
     let code = server.exited().await;
     let said = code.map_or_else(|| "exit".to_owned(), |code| format!("exit {code}"));
-    tell(HostEventKind::Wire { trace: TraceLine::event(now_ms(), 1, said), bytes: Vec::new() }).await;
+    tell(HostEventKind::Wire(WireEvent::event(1, said))).await;
 }
 
 /// Without a host, the model is taken to read the text of every tool result and every resource.

@@ -91,7 +91,7 @@ impl SessionView {
     /// A line went over the wire; every line of the server is judged, and the host's but for those that a scenario wrote.
     pub(crate) fn line(&mut self, at_ms: u64, by_host: bool, text: &str) {
         let direction = if by_host { Direction::HostToServer } else { Direction::ServerToHost };
-        let verdict = self.validator.feed(direction, text);
+        let (verdict, json) = self.validator.read(direction, text.as_bytes());
         let judged = !by_host || self.judge_host;
         if judged && !verdict.valid {
             for error in &verdict.errors {
@@ -106,7 +106,6 @@ impl SessionView {
         if !by_host && !self.secret.is_empty() && text.contains(&self.secret) {
             self.fail("oracle.secret", at_ms, "the access token is in a line to the host".to_owned(), None);
         }
-        let json: Option<Value> = serde_json::from_str(text).ok();
         if let Some(json) = &json {
             self.note_marks(at_ms, by_host, json);
         }

@@ -33,17 +33,16 @@ pub(crate) async fn follow(
 fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
     let at_ms = began_ms + event.at_ms;
     match event.kind {
-        HostEventKind::Wire { trace, bytes } => {
-            let text = String::from_utf8_lossy(&bytes);
-            match trace.dir {
+        HostEventKind::Wire(wire) => {
+            let text = wire.text();
+            match wire.dir {
                 Dir::HostToServer => view.line(at_ms, true, &text),
                 Dir::ServerToHost => view.line(at_ms, false, &text),
                 Dir::Event => {
-                    let text = trace.msg.as_str().unwrap_or_default().to_owned();
                     if text.starts_with("server process started") {
                         view.connect(at_ms);
                     } else if text.starts_with("exit") {
-                        view.facts.insert("server ended".to_owned(), text.clone());
+                        view.facts.insert("server ended".to_owned(), text.clone().into_owned());
                     }
                     view.note(at_ms, Lane::Event, &text);
                 }

@@ -63,12 +63,18 @@ impl WireValidator {
 
     /// Judges the next line as it came from the pipe.
     pub fn feed_bytes(&mut self, direction: Direction, line: &[u8]) -> Verdict {
+        self.read(direction, line).0
+    }
+
+    /// Judges the next line as it came from the pipe, and hands out what was read; nothing when it holds no JSON.
+    pub fn read(&mut self, direction: Direction, line: &[u8]) -> (Verdict, Option<Value>) {
         let mut found = Findings::default();
-        match message::read(line, &mut found) {
-            Some(message) => self.judge(direction, &message, &mut found),
+        let message = message::read(line, &mut found);
+        match &message {
+            Some(message) => self.judge(direction, message, &mut found),
             None => self.unreadable(direction),
         }
-        found.verdict()
+        (found.verdict(), message)
     }
 
     /// Judges the next message when it is parsed already.
