@@ -52,8 +52,11 @@ pub(super) struct Cursor {
 pub(super) struct ChatCursor {
     /// Messages created up to here are history.
     pub(super) floor: Timestamp,
-    /// Everything that changed up to here has been read.
+    /// Everything that changed up to here, and could be seen then, has been read.
     pub(super) read_to: Timestamp,
+    /// Up to here, what turned up late has been looked for as well; where it is missing, up to `read_to`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) settled_to: Option<Timestamp>,
     /// The preview that was read; empty before the first read.
     #[serde(default)]
     pub(super) print: String,
@@ -91,7 +94,19 @@ impl Cursor {
 impl ChatCursor {
     /// A chat in which everything up to `floor` is history.
     pub(super) fn from_floor(floor: Timestamp) -> Self {
-        Self { floor, read_to: floor, print: String::new(), recent: BTreeMap::new() }
+        Self { floor, read_to: floor, settled_to: None, print: String::new(), recent: BTreeMap::new() }
+    }
+
+    /// From where a reading that leaves nothing out starts.
+    pub(super) fn unsettled_from(&self, overlap: SignedDuration) -> Timestamp {
+        let settled_to = self.settled_to.unwrap_or(self.read_to).min(self.read_to);
+        settled_to.checked_sub(overlap).unwrap_or(settled_to).max(self.floor)
+    }
+
+    /// Remembers how far a reading from `from` on has been.
+    pub(super) fn note_read_from(&mut self, from: Timestamp, was: &Self, overlap: SignedDuration) {
+        let whole = from <= was.unsettled_from(overlap);
+        self.settled_to = if whole { None } else { was.settled_to.or(Some(was.read_to)) };
     }
 
     /// Remembers a delivered message.
@@ -182,6 +197,24 @@ mod tests {
         assert_eq!(cursor.chats.len(), CHATS_MAX);
         assert!(cursor.chats.contains_key("00007") && !cursor.chats.contains_key("00008"));
         assert!(!cursor.all_known, "a chat that comes back is no new one");
+    }
+
+    #[test]
+    fn a_reading_that_stopped_early_leaves_its_overlap_to_the_next() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let overlap = SignedDuration::from_secs(30);
+        let start = ChatCursor { read_to: at(100), ..ChatCursor::from_floor(at(0)) };
+        let read = |from, read_to, was: &ChatCursor| {
+            let mut next = ChatCursor { read_to: at(read_to), ..was.clone() };
+            next.note_read_from(at(from), was, overlap);
+            next
+        };
+        let prompt = read(95, 200, &start);
+        assert_eq!(prompt.unsettled_from(overlap), at(70));
+        let prompt = read(195, 300, &prompt);
+        assert_eq!(prompt.unsettled_from(overlap), at(70), "a second one forgets nothing");
+        let whole = read(70, 300, &prompt);
+        assert_eq!(whole.unsettled_from(overlap), at(270));
     }
 
     #[test]

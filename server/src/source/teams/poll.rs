@@ -4,8 +4,10 @@
 mod listed;
 mod taken;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::rc::Rc;
 use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
@@ -55,6 +57,8 @@ struct Live {
     /// The preview that has not been read yet.
     wanted: Option<Preview>,
     reading: bool,
+    /// Shared with the reading that is on its way.
+    hurry: Rc<Cell<bool>>,
     /// Read, and waiting to be appended.
     gathered: bool,
     not_before: Option<Instant>,
@@ -238,15 +242,18 @@ impl<'a> Poll<'a> {
     fn start_read(&mut self, chat_id: String, now: Instant) {
         let overlap = self.overlap();
         let Some(chat) = self.cursor.chats.get(&chat_id) else { return };
-        let after = chat.read_to.checked_sub(overlap).unwrap_or(chat.read_to).max(chat.floor);
+        let (after, read_to) = (chat.unsettled_from(overlap), chat.read_to);
         let Some(live) = self.chats.get_mut(&chat_id) else { return };
         live.reading = true;
+        live.hurry = Rc::new(Cell::new(live.wanted.is_some()));
         let job = ReadJob {
             chat_id,
             after,
+            read_to,
             page_size: self.parts.options.page_size,
             filtered: self.unfiltered_until.is_none_or(|until| until <= now),
             wanted: live.wanted.clone(),
+            hurry: Rc::clone(&live.hurry),
         };
         self.reads.push(Box::pin(read(self.parts.client.clone(), job)));
     }

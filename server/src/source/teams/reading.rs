@@ -1,6 +1,8 @@
-//! Reading one chat back to its cursor, page by page.
+//! Reading one chat back to its cursor, page by page, and on into the overlap where late messages turn up.
 //! It must never stop before the cursor is crossed, as long as the bound allows.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,11 +22,24 @@ pub(super) struct ReadJob {
     pub(super) chat_id: String,
     /// Everything that changed after this.
     pub(super) after: Timestamp,
+    /// What changed up to here has been read before; what of it turns up only now is late.
+    pub(super) read_to: Timestamp,
     pub(super) page_size: u32,
     /// Whether Graph is asked to filter; a tenant that refuses it gets the plain question.
     pub(super) filtered: bool,
     /// The preview that caused it; none for a sweep.
     pub(super) wanted: Option<Preview>,
+    /// Whether somebody waits for a message: then the overlap is looked at only as far as costs little. It may become
+    /// true while a sweep is on its way.
+    pub(super) hurry: Rc<Cell<bool>>,
+}
+
+impl ReadJob {
+    /// Whether so many messages of the overlap are enough for now. After a burst the overlap is many pages long, and a
+    /// chat gives one page a second.
+    fn may_stop(&self, overlap_messages: usize) -> bool {
+        self.hurry.get() && overlap_messages * 2 >= self.page_size as usize
+    }
 }
 
 /// What was read.
@@ -33,6 +48,8 @@ pub(super) struct Pages {
     /// Oldest first.
     pub(super) messages: Vec<Message>,
     pub(super) unreadable: usize,
+    /// Everything that changed after this was read.
+    pub(super) from: Timestamp,
     /// Whether the bound ended it: there are older messages that nobody has read.
     pub(super) cut: bool,
 }
@@ -60,7 +77,8 @@ async fn pages(client: &GraphClient, job: &ReadJob) -> Result<Pages, GraphError>
     }
     let scope = Scope::Chat(&job.chat_id);
     let mut url = client.url(&["me", "chats", &job.chat_id, "messages"], &query);
-    let mut read = Pages { messages: Vec::new(), unreadable: 0, cut: false };
+    let mut read = Pages { messages: Vec::new(), unreadable: 0, from: job.after, cut: false };
+    let mut overlap_messages = 0;
     for page_number in 0..READ_PAGES_MAX {
         let page = if page_number == 0 {
             client.get_once(&url, scope).await?
@@ -74,13 +92,21 @@ async fn pages(client: &GraphClient, job: &ReadJob) -> Result<Pages, GraphError>
         let (messages, unreadable) = wire::items(&page, wire::message);
         read.unreadable += unreadable;
         // The filter is checked again: some tenants ignore it.
-        let crossed = messages.iter().any(|m| m.modified.is_some_and(|at| at <= job.after));
+        let oldest = messages.iter().filter_map(|m| m.modified).min();
+        let crossed = oldest.is_some_and(|at| at <= job.after);
+        overlap_messages +=
+            messages.iter().filter(|m| m.modified.is_some_and(|at| at <= job.read_to)).count();
         read.messages.extend(messages.into_iter().filter(|m| m.modified.is_none_or(|at| at > job.after)));
         let next = if crossed { None } else { client.next_link(&page)? };
         let Some(next) = next else {
             read.messages.reverse();
             return Ok(read);
         };
+        if let Some(oldest) = oldest.filter(|at| *at <= job.read_to && job.may_stop(overlap_messages)) {
+            read.from = oldest;
+            read.messages.reverse();
+            return Ok(read);
+        }
         url = next;
     }
     read.cut = true;

@@ -79,6 +79,7 @@ impl Poll<'_> {
         if live.wanted.as_ref() != Some(&preview) {
             live.missing_tries = 0;
             live.wanted = Some(preview);
+            live.hurry.set(true);
         }
     }
 

@@ -47,7 +47,7 @@ impl Poll<'_> {
         live.not_before = None;
         let missing = job.wanted.as_ref().and_then(|w| w.message_id.as_ref()).is_some_and(|wanted| {
             !pages.messages.iter().any(|m| m.id == *wanted)
-                && job.wanted.as_ref().and_then(|w| w.created).is_some_and(|at| at > job.after)
+                && job.wanted.as_ref().and_then(|w| w.created).is_some_and(|at| at > pages.from)
         });
         let again = missing && live.missing_tries < MISSING_TRIES_MAX;
         if again {
@@ -76,7 +76,8 @@ impl Poll<'_> {
             now: self.parts.client.server_now(),
         };
         let Judged { news, refused, mut cursor, active_at } =
-            bench.judge(&job.chat_id, &kind, position, &pages);
+            bench.judge(&job.chat_id, &kind, position.clone(), &pages);
+        cursor.note_read_from(pages.from, &position, self.overlap());
         self.heat(&job.chat_id, active_at, now);
         for one in refused {
             self.refuse(&job.chat_id, &one.message_id, &one.who, one.reason);
