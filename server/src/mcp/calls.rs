@@ -2,6 +2,7 @@
 //!
 //! Nothing may be handed out that can't be answered, and a call with a wrong argument must change nothing.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -15,15 +16,16 @@ use super::session::{Caller, Inbox, OpenCall, Receipt, Reply, Session, Wait};
 use crate::carrier::{pull, wait};
 use crate::journal::{Batch, ConsumerName, DeliveryId, JournalError, Query};
 use crate::tool::answer::{self, Answer, FRAME_BYTES};
-use crate::tool::arguments::{Arguments, Refusal};
+use crate::tool::arguments::Arguments;
+use crate::tool::catalog;
 use crate::tool::nearest::nearest;
 use crate::tool::{
-    INBOUND_QUEUE_STATS, INBOX_PULL, MessageView, PullResult, SEND_TEAMS_MESSAGE, SendError, Sent,
-    StatsResult, TOOL_NAMES, WAIT_FOR_INBOUND_MESSAGE, WaitResult, send,
+    Door, INBOUND_QUEUE_STATS, INBOX_PULL, MessageView, PullResult, Refusal, StatsResult, ToolSet, WAIT_FOR_INBOUND_MESSAGE,
+    WaitResult,
 };
 
-/// Messages that may be on their way to Teams at a time.
-pub(super) const SENDS_OPEN_MAX: usize = 8;
+/// Calls whose work may be done elsewhere at a time.
+pub(super) const WORKS_OPEN_MAX: usize = 8;
 
 impl Session {
     pub(super) fn call_tool(&mut self, caller: &Caller, mut params: Object) {
@@ -38,16 +40,22 @@ impl Session {
         let call = text(&params, "name").and_then(|name| Ok((name, arguments?)));
         let trouble = self.options.trouble.clone();
         let refusal = match call {
-            Ok((name, _)) if TOOL_NAMES.contains(&name) && trouble.is_some() => {
+            Ok((name, _)) if trouble.is_some() && self.names_of_tools().iter().any(|known| known == name) => {
                 Err(trouble.unwrap_or_default())
             }
-            Ok((WAIT_FOR_INBOUND_MESSAGE, given)) => self.call_wait(caller, given, &params),
-            Ok((INBOX_PULL, given)) => self.call_pull(caller, given),
-            Ok((INBOUND_QUEUE_STATS, given)) => self.call_stats(caller, given),
-            Ok((SEND_TEAMS_MESSAGE, given)) => self.call_send(caller, given),
-            Ok((name, _)) => {
-                let hint = nearest(name, &TOOL_NAMES).map(|known| format!("; did you mean {known}?"));
-                let hint = hint.unwrap_or_else(|| format!("; there are {}", TOOL_NAMES.join(", ")));
+            Ok((WAIT_FOR_INBOUND_MESSAGE, given)) if self.listens() => self.call_wait(caller, given, &params),
+            Ok((INBOX_PULL, given)) if self.listens() => self.call_pull(caller, given),
+            Ok((INBOUND_QUEUE_STATS, given)) if self.listens() => self.call_stats(caller, given),
+            Ok((name, given)) => {
+                if let Some(door) = self.door_of(name) {
+                    let begun = self.call_door(caller, &*door, name, given);
+                    return begun.unwrap_or_else(|refusal| {
+                        self.answer_tool(&caller.route, Answer::error(&refusal), Vec::new());
+                    });
+                }
+                let names = self.names_of_tools();
+                let hint = nearest(name, &names).map(|known| format!("; did you mean {known}?"));
+                let hint = hint.unwrap_or_else(|| format!("; there are {}", names.join(", ")));
                 let error = RpcError::invalid_params(format!("params.name: no tool is named `{name}`{hint}"));
                 return self.answer(&caller.route, Err(error), Vec::new());
             }
@@ -136,37 +144,58 @@ impl Session {
         Ok(())
     }
 
-    fn call_send(&mut self, caller: &Caller, given: Object) -> Result<(), Refusal> {
-        let message = send::outgoing(given)?;
-        if self.sends.len() >= SENDS_OPEN_MAX {
+    fn listens(&self) -> bool {
+        self.options.tool_sets.contains(&ToolSet::Inbound)
+    }
+
+    fn names_of_tools(&self) -> Vec<String> {
+        let tools = catalog::tools(&self.options.doors, &self.options.tool_sets);
+        tools.into_iter().map(|tool| tool.name.into_owned()).collect()
+    }
+
+    /// The door that offers a tool, unless its set is left out.
+    fn door_of(&self, tool: &str) -> Option<Arc<dyn Door>> {
+        let sets = &self.options.tool_sets;
+        let offers = |door: &&Arc<dyn Door>| {
+            door.offers().iter().any(|offer| offer.tool.name == tool && sets.contains(&offer.set))
+        };
+        self.options.doors.iter().find(offers).cloned()
+    }
+
+    fn call_door(
+        &mut self,
+        caller: &Caller,
+        door: &dyn Door,
+        tool: &str,
+        given: Object,
+    ) -> Result<(), Refusal> {
+        if self.works.len() >= WORKS_OPEN_MAX {
             return Err(format!(
-                "{SENDS_OPEN_MAX} messages are on their way already; wait for an answer, then send again"
+                "{WORKS_OPEN_MAX} calls are on their way already; wait for an answer, then call {tool} again"
             ));
         }
+        let started = door.call(tool, given)?;
         self.came_back(&caller.consumer);
-        let named: Vec<&str> = message.reply_to.iter().map(String::as_str).collect();
+        let named: Vec<&str> = started.answers.iter().map(String::as_str).collect();
         if let Err(error) =
             self.inbox(&caller.consumer).and_then(|inbox| inbox.mailbox.acknowledge_ids(&named))
         {
             tracing::warn!(%error, "an acknowledgement could not be noted");
         }
         let number = self.next_number();
-        let chat_id = message.chat_id.clone();
-        let sending = self.options.outbox.send_teams_message(message);
-        self.sends.push(sending.map(move |outcome| (number, outcome)).boxed());
-        let call = OpenCall::Send { route: caller.route.clone(), number, chat_id };
-        self.open.insert(caller.route.id.clone(), call);
+        self.works.push(started.work.map(move |answer| (number, answer)).boxed());
+        self.open.insert(caller.route.id.clone(), OpenCall::Work { route: caller.route.clone(), number });
         Ok(())
     }
 
-    /// A message has left, or has not. A call that was cancelled meanwhile gets no answer.
-    pub(super) fn on_sent(&mut self, (number, outcome): (u64, Result<Sent, SendError>)) {
+    /// The work of a call is done. A call that was cancelled meanwhile gets no answer.
+    pub(super) fn on_worked(&mut self, (number, answer): (u64, Answer)) {
         let id = self.open.iter().find_map(|(id, call)| match call {
-            OpenCall::Send { number: this, .. } if *this == number => Some(id.clone()),
+            OpenCall::Work { number: this, .. } if *this == number => Some(id.clone()),
             _ => None,
         });
-        if let Some(OpenCall::Send { route, chat_id, .. }) = id.and_then(|id| self.open.remove(&id)) {
-            self.answer_tool(&route, send::answer(chat_id, outcome), Vec::new());
+        if let Some(OpenCall::Work { route, .. }) = id.and_then(|id| self.open.remove(&id)) {
+            self.answer_tool(&route, answer, Vec::new());
         }
     }
 

@@ -22,7 +22,7 @@ use crate::carrier::wait::Heartbeat;
 use crate::journal::{ConsumerName, DeliveryId, Journal, JournalError, Mailbox};
 use crate::random::Random;
 use crate::tool::answer::{ANSWER_BYTES_MAX, Answer};
-use crate::tool::{MessageView, Outbox, SendError, Sent};
+use crate::tool::{Door, MessageView, Outbox, SendDoor, ToolSet};
 
 /// Tells why messages may not be coming.
 pub type Health = Arc<dyn Fn() -> Option<String> + Send + Sync>;
@@ -33,8 +33,10 @@ pub struct SessionOptions {
     pub journal: Journal,
     /// For the session's id.
     pub random: Arc<dyn Random>,
-    /// Sends what the model writes.
-    pub outbox: Arc<dyn Outbox>,
+    /// Tools whose work is done elsewhere, sending first.
+    pub doors: Vec<Arc<dyn Door>>,
+    /// Which tools there are.
+    pub tool_sets: BTreeSet<ToolSet>,
     /// The consumer to be; `None` derives it from the client's name.
     pub consumer: Option<ConsumerName>,
     /// What keeps the server from its work, with the fix; every tool then answers with it and does nothing.
@@ -55,7 +57,8 @@ impl SessionOptions {
         Self {
             journal,
             random,
-            outbox,
+            doors: vec![Arc::new(SendDoor(outbox))],
+            tool_sets: ToolSet::ALL.into(),
             consumer: None,
             trouble: None,
             health: None,
@@ -135,7 +138,7 @@ pub(super) struct Caller {
 /// A request without an answer yet.
 pub(super) enum OpenCall {
     Wait(Wait),
-    Send { route: Route, number: u64, chat_id: String },
+    Work { route: Route, number: u64 },
     Listen { inbox: bool },
 }
 
@@ -237,7 +240,7 @@ impl Batch {
     }
 }
 
-type Sending = BoxFuture<'static, (u64, Result<Sent, SendError>)>;
+type Work = BoxFuture<'static, (u64, Answer)>;
 
 /// The state of one connection.
 pub(super) struct Session {
@@ -246,7 +249,7 @@ pub(super) struct Session {
     pub(super) legacy: Option<LegacySession>,
     pub(super) out: Outgoing<Receipt>,
     pub(super) open: BTreeMap<Id, OpenCall>,
-    pub(super) sends: FuturesUnordered<Sending>,
+    pub(super) works: FuturesUnordered<Work>,
     pub(super) inboxes: BTreeMap<ConsumerName, Inbox>,
     pub(super) grown: watch::Receiver<u64>,
     /// The newest record that waiting calls were offered.
@@ -268,7 +271,7 @@ impl Session {
             legacy: None,
             out: Outgoing::new(options.limits.out_bytes_max),
             open: BTreeMap::new(),
-            sends: FuturesUnordered::new(),
+            works: FuturesUnordered::new(),
             inboxes: BTreeMap::new(),
             grown,
             offered_seq: announced_seq,
@@ -327,7 +330,7 @@ impl Session {
             .values()
             .filter_map(|call| match call {
                 OpenCall::Wait(wait) => Some(wait.caller.consumer.clone()),
-                OpenCall::Send { .. } | OpenCall::Listen { .. } => None,
+                OpenCall::Work { .. } | OpenCall::Listen { .. } => None,
             })
             .collect();
         let idle = self.inboxes.keys().find(|consumer| !busy.contains(*consumer)).cloned();
@@ -403,7 +406,7 @@ impl Session {
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         let waits = self.open.values().filter_map(|call| match call {
             OpenCall::Wait(wait) => Some(wait),
-            OpenCall::Send { .. } | OpenCall::Listen { .. } => None,
+            OpenCall::Work { .. } | OpenCall::Listen { .. } => None,
         });
         waits
             .map(|wait| match &wait.heartbeat {

@@ -17,14 +17,14 @@ pub(crate) const FRAME_BYTES: usize = 512;
 
 /// A tool's answer before the era's rules are applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub struct Answer {
     text: String,
     is_error: bool,
 }
 
 impl Answer {
     /// Compact JSON and a newline; some hosts join blocks without a separator.
-    pub(crate) fn json(value: &impl Serialize) -> Self {
+    pub fn json(value: &impl Serialize) -> Self {
         match serde_json::to_string(value) {
             Ok(text) => Self { text: text + "\n", is_error: false },
             Err(error) => Self::error(&format!("the answer could not be written as json: {error}")),
@@ -32,7 +32,7 @@ impl Answer {
     }
 
     /// One sentence that names what is wrong and how to put it right.
-    pub(crate) fn error(text: &str) -> Self {
+    pub fn error(text: &str) -> Self {
         Self { text: format!("{text}\n"), is_error: true }
     }
 

@@ -2,11 +2,13 @@
 //!
 //! No type arrays, no formats, no references: some hosts refuse the whole list for one of them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
+use super::door::{Door, ToolSet};
 use super::send::{CONTENT_BYTES_MAX, REPLY_TO_MAX};
 use super::texts;
 
@@ -19,10 +21,6 @@ pub const INBOUND_QUEUE_STATS: &str = "inbound_queue_stats";
 /// Answers in Teams.
 pub const SEND_TEAMS_MESSAGE: &str = "send_teams_message";
 
-/// All tools, in the order of the list.
-pub const TOOL_NAMES: [&str; 4] =
-    [INBOUND_QUEUE_STATS, INBOX_PULL, SEND_TEAMS_MESSAGE, WAIT_FOR_INBOUND_MESSAGE];
-
 /// Most messages in one answer; whoever asks for more gets this many and is told what is left.
 pub(crate) const ITEMS_MAX: u64 = 100;
 /// Largest number that is taken for a number of seconds or messages.
@@ -34,8 +32,16 @@ pub(crate) const WAIT_ITEMS_DEFAULT: u64 = 10;
 /// Messages per pull when it is not told.
 pub(crate) const PULL_LIMIT_DEFAULT: u64 = 20;
 
-/// The list.
-pub(crate) fn tools() -> Vec<Tool> {
+/// The list: the inbox's tools and what the doors offer, as far as the sets allow, by name.
+pub(crate) fn tools(doors: &[Arc<dyn Door>], sets: &BTreeSet<ToolSet>) -> Vec<Tool> {
+    let mut tools = if sets.contains(&ToolSet::Inbound) { inbound() } else { Vec::new() };
+    let offers = doors.iter().flat_map(|door| door.offers());
+    tools.extend(offers.filter(|offer| sets.contains(&offer.set)).map(|offer| offer.tool));
+    tools.sort_by(|a, b| a.name.cmp(&b.name));
+    tools
+}
+
+fn inbound() -> Vec<Tool> {
     vec![
         tool(INBOUND_QUEUE_STATS, "Inbox counts", texts::STATS, &json!({}), &[], reads(), false),
         tool(
@@ -57,22 +63,6 @@ pub(crate) fn tools() -> Vec<Tool> {
             true,
         ),
         tool(
-            SEND_TEAMS_MESSAGE,
-            "Send Teams message",
-            texts::SEND,
-            &json!({
-                "chat_id": {"type": "string", "description": "The chat_id of the message that you answer."},
-                "content": {"type": "string", "description": format!("The text, at most {CONTENT_BYTES_MAX} bytes.")},
-                "content_type": {"type": "string", "enum": ["html", "text"], "default": "html", "description":
-                    "html: simple tags such as <p>, <b>, <ul>, <code>; escape & and < yourself. text: shown as it is."},
-                "reply_to": {"type": "array", "items": {"type": "string"}, "maxItems": REPLY_TO_MAX, "default": [], "description":
-                    "Ids of the messages that you answer, for a reference in the chat."}
-            }),
-            &["chat_id", "content"],
-            ToolAnnotations::new().read_only(false).destructive(false).idempotent(false).open_world(true),
-            true,
-        ),
-        tool(
             WAIT_FOR_INBOUND_MESSAGE,
             "Wait for messages",
             texts::WAIT,
@@ -89,13 +79,38 @@ pub(crate) fn tools() -> Vec<Tool> {
     ]
 }
 
+/// `send_teams_message`.
+pub(super) fn send() -> Tool {
+    tool(
+        SEND_TEAMS_MESSAGE,
+        "Send Teams message",
+        texts::SEND,
+        &json!({
+            "chat_id": {"type": "string", "description": "The chat_id of the message that you answer."},
+            "content": {"type": "string", "description": format!("The text, at most {CONTENT_BYTES_MAX} bytes.")},
+            "content_type": {"type": "string", "enum": ["html", "text"], "default": "html", "description":
+                "html: simple tags such as <p>, <b>, <ul>, <code>; escape & and < yourself. text: shown as it is."},
+            "reply_to": {"type": "array", "items": {"type": "string"}, "maxItems": REPLY_TO_MAX, "default": [], "description":
+                "Ids of the messages that you answer, for a reference in the chat."}
+        }),
+        &["chat_id", "content"],
+        writes(),
+        true,
+    )
+}
+
 /// Reading moves a cursor that only this consumer sees; a host that takes a tool for writing would run nothing
 /// beside it.
-fn reads() -> ToolAnnotations {
+pub(crate) fn reads() -> ToolAnnotations {
     ToolAnnotations::new().read_only(true).destructive(false).idempotent(false).open_world(true)
 }
 
-fn tool(
+/// Something that other people see.
+pub(crate) fn writes() -> ToolAnnotations {
+    ToolAnnotations::new().read_only(false).destructive(false).idempotent(false).open_world(true)
+}
+
+pub(crate) fn tool(
     name: &'static str,
     title: &str,
     description: &'static str,

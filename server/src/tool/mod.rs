@@ -1,19 +1,22 @@
-//! What the model can call: the four tools, their texts, arguments and results, and the door to Teams.
+//! What the model can call: the inbox tools, their texts, arguments and results, and the doors to what acts elsewhere.
 //!
 //! Nothing here may change who can speak or what is watched, and no tool may take a switch that turns a safety off.
 
 pub(crate) mod answer;
 pub(crate) mod arguments;
 pub(crate) mod catalog;
+mod door;
 pub(crate) mod nearest;
 mod outbox;
 mod results;
 pub(crate) mod send;
 mod texts;
 
-pub use catalog::{
-    INBOUND_QUEUE_STATS, INBOX_PULL, SEND_TEAMS_MESSAGE, TOOL_NAMES, WAIT_FOR_INBOUND_MESSAGE,
-};
+pub use answer::Answer;
+pub use arguments::Refusal;
+pub use catalog::{INBOUND_QUEUE_STATS, INBOX_PULL, SEND_TEAMS_MESSAGE, WAIT_FOR_INBOUND_MESSAGE};
+pub(crate) use door::SendDoor;
+pub use door::{Door, Offer, Started, ToolSet};
 pub use outbox::{ContentType, Outbox, OutgoingTeams, SendError, Sent};
 pub use results::{InboxResource, MessageView, PullResult, SendResult, StatsResult, WaitResult};
 pub use send::CONTENT_BYTES_MAX;

@@ -1,8 +1,8 @@
 //! The nearest known word to a mistyped one. It must never suggest something that merely starts alike.
 
 /// The closest of `known`, if at most a third of its letters differ.
-pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let best = known.iter().map(|name| (distance(word, name), *name)).min()?;
+pub(crate) fn nearest<'a, S: AsRef<str>>(word: &str, known: &'a [S]) -> Option<&'a str> {
+    let best = known.iter().map(AsRef::as_ref).map(|name| (distance(word, name), name)).min()?;
     (best.0 <= best.1.chars().count().div_ceil(3)).then_some(best.1)
 }
 
@@ -38,6 +38,6 @@ mod tests {
         assert_eq!(nearest("maxItems", &known), Some("max_items"));
         assert_eq!(nearest("channel", &known), None);
         assert_eq!(nearest(&"x".repeat(100_000), &known), None);
-        assert_eq!(nearest("x", &[]), None);
+        assert_eq!(nearest::<&str>("x", &[]), None);
     }
 }
