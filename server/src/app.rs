@@ -17,7 +17,7 @@ use crate::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
 use crate::journal::{Interaction, Journal, JournalError, JournalOptions};
 use crate::mcp::{self, SessionOptions};
 use crate::random::Random;
-use crate::source::teams::{Known, TeamsOutbox, TeamsParts, TeamsSource};
+use crate::source::teams::{Known, TeamsDoor, TeamsOutbox, TeamsParts, TeamsSource};
 use crate::source::{InboundSource, SourceStatus};
 use crate::storage::{MemoryStorage, Storage};
 
@@ -46,6 +46,8 @@ pub struct App {
     pub random: Arc<dyn Random>,
     /// The home folder.
     pub storage: Arc<dyn Storage>,
+    /// Its path, for messages; empty where it has none.
+    pub home: String,
     /// The way to Microsoft Graph.
     pub transport: Arc<dyn GraphTransport>,
     /// How the Teams source is doing; a handle for whoever wants to watch.
@@ -62,7 +64,7 @@ impl App {
         transport: Arc<dyn GraphTransport>,
     ) -> Self {
         let teams_status = SourceStatus::default();
-        Self { config, trouble: None, clock, random, storage, transport, teams_status }
+        Self { config, trouble: None, clock, random, storage, home: String::new(), transport, teams_status }
     }
 
     /// Whether this process could poll, and so may lead.
@@ -95,7 +97,14 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         gate: gate.clone(),
         known: known.clone(),
     };
-    let mut session = SessionOptions::new(journal.clone(), app.random.clone(), Arc::new(outbox));
+    let mut session = SessionOptions::new(journal.clone(), app.random.clone(), Arc::new(outbox.clone()));
+    session.doors.push(Arc::new(TeamsDoor {
+        outbox,
+        storage: app.storage.clone(),
+        home: app.home.clone(),
+        options: app.config.teams.clone(),
+    }));
+    session.tool_sets.clone_from(&app.config.tools);
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
     session.health = Some(health(&app, gate.is_closed()));

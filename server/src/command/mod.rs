@@ -40,6 +40,9 @@ struct ServeFlags {
     /// Who reads the inbox; consumers have cursors of their own [default: by the host's name]
     #[arg(long, value_name = "NAME")]
     consumer: Option<String>,
+    /// Which tools the model gets: some of inbound, reply, chats, people, files, mail [default: all]
+    #[arg(long, value_name = "SETS")]
+    tools: Option<String>,
 }
 
 /// Runs the program with its arguments and returns its exit code.

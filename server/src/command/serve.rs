@@ -61,6 +61,9 @@ fn assemble(flags: ServeFlags, environment: &Environment) -> App {
     if let Some(consumer) = flags.consumer {
         sources.flags.push((&key::INBOX_CONSUMER, "--consumer", consumer));
     }
+    if let Some(sets) = flags.tools {
+        sources.flags.push((&key::TOOLS_SETS, "--tools", sets));
+    }
     match config_text(&*storage, home.as_deref()) {
         Ok(file) => sources.file = file,
         Err(problem) => troubles.push(problem),
@@ -81,6 +84,7 @@ fn assemble(flags: ServeFlags, environment: &Environment) -> App {
         storage,
         Arc::new(HttpTransport::new(loopback)),
     );
+    app.home = home.map(|home| home.display().to_string()).unwrap_or_default();
     if !troubles.is_empty() {
         let list = troubles.join("\n");
         app.trouble = Some(format!(

@@ -50,6 +50,9 @@ keys! {
     TEAMS_SWEEP_INTERVAL = "teams"."sweep_interval";
     TEAMS_HOT_FOR = "teams"."hot_for";
     TEAMS_GROUP_MESSAGES = "teams"."group_messages";
+    TEAMS_WATCHABLE = "teams"."watchable";
+    TEAMS_IDLE_POLL_INTERVAL = "teams"."idle_poll_interval";
+    TOOLS_SETS = "tools"."sets";
 }
 
 /// The allowlist's variable.

@@ -8,11 +8,12 @@ use super::error::{ConfigError, ConfigErrors, Origin};
 use super::key::{self, Key};
 use super::{
     ALLOW_ENTRIES_MAX, Allow, Auth, Config, Graph, GroupMessages, Identity, Inbox, Log, PAGE_SIZE_MAX,
-    POLL_INTERVAL_REMOTE_MIN, Secret, Sources, Teams, duration, file,
+    POLL_INTERVAL_REMOTE_MIN, Secret, Sources, Teams, duration, file, Watchable,
 };
 use crate::gate::Guid;
 use crate::graph;
 use crate::journal::ConsumerName;
+use crate::tool::ToolSet;
 
 /// See [`Config::load`].
 pub(super) fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
@@ -83,6 +84,7 @@ impl Loader {
             inbox: Inbox { consumer: self.consumer() },
             log: Log { level: self.log_level(), file: self.truth(&key::LOG_FILE, false) },
             teams: self.teams(origin.is_loopback()),
+            tools: self.tool_sets(),
             allow: self.people(),
             graph: Graph {
                 origin,
@@ -213,6 +215,10 @@ impl Loader {
                 self.error(&at, problem, fix);
             }
         }
+        let idle_poll_interval = match self.value(&key::TEAMS_IDLE_POLL_INTERVAL) {
+            None => poll_interval,
+            Some(_) => self.duration(&key::TEAMS_IDLE_POLL_INTERVAL, 60_000, 10, 24 * HOUR_MS).max(poll_interval),
+        };
         Teams {
             enabled: self.truth(&key::TEAMS_ENABLED, true),
             poll_interval,
@@ -222,7 +228,26 @@ impl Loader {
             sweep_interval: self.duration(&key::TEAMS_SWEEP_INTERVAL, 45_000, 1_000, 24 * HOUR_MS),
             hot_for: self.duration(&key::TEAMS_HOT_FOR, 15 * 60_000, 0, 24 * HOUR_MS),
             group_messages: self.group_messages(),
+            watchable: self.watchable(),
+            idle_poll_interval,
         }
+    }
+
+    fn watchable(&self) -> Watchable {
+        let text = self.value(&key::TEAMS_WATCHABLE).map(|(text, _)| text).unwrap_or_default();
+        let chats = words(&text);
+        if chats.iter().any(|chat| chat == "*") { Watchable::All } else { Watchable::Only(chats) }
+    }
+
+    fn tool_sets(&mut self) -> BTreeSet<ToolSet> {
+        let Some((text, at)) = self.value(&key::TOOLS_SETS) else { return ToolSet::ALL.into() };
+        let (known, unknown): (Vec<_>, Vec<_>) =
+            words(&text).into_iter().map(|word| ToolSet::parse(&word).ok_or(word)).partition(Result::is_ok);
+        for word in unknown.into_iter().filter_map(Result::err) {
+            let names = ToolSet::ALL.map(ToolSet::as_str).join(", ");
+            self.error(&at, format!("`tools.sets` names {word:?}"), format!("write some of {names}, with commas between"));
+        }
+        known.into_iter().filter_map(Result::ok).collect()
     }
 
     fn page_size(&mut self) -> u32 {
@@ -316,6 +341,11 @@ fn allow_from_word(word: &str) -> file::AllowText {
     } else {
         file::AllowText { object_id: Some(word.to_owned()), ..Default::default() }
     }
+}
+
+/// What stands between commas.
+fn words(text: &str) -> BTreeSet<String> {
+    text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 fn is_mail_address(text: &str) -> bool {

@@ -8,7 +8,7 @@ pub mod key;
 mod load;
 mod secret;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub use error::{ConfigError, ConfigErrors, Origin};
@@ -18,6 +18,7 @@ pub use secret::Secret;
 use crate::gate::Guid;
 use crate::graph;
 use crate::journal::ConsumerName;
+use crate::tool::ToolSet;
 
 /// The most entries of the allowlist.
 pub const ALLOW_ENTRIES_MAX: usize = 1_000;
@@ -41,6 +42,8 @@ pub struct Config {
     pub log: Log,
     /// `[teams]`
     pub teams: Teams,
+    /// `tools.sets`: which tools the model gets.
+    pub tools: BTreeSet<ToolSet>,
     /// `[[allow]]`
     pub allow: Vec<Allow>,
 }
@@ -114,6 +117,29 @@ pub struct Teams {
     pub hot_for: Duration,
     /// Which messages of chats with more than two people are news.
     pub group_messages: GroupMessages,
+    /// Chats that the agent may watch and unwatch by itself, by id.
+    pub watchable: Watchable,
+    /// Time between two looks when nothing has happened for `hot_for`; the same as `poll_interval` unless it is set.
+    pub idle_poll_interval: Duration,
+}
+
+/// Chats of which the agent may choose to hear every message of allowed people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Watchable {
+    /// Any that an allowed person is in.
+    All,
+    /// These.
+    Only(BTreeSet<String>),
+}
+
+impl Watchable {
+    /// Whether this chat is one of them.
+    pub fn contains(&self, chat_id: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(chats) => chats.contains(chat_id),
+        }
+    }
 }
 
 /// Which messages of an allowed person in a group or meeting chat reach the agent.

@@ -20,6 +20,9 @@ use crate::random::Random;
 pub const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// A POST that was throttled waits no longer than this before it is given back to its caller.
 const POST_WAIT_MAX: Duration = Duration::from_secs(20);
+/// Where SharePoint and OneDrive keep files.
+const FILE_STORES: [&str; 3] = [".sharepoint.com", ".sharepoint.us", ".svc.ms"];
+const USER_AGENT: &str = concat!("entraclaw/", env!("CARGO_PKG_VERSION"));
 /// A difference to the server's clock below this is the coarseness of `Date`, not skew.
 const SKEW_IGNORED: SignedDuration = SignedDuration::from_secs(2);
 
@@ -48,6 +51,19 @@ pub struct Answer {
     pub status: u16,
     /// The body; null when it was empty.
     pub body: Value,
+}
+
+/// What asking for a file gives.
+enum Found {
+    Bytes(Vec<u8>),
+    Elsewhere(String),
+}
+
+/// Whether an address is one of Microsoft's stores of files, whose links carry a right of their own.
+fn is_file_store(location: &str) -> bool {
+    let Ok(url) = url::Url::parse(location) else { return false };
+    let known = |host: &str| FILE_STORES.iter().any(|suffix| host.ends_with(suffix));
+    url.scheme() == "https" && url.port().is_none() && url.username().is_empty() && url.host_str().is_some_and(known)
 }
 
 /// Talks to Graph.
@@ -84,6 +100,12 @@ impl GraphClient {
         let skew = *self.skew.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.parts.clock.now();
         now.checked_add(skew).unwrap_or(now)
+    }
+
+    /// A time near `about`, a fifth up or down, so that many clients do not ask in step.
+    pub fn jitter(&self, about: Duration) -> Duration {
+        let share = u32::try_from(self.parts.random.next_u64() % 401).unwrap_or(0);
+        about * (800 + share) / 1_000
     }
 
     /// The current token, to keep it out of what is sent to people.
@@ -123,19 +145,54 @@ impl GraphClient {
         }
     }
 
+    /// A PATCH, which is safe to repeat: it says how something is to be, not what to add.
+    pub async fn patch(&self, url: &str, body: &Value, scope: Scope<'_>) -> Result<Answer, GraphError> {
+        self.write(Method::Patch, url, body, scope, GraphError::is_transient).await
+    }
+
+    /// The bytes behind a URL of ours. Where Graph sends to a store of files, that is asked without our token.
+    pub async fn download(&self, url: &str, scope: Scope<'_>) -> Result<Vec<u8>, GraphError> {
+        let found = self.exchange_as(Method::Get, url, None, scope, 0, Self::found).await?;
+        let location = match found {
+            Found::Bytes(bytes) => return Ok(bytes),
+            Found::Elsewhere(location) => location,
+        };
+        let id = self.parts.random.uuid();
+        if !is_file_store(&location) && self.parts.origin.follow(&location).is_err() {
+            let message = "graph sent to a place that is no store of files of Microsoft".to_owned();
+            return Err(GraphError::new(Failure::ForeignLink, message, id));
+        }
+        let headers = vec![("user-agent".to_owned(), USER_AGENT.to_owned())];
+        let request = GraphRequest { method: Method::Get, url: location, headers, body: None };
+        let response = self.send(request, &id).await?;
+        match self.found(&response, &id, &Secret::new(""))? {
+            Found::Bytes(bytes) => Ok(bytes),
+            Found::Elsewhere(_) => {
+                Err(GraphError::new(Failure::Malformed, "the store of files sends on and on".to_owned(), id))
+            }
+        }
+    }
+
     /// A POST. Only what was certainly not applied is tried again: a throttled one, or one that found no connection.
     pub async fn post(&self, url: &str, body: &Value, scope: Scope<'_>) -> Result<Answer, GraphError> {
+        let again = |error: &GraphError| matches!(error.failure, Failure::Throttled | Failure::Unreachable);
+        self.write(Method::Post, url, body, scope, again).await
+    }
+
+    async fn write(
+        &self,
+        method: Method,
+        url: &str,
+        body: &Value,
+        scope: Scope<'_>,
+        again: impl Fn(&GraphError) -> bool,
+    ) -> Result<Answer, GraphError> {
         let deadline = Instant::now() + POST_WAIT_MAX;
         let bytes = serde_json::to_vec(body).unwrap_or_default();
         let mut retries = 0;
         loop {
-            let error = match self.exchange(Method::Post, url, Some(bytes.clone()), scope, retries).await {
-                Err(error)
-                    if matches!(error.failure, Failure::Throttled | Failure::Unreachable)
-                        && retries < retry::RETRIES_MAX =>
-                {
-                    error
-                }
+            let error = match self.exchange(method, url, Some(bytes.clone()), scope, retries).await {
+                Err(error) if again(&error) && retries < retry::RETRIES_MAX => error,
                 done => return done,
             };
             retries += 1;
@@ -160,6 +217,18 @@ impl GraphClient {
         scope: Scope<'_>,
         attempt: u32,
     ) -> Result<Answer, GraphError> {
+        self.exchange_as(method, url, body, scope, attempt, Self::read).await
+    }
+
+    async fn exchange_as<T>(
+        &self,
+        method: Method,
+        url: &str,
+        body: Option<Vec<u8>>,
+        scope: Scope<'_>,
+        attempt: u32,
+        read: impl Fn(&Self, &GraphResponse, &str, &Secret) -> Result<T, GraphError>,
+    ) -> Result<T, GraphError> {
         let sign_in =
             |error: crate::entra::AuthError, id| GraphError::new(Failure::SignIn, error.to_string(), id);
         let mut token = self.parts.tokens.token().await.map_err(|e| sign_in(e, self.parts.random.uuid()))?;
@@ -168,7 +237,7 @@ impl GraphClient {
             tokio::time::sleep_until(self.pace.book(scope, Instant::now())).await;
             let id = self.parts.random.uuid();
             let request = request(method, url, body.clone(), &token, &id, attempt);
-            let error = match self.send(request, &id).await.and_then(|r| self.read(&r, &id, &token)) {
+            let error = match self.send(request, &id).await.and_then(|r| read(self, &r, &id, &token)) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
@@ -244,6 +313,19 @@ impl GraphClient {
         Err(error)
     }
 
+    /// An answer that is a file, or says where it is.
+    fn found(&self, response: &GraphResponse, id: &str, token: &Secret) -> Result<Found, GraphError> {
+        let location = response.header("location").filter(|_| matches!(response.status, 301 | 302 | 307 | 308));
+        if let Some(location) = location {
+            return Ok(Found::Elsewhere(location.to_owned()));
+        }
+        if (200..300).contains(&response.status) && response.body.len() <= BODY_BYTES_MAX {
+            return Ok(Found::Bytes(response.body.clone()));
+        }
+        let wrong = self.read(response, id, token).err();
+        Err(wrong.unwrap_or_else(|| GraphError::new(Failure::Malformed, "no file came".to_owned(), id.to_owned())))
+    }
+
     fn note_server_time(&self, date: Timestamp) {
         let skew = date.duration_since(self.parts.clock.now());
         let skew = if skew.abs() <= SKEW_IGNORED { SignedDuration::ZERO } else { skew };
@@ -265,7 +347,7 @@ fn request(
         // Without it, system messages are called `unknownFutureValue`.
         ("prefer", "include-unknown-enum-members".to_owned()),
         ("client-request-id", id.to_owned()),
-        ("user-agent", concat!("entraclaw/", env!("CARGO_PKG_VERSION")).to_owned()),
+        ("user-agent", USER_AGENT.to_owned()),
     ];
     if body.is_some() {
         headers.push(("content-type", "application/json".to_owned()));

@@ -128,6 +128,10 @@ impl Core {
         Ok(())
     }
 
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.pending.is_empty() && self.keys.contains(&keys::hash(key))
+    }
+
     fn load_keys(&mut self) -> io::Result<()> {
         let newest_first = self.log.newest_keys(self.options.dedup_keys_max)?;
         self.keys = Keys::new(self.options.dedup_keys_max);

@@ -44,6 +44,11 @@ impl Keys {
         true
     }
 
+    /// Whether a key is there.
+    pub(super) fn contains(&self, key: &KeyHash) -> bool {
+        self.known.contains(key)
+    }
+
     /// Forgets a key, so that the same message can come again.
     pub(super) fn forget(&mut self, key: &KeyHash) {
         if self.known.remove(key) {

@@ -91,6 +91,12 @@ impl Journal {
         self.core().refresh()
     }
 
+    /// Whether the disk has a record of this key, as far back as keys are remembered. While it takes no writes, the
+    /// answer is no: the caller must append again, and so must not move its cursor.
+    pub fn has(&self, key: &str) -> bool {
+        self.core().has(key)
+    }
+
     /// Appends what is new, in order: one write a record, one sync a call, then the audit log, then the watchers.
     ///
     /// While the disk takes no writes it returns [`JournalError::NotDurable`]: the messages are in memory and the

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::nearest::nearest;
 
 /// Arguments not read yet.
-pub(crate) struct Arguments {
+pub struct Arguments {
     left: Map<String, Value>,
     known: Vec<&'static str>,
 }

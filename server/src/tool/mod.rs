@@ -13,7 +13,7 @@ pub(crate) mod send;
 mod texts;
 
 pub use answer::Answer;
-pub use arguments::Refusal;
+pub use arguments::{Arguments, Refusal};
 pub use catalog::{INBOUND_QUEUE_STATS, INBOX_PULL, SEND_TEAMS_MESSAGE, WAIT_FOR_INBOUND_MESSAGE};
 pub(crate) use door::SendDoor;
 pub use door::{Door, Offer, Started, ToolSet};

@@ -21,6 +21,17 @@ const ID_BYTES_MAX: usize = 1_024;
 /// Reads the arguments.
 pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingTeams, Refusal> {
     let mut arguments = Arguments::new(arguments);
+    let message = content(&mut arguments)?;
+    let reply_to = arguments.texts("reply_to", REPLY_TO_MAX)?;
+    arguments.finish()?;
+    if reply_to.iter().any(|id| id.is_empty() || id.len() > ID_BYTES_MAX || id.contains(char::is_control)) {
+        return Err("reply_to: holds something that is no message id; copy the id of the message".to_owned());
+    }
+    Ok(OutgoingTeams { reply_to, ..message })
+}
+
+/// Reads where to, and what.
+pub(crate) fn content(arguments: &mut Arguments) -> Result<OutgoingTeams, Refusal> {
     let chat_id = arguments.required_text("chat_id", "the chat_id of the message that you answer")?;
     let content = arguments.required_text("content", "the text to send")?;
     let content_type = match arguments.text("content_type", "html")?.as_str() {
@@ -28,8 +39,6 @@ pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingTeams, R
         "text" => ContentType::Text,
         _ => return Err("content_type: expected \"html\" or \"text\"; leave it out for html".to_owned()),
     };
-    let reply_to = arguments.texts("reply_to", REPLY_TO_MAX)?;
-    arguments.finish()?;
     if content.len() > CONTENT_BYTES_MAX {
         return Err(format!(
             "content: {} bytes are more than the {CONTENT_BYTES_MAX} that Teams takes; nothing was sent; send it in parts or shorten it",
@@ -39,10 +48,7 @@ pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingTeams, R
     if chat_id.len() > ID_BYTES_MAX || chat_id.contains(char::is_control) {
         return Err("chat_id: this is no chat id; copy the chat_id of the message that you answer".to_owned());
     }
-    if reply_to.iter().any(|id| id.is_empty() || id.len() > ID_BYTES_MAX || id.contains(char::is_control)) {
-        return Err("reply_to: holds something that is no message id; copy the id of the message".to_owned());
-    }
-    Ok(OutgoingTeams { chat_id, content, content_type, reply_to })
+    Ok(OutgoingTeams { chat_id, content, content_type, reply_to: Vec::new() })
 }
 
 /// Words the outcome.

@@ -20,7 +20,7 @@ const CURSOR_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Chats whose position is kept; those that have been silent longest are forgotten first, which is safe, for they
 /// come back as new ones whose older messages are history.
 pub(super) const CHATS_MAX: usize = 1_000;
-/// Delivered messages a chat remembers, to tell an edit or a deletion from a new message.
+/// Edited or deleted messages a chat remembers, to tell an edit that was delivered from a later one.
 pub(super) const RECENT_MAX: usize = 32;
 /// How far before the journal's newest message reading starts when the cursor is lost.
 const SAFE_POINT_BEFORE: SignedDuration = SignedDuration::from_mins(10);
@@ -60,7 +60,8 @@ pub(super) struct ChatCursor {
     /// The preview that was read; empty before the first read.
     #[serde(default)]
     pub(super) print: String,
-    /// Delivered messages and the stamp of the edit that was delivered.
+    /// Messages that were delivered edited or deleted, with the stamp of that. Of those that were delivered as they were
+    /// written, the journal knows.
     #[serde(default)]
     pub(super) recent: BTreeMap<String, String>,
 }
@@ -109,7 +110,7 @@ impl ChatCursor {
         self.settled_to = if whole { None } else { was.settled_to.or(Some(was.read_to)) };
     }
 
-    /// Remembers a delivered message.
+    /// Remembers a message that was delivered edited or deleted.
     pub(super) fn note_delivered(&mut self, message_id: &str, stamp: &str) {
         self.recent.insert(message_id.to_owned(), stamp.to_owned());
         while self.recent.len() > RECENT_MAX {

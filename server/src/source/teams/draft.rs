@@ -62,7 +62,7 @@ pub(super) fn draft(
     if !matches!(message.importance.as_str(), "" | "normal") {
         put("importance", clean_name(&message.importance));
     }
-    let mut key = format!("teams/{chat_id}/{}", message.id);
+    let mut key = key(chat_id, message);
     let mut content = clean.text;
     match version {
         Version::First | Version::Edit => {
@@ -98,6 +98,11 @@ pub(super) fn draft(
         edit_of: (version != Version::First).then(|| message.id.clone()),
         deleted: version == Version::Deletion,
     }
+}
+
+/// The key under which the journal knows the message as it was written.
+pub(super) fn key(chat_id: &str, message: &Message) -> String {
+    format!("teams/{chat_id}/{}", message.id)
 }
 
 fn tenant_of(message: &Message, agent: &Agent) -> String {

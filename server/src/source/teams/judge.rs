@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use super::cursor::ChatCursor;
-use super::draft::{Version, draft};
+use super::draft::{Version, draft, key};
 use super::known::Known;
 use super::reading::Pages;
 use super::wire::{Message, MessageKind};
@@ -21,8 +21,12 @@ pub(super) struct Bench<'a> {
     pub(super) known: &'a Known,
     pub(super) agent: Agent,
     pub(super) group_messages: GroupMessages,
+    /// Whether the agent watches this chat, and may.
+    pub(super) watched: bool,
     /// The server's time.
     pub(super) now: Timestamp,
+    /// Whether the journal has a record of this key.
+    pub(super) delivered: &'a dyn Fn(&str) -> bool,
 }
 
 /// A message that is news, with what orders it among others.
@@ -80,7 +84,10 @@ impl Bench<'_> {
                 Verdict::Accept => {}
             }
             let stamp = if message.deleted { DELETED } else { &message.edited };
-            cursor.note_delivered(&message.id, stamp);
+            if !stamp.is_empty() {
+                // Of the others, the journal's keys tell.
+                cursor.note_delivered(&message.id, stamp);
+            }
             news.push(News {
                 written: message.created.unwrap_or(self.now),
                 draft: draft(chat_id, chat_kind, message, version, &self.agent, self.now),
@@ -97,14 +104,15 @@ impl Bench<'_> {
         {
             return None;
         }
-        match (cursor.recent.get(&message.id), message.deleted) {
-            (None, false) => Some(Version::First),
-            (None, true) => None,
-            (Some(stamp), true) => (stamp != DELETED).then_some(Version::Deletion),
-            (Some(stamp), false) => {
-                (!message.edited.is_empty() && *stamp != message.edited).then_some(Version::Edit)
-            }
+        let stamp = cursor.recent.get(&message.id);
+        if stamp.is_none() && !(self.delivered)(&key(chat_id, message)) {
+            return (!message.deleted).then_some(Version::First);
         }
+        let stamp = stamp.map_or("", String::as_str);
+        if message.deleted {
+            return (stamp != DELETED).then_some(Version::Deletion);
+        }
+        (!message.edited.is_empty() && stamp != message.edited).then_some(Version::Edit)
     }
 
     fn verdict(&self, chat_kind: &str, message: &Message) -> Verdict {
@@ -114,7 +122,8 @@ impl Bench<'_> {
             kind: message.sender.kind,
         };
         let verdict = self.gate.decide(&sender, &self.agent);
-        let only_mentioned = self.group_messages == GroupMessages::Mentioned && chat_kind != "oneOnOne";
+        let only_mentioned =
+            self.group_messages == GroupMessages::Mentioned && chat_kind != "oneOnOne" && !self.watched;
         if verdict == Verdict::Accept && only_mentioned && !self.mentions_agent(message) {
             return Verdict::Refuse(Reason::NotMentioned);
         }

@@ -2,6 +2,7 @@
 //! It must never decide who may speak, which the gate does, nor show a text that has not passed the sanitiser.
 
 mod cursor;
+mod door;
 mod draft;
 mod identity;
 mod judge;
@@ -11,6 +12,7 @@ mod outgoing;
 mod poll;
 mod reading;
 mod send;
+mod watched;
 mod wire;
 
 use std::convert::Infallible;
@@ -20,6 +22,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 
 pub use cursor::CURSOR_FILE;
+pub use door::TeamsDoor;
 pub use known::Known;
 pub use send::TeamsOutbox;
 

@@ -23,7 +23,7 @@ use super::listing::{ListJob, Listing, list};
 use super::reading::{ReadDone, ReadJob, read};
 use super::wire::Preview;
 use crate::gate::Refusals;
-use crate::graph::GraphError;
+use crate::graph::{Failure, GraphError};
 use crate::journal::{Interaction, Journal};
 use crate::source::SourceStatus;
 
@@ -36,6 +36,10 @@ const GATHER: Duration = Duration::from_millis(500);
 /// How often a chat is read again because its newest message was not in what was read.
 const MISSING_TRIES_MAX: u32 = 3;
 const MISSING_PAUSE: Duration = Duration::from_secs(2);
+/// The first pause after Graph refused what was asked for; it doubles.
+const REFUSAL_PAUSE: Duration = Duration::from_secs(30);
+/// The first pause after Graph refused the token.
+const SIGNED_OUT_PAUSE: Duration = Duration::from_secs(5);
 /// The longest pause after failures that the server named no time for.
 const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(600);
 /// How long a question that Graph refused is not asked again.
@@ -87,6 +91,8 @@ pub(super) struct Poll<'a> {
     journal: &'a Journal,
     status: SourceStatus,
     started: Instant,
+    /// When this process began to poll.
+    begun: Instant,
     cursor: Cursor,
     /// Nothing has been listed yet, and there was no saved position.
     first_look: bool,
@@ -127,6 +133,7 @@ impl<'a> Poll<'a> {
             journal,
             status,
             started,
+            begun: now,
             cursor,
             first_look,
             chats: BTreeMap::new(),
@@ -229,7 +236,7 @@ impl<'a> Poll<'a> {
             page_size: self.parts.options.page_size,
             sorted: self.unsorted_until.is_none_or(|until| until <= now),
         };
-        self.next_list = now + self.parts.options.poll_interval;
+        self.next_list = now + self.parts.client.jitter(self.cadence(now));
         let (client, known) = (self.parts.client.clone(), self.parts.known.clone());
         let asked_at = self.parts.clock.now();
         self.status.update(|state| state.asked_at = Some(asked_at));
@@ -237,6 +244,14 @@ impl<'a> Poll<'a> {
             identify(&client, &known).await?;
             list(client, job).await
         }));
+    }
+
+    /// Time to the next look: longer, where the configuration says so, when nobody has written for a while.
+    fn cadence(&self, now: Instant) -> Duration {
+        let options = &self.parts.options;
+        let hot = self.chats.values().any(|live| live.wanted.is_some() || live.hot_until > Some(now));
+        let fresh = now.duration_since(self.begun) < options.hot_for;
+        if hot || fresh { options.poll_interval } else { options.idle_poll_interval }
     }
 
     fn start_read(&mut self, chat_id: String, now: Instant) {
@@ -275,8 +290,10 @@ impl<'a> Poll<'a> {
         if error.is_transient() {
             return self.parts.client.delay_after(error, failures);
         }
-        // Repeating it does not help soon, but somebody may repair it.
-        let pause = Duration::from_secs(30).saturating_mul(1 << failures.saturating_sub(1).min(8));
+        // Repeating it does not help soon, but somebody may repair it. A refused token may be replaced at any moment.
+        let signed_out = matches!(error.failure, Failure::Unauthorized | Failure::SignIn);
+        let pause = if signed_out { SIGNED_OUT_PAUSE } else { REFUSAL_PAUSE };
+        let pause = pause.saturating_mul(1 << failures.saturating_sub(1).min(8));
         pause.min(FAILURE_PAUSE_MAX)
     }
 

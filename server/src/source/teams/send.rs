@@ -162,7 +162,7 @@ impl TeamsOutbox {
         }
     }
 
-    fn judge(&self, sender: &wire::From) -> Verdict {
+    pub(super) fn judge(&self, sender: &wire::From) -> Verdict {
         let sender = Sender {
             tenant_id: sender.tenant_id.as_deref(),
             object_id: sender.object_id.as_deref(),
@@ -172,7 +172,7 @@ impl TeamsOutbox {
     }
 
     /// A chat is acceptable when an allowed person has written there or is a member.
-    async fn chat_is_acceptable(&self, chat_id: &str) -> Result<(), SendError> {
+    pub(super) async fn chat_is_acceptable(&self, chat_id: &str) -> Result<(), SendError> {
         if self.known.is_accepted(chat_id) {
             return Ok(());
         }
@@ -214,9 +214,11 @@ impl TeamsOutbox {
     }
 
     fn is_allowed(&self, member: &Value) -> bool {
-        let id = |name: &str| member.get(name).and_then(Value::as_str);
-        let sender = Sender { tenant_id: id("tenantId"), object_id: id("userId"), kind: SenderKind::Person };
-        self.gate.decide(&sender, &self.known.agent()) == Verdict::Accept
+        self.judge_member(&member_of(member)) == Verdict::Accept
+    }
+
+    pub(super) fn judge_member(&self, member: &Sender<'_>) -> Verdict {
+        self.gate.decide(member, &self.known.agent())
     }
 
     fn log(&self, message: &OutgoingTeams, detail: String) {
@@ -226,6 +228,12 @@ impl TeamsOutbox {
             ..Interaction::new(InteractionKind::Outbound).detail(detail)
         });
     }
+}
+
+/// A member of a chat as the gate knows senders.
+pub(super) fn member_of(member: &Value) -> Sender<'_> {
+    let id = |name: &str| member.get(name).and_then(Value::as_str);
+    Sender { tenant_id: id("tenantId"), object_id: id("userId"), kind: SenderKind::Person }
 }
 
 fn refused(error: &GraphError) -> SendError {

@@ -73,6 +73,8 @@ pub(super) struct Part {
     pub(super) id: String,
     pub(super) content_type: String,
     pub(super) name: Option<String>,
+    /// Where a file is; only ever asked for through Graph.
+    pub(super) content_url: Option<String>,
     /// JSON in a text, mostly.
     pub(super) content: Option<String>,
 }
@@ -182,6 +184,7 @@ fn part(value: &Value) -> Option<Part> {
         id: text(value, "id").unwrap_or_default(),
         content_type: text(value, "contentType").unwrap_or_default(),
         name: text(value, "name"),
+        content_url: text(value, "contentUrl"),
         content: text(value, "content"),
     })
 }

@@ -16,6 +16,7 @@ use crate::record::Channel;
 use crate::source::teams::cursor;
 use crate::source::teams::judge::{Bench, Judged, News};
 use crate::source::teams::reading::ReadDone;
+use crate::source::teams::watched::Watched;
 
 impl Poll<'_> {
     pub(super) fn on_read(&mut self, done: ReadDone) {
@@ -73,7 +74,9 @@ impl Poll<'_> {
             known: &self.parts.known,
             agent: self.parts.known.agent(),
             group_messages: self.parts.options.group_messages,
+            watched: kind != "oneOnOne" && self.is_watched(&job.chat_id),
             now: self.parts.client.server_now(),
+            delivered: &|key| self.journal.has(key),
         };
         let Judged { news, refused, mut cursor, active_at } =
             bench.judge(&job.chat_id, &kind, position.clone(), &pages);
@@ -90,6 +93,12 @@ impl Poll<'_> {
         }
         self.gathered.push(Gathered { chat_id: job.chat_id, news, cursor });
         self.flush_at = self.flush_at.or(Some(now + GATHER));
+    }
+
+    /// Another session may have changed the list since the last reading.
+    fn is_watched(&self, chat_id: &str) -> bool {
+        self.parts.options.watchable.contains(chat_id)
+            && Watched::of(&*self.parts.storage).chats().contains_key(chat_id)
     }
 
     /// A chat where somebody was active lately is swept for a while.

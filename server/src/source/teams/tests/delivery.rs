@@ -220,3 +220,31 @@ async fn edits_and_deletions_of_what_was_delivered_are_records_of_their_own() {
         ]
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_and_a_deletion_far_below_the_newest_messages_are_told() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    let (first, second) = (mini.say(DM, "one"), mini.say(DM, "two"));
+    for n in 0..120 {
+        mini.say(DM, &format!("later {n}"));
+    }
+    let writer = async {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        mini.change(DM, &first, |m, now| {
+            m["body"]["content"] = json!("one, better");
+            m["lastEditedDateTime"] = json!(now);
+        });
+        mini.change(DM, &second, |m, now| {
+            m["deletedDateTime"] = json!(now);
+            m["body"]["content"] = json!("");
+        });
+        std::future::pending::<()>().await;
+    };
+    tokio::select! { biased; _ = house.run_s(240) => {}, () = writer => {} }
+    let records = house.records();
+    assert_eq!(records.len(), 124);
+    let edits: Vec<_> = records.iter().filter_map(|r| Some((r.edit_of.clone()?, r.deleted))).collect();
+    assert_eq!(edits, [(first, false), (second, true)]);
+}
