@@ -15,11 +15,12 @@ use super::rules::RuleId;
 use super::wire::Request;
 
 /// Delegated scopes that the fake knows.
-pub const ALL_SCOPES: [&str; 7] = [
+pub const ALL_SCOPES: [&str; 8] = [
     "User.Read",
     "Chat.ReadBasic",
     "Chat.Read",
     "Chat.ReadWrite",
+    "Files.Read.All",
     "ChatMessage.Send",
     "ChatMember.Read",
     "ChatMember.ReadWrite",
@@ -139,8 +140,12 @@ pub(super) fn scopes_for(operation: Operation) -> &'static [&'static str] {
         Operation::ListMembers => {
             &["ChatMember.Read", "ChatMember.ReadWrite", "Chat.ReadBasic", "Chat.Read", "Chat.ReadWrite"]
         }
+        Operation::CreateChat => &["Chat.Create", "Chat.ReadWrite"],
+        Operation::MarkRead => &["Chat.ReadWrite"],
+        Operation::HostedContent => READ,
+        Operation::ShareContent => &["Files.Read.All", "Files.ReadWrite.All"],
         Operation::AddMember => &["ChatMember.ReadWrite", "Chat.ReadWrite"],
-        Operation::GetAllMessages | Operation::ChatDelta | Operation::Unknown => &[],
+        Operation::StoredFile | Operation::GetAllMessages | Operation::ChatDelta | Operation::Unknown => &[],
     }
 }
 

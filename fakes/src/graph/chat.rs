@@ -102,6 +102,11 @@ impl Chat {
         self.messages.get(&id)
     }
 
+    /// Every message, visible or not.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Message> {
+        self.messages.values()
+    }
+
     /// A message by its id, if readers can see it.
     pub(super) fn visible(&self, id: &str, now_ms: Ms) -> Option<&Message> {
         let id = id.parse::<Ms>().ok().filter(|number| number.to_string() == id)?;

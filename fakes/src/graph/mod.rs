@@ -5,6 +5,7 @@ mod auth;
 mod chat;
 mod draw;
 mod fault;
+mod file;
 mod log;
 mod message;
 mod moment;

@@ -30,6 +30,16 @@ pub enum Operation {
     SoftDelete,
     /// `POST …/messages/{id}/setReaction` and `unsetReaction`.
     React,
+    /// `POST …/chats`.
+    CreateChat,
+    /// `POST …/chats/{id}/markChatReadForUser`.
+    MarkRead,
+    /// `GET …/messages/{id}/hostedContents/{id}/$value`.
+    HostedContent,
+    /// `GET /shares/{id}/driveItem/content`.
+    ShareContent,
+    /// `GET` at the store of files, without a token.
+    StoredFile,
     /// `GET …/chats/{id}/members`.
     ListMembers,
     /// `POST …/chats/{id}/members`.
@@ -85,6 +95,14 @@ pub(super) fn route(method: &str, url: &Url) -> Route {
     let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
     let mut route = Route::nowhere();
     let rest: &[&str] = match steps.as_slice() {
+        ["_files", share] => {
+            route.action = Some((*share).to_owned());
+            return verbs(route, method, &[("GET", Operation::StoredFile)]);
+        }
+        ["v1.0", "shares", share, "driveItem", "content"] => {
+            route.action = Some((*share).to_owned());
+            return verbs(route, method, &[("GET", Operation::ShareContent)]);
+        }
         ["v1.0", "me"] => return verbs(route, method, &[("GET", Operation::Me)]),
         ["v1.0", "me", rest @ ..] => {
             route.owner = Owner::Me;
@@ -102,7 +120,7 @@ pub(super) fn route(method: &str, url: &Url) -> Route {
         return verbs(route, method, &[("GET", Operation::GetAllMessages)]);
     }
     let [chat, rest @ ..] = rest else {
-        return verbs(route, method, &[("GET", Operation::ListChats)]);
+        return verbs(route, method, &[("GET", Operation::ListChats), ("POST", Operation::CreateChat)]);
     };
     route.chat = Some((*chat).to_owned());
     match rest {
@@ -112,6 +130,12 @@ pub(super) fn route(method: &str, url: &Url) -> Route {
         }
         ["messages"] => {
             verbs(route, method, &[("GET", Operation::ListMessages), ("POST", Operation::SendMessage)])
+        }
+        ["markChatReadForUser"] => verbs(route, method, &[("POST", Operation::MarkRead)]),
+        ["messages", message, "hostedContents", hosted, "$value"] => {
+            route.message = Some((*message).to_owned());
+            route.action = Some((*hosted).to_owned());
+            verbs(route, method, &[("GET", Operation::HostedContent)])
         }
         ["messages", "delta"] => verbs(route, method, &[("GET", Operation::ChatDelta)]),
         ["messages", "replyWithQuote"] => verbs(route, method, &[("POST", Operation::ReplyWithQuote)]),

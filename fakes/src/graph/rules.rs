@@ -248,6 +248,22 @@ rules! {
         "softDelete of another's message answers 403";
     React "react" Doc "graph/api/chatmessage-setreaction"
         "setReaction and unsetReaction with reactionType answer 204";
+    CreateOneOnOne "create-one-on-one" Peer "microsoft/entrabot; graph/api/chat-post"
+        "POST chats of oneOnOne with two members answers 201, and the chat that exists when there is one";
+    CreateGroup "create-group" Doc "graph/api/chat-post"
+        "POST chats of group answers 201 with a new chat each time; members bind users by URL and are owners or guests";
+    CreateBroken "create-broken" Guess "graph/api/chat-post lists what is required"
+        "A chat without a type, without the caller, or with somebody unknown answers 400";
+    MarkRead "mark-read" Doc "graph/api/chat-markchatreadforuser"
+        "markChatReadForUser with the user's id and tenant answers 204";
+    MarkReadOther "mark-read-other" Guess "delegated permissions cover the own view"
+        "Another user's id answers 403";
+    HostedContent "hosted-content" Doc "graph/api/chatmessagehostedcontent-get"
+        "hostedContents/{id}/$value answers the bytes of what the message holds, else 404";
+    ShareContent "share-content" Doc "graph/api/shares-get, graph/api/driveitem-get-content"
+        "shares/u!{base64url}/driveItem/content answers 302 with a link that carries its own right";
+    StoreWithoutToken "store-without-token" Doc "graph/api/driveitem-get-content"
+        "The link of a 302 wants no Authorization header";
     AddMember "add-member" Doc "graph/api/chat-post-members"
         "POST members with user@odata.bind answers 201; the chat gets a membersAdded event";
 

@@ -73,6 +73,12 @@ pub(super) enum Reply {
     Json(u16, Value),
     /// JSON that is written already.
     Written(u16, String),
+    Bytes {
+        content_type: &'static str,
+        bytes: Vec<u8>,
+    },
+    /// The file is there.
+    Elsewhere(String),
     Empty(u16),
     Text {
         status: u16,
@@ -218,6 +224,9 @@ impl FakeGraph {
     }
 
     fn serve_honestly(&mut self, buckets: &[Bucket], call: &mut Call<'_>) -> Result<Reply, Rejection> {
+        if call.route.operation == Operation::StoredFile && !call.route.wrong_method {
+            return self.stored_file(call);
+        }
         let token = self.auth.check(call.request, call.now_ms)?;
         if let Err(refusal) = self.throttle.count(buckets, call.now_ms) {
             return Err(self.throttled(&refusal, call));
@@ -249,6 +258,11 @@ impl FakeGraph {
             Operation::EditMessage => self.edit_message(call),
             Operation::SoftDelete => self.soft_delete(call),
             Operation::React => self.set_reaction(call),
+            Operation::CreateChat => self.create_chat(call),
+            Operation::MarkRead => self.mark_read(call),
+            Operation::StoredFile => self.stored_file(call),
+            Operation::HostedContent => self.hosted_content(call),
+            Operation::ShareContent => self.share_content(call),
             Operation::ListMembers => self.list_members(call),
             Operation::AddMember => self.post_member(call),
             Operation::GetAllMessages => Err(Rejection::new(
@@ -378,6 +392,15 @@ impl FakeGraph {
                 answer.status = status;
                 answer.body = text.into_bytes();
                 answer.set_header("content-type", JSON_TYPE);
+            }
+            Ok(Reply::Bytes { content_type, bytes }) => {
+                answer.status = 200;
+                answer.body = bytes;
+                answer.set_header("content-type", content_type);
+            }
+            Ok(Reply::Elsewhere(location)) => {
+                answer.status = 302;
+                answer.set_header("location", &location);
             }
             Ok(Reply::Empty(status)) => answer.status = status,
             Ok(Reply::Text { status, content_type, text }) => {

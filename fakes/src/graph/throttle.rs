@@ -88,7 +88,10 @@ impl Bucket {
         let mut buckets: Vec<Self> = chat.map(|id| Self::Chat(id.to_owned())).into_iter().collect();
         match operation {
             Operation::ListChats | Operation::GetChat => buckets.push(Self::UserChats),
-            Operation::ListMessages | Operation::GetMessage | Operation::ChatDelta => {
+            Operation::HostedContent
+            | Operation::ListMessages
+            | Operation::GetMessage
+            | Operation::ChatDelta => {
                 buckets.push(Self::MessageReads);
             }
             Operation::SendMessage

@@ -13,7 +13,7 @@ use super::read::message_of;
 use super::reject::Rejection;
 use super::route::Owner;
 use super::rules::RuleId;
-use super::spec::{AGENT, Importance, SystemEventSpec};
+use super::spec::{AGENT, ChatKind, ChatSpec, Importance, SystemEventSpec};
 use super::state::{Call, FakeGraph, Reply};
 
 /// Content and mentions of one message.
@@ -179,20 +179,76 @@ impl FakeGraph {
         Ok(Reply::Empty(204))
     }
 
-    pub(super) fn post_member(&mut self, call: &mut Call<'_>) -> Result<Reply, Rejection> {
-        let members = self.chat_of(call)?.members.len();
+    /// A chat with the people who are bound, the agent among them.
+    pub(super) fn create_chat(&mut self, call: &mut Call<'_>) -> Result<Reply, Rejection> {
+        let broken = |reason: &str| Rejection::bad_request(RuleId::CreateBroken, reason);
         let body = json_body(call)?;
-        let bound = body["user@odata.bind"].as_str().unwrap_or_default();
+        let members = body["members"].as_array().map_or(&[][..], Vec::as_slice);
+        let handles: Option<Vec<String>> = members
+            .iter()
+            .map(|member| self.bound(&member["user@odata.bind"]).filter(|_| member["roles"].is_array()))
+            .collect();
+        let mut handles = handles.ok_or_else(|| broken("a member is bound to nobody, or has no role"))?;
+        handles.sort();
+        handles.dedup();
+        let with_caller = handles.iter().any(|handle| handle == AGENT);
+        let kind = match body["chatType"].as_str() {
+            Some("oneOnOne") if handles.len() == 2 && with_caller => ChatKind::OneOnOne,
+            Some("group") if handles.len() >= 2 && with_caller => ChatKind::Group,
+            _ => return Err(broken("chatType and members do not go together, or the caller is missing")),
+        };
+        handles.retain(|handle| handle != AGENT);
+        let mut chats = self.chats.values();
+        let known = chats.find(|chat| {
+            chat.kind == ChatKind::OneOnOne && kind == ChatKind::OneOnOne && chat.has_member(&handles[0])
+        });
+        let id = match known {
+            Some(chat) => chat.id.clone(),
+            None => {
+                let handle = format!("created-{}", call.seq);
+                let topic = body["topic"].as_str().map(str::to_owned);
+                let spec = ChatSpec { kind, members: handles, topic, ..ChatSpec::default() };
+                self.add_chat(moment::timestamp(call.now_ms), &handle, &spec)
+                    .map_err(|error| broken(&error.to_string()))?
+            }
+        };
+        call.trace.note(if kind == ChatKind::OneOnOne {
+            RuleId::CreateOneOnOne
+        } else {
+            RuleId::CreateGroup
+        });
+        Ok(Reply::Json(201, json!({"id": id, "chatType": body["chatType"], "topic": body["topic"]})))
+    }
+
+    pub(super) fn mark_read(&mut self, call: &mut Call<'_>) -> Result<Reply, Rejection> {
+        self.chat_of(call)?;
+        let body = json_body(call)?;
+        if body["user"]["id"].as_str() != Some(self.people.agent().object_id.as_str()) {
+            return Err(Rejection::new(RuleId::MarkReadOther, 403, "only for the signed-in user"));
+        }
+        call.trace.note(RuleId::MarkRead);
+        Ok(Reply::Empty(204))
+    }
+
+    /// The handle of whom an `@odata.bind` names.
+    fn bound(&self, bound: &Value) -> Option<String> {
+        let bound = bound.as_str()?;
         let id = bound
             .rsplit_once("users('")
             .and_then(|(_, id)| id.strip_suffix("')"))
-            .or_else(|| bound.rsplit_once("users/").map(|(_, id)| id));
-        let person = self
-            .people
-            .people
-            .values()
-            .find(|p| Some(p.object_id.as_str()) == id || (id.is_some() && p.mail.as_deref() == id));
-        let Some(handle) = person.map(|p| p.handle.clone()).filter(|_| members < MEMBERS_MAX) else {
+            .or_else(|| bound.rsplit_once("users/").map(|(_, id)| id))?;
+        if id == self.people.agent().object_id {
+            return Some(AGENT.to_owned());
+        }
+        let mut people = self.people.people.values();
+        people.find(|p| p.object_id == id || p.mail.as_deref() == Some(id)).map(|p| p.handle.clone())
+    }
+
+    pub(super) fn post_member(&mut self, call: &mut Call<'_>) -> Result<Reply, Rejection> {
+        let members = self.chat_of(call)?.members.len();
+        let body = json_body(call)?;
+        let bound = self.bound(&body["user@odata.bind"]);
+        let Some(handle) = bound.filter(|_| members < MEMBERS_MAX) else {
             return Err(Rejection::bad_request(RuleId::MalformedBody, "user@odata.bind names nobody"));
         };
         call.trace.note(RuleId::AddMember);

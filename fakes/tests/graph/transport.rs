@@ -95,7 +95,7 @@ cases! {
         for path in ["/v1.0/nothing", "/beta/me/chats", "/", "", "/v1.0/me/messages", "/v1.0/%ff/..%2f"] {
             b.refused(path, 404, RuleId::UnknownPath);
         }
-        for (method, path) in [("DELETE", "/v1.0/me"), ("POST", "/v1.0/me/chats"), ("get", "/v1.0/me"), ("", "/v1.0/chats")] {
+        for (method, path) in [("DELETE", "/v1.0/me"), ("PATCH", "/v1.0/me/chats"), ("get", "/v1.0/me"), ("", "/v1.0/chats")] {
             let answer = b.ask(&Request::new(method, path).bearer(TOKEN));
             b.check_refusal(&answer, 405, RuleId::WrongMethod);
         }

@@ -1,6 +1,6 @@
 //! What the agent does.
 
-use fakes::graph::{MessageSpec, PersonSpec, RuleId};
+use fakes::graph::{AttachmentSpec, MessageSpec, PersonSpec, Request, RuleId};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, at, cases, text};
@@ -154,5 +154,51 @@ cases! {
         let answer = b.send("POST", &path, &bind("nobody"));
         b.check_refusal(&answer, 400, RuleId::MalformedBody);
         assert!(b.graph.post(at(0), "team", "dave", &MessageSpec::text("hello")).is_ok());
+    }
+
+    chats_begin [CreateOneOnOne, CreateGroup, CreateBroken] |b| {
+        let member = |id: &str| json!({"roles": ["owner"], "user@odata.bind": format!("https://graph.microsoft.com/v1.0/users('{id}')")});
+        let me = member(&b.graph.agent().object_id.clone());
+        let (alice, carol) = (member(&fakes::graph::object_id("alice")), member(&fakes::graph::object_id("carol")));
+        let mut create = |kind: &str, members: Vec<&Value>| {
+            b.send("POST", "/v1.0/chats", &json!({"chatType": kind, "members": members, "topic": "Plans"}))
+        };
+        let (first, again) = (create("oneOnOne", vec![&me, &carol]), create("oneOnOne", vec![&me, &carol]));
+        assert_eq!((first.status, &first.json()["id"]), (201, &again.json()["id"]));
+        let groups = [create("group", vec![&me, &alice]), create("group", vec![&me, &alice])].map(|answer| text(&answer.json()["id"]));
+        assert_ne!(groups[0], groups[1]);
+        for (kind, members) in [("oneOnOne", vec![&me]), ("group", vec![&alice, &carol]), ("party", vec![&me, &alice])] {
+            assert_eq!(create(kind, members).status, 400, "{kind}");
+        }
+        let answer = create("group", vec![&me, &member("nobody")]);
+        b.check_refusal(&answer, 400, RuleId::CreateBroken);
+        assert_eq!(b.get(&format!("/v1.0/chats/{}", groups[0])).status, 200);
+    }
+
+    a_chat_is_marked_read_for_oneself [MarkRead, MarkReadOther] |b| {
+        let path = b.chat("dm", "/markChatReadForUser");
+        let me = b.graph.agent().object_id.clone();
+        assert_eq!(b.send("POST", &path, &json!({"user": {"id": me}})).status, 204);
+        let answer = b.send("POST", &path, &json!({"user": {"id": "other"}}));
+        b.check_refusal(&answer, 403, RuleId::MarkReadOther);
+    }
+
+    what_is_attached_can_be_fetched [HostedContent, ShareContent, StoreWithoutToken] |b| {
+        let message = MessageSpec::html("look")
+            .with(AttachmentSpec::Image { alt: "a plan".into() })
+            .with(AttachmentSpec::File { name: "plan.docx".into(), url: Some("https://contoso.sharepoint.com/plan.docx".into()) });
+        let shown = b.shown("dm", "alice", &message);
+        let content = text(&shown["body"]["content"]);
+        let hosted = content.split("src=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap().to_owned();
+        let image = b.get(&hosted);
+        assert_eq!((image.status, image.header("content-type")), (200, Some("image/png")));
+        b.refused(&hosted.replace("/$value", "x/$value"), 404, RuleId::HostedContent);
+        let share = "u!aHR0cHM6Ly9jb250b3NvLnNoYXJlcG9pbnQuY29tL3BsYW4uZG9jeA";
+        let answer = b.get(&format!("/v1.0/shares/{share}/driveItem/content"));
+        let link = answer.header("location").unwrap().to_owned();
+        assert_eq!(answer.status, 302);
+        assert_eq!(b.ask(&Request::get(&link)).body, b"the contents of plan.docx\n");
+        b.refused(&link, 401, RuleId::StoreWithoutToken);
+        b.refused("/v1.0/shares/u!aHR0cHM/driveItem/content", 404, RuleId::ShareContent);
     }
 }

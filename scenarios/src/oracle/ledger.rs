@@ -183,10 +183,13 @@ impl Ledger {
     fn judge_repeats(&self, failures: &mut Vec<Failure>) {
         for message in &self.written {
             // A host may hold a push back until after a pull that says `pushed`, so either of the two may come first.
-            for pair in self.new_showings(message).windows(2) {
-                let again = pair[1];
+            let showings = self.new_showings(message);
+            for (place, again) in showings.iter().enumerate() {
+                let Some(first) = showings[..place].iter().rfind(|s| s.version == again.version) else {
+                    continue;
+                };
                 // That somebody was shown a message is written, not synced, so a power cut may forget it.
-                if self.power_cuts_ms.iter().any(|cut| (pair[0].at_ms..=again.at_ms).contains(cut)) {
+                if self.power_cuts_ms.iter().any(|cut| (first.at_ms..=again.at_ms).contains(cut)) {
                     continue;
                 }
                 failures.push(failure(
@@ -231,8 +234,11 @@ impl Ledger {
         for message in &self.written {
             let showings = self.showings(message);
             let Some(first) = showings.first() else { continue };
-            for other in &showings[1..] {
-                if other.text != first.text {
+            for (place, other) in showings.iter().enumerate() {
+                let same = showings[..place].iter().find(|s| s.version == other.version);
+                if let Some(first) = same
+                    && other.text != first.text
+                {
                     failures.push(compare(
                         "oracle.parity",
                         other.at_ms,
@@ -321,6 +327,7 @@ mod tests {
             tool: None,
             message_id: id.into(),
             chat_id: "c".into(),
+            version: String::new(),
             text: text.into(),
             redelivered,
             pushed: false,

@@ -15,6 +15,8 @@ pub struct Sighting {
     pub message_id: String,
     /// Its chat.
     pub chat_id: String,
+    /// Which version of it: empty as it was written, the stamp of an edit, or `deleted`.
+    pub version: String,
     /// Its text, as the model read it.
     pub text: String,
     /// Marked as shown before.
@@ -30,12 +32,13 @@ pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text
     if carrier == "channel" {
         return channels(text)
             .into_iter()
-            .map(|(chat_id, message_id, text)| Sighting {
+            .map(|Channel { chat_id, message_id, version, text }| Sighting {
                 at_ms,
                 carrier: carrier.to_owned(),
                 tool: None,
                 message_id,
                 chat_id,
+                version,
                 text,
                 redelivered: false,
                 pushed: false,
@@ -53,6 +56,11 @@ pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text
                 tool: tool.map(str::to_owned),
                 message_id: message.get("id")?.as_str()?.to_owned(),
                 chat_id: message.get("chat_id")?.as_str()?.to_owned(),
+                version: version(
+                    message.get("edit_of").is_some(),
+                    flag(message, "deleted"),
+                    message.pointer("/meta/edited_at").and_then(Value::as_str),
+                ),
                 text: message.get("content_text_sanitized")?.as_str()?.to_owned(),
                 redelivered: flag(message, "redelivered"),
                 pushed: flag(message, "pushed"),
@@ -60,6 +68,15 @@ pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text
             })
         })
         .collect()
+}
+
+/// A message is shown again when it is edited or taken back, which is no repeat.
+fn version(edited: bool, deleted: bool, edited_at: Option<&str>) -> String {
+    match (edited, deleted) {
+        (_, true) => "deleted".to_owned(),
+        (true, false) => edited_at.unwrap_or("edited").to_owned(),
+        (false, false) => String::new(),
+    }
 }
 
 /// Tools whose results are one JSON object with messages and nothing else.
@@ -97,8 +114,17 @@ fn messages_in(text: &str) -> Option<Vec<Value>> {
     Some(value.get("messages")?.as_array()?.clone())
 }
 
-/// `(chat id, message id, content)` of each `<channel …>` element in what a model was shown.
-fn channels(text: &str) -> Vec<(String, String, String)> {
+/// What a `<channel …>` element says.
+#[derive(Debug, PartialEq, Eq)]
+struct Channel {
+    chat_id: String,
+    message_id: String,
+    version: String,
+    text: String,
+}
+
+/// Each `<channel …>` element in what a model was shown.
+fn channels(text: &str) -> Vec<Channel> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(start) = rest.find("<channel ") {
@@ -109,7 +135,15 @@ fn channels(text: &str) -> Vec<(String, String, String)> {
         let body = &rest[head_end + 1..head_end + body_end];
         let content = body.strip_prefix('\n').unwrap_or(body);
         if let (Some(chat), Some(id)) = (attribute(head, "chat_id"), attribute(head, "message_id")) {
-            found.push((chat, id, content.to_owned()));
+            let edited_at = attribute(head, "edited_at");
+            let (edited, deleted) =
+                (attribute(head, "edit_of").is_some(), attribute(head, "deleted").is_some());
+            found.push(Channel {
+                chat_id: chat,
+                message_id: id,
+                version: version(edited, deleted, edited_at.as_deref()),
+                text: content.to_owned(),
+            });
         }
         rest = &rest[head_end + body_end..];
     }

@@ -346,11 +346,13 @@ fn make_calls(play: &mut Play<'_>, calls: &[Call], on: Option<&str>) -> anyhow::
     Ok(())
 }
 
-/// Replaces `$chat:HANDLE`, `$id:LABEL` and `$fill:N` in arguments.
+/// Replaces `$chat:HANDLE`, `$person:HANDLE`, `$id:LABEL` and `$fill:N` in arguments.
 fn fill_in(play: &Play<'_>, value: Value) -> anyhow::Result<Value> {
     Ok(match value {
         Value::String(text) => Value::String(if let Some(handle) = text.strip_prefix("$chat:") {
             play.graph.with(|graph| graph.chat_id(handle).map(str::to_owned))?
+        } else if let Some(handle) = text.strip_prefix("$person:") {
+            play.graph.with(|graph| graph.person(handle).map(|person| person.object_id.clone()))?
         } else if let Some(label) = text.strip_prefix("$id:") {
             place(play, label)?.1
         } else if let Some(length) = text.strip_prefix("$fill:") {

@@ -59,7 +59,11 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
         ("ENTRACLAW_GRAPH_URL".to_owned(), graph.base_url().to_owned()),
     ]);
     for (name, value) in &scenario.server {
-        environment.insert(format!("ENTRACLAW_{}", name.replace('.', "_").to_uppercase()), value.clone());
+        let value = match value.strip_prefix("$chat:") {
+            Some(handle) => graph.chat_id(handle)?.to_owned(),
+            None => value.clone(),
+        };
+        environment.insert(format!("ENTRACLAW_{}", name.replace('.', "_").to_uppercase()), value);
     }
     if cell.mode == Mode::Process {
         environment.insert(

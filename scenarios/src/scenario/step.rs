@@ -94,7 +94,7 @@ pub struct MessageRef {
 pub struct Call {
     /// The tool.
     pub tool: String,
-    /// Its arguments. `$message`, `$chat:HANDLE` and `$id:LABEL` strings are replaced by ids.
+    /// Its arguments. `$chat:HANDLE`, `$person:HANDLE` and `$id:LABEL` strings are replaced by ids.
     #[serde(default)]
     #[schemars(with = "Option<Value>")]
     pub args: Option<Value>,

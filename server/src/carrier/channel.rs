@@ -28,7 +28,7 @@ pub struct ChannelPush {
     pub meta: ChannelMeta,
 }
 
-/// Facts beside the text: strings only, the same four for every source.
+/// Facts beside the text: strings only, the same for every source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelMeta {
@@ -40,6 +40,15 @@ pub struct ChannelMeta {
     pub user: String,
     /// When it was written, RFC 3339.
     pub ts: String,
+    /// The id of the message that this one is a later version of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit_of: Option<String>,
+    /// When it was edited, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_at: Option<String>,
+    /// `true` when the person took it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<String>,
 }
 
 /// The push of a record.
@@ -51,6 +60,9 @@ pub(crate) fn push(record: &Record) -> Value {
             message_id: record.id.clone(),
             user: record.from.clone(),
             ts: record.ts.clone(),
+            edit_of: record.edit_of.clone(),
+            edited_at: record.meta.get("edited_at").cloned(),
+            deleted: record.deleted.then(|| "true".to_owned()),
         },
     };
     serde_json::to_value(push).unwrap_or_default()

@@ -8,7 +8,7 @@ use super::error::{ConfigError, ConfigErrors, Origin};
 use super::key::{self, Key};
 use super::{
     ALLOW_ENTRIES_MAX, Allow, Auth, Config, Graph, GroupMessages, Identity, Inbox, Log, PAGE_SIZE_MAX,
-    POLL_INTERVAL_REMOTE_MIN, Secret, Sources, Teams, duration, file, Watchable,
+    POLL_INTERVAL_REMOTE_MIN, Secret, Sources, Teams, Watchable, duration, file,
 };
 use crate::gate::Guid;
 use crate::graph;
@@ -217,7 +217,9 @@ impl Loader {
         }
         let idle_poll_interval = match self.value(&key::TEAMS_IDLE_POLL_INTERVAL) {
             None => poll_interval,
-            Some(_) => self.duration(&key::TEAMS_IDLE_POLL_INTERVAL, 60_000, 10, 24 * HOUR_MS).max(poll_interval),
+            Some(_) => {
+                self.duration(&key::TEAMS_IDLE_POLL_INTERVAL, 60_000, 10, 24 * HOUR_MS).max(poll_interval)
+            }
         };
         Teams {
             enabled: self.truth(&key::TEAMS_ENABLED, true),
@@ -245,7 +247,11 @@ impl Loader {
             words(&text).into_iter().map(|word| ToolSet::parse(&word).ok_or(word)).partition(Result::is_ok);
         for word in unknown.into_iter().filter_map(Result::err) {
             let names = ToolSet::ALL.map(ToolSet::as_str).join(", ");
-            self.error(&at, format!("`tools.sets` names {word:?}"), format!("write some of {names}, with commas between"));
+            self.error(
+                &at,
+                format!("`tools.sets` names {word:?}"),
+                format!("write some of {names}, with commas between"),
+            );
         }
         known.into_iter().filter_map(Result::ok).collect()
     }

@@ -63,7 +63,10 @@ enum Found {
 fn is_file_store(location: &str) -> bool {
     let Ok(url) = url::Url::parse(location) else { return false };
     let known = |host: &str| FILE_STORES.iter().any(|suffix| host.ends_with(suffix));
-    url.scheme() == "https" && url.port().is_none() && url.username().is_empty() && url.host_str().is_some_and(known)
+    url.scheme() == "https"
+        && url.port().is_none()
+        && url.username().is_empty()
+        && url.host_str().is_some_and(known)
 }
 
 /// Talks to Graph.
@@ -315,7 +318,8 @@ impl GraphClient {
 
     /// An answer that is a file, or says where it is.
     fn found(&self, response: &GraphResponse, id: &str, token: &Secret) -> Result<Found, GraphError> {
-        let location = response.header("location").filter(|_| matches!(response.status, 301 | 302 | 307 | 308));
+        let location =
+            response.header("location").filter(|_| matches!(response.status, 301 | 302 | 307 | 308));
         if let Some(location) = location {
             return Ok(Found::Elsewhere(location.to_owned()));
         }
@@ -323,7 +327,8 @@ impl GraphClient {
             return Ok(Found::Bytes(response.body.clone()));
         }
         let wrong = self.read(response, id, token).err();
-        Err(wrong.unwrap_or_else(|| GraphError::new(Failure::Malformed, "no file came".to_owned(), id.to_owned())))
+        Err(wrong
+            .unwrap_or_else(|| GraphError::new(Failure::Malformed, "no file came".to_owned(), id.to_owned())))
     }
 
     fn note_server_time(&self, date: Timestamp) {

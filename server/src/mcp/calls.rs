@@ -20,8 +20,8 @@ use crate::tool::arguments::Arguments;
 use crate::tool::catalog;
 use crate::tool::nearest::nearest;
 use crate::tool::{
-    Door, INBOUND_QUEUE_STATS, INBOX_PULL, MessageView, PullResult, Refusal, StatsResult, ToolSet, WAIT_FOR_INBOUND_MESSAGE,
-    WaitResult,
+    Door, INBOUND_QUEUE_STATS, INBOX_PULL, MessageView, PullResult, Refusal, StatsResult, ToolSet,
+    WAIT_FOR_INBOUND_MESSAGE, WaitResult,
 };
 
 /// Calls whose work may be done elsewhere at a time.

@@ -21,8 +21,8 @@ pub(super) struct Bench<'a> {
     pub(super) known: &'a Known,
     pub(super) agent: Agent,
     pub(super) group_messages: GroupMessages,
-    /// Whether the agent watches this chat, and may.
-    pub(super) watched: bool,
+    /// Since when the agent watches this chat, as it may; what was written before stays unheard.
+    pub(super) watched_from: Option<Timestamp>,
     /// The server's time.
     pub(super) now: Timestamp,
     /// Whether the journal has a record of this key.
@@ -122,8 +122,10 @@ impl Bench<'_> {
             kind: message.sender.kind,
         };
         let verdict = self.gate.decide(&sender, &self.agent);
+        let watched =
+            self.watched_from.is_some_and(|from| message.created.is_none_or(|created| created > from));
         let only_mentioned =
-            self.group_messages == GroupMessages::Mentioned && chat_kind != "oneOnOne" && !self.watched;
+            self.group_messages == GroupMessages::Mentioned && chat_kind != "oneOnOne" && !watched;
         if verdict == Verdict::Accept && only_mentioned && !self.mentions_agent(message) {
             return Verdict::Refuse(Reason::NotMentioned);
         }

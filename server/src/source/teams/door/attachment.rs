@@ -32,7 +32,12 @@ enum Part {
 }
 
 impl TeamsDoor {
-    pub(super) async fn download(&self, chat_id: &str, message_id: &str, number: u64) -> Result<Value, String> {
+    pub(super) async fn download(
+        &self,
+        chat_id: &str,
+        message_id: &str,
+        number: u64,
+    ) -> Result<Value, String> {
         self.check_chat(chat_id).await?;
         let client = &self.outbox.client;
         let scope = Scope::Chat(chat_id);
@@ -41,7 +46,8 @@ impl TeamsDoor {
         let body = answer.map_err(|error| failed("the message could not be read", &error))?.body;
         let message = wire::message(&body).ok_or("message_id: Teams shows no such message")?;
         if self.outbox.judge(&message.sender) != Verdict::Accept {
-            return Err("message_id: its author may not write to you, so nothing is fetched; tell your user".to_owned());
+            return Err("message_id: its author may not write to you, so nothing is fetched; tell your user"
+                .to_owned());
         }
         let parts = parts(&message);
         let index = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
@@ -65,7 +71,9 @@ impl TeamsDoor {
         let stem = stem_of(name);
         let path = format!("{FOLDER}/{}-{number}-{stem}.{extension}", clean_file_name(message_id));
         let kept = self.storage.create_dir(FOLDER).and_then(|()| self.storage.replace(&path, &bytes));
-        kept.map_err(|error| format!("the file could not be kept in the home folder: {error}; make room, then try again"))?;
+        kept.map_err(|error| {
+            format!("the file could not be kept in the home folder: {error}; make room, then try again")
+        })?;
         self.log(chat_id, Some(message_id), format!("fetched attachment {number}, {} bytes", bytes.len()));
         let whole = Path::new(&self.home).join(&path);
         Ok(json!({

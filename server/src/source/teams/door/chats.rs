@@ -51,7 +51,9 @@ impl TeamsDoor {
             let others = members.iter().zip(&verdicts).filter(|(_, verdict)| **verdict != Verdict::Own);
             let names: Vec<String> = others
                 .take(PEOPLE_NAMED_MAX)
-                .map(|(member, _)| clean_name(member.get("displayName").and_then(Value::as_str).unwrap_or("")))
+                .map(|(member, _)| {
+                    clean_name(member.get("displayName").and_then(Value::as_str).unwrap_or(""))
+                })
                 .collect();
             let topic = clean_name(row.get("topic").and_then(Value::as_str).unwrap_or(""));
             let shown = json!({
@@ -84,9 +86,14 @@ impl TeamsDoor {
         }
         let now = on.then(|| self.outbox.client.server_now().to_string());
         let set = self.watched().set(chat_id, now);
-        let changed = set.map_err(|error| format!("the list of watched chats could not be changed: {error}"))?;
+        let changed =
+            set.map_err(|error| format!("the list of watched chats could not be changed: {error}"))?;
         if changed {
-            self.log(chat_id, None, if on { "watched from now on" } else { "not watched any more" }.to_owned());
+            self.log(
+                chat_id,
+                None,
+                if on { "watched from now on" } else { "not watched any more" }.to_owned(),
+            );
         }
         Ok(json!({"chat_id": chat_id, "watched": on, "changed": changed}))
     }

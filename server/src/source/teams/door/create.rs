@@ -51,7 +51,8 @@ impl TeamsDoor {
         let _ = identify(client, known).await;
         let agent = known.agent();
         let Some(own) = agent.object_id.clone() else {
-            return Err("the agent's own id is not known, so it can't be a member; set `identity.object_id`".to_owned());
+            return Err("the agent's own id is not known, so it can't be a member; set `identity.object_id`"
+                .to_owned());
         };
         for (tenant, object) in &wanted.people {
             let sender = Sender {
@@ -94,7 +95,8 @@ impl TeamsDoor {
             };
             format!("{}{lost}", failed("the chat could not be created", &error))
         })?;
-        let chat = wire::chat(&created.body).ok_or("graph created a chat without saying its id; look at list_chats")?;
+        let chat = wire::chat(&created.body)
+            .ok_or("graph created a chat without saying its id; look at list_chats")?;
         known.accept_chat(&chat.id);
         self.log(&chat.id, None, format!("created this {kind} chat"));
         Ok(json!({"chat_id": chat.id, "kind": kind}))
@@ -114,7 +116,9 @@ mod tests {
         };
         assert_eq!(of(&[ALICE], ""), Ok(1));
         assert_eq!(of(&[&format!("{ALICE}/{ALICE}"), ALICE], "Plans"), Ok(2));
-        for (people, topic) in [(&["Alice"][..], ""), (&[], ""), (&[ALICE], "Plans"), (&[ALICE, ALICE], "a: b")] {
+        for (people, topic) in
+            [(&["Alice"][..], ""), (&[], ""), (&[ALICE], "Plans"), (&[ALICE, ALICE], "a: b")]
+        {
             assert!(of(people, topic).is_err(), "{people:?} {topic:?}");
         }
     }

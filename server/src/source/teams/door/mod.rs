@@ -187,13 +187,15 @@ impl Door for TeamsDoor {
         let mut given = Arguments::new(arguments);
         let (answers, work): (Vec<String>, Work) = match name {
             "list_chats" => {
-                let limit = given.integer("limit", chats::LIMIT_DEFAULT, 1, crate::tool::catalog::ASKED_MAX)?;
+                let limit =
+                    given.integer("limit", chats::LIMIT_DEFAULT, 1, crate::tool::catalog::ASKED_MAX)?;
                 (Vec::new(), Box::pin(async move { door.list_chats(limit).await }))
             }
             "read_chat" => {
                 let chat_id = id(&mut given, "chat_id")?;
                 let before = given.text("before", "")?;
-                let limit = given.integer("limit", history::LIMIT_DEFAULT, 1, crate::tool::catalog::ASKED_MAX)?;
+                let limit =
+                    given.integer("limit", history::LIMIT_DEFAULT, 1, crate::tool::catalog::ASKED_MAX)?;
                 let before = history::before(&before)?;
                 (Vec::new(), Box::pin(async move { door.read_chat(&chat_id, before, limit).await }))
             }

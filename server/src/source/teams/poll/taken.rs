@@ -74,7 +74,7 @@ impl Poll<'_> {
             known: &self.parts.known,
             agent: self.parts.known.agent(),
             group_messages: self.parts.options.group_messages,
-            watched: kind != "oneOnOne" && self.is_watched(&job.chat_id),
+            watched_from: self.watched_from(&job.chat_id).filter(|_| kind != "oneOnOne"),
             now: self.parts.client.server_now(),
             delivered: &|key| self.journal.has(key),
         };
@@ -96,9 +96,11 @@ impl Poll<'_> {
     }
 
     /// Another session may have changed the list since the last reading.
-    fn is_watched(&self, chat_id: &str) -> bool {
-        self.parts.options.watchable.contains(chat_id)
-            && Watched::of(&*self.parts.storage).chats().contains_key(chat_id)
+    fn watched_from(&self, chat_id: &str) -> Option<Timestamp> {
+        if !self.parts.options.watchable.contains(chat_id) {
+            return None;
+        }
+        Watched::of(&*self.parts.storage).chats().get(chat_id)?.parse().ok()
     }
 
     /// A chat where somebody was active lately is swept for a while.
