@@ -6,6 +6,7 @@ mod expect;
 mod play;
 mod pool;
 mod process;
+mod random;
 mod session;
 mod sim;
 mod stage;

@@ -123,6 +123,14 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Disk(step) => play.stage.disk(step)?,
         Step::Raw(raw) => raw_line(play, raw).await?,
         Step::Heartbeat(beat) => return heartbeat(play, beat).await,
+        Step::Random(random) => {
+            let chats: Vec<String> = play.cell.scenario.scenario.world.chats.keys().cloned().collect();
+            for step in super::random::plan(random, play.cell.seed, &chats) {
+                if let Err(miss) = Box::pin(one(play, &step)).await? {
+                    return Ok(Err(miss));
+                }
+            }
+        }
         Step::Expect(expect) => return Ok(demand(play, expect).await),
     }
     Ok(Ok(()))

@@ -229,7 +229,7 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
         return Err(checker.fail(id, "a scenario without steps shows nothing", Some("add `steps:`")));
     }
     let expects = scenario.steps.iter().any(|step| matches!(step.value, Step::Expect(_)));
-    let writes = scenario.steps.iter().any(|step| matches!(step.value, Step::Write(_)));
+    let writes = scenario.steps.iter().any(|step| matches!(step.value, Step::Write(_) | Step::Random(_)));
     let judged = expects || (scenario.all_delivered && writes);
     if !judged {
         return Err(checker.fail(
@@ -240,7 +240,11 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
     }
     let in_process = scenario.mode.contains(&Mode::Process);
     for step in &scenario.steps {
-        let only_simulated = matches!(step.value, Step::Disk(_) | Step::Server(ServerStep::PowerCut(_)));
+        let only_simulated = match &step.value {
+            Step::Disk(_) | Step::Server(ServerStep::PowerCut(_)) => true,
+            Step::Random(random) => random.troubles.iter().any(|trouble| trouble.is_only_simulated()),
+            _ => false,
+        };
         if in_process && only_simulated {
             return Err(checker.fail(
                 step,
@@ -333,7 +337,7 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
             }
         }
         Step::Expect(expect) => check_expect(checker, step, expect)?,
-        Step::Advance(_)
+        Step::Random(_) | Step::Advance(_)
         | Step::Heartbeat(_)
         | Step::Agent(_)
         | Step::Turn(_)

@@ -6,6 +6,7 @@ mod duration;
 mod error;
 mod expect;
 mod load;
+mod random;
 mod step;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ pub use expect::{
     Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect, ResultExpect,
     SentExpect, WireExpect,
 };
+pub use random::{Random, Trouble};
 pub use load::{Loaded, load_builtin, load_path, parse};
 pub use step::{
     AgentPolicy, Call, DiskStep, Edit, Heartbeat, HostStep, MessageRef, Raw, ServerStep, Step, TurnStep,

@@ -4,7 +4,7 @@ use fakes::graph::{FaultSpec, MessageSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Expect, Span};
+use super::{Expect, Random, Span};
 
 /// One step; each ends before the next begins.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
@@ -41,6 +41,8 @@ pub enum Step {
     Raw(Raw),
     /// The host pings at a steady beat; each answer must come within a time.
     Heartbeat(Heartbeat),
+    /// A stretch of traffic and troubles drawn from the seed.
+    Random(Random),
     /// What must hold now, or within a time.
     Expect(Expect),
 }
