@@ -15,7 +15,7 @@ use super::rules::RuleId;
 use super::wire::Request;
 
 /// Delegated scopes that the fake knows.
-pub const ALL_SCOPES: [&str; 7] = [
+pub const ALL_SCOPES: [&str; 10] = [
     "User.Read",
     "Chat.ReadBasic",
     "Chat.Read",
@@ -23,6 +23,9 @@ pub const ALL_SCOPES: [&str; 7] = [
     "ChatMessage.Send",
     "ChatMember.Read",
     "ChatMember.ReadWrite",
+    "Mail.Read",
+    "Mail.ReadWrite",
+    "Mail.Send",
 ];
 
 /// An accepted token.
@@ -140,6 +143,10 @@ pub(super) fn scopes_for(operation: Operation) -> &'static [&'static str] {
             &["ChatMember.Read", "ChatMember.ReadWrite", "Chat.ReadBasic", "Chat.Read", "Chat.ReadWrite"]
         }
         Operation::AddMember => &["ChatMember.ReadWrite", "Chat.ReadWrite"],
+        Operation::MailDelta => &["Mail.ReadBasic", "Mail.Read", "Mail.ReadWrite"],
+        Operation::GetMail => &["Mail.Read", "Mail.ReadWrite"],
+        Operation::CreateMail | Operation::EditMail | Operation::CreateReply => &["Mail.ReadWrite"],
+        Operation::ReplyMail | Operation::SendDraft => &["Mail.Send"],
         Operation::GetAllMessages | Operation::ChatDelta | Operation::Unknown => &[],
     }
 }
