@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -18,12 +19,13 @@ use crate::tool::answer::{self, Answer, FRAME_BYTES};
 use crate::tool::arguments::{Arguments, Refusal};
 use crate::tool::nearest::nearest;
 use crate::tool::{
-    INBOUND_QUEUE_STATS, INBOX_PULL, MessageView, PullResult, SEND_TEAMS_MESSAGE, SendError, Sent,
-    StatsResult, TOOL_NAMES, WAIT_FOR_INBOUND_MESSAGE, WaitResult, send,
+    INBOUND_QUEUE_STATS, INBOX_PULL, MAIL_TOOL_NAMES, MailTarget, MessageView, PullResult, READ_EMAIL,
+    SEND_EMAIL, SEND_TEAMS_MESSAGE, StatsResult, TOOL_NAMES, WAIT_FOR_INBOUND_MESSAGE, WaitResult, mail,
+    send,
 };
 
-/// Messages that may be on their way to Teams at a time.
-pub(super) const SENDS_OPEN_MAX: usize = 8;
+/// Messages that may be on their way at a time, and mails that are being read.
+pub(super) const ERRANDS_OPEN_MAX: usize = 8;
 
 impl Session {
     pub(super) fn call_tool(&mut self, caller: &Caller, mut params: Object) {
@@ -37,17 +39,21 @@ impl Session {
         };
         let call = text(&params, "name").and_then(|name| Ok((name, arguments?)));
         let trouble = self.options.trouble.clone();
+        let mut names = TOOL_NAMES.to_vec();
+        if self.options.mail.is_some() {
+            names.extend(MAIL_TOOL_NAMES);
+        }
         let refusal = match call {
-            Ok((name, _)) if TOOL_NAMES.contains(&name) && trouble.is_some() => {
-                Err(trouble.unwrap_or_default())
-            }
+            Ok((name, _)) if names.contains(&name) && trouble.is_some() => Err(trouble.unwrap_or_default()),
             Ok((WAIT_FOR_INBOUND_MESSAGE, given)) => self.call_wait(caller, given, &params),
             Ok((INBOX_PULL, given)) => self.call_pull(caller, given),
             Ok((INBOUND_QUEUE_STATS, given)) => self.call_stats(caller, given),
             Ok((SEND_TEAMS_MESSAGE, given)) => self.call_send(caller, given),
+            Ok((READ_EMAIL, given)) if names.contains(&READ_EMAIL) => self.call_read_email(caller, given),
+            Ok((SEND_EMAIL, given)) if names.contains(&SEND_EMAIL) => self.call_send_email(caller, given),
             Ok((name, _)) => {
-                let hint = nearest(name, &TOOL_NAMES).map(|known| format!("; did you mean {known}?"));
-                let hint = hint.unwrap_or_else(|| format!("; there are {}", TOOL_NAMES.join(", ")));
+                let hint = nearest(name, &names).map(|known| format!("; did you mean {known}?"));
+                let hint = hint.unwrap_or_else(|| format!("; there are {}", names.join(", ")));
                 let error = RpcError::invalid_params(format!("params.name: no tool is named `{name}`{hint}"));
                 return self.answer(&caller.route, Err(error), Vec::new());
             }
@@ -138,35 +144,73 @@ impl Session {
 
     fn call_send(&mut self, caller: &Caller, given: Object) -> Result<(), Refusal> {
         let message = send::outgoing(given)?;
-        if self.sends.len() >= SENDS_OPEN_MAX {
-            return Err(format!(
-                "{SENDS_OPEN_MAX} messages are on their way already; wait for an answer, then send again"
-            ));
-        }
-        self.came_back(&caller.consumer);
+        self.may_run_errand()?;
         let named: Vec<&str> = message.reply_to.iter().map(String::as_str).collect();
-        if let Err(error) =
-            self.inbox(&caller.consumer).and_then(|inbox| inbox.mailbox.acknowledge_ids(&named))
-        {
-            tracing::warn!(%error, "an acknowledgement could not be noted");
-        }
-        let number = self.next_number();
+        self.came_back_about(&caller.consumer, &named);
         let chat_id = message.chat_id.clone();
         let sending = self.options.outbox.send_teams_message(message);
-        self.sends.push(sending.map(move |outcome| (number, outcome)).boxed());
-        let call = OpenCall::Send { route: caller.route.clone(), number, chat_id };
-        self.open.insert(caller.route.id.clone(), call);
+        self.run_errand(caller, sending.map(move |outcome| send::answer(chat_id, outcome)).boxed());
         Ok(())
     }
 
-    /// A message has left, or has not. A call that was cancelled meanwhile gets no answer.
-    pub(super) fn on_sent(&mut self, (number, outcome): (u64, Result<Sent, SendError>)) {
+    fn call_read_email(&mut self, caller: &Caller, given: Object) -> Result<(), Refusal> {
+        let (message_id, part_from) = mail::asked(given)?;
+        self.may_run_errand()?;
+        let Some(desk) = self.options.mail.clone() else { return Ok(()) };
+        self.came_back_about(&caller.consumer, &[&message_id]);
+        let reading = desk.read_email(message_id.clone());
+        self.run_errand(
+            caller,
+            reading.map(move |outcome| mail::page(message_id, part_from, outcome)).boxed(),
+        );
+        Ok(())
+    }
+
+    fn call_send_email(&mut self, caller: &Caller, given: Object) -> Result<(), Refusal> {
+        let message = mail::outgoing(given)?;
+        self.may_run_errand()?;
+        let Some(desk) = self.options.mail.clone() else { return Ok(()) };
+        match &message.target {
+            MailTarget::Reply { message_id } => self.came_back_about(&caller.consumer, &[message_id]),
+            MailTarget::New { .. } => self.came_back(&caller.consumer),
+        }
+        self.run_errand(caller, desk.send_email(message).map(mail::sent).boxed());
+        Ok(())
+    }
+
+    fn may_run_errand(&self) -> Result<(), Refusal> {
+        if self.errands.len() < ERRANDS_OPEN_MAX {
+            return Ok(());
+        }
+        Err(format!(
+            "{ERRANDS_OPEN_MAX} messages are on their way already; wait for an answer, then send again"
+        ))
+    }
+
+    /// The call is answered when `errand` is done; the connection goes on meanwhile.
+    fn run_errand(&mut self, caller: &Caller, errand: BoxFuture<'static, Answer>) {
+        let number = self.next_number();
+        self.errands.push(errand.map(move |answer| (number, answer)).boxed());
+        let call = OpenCall::Errand { route: caller.route.clone(), number };
+        self.open.insert(caller.route.id.clone(), call);
+    }
+
+    /// An errand is done. A call that was cancelled meanwhile gets no answer.
+    pub(super) fn on_errand_done(&mut self, (number, answer): (u64, Answer)) {
         let id = self.open.iter().find_map(|(id, call)| match call {
-            OpenCall::Send { number: this, .. } if *this == number => Some(id.clone()),
+            OpenCall::Errand { number: this, .. } if *this == number => Some(id.clone()),
             _ => None,
         });
-        if let Some(OpenCall::Send { route, chat_id, .. }) = id.and_then(|id| self.open.remove(&id)) {
-            self.answer_tool(&route, send::answer(chat_id, outcome), Vec::new());
+        if let Some(OpenCall::Errand { route, .. }) = id.and_then(|id| self.open.remove(&id)) {
+            self.answer_tool(&route, answer, Vec::new());
+        }
+    }
+
+    /// As [`Self::came_back`], and the messages with these ids have certainly arrived.
+    fn came_back_about(&mut self, consumer: &ConsumerName, ids: &[&str]) {
+        self.came_back(consumer);
+        if let Err(error) = self.inbox(consumer).and_then(|inbox| inbox.mailbox.acknowledge_ids(ids)) {
+            tracing::warn!(%error, "an acknowledgement could not be noted");
         }
     }
 

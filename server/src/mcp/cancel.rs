@@ -17,7 +17,7 @@ impl Session {
                 // It held nothing.
                 OpenCall::Wait(wait) => self.leave_batch(wait.caller.route.batch),
                 // The message is on its way; only its answer is not wanted any more.
-                OpenCall::Send { route, .. } => self.leave_batch(route.batch),
+                OpenCall::Errand { route, .. } => self.leave_batch(route.batch),
                 OpenCall::Listen { .. } => {}
             }
         } else if let Some(receipts) = self.out.retract(&id) {

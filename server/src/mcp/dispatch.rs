@@ -165,7 +165,9 @@ impl Session {
             (_, "tools/call") => return self.call_tool(caller, params),
             (_, "resources/read") => return self.read_resource(caller, &params),
             (Era::Modern, "subscriptions/listen") => return self.listen(&caller.route, &params),
-            (_, "tools/list") => list(era, &params, || json!({"tools": catalog::tools()})),
+            (_, "tools/list") => {
+                list(era, &params, || json!({"tools": catalog::tools(self.options.mail.is_some())}))
+            }
             (_, "resources/list") => list(era, &params, resource::list),
             (_, "resources/templates/list") => list(era, &params, || json!({"resourceTemplates": []})),
             (Era::Modern, "server/discover") => self.discover(caller),

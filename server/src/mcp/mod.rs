@@ -100,7 +100,7 @@ pub async fn serve(
                     return Exit::InputFailed;
                 }
             },
-            Some(sent) = session.sends.next(), if !session.sends.is_empty() => session.on_sent(sent),
+            Some(done) = session.errands.next(), if !session.errands.is_empty() => session.on_errand_done(done),
             changed = session.grown.changed(), if journal_lives => journal_lives = changed.is_ok(),
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                 let is_late = stalls_at.is_some_and(|at| at <= Instant::now());

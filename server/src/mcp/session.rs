@@ -22,7 +22,7 @@ use crate::carrier::wait::Heartbeat;
 use crate::journal::{ConsumerName, DeliveryId, Journal, JournalError, Mailbox};
 use crate::random::Random;
 use crate::tool::answer::{ANSWER_BYTES_MAX, Answer};
-use crate::tool::{MessageView, Outbox, SendError, Sent};
+use crate::tool::{MailDesk, MessageView, Outbox};
 
 /// Tells why messages may not be coming.
 pub type Health = Arc<dyn Fn() -> Option<String> + Send + Sync>;
@@ -35,6 +35,8 @@ pub struct SessionOptions {
     pub random: Arc<dyn Random>,
     /// Sends what the model writes.
     pub outbox: Arc<dyn Outbox>,
+    /// Reads and sends mail; without it there are no tools for mail.
+    pub mail: Option<Arc<dyn MailDesk>>,
     /// The consumer to be; `None` derives it from the client's name.
     pub consumer: Option<ConsumerName>,
     /// What keeps the server from its work, with the fix; every tool then answers with it and does nothing.
@@ -56,6 +58,7 @@ impl SessionOptions {
             journal,
             random,
             outbox,
+            mail: None,
             consumer: None,
             trouble: None,
             health: None,
@@ -135,8 +138,14 @@ pub(super) struct Caller {
 /// A request without an answer yet.
 pub(super) enum OpenCall {
     Wait(Wait),
-    Send { route: Route, number: u64, chat_id: String },
-    Listen { inbox: bool },
+    /// Something that takes its time, such as sending.
+    Errand {
+        route: Route,
+        number: u64,
+    },
+    Listen {
+        inbox: bool,
+    },
 }
 
 /// A waiting call.
@@ -237,7 +246,7 @@ impl Batch {
     }
 }
 
-type Sending = BoxFuture<'static, (u64, Result<Sent, SendError>)>;
+type Errand = BoxFuture<'static, (u64, Answer)>;
 
 /// The state of one connection.
 pub(super) struct Session {
@@ -246,7 +255,7 @@ pub(super) struct Session {
     pub(super) legacy: Option<LegacySession>,
     pub(super) out: Outgoing<Receipt>,
     pub(super) open: BTreeMap<Id, OpenCall>,
-    pub(super) sends: FuturesUnordered<Sending>,
+    pub(super) errands: FuturesUnordered<Errand>,
     pub(super) inboxes: BTreeMap<ConsumerName, Inbox>,
     pub(super) grown: watch::Receiver<u64>,
     /// The newest record that waiting calls were offered.
@@ -268,7 +277,7 @@ impl Session {
             legacy: None,
             out: Outgoing::new(options.limits.out_bytes_max),
             open: BTreeMap::new(),
-            sends: FuturesUnordered::new(),
+            errands: FuturesUnordered::new(),
             inboxes: BTreeMap::new(),
             grown,
             offered_seq: announced_seq,
@@ -327,7 +336,7 @@ impl Session {
             .values()
             .filter_map(|call| match call {
                 OpenCall::Wait(wait) => Some(wait.caller.consumer.clone()),
-                OpenCall::Send { .. } | OpenCall::Listen { .. } => None,
+                OpenCall::Errand { .. } | OpenCall::Listen { .. } => None,
             })
             .collect();
         let idle = self.inboxes.keys().find(|consumer| !busy.contains(*consumer)).cloned();
@@ -403,7 +412,7 @@ impl Session {
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         let waits = self.open.values().filter_map(|call| match call {
             OpenCall::Wait(wait) => Some(wait),
-            OpenCall::Send { .. } | OpenCall::Listen { .. } => None,
+            OpenCall::Errand { .. } | OpenCall::Listen { .. } => None,
         });
         waits
             .map(|wait| match &wait.heartbeat {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
+use super::mail::TO_MAX;
 use super::send::{CONTENT_BYTES_MAX, REPLY_TO_MAX};
 use super::texts;
 
@@ -19,7 +20,15 @@ pub const INBOUND_QUEUE_STATS: &str = "inbound_queue_stats";
 /// Answers in Teams.
 pub const SEND_TEAMS_MESSAGE: &str = "send_teams_message";
 
-/// All tools, in the order of the list.
+/// Shows a whole mail.
+pub const READ_EMAIL: &str = "read_email";
+/// Answers or writes a mail.
+pub const SEND_EMAIL: &str = "send_email";
+
+/// The tools that are there when mail is enabled.
+pub const MAIL_TOOL_NAMES: [&str; 2] = [READ_EMAIL, SEND_EMAIL];
+
+/// The tools that are always there, in the order of the list.
 pub const TOOL_NAMES: [&str; 4] =
     [INBOUND_QUEUE_STATS, INBOX_PULL, SEND_TEAMS_MESSAGE, WAIT_FOR_INBOUND_MESSAGE];
 
@@ -34,8 +43,53 @@ pub(crate) const WAIT_ITEMS_DEFAULT: u64 = 10;
 /// Messages per pull when it is not told.
 pub(crate) const PULL_LIMIT_DEFAULT: u64 = 20;
 
-/// The list.
-pub(crate) fn tools() -> Vec<Tool> {
+/// The list, with the tools for mail or without.
+pub(crate) fn tools(mail: bool) -> Vec<Tool> {
+    let mut tools = always();
+    if mail {
+        tools.extend(for_mail());
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    tools
+}
+
+fn for_mail() -> Vec<Tool> {
+    vec![
+        tool(
+            READ_EMAIL,
+            "Read mail",
+            texts::READ_EMAIL,
+            &json!({
+                "message_id": {"type": "string", "description": "The id of a message whose channel is email."},
+                "part_from": {"type": "integer", "minimum": 0, "default": 0, "description":
+                    "Where to go on: rest_from of the part before."}
+            }),
+            &["message_id"],
+            reads(),
+            false,
+        ),
+        tool(
+            SEND_EMAIL,
+            "Send mail",
+            texts::SEND_EMAIL,
+            &json!({
+                "content": {"type": "string", "description": format!("The text, at most {CONTENT_BYTES_MAX} bytes.")},
+                "content_type": {"type": "string", "enum": ["html", "text"], "default": "html", "description":
+                    "html: simple tags such as <p>, <b>, <ul>; escape & and < yourself. text: shown as it is."},
+                "reply_to": {"type": "string", "default": "", "description":
+                    "The id of the mail that you answer."},
+                "to": {"type": "array", "items": {"type": "string"}, "maxItems": TO_MAX, "default": [], "description":
+                    "Only for a new mail: allowed addresses."},
+                "subject": {"type": "string", "default": "", "description": "Only for a new mail."}
+            }),
+            &["content"],
+            ToolAnnotations::new().read_only(false).destructive(false).idempotent(false).open_world(true),
+            true,
+        ),
+    ]
+}
+
+fn always() -> Vec<Tool> {
     vec![
         tool(INBOUND_QUEUE_STATS, "Inbox counts", texts::STATS, &json!({}), &[], reads(), false),
         tool(
