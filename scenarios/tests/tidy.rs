@@ -106,7 +106,7 @@ fn every_scenario_names_its_schema_for_editors() {
 #[test]
 fn the_readme_names_every_tool_and_every_command() {
     let readme = std::fs::read_to_string(root().join("README.md")).expect("the README");
-    for tool in entraclaw::tool::TOOL_NAMES {
+    for tool in entraclaw::tool::TOOL_NAMES.into_iter().chain(entraclaw::tool::MAIL_TOOL_NAMES) {
         assert!(readme.contains(tool), "README.md does not name the tool {tool}");
     }
     for command in ["list", "hosts", "run", "host", "validate", "report", "bench"] {
