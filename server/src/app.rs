@@ -12,14 +12,16 @@ use tokio::time::sleep;
 use crate::clock::Clock;
 use crate::config::{Auth, Config};
 use crate::entra::{NoToken, StaticToken, TokenSource};
-use crate::gate::{Agent, Gate};
+use crate::gate::{Agent, Gate, MailGate};
 use crate::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
 use crate::journal::{Interaction, Journal, JournalError, JournalOptions};
 use crate::mcp::{self, SessionOptions};
 use crate::random::Random;
+use crate::source::mail::{GraphMailDesk, MailKnown, MailParts, MailSource, Quota};
 use crate::source::teams::{Known, TeamsDoor, TeamsOutbox, TeamsParts, TeamsSource};
 use crate::source::{InboundSource, SourceStatus};
 use crate::storage::{MemoryStorage, Storage};
+use crate::tool::MailDoor;
 
 pub use crate::mcp::Exit;
 
@@ -52,6 +54,8 @@ pub struct App {
     pub transport: Arc<dyn GraphTransport>,
     /// How the Teams source is doing; a handle for whoever wants to watch.
     pub teams_status: SourceStatus,
+    /// How the mail source is doing.
+    pub mail_status: SourceStatus,
 }
 
 impl App {
@@ -63,13 +67,15 @@ impl App {
         storage: Arc<dyn Storage>,
         transport: Arc<dyn GraphTransport>,
     ) -> Self {
-        let teams_status = SourceStatus::default();
-        Self { config, trouble: None, clock, random, storage, home: String::new(), transport, teams_status }
+        let (teams_status, mail_status) = (SourceStatus::default(), SourceStatus::default());
+        let home = String::new();
+        Self { config, trouble: None, clock, random, storage, home, transport, teams_status, mail_status }
     }
 
     /// Whether this process could poll, and so may lead.
     fn can_poll(&self) -> bool {
-        self.trouble.is_none() && self.config.teams.enabled && self.config.auth != Auth::None
+        let any = self.config.teams.enabled || self.config.mail.enabled;
+        self.trouble.is_none() && any && self.config.auth != Auth::None
     }
 }
 
@@ -88,6 +94,9 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
     }));
     let people = app.config.allow.iter().filter_map(|p| p.tenant_id.clone().zip(p.object_id.clone()));
     let gate = Arc::new(Gate::new(people));
+    let mail_gate = Arc::new(MailGate::new(app.config.allow.iter().filter_map(|p| p.mail.as_deref())));
+    let nobody = (gate.is_closed() || !app.config.teams.enabled)
+        && (mail_gate.is_closed() || !app.config.mail.enabled);
     let identity = app.config.identity.clone();
     let known = Arc::new(Known::new(Agent { tenant_id: identity.tenant_id, object_id: identity.object_id }));
 
@@ -107,16 +116,36 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
     session.tool_sets.clone_from(&app.config.tools);
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
-    session.health = Some(health(&app, gate.is_closed()));
+    session.health = Some(health(&app, nobody));
+    if app.config.mail.enabled {
+        session.doors.push(Arc::new(MailDoor(Arc::new(GraphMailDesk {
+            client: client.clone(),
+            journal: journal.clone(),
+            gate: mail_gate.clone(),
+            random: app.random.clone(),
+            quota: Arc::new(Quota::new(app.config.mail.messages_per_hour)),
+        }))));
+    }
 
     let (lead, leading) = watch::channel(journal.is_leader());
     let polls = app.can_poll();
-    if polls && gate.is_closed() {
+    if polls && nobody {
         tracing::warn!(
             "the allowlist is empty, so nobody can write to the agent; add [[allow]] or ENTRACLAW_ALLOW"
         );
     }
-    let source = TeamsSource::with_status(
+    let mail = MailSource::with_status(
+        MailParts {
+            client: client.clone(),
+            storage: app.storage.clone(),
+            clock: app.clock.clone(),
+            gate: mail_gate,
+            known: Arc::new(MailKnown::default()),
+            options: app.config.mail.clone(),
+        },
+        app.mail_status.clone(),
+    );
+    let teams = TeamsSource::with_status(
         TeamsParts {
             client,
             storage: app.storage.clone(),
@@ -131,19 +160,20 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         biased;
         exit = mcp::serve(session, reader, writer) => exit,
         never = keep_up(&journal, &lead, polls) => match never {},
-        never = poll(source, &journal, leading, polls) => match never {},
+        never = poll(teams, &journal, leading.clone(), polls && app.config.teams.enabled) => match never {},
+        never = poll(mail, &journal, leading, polls && app.config.mail.enabled) => match never {},
     }
 }
 
 /// Why messages may not be coming, in words for the model, who tells its user.
 fn health(app: &App, nobody_allowed: bool) -> mcp::Health {
-    let teams = app.teams_status.clone();
+    let (teams, mail) = (app.teams_status.clone(), app.mail_status.clone());
     let standing = if app.config.auth == Auth::None {
         Some(
             "there is no sign-in, so no messages come; tell your user to set ENTRACLAW_AUTH=static and ENTRACLAW_ACCESS_TOKEN",
         )
-    } else if !app.config.teams.enabled {
-        Some("`teams.enabled` is false, so no messages come from Teams")
+    } else if !app.config.teams.enabled && !app.config.mail.enabled {
+        Some("`teams.enabled` and `mail.enabled` are false, so no messages come")
     } else if nobody_allowed {
         Some(
             "nobody is allowed to write to you; tell your user to add [[allow]] to the configuration, or ENTRACLAW_ALLOW",
@@ -155,10 +185,12 @@ fn health(app: &App, nobody_allowed: bool) -> mcp::Health {
         if let Some(standing) = standing {
             return Some(standing.to_owned());
         }
-        let state = teams.get();
-        let error: String =
-            state.error.filter(|_| state.failures > 1)?.chars().take(HEALTH_CHARS_MAX).collect();
-        Some(format!("Teams can't be read at the moment, so messages may come late: {error}"))
+        [("Teams", &teams), ("mail", &mail)].into_iter().find_map(|(name, status)| {
+            let state = status.get();
+            let error: String =
+                state.error.filter(|_| state.failures > 1)?.chars().take(HEALTH_CHARS_MAX).collect();
+            Some(format!("{name} can't be read at the moment, so messages may come late: {error}"))
+        })
     })
 }
 
@@ -227,13 +259,16 @@ fn note_lead_error(error: &JournalError) {
 
 /// Runs the source once this process leads.
 async fn poll(
-    mut source: TeamsSource,
+    mut source: impl InboundSource,
     journal: &Journal,
     mut leading: watch::Receiver<bool>,
     polls: bool,
 ) -> Infallible {
     if !polls {
-        tracing::warn!("teams is not polled: there is no usable sign-in, or `teams.enabled` is false");
+        tracing::info!(
+            source = source.name(),
+            "not polled: it is not enabled, or there is no usable sign-in"
+        );
         return std::future::pending().await;
     }
     sleep(NETWORK_PAUSE).await;

@@ -15,7 +15,7 @@ use super::rules::RuleId;
 use super::wire::Request;
 
 /// Delegated scopes that the fake knows.
-pub const ALL_SCOPES: [&str; 8] = [
+pub const ALL_SCOPES: [&str; 11] = [
     "User.Read",
     "Chat.ReadBasic",
     "Chat.Read",
@@ -24,6 +24,9 @@ pub const ALL_SCOPES: [&str; 8] = [
     "ChatMessage.Send",
     "ChatMember.Read",
     "ChatMember.ReadWrite",
+    "Mail.Read",
+    "Mail.ReadWrite",
+    "Mail.Send",
 ];
 
 /// An accepted token.
@@ -145,6 +148,10 @@ pub(super) fn scopes_for(operation: Operation) -> &'static [&'static str] {
         Operation::HostedContent => READ,
         Operation::ShareContent => &["Files.Read.All", "Files.ReadWrite.All"],
         Operation::AddMember => &["ChatMember.ReadWrite", "Chat.ReadWrite"],
+        Operation::MailDelta => &["Mail.ReadBasic", "Mail.Read", "Mail.ReadWrite"],
+        Operation::GetMail => &["Mail.Read", "Mail.ReadWrite"],
+        Operation::CreateMail | Operation::EditMail | Operation::CreateReply => &["Mail.ReadWrite"],
+        Operation::ReplyMail | Operation::SendDraft => &["Mail.Send"],
         Operation::StoredFile | Operation::GetAllMessages | Operation::ChatDelta | Operation::Unknown => &[],
     }
 }

@@ -1,4 +1,4 @@
-//! A fake Microsoft Graph for Teams: one deterministic state machine with several skins.
+//! A fake Microsoft Graph for Teams and mail: one deterministic state machine with several skins.
 //! Every rule it goes by is in [`rules`], with its source; it shares no code with the server that it judges.
 
 mod auth;
@@ -7,6 +7,7 @@ mod draw;
 mod fault;
 mod file;
 mod log;
+mod mail;
 mod message;
 mod moment;
 mod payload;
@@ -29,6 +30,7 @@ mod write;
 pub use auth::{ALL_SCOPES, TokenSpec};
 pub use fault::{ErrorBody, FaultAction, FaultSpec};
 pub use log::{CALLS_KEPT_MAX, CallRecord, VIOLATIONS_KEPT_MAX, Violation, ViolationKind};
+pub use mail::{DeltaLoss, MailAuth, MailEncryption, MailHistorySpec, MailSpec, MailboxSpec, SentMail};
 pub use people::{Application, Person, application_id, object_id, tenant_id};
 pub use route::Operation;
 pub use rules::{Mark, Rule, RuleId, rules};

@@ -52,6 +52,9 @@ impl FakeGraph {
         for (handle, spec) in &world.chats {
             graph.add_chat(started_at, handle, spec)?;
         }
+        if let Some(mailbox) = &world.mail {
+            graph.open_mailbox(started_at, mailbox)?;
+        }
         for fault in &world.faults {
             graph.add_fault(fault.clone())?;
         }

@@ -8,7 +8,7 @@ use crate::matching::mismatch;
 use crate::oracle::{Sighting, Written};
 use crate::scenario::{
     Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect, ResultExpect,
-    SentExpect, Span, WireExpect,
+    SentExpect, SentMailExpect, Span, WireExpect,
 };
 
 /// Why a demand does not hold (yet).
@@ -44,6 +44,7 @@ pub(crate) fn rule(expect: &Expect) -> &'static str {
         Expect::Reply(_) => "expect.reply",
         Expect::Graph(_) => "expect.graph",
         Expect::Sent(_) => "expect.sent",
+        Expect::SentMail(_) => "expect.sent_mail",
         Expect::Interactions(_) => "expect.interactions",
         Expect::Journal(_) => "expect.journal",
     }
@@ -57,6 +58,7 @@ pub(crate) fn within(expect: &Expect) -> Option<Span> {
         Expect::Wire(e) => e.within,
         Expect::Reply(e) => e.within,
         Expect::Sent(e) => e.within,
+        Expect::SentMail(e) => e.within,
         Expect::Graph(_) | Expect::Interactions(_) | Expect::Journal(_) => None,
     }
 }
@@ -80,6 +82,7 @@ pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
         Expect::Reply(e) => play.with_view(e.on.as_deref(), |view| reply(e, view)),
         Expect::Graph(e) => graph(e, play),
         Expect::Sent(e) => sent(e, play),
+        Expect::SentMail(e) => sent_mail(e, play),
         Expect::Interactions(e) => interactions(e, play),
         Expect::Journal(e) => journal(e, play),
     }
@@ -366,6 +369,29 @@ fn sent(expect: &SentExpect, play: &Play) -> Checked {
         "",
         &sent.join("\n---\n"),
     ))
+}
+
+fn sent_mail(expect: &SentMailExpect, play: &Play) -> Checked {
+    let sent = play.graph.with(|graph| graph.mails_sent_by_agent().to_vec());
+    let has = |wanted: &Option<String>, text: &str| wanted.as_deref().is_none_or(|w| text.contains(w));
+    let count = sent
+        .iter()
+        .filter(|mail| expect.to.as_ref().is_none_or(|to| mail.to.contains(to) || mail.cc.contains(to)))
+        .filter(|mail| has(&expect.subject, &mail.subject) && has(&expect.contains, &mail.content))
+        .count();
+    let shown: Vec<String> = sent
+        .iter()
+        .map(|mail| format!("to {}: {}\n{}", mail.to.join(", "), mail.subject, mail.content))
+        .collect();
+    let shown = shown.join("\n---\n");
+    if count != expect.count as usize {
+        return Err(Miss::texts(
+            format!("the agent sent {count} such mails, not {}", expect.count),
+            "",
+            &shown,
+        ));
+    }
+    words(None, expect.lacks.as_deref(), &shown, "a mail of the agent")
 }
 
 fn interactions(expect: &InteractionExpect, play: &Play) -> Checked {

@@ -3,6 +3,7 @@
 mod agent;
 mod bare;
 mod expect;
+mod mail;
 mod play;
 mod pool;
 mod process;

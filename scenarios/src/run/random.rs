@@ -18,7 +18,8 @@ const RETRY_AFTER_S: u32 = 60;
 
 /// The steps. `chats` are the chats that the agent is in.
 pub(crate) fn plan(random: &Random, seed: u64, chats: &[String]) -> Vec<Step> {
-    Draw { dice: SplitMix::seeded(seed), chats, steps: Vec::new(), label: 0, written: Vec::new() }.plan(random)
+    Draw { dice: SplitMix::seeded(seed), chats, steps: Vec::new(), label: 0, written: Vec::new() }
+        .plan(random)
 }
 
 struct Draw<'a> {
@@ -32,7 +33,8 @@ struct Draw<'a> {
 
 impl Draw<'_> {
     fn plan(mut self, random: &Random) -> Vec<Step> {
-        let pause_ms = u64::try_from(random.lasting.0.as_millis()).unwrap_or(u64::MAX) / u64::from(random.bursts.max(1));
+        let pause_ms =
+            u64::try_from(random.lasting.0.as_millis()).unwrap_or(u64::MAX) / u64::from(random.bursts.max(1));
         for _ in 0..random.bursts {
             // Twice the mean at most, so that the whole is about as long as it should be.
             let pause = self.below(pause_ms.saturating_mul(2).max(1));

@@ -75,6 +75,8 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
     let mode = play.cell.mode;
     match step {
         Step::Write(write) => write_messages(play, write).await?,
+        Step::Mail(mail) => super::mail::write(play, mail).await?,
+        Step::Mailbox(step) => super::mail::change(play, step)?,
         Step::Edit(edit) => {
             let (chat, _) = place(play, &edit.message)?;
             let now = play.stage.now();
@@ -235,14 +237,18 @@ async fn host(play: &mut Play<'_>, step: &HostStep) -> Played {
 
 /// Chat handle and id of a labelled message.
 fn place(play: &Play<'_>, label: &str) -> anyhow::Result<(String, String)> {
-    let written = play
-        .with_view(None, |view| view.ledger.by_label(label).cloned())
-        .ok_or_else(|| anyhow::anyhow!("no message is labelled `{label}`"))?;
+    let written = written(play, label)?;
     let handle = play
         .graph
         .with(|graph| graph.chat_handle(&written.chat_id).map(str::to_owned))
         .ok_or_else(|| anyhow::anyhow!("the chat of `{label}` has no handle"))?;
     Ok((handle, written.message_id))
+}
+
+/// A message of any source by its label.
+fn written(play: &Play<'_>, label: &str) -> anyhow::Result<Written> {
+    play.with_view(None, |view| view.ledger.by_label(label).cloned())
+        .ok_or_else(|| anyhow::anyhow!("no message is labelled `{label}`"))
 }
 
 async fn write_messages(play: &Play<'_>, write: &Write) -> anyhow::Result<()> {
@@ -287,7 +293,7 @@ async fn write_messages(play: &Play<'_>, write: &Write) -> anyhow::Result<()> {
 }
 
 /// `all`, an id, or the beginning of ids with a `*`.
-fn is_meant(vector: &str, id: &str) -> bool {
+pub(super) fn is_meant(vector: &str, id: &str) -> bool {
     match vector.strip_suffix('*') {
         Some(start) => id.starts_with(start),
         None => vector == "all" || id == vector,
@@ -298,8 +304,13 @@ fn is_meant(vector: &str, id: &str) -> bool {
 fn plain(message: &MessageSpec) -> Option<String> {
     let alone = MessageSpec { text: message.text.clone(), ..MessageSpec::default() } == *message;
     let text = message.text.as_ref().filter(|_| alone)?;
+    is_plain(text).then(|| text.clone())
+}
+
+/// Whether the sanitiser leaves a text as it is for certain.
+pub(super) fn is_plain(text: &str) -> bool {
     let harmless = |c: char| c.is_ascii_alphanumeric() || " ,.?!'".contains(c);
-    (text.chars().all(harmless) && text.trim() == text && !text.contains("  ")).then(|| text.clone())
+    text.chars().all(harmless) && text.trim() == text && !text.contains("  ")
 }
 
 fn post(
@@ -336,6 +347,7 @@ fn post(
             && scenario.world.people.contains_key(&from)
             && !is_event,
         expected_text,
+        ordered_after_ms: Some(0),
     });
     Ok(())
 }
@@ -362,7 +374,7 @@ fn fill_in(play: &Play<'_>, value: Value) -> anyhow::Result<Value> {
         } else if let Some(handle) = text.strip_prefix("$person:") {
             play.graph.with(|graph| graph.person(handle).map(|person| person.object_id.clone()))?
         } else if let Some(label) = text.strip_prefix("$id:") {
-            place(play, label)?.1
+            written(play, label)?.message_id
         } else if let Some(length) = text.strip_prefix("$fill:") {
             "x".repeat(length.parse()?)
         } else {

@@ -16,6 +16,8 @@ pub(crate) const TOKEN: &str = "sim-access-token-5f1d7c3e9a";
 const EPOCH: &str = "2026-01-05T09:00:00Z";
 /// The seed's poll interval.
 const POLL_INTERVAL_MS: u32 = 5_000;
+/// The seed's poll interval for mail.
+const MAIL_POLL_INTERVAL_MS: u32 = 60_000;
 
 /// Graph as it is when the cell begins.
 pub(crate) struct World {
@@ -49,6 +51,7 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
     for handle in scenario.world.people.keys().filter(|handle| !scenario.strangers.contains(handle)) {
         let person = graph.person(handle)?;
         allow.push(format!("{}/{}", person.tenant_id, person.object_id));
+        allow.extend(person.mail.clone().filter(|_| spec.mail.is_some()));
     }
     let agent = graph.agent();
     let mut environment = BTreeMap::from([
@@ -58,6 +61,13 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
         ("ENTRACLAW_IDENTITY_TENANT_ID".to_owned(), agent.tenant_id.clone()),
         ("ENTRACLAW_GRAPH_URL".to_owned(), graph.base_url().to_owned()),
     ]);
+    if spec.mail.is_some() {
+        environment.insert("ENTRACLAW_MAIL_ENABLED".to_owned(), "true".to_owned());
+        if cell.mode == Mode::Process {
+            let interval = format!("{}ms", MAIL_POLL_INTERVAL_MS / PROCESS_SPEED);
+            environment.insert("ENTRACLAW_MAIL_POLL_INTERVAL".to_owned(), interval);
+        }
+    }
     for (name, value) in &scenario.server {
         let value = match value.strip_prefix("$chat:") {
             Some(handle) => graph.chat_id(handle)?.to_owned(),

@@ -21,6 +21,8 @@ pub enum Expect {
     Graph(GraphExpect),
     /// Messages the agent wrote to a chat.
     Sent(SentExpect),
+    /// Mails the agent sent.
+    SentMail(SentMailExpect),
     /// Lines of the interaction log.
     Interactions(InteractionExpect),
     /// Records in the journal.
@@ -155,6 +157,24 @@ pub struct SentExpect {
     pub chat: Option<String>,
     /// Words in it.
     pub contains: Option<String>,
+    /// Exactly so many.
+    pub count: u32,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+}
+
+/// Mails the agent sent.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SentMailExpect {
+    /// An address that it went to.
+    pub to: Option<String>,
+    /// Words in its subject.
+    pub subject: Option<String>,
+    /// Words in it.
+    pub contains: Option<String>,
+    /// Words that must not be in any of them.
+    pub lacks: Option<String>,
     /// Exactly so many.
     pub count: u32,
     /// Time from now until it must hold; now when left out.

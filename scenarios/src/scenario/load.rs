@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_saphyr::Spanned;
 
 use super::error::{Place, nearest};
-use super::{Expect, HostStep, Hosts, Mode, Scenario, ScenarioError, ServerStep, Step};
+use super::{Expect, HostStep, Hosts, MailboxStep, Mode, Scenario, ScenarioError, ServerStep, Step};
 
 include!(concat!(env!("OUT_DIR"), "/suites.rs"));
 
@@ -154,6 +154,30 @@ impl Checker<'_> {
         ScenarioError::at(self.file, self.source, place, message, help)
     }
 
+    fn one_text(&self, given: [bool; 3], step: &Spanned<Step>) -> Result<(), ScenarioError> {
+        if given.iter().filter(|set| **set).count() > 1 {
+            return Err(self.fail(step, "a message has one of `text`, `html` and `vector`", None));
+        }
+        Ok(())
+    }
+
+    /// Notes the names that a step gives to its messages.
+    fn name(
+        &mut self,
+        label: Option<&String>,
+        count: Option<u32>,
+        step: &Spanned<Step>,
+    ) -> Result<(), ScenarioError> {
+        let Some(label) = label else { return Ok(()) };
+        if self.labels.contains(label) {
+            let message = format!("a message is named `{label}` already");
+            return Err(self.fail(step, &message, Some("choose another name")));
+        }
+        self.labels.insert(label.clone());
+        self.labels.extend((1..=count.unwrap_or(1)).map(|n| format!("{label}-{n}")));
+        Ok(())
+    }
+
     fn known(
         &self,
         step: &Spanned<Step>,
@@ -176,7 +200,13 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
     let mut checker = Checker {
         file,
         source,
-        labels: BTreeSet::new(),
+        labels: scenario
+            .world
+            .mail
+            .iter()
+            .flat_map(|mailbox| &mailbox.messages)
+            .filter_map(|item| item.message.handle.clone())
+            .collect(),
         calls: BTreeSet::new(),
         sessions: scenario.sessions.keys().cloned().chain(["main".to_owned()]).collect(),
         people: scenario
@@ -229,7 +259,10 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
         return Err(checker.fail(id, "a scenario without steps shows nothing", Some("add `steps:`")));
     }
     let expects = scenario.steps.iter().any(|step| matches!(step.value, Step::Expect(_)));
-    let writes = scenario.steps.iter().any(|step| matches!(step.value, Step::Write(_) | Step::Random(_)));
+    let writes = scenario
+        .steps
+        .iter()
+        .any(|step| matches!(step.value, Step::Write(_) | Step::Mail(_) | Step::Random(_)));
     let judged = expects || (scenario.all_delivered && writes);
     if !judged {
         return Err(checker.fail(
@@ -251,6 +284,9 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
                 "this can only be simulated",
                 Some("leave `process` out of `mode`"),
             ));
+        }
+        if matches!(step.value, Step::Mail(_) | Step::Mailbox(_)) && scenario.world.mail.is_none() {
+            return Err(checker.fail(step, "the agent has no mailbox", Some("add `mail: {}` to the world")));
         }
         if let Step::Advance(span) = &step.value
             && span.0 > ADVANCE_MAX
@@ -279,28 +315,25 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
             for quoted in write.message.iter().flat_map(|message| &message.quotes) {
                 checker.known(step, "message", quoted, &checker.labels)?;
             }
-            if [write.text.is_some(), write.html.is_some(), write.vector.is_some()]
-                .iter()
-                .filter(|set| **set)
-                .count()
-                > 1
-            {
-                return Err(checker.fail(step, "a message has one of `text`, `html` and `vector`", None));
-            }
-            if let Some(label) = &write.label {
-                if checker.labels.contains(label) {
-                    return Err(checker.fail(
-                        step,
-                        &format!("a message is named `{label}` already"),
-                        Some("choose another name"),
-                    ));
-                }
-                checker.labels.insert(label.clone());
-                for n in 1..=write.count.unwrap_or(1) {
-                    checker.labels.insert(format!("{label}-{n}"));
-                }
-            }
+            checker.one_text([write.text.is_some(), write.html.is_some(), write.vector.is_some()], step)?;
+            checker.name(write.label.as_ref(), write.count, step)?;
         }
+        Step::Mail(mail) => {
+            if let Some(from) = &mail.from {
+                checker.known(step, "person", from, &checker.people)?;
+            }
+            if let Some(answered) = mail.message.as_ref().and_then(|message| message.answers.as_ref()) {
+                checker.known(step, "message", answered, &checker.labels)?;
+            }
+            checker.one_text([mail.text.is_some(), mail.html.is_some(), mail.vector.is_some()], step)?;
+            checker.name(mail.label.as_ref(), mail.count, step)?;
+        }
+        Step::Mailbox(
+            MailboxStep::Read(label)
+            | MailboxStep::Unread(label)
+            | MailboxStep::Move(label)
+            | MailboxStep::Remove(label),
+        ) => checker.known(step, "message", label, &checker.labels)?,
         Step::Edit(edit) => checker.known(step, "message", &edit.message, &checker.labels)?,
         Step::Delete(message) => checker.known(step, "message", &message.message, &checker.labels)?,
         Step::Call(call) => {
@@ -337,7 +370,9 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
             }
         }
         Step::Expect(expect) => check_expect(checker, step, expect)?,
-        Step::Random(_) | Step::Advance(_)
+        Step::Mailbox(MailboxStep::Forget(_))
+        | Step::Random(_)
+        | Step::Advance(_)
         | Step::Heartbeat(_)
         | Step::Agent(_)
         | Step::Turn(_)
@@ -374,7 +409,9 @@ fn says_nothing(expect: &Expect) -> Option<&'static str> {
             e.has.is_none() && e.contains.is_none() && e.lacks.is_none() && e.messages.is_none(),
             "a call that did not end well has no result to look into",
         ),
-        Expect::Model(_) | Expect::Result(_) | Expect::Reply(_) | Expect::Sent(_) => (true, ""),
+        Expect::Model(_) | Expect::Result(_) | Expect::Reply(_) | Expect::Sent(_) | Expect::SentMail(_) => {
+            (true, "")
+        }
     };
     (!demands).then_some(help)
 }
@@ -405,7 +442,7 @@ fn check_expect(checker: &Checker<'_>, step: &Spanned<Step>, expect: &Expect) ->
             }
             None
         }
-        Expect::Graph(_) | Expect::Interactions(_) | Expect::Journal(_) => None,
+        Expect::SentMail(_) | Expect::Graph(_) | Expect::Interactions(_) | Expect::Journal(_) => None,
     };
     session.map_or(Ok(()), |name| checker.known(step, "session", name, &checker.sessions))
 }

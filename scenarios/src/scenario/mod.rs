@@ -20,13 +20,13 @@ pub use error::ScenarioError;
 pub(crate) use error::nearest as nearest_name;
 pub use expect::{
     Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect, ResultExpect,
-    SentExpect, WireExpect,
+    SentExpect, SentMailExpect, WireExpect,
 };
-pub use random::{Random, Trouble};
 pub use load::{Loaded, load_builtin, load_path, parse};
+pub use random::{Random, Trouble};
 pub use step::{
-    AgentPolicy, Call, DiskStep, Edit, Heartbeat, HostStep, MessageRef, Raw, ServerStep, Step, TurnStep,
-    Write,
+    AgentPolicy, Call, DiskStep, Edit, Heartbeat, HostStep, MailWrite, MailboxStep, MessageRef, Raw,
+    ServerStep, Step, TurnStep, Write,
 };
 
 /// One scenario file.

@@ -1,6 +1,6 @@
 //! The closed set of steps.
 
-use fakes::graph::{FaultSpec, MessageSpec};
+use fakes::graph::{DeltaLoss, FaultSpec, MailSpec, MessageSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -9,10 +9,13 @@ use super::{Expect, Random, Span};
 /// One step; each ends before the next begins.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "steps live in one list that is built once")]
 pub enum Step {
     /// A person writes to a chat.
     Write(Write),
+    /// A person mails the agent.
+    Mail(MailWrite),
+    /// Something happens in the agent's mailbox.
+    Mailbox(MailboxStep),
     /// A person changes a message.
     Edit(Edit),
     /// A person takes a message back.
@@ -72,6 +75,49 @@ pub struct Write {
     pub message: Option<MessageSpec>,
 }
 
+/// A mail from a person.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MailWrite {
+    /// Person handle; the first person of the world when left out.
+    pub from: Option<String>,
+    /// The subject. `{n}` is the number of the mail when `count` is more than 1.
+    pub subject: Option<String>,
+    /// Plain text, with `{n}` as in the subject.
+    pub text: Option<String>,
+    /// HTML, with `{n}` as in the subject.
+    pub html: Option<String>,
+    /// The input of a sanitiser vector by id; one mail per vector with `all`, or with the start of ids and a `*`.
+    pub vector: Option<String>,
+    /// Name to refer to it by; with `count`, the first is `NAME-1`.
+    #[serde(rename = "as")]
+    pub label: Option<String>,
+    /// How many mails. Default 1.
+    pub count: Option<u32>,
+    /// Time between them. Default none: the same instant.
+    pub every: Option<Span>,
+    /// It must not reach the model, whoever it says it is from.
+    pub unheard: bool,
+    /// Everything else about it: what the mail system found out, headers, quotes, attachments, malformed members.
+    pub message: Option<MailSpec>,
+}
+
+/// What happens in the mailbox.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MailboxStep {
+    /// Somebody marks the labelled mail as read.
+    Read(String),
+    /// Somebody marks the labelled mail as unread.
+    Unread(String),
+    /// The labelled mail is moved to another folder.
+    Move(String),
+    /// The labelled mail is deleted.
+    Remove(String),
+    /// The service forgets how far anybody has read.
+    Forget(DeltaLoss),
+}
+
 /// A change of a message.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -121,7 +167,7 @@ pub enum AgentPolicy {
     Pulls,
     /// Works and never asks.
     Forgets,
-    /// Listens, and answers each message in its chat.
+    /// Listens, and answers each message in its chat, or by mail where it came by mail.
     Replies,
 }
 

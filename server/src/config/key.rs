@@ -42,6 +42,11 @@ keys! {
     INBOX_CONSUMER = "inbox"."consumer";
     LOG_LEVEL = "log"."level";
     LOG_FILE = "log"."file";
+    MAIL_ENABLED = "mail"."enabled";
+    MAIL_POLL_INTERVAL = "mail"."poll_interval";
+    MAIL_LOOK_BACK = "mail"."look_back";
+    MAIL_AUTHSERV_ID = "mail"."authserv_id";
+    MAIL_MESSAGES_PER_HOUR = "mail"."messages_per_hour";
     TEAMS_ENABLED = "teams"."enabled";
     TEAMS_POLL_INTERVAL = "teams"."poll_interval";
     TEAMS_OVERLAP = "teams"."overlap";

@@ -7,8 +7,9 @@ use std::time::Duration;
 use super::error::{ConfigError, ConfigErrors, Origin};
 use super::key::{self, Key};
 use super::{
-    ALLOW_ENTRIES_MAX, Allow, Auth, Config, Graph, GroupMessages, Identity, Inbox, Log, PAGE_SIZE_MAX,
-    POLL_INTERVAL_REMOTE_MIN, Secret, Sources, Teams, Watchable, duration, file,
+    ALLOW_ENTRIES_MAX, Allow, Auth, Config, Graph, GroupMessages, Identity, Inbox, Log,
+    MAIL_MESSAGES_PER_HOUR_MAX, Mail, PAGE_SIZE_MAX, POLL_INTERVAL_REMOTE_MIN, Secret, Sources, Teams,
+    Watchable, duration, file,
 };
 use crate::gate::Guid;
 use crate::graph;
@@ -83,6 +84,7 @@ impl Loader {
             },
             inbox: Inbox { consumer: self.consumer() },
             log: Log { level: self.log_level(), file: self.truth(&key::LOG_FILE, false) },
+            mail: self.mail(origin.is_loopback()),
             teams: self.teams(origin.is_loopback()),
             tools: self.tool_sets(),
             allow: self.people(),
@@ -204,17 +206,54 @@ impl Loader {
         parsed
     }
 
-    fn teams(&mut self, graph_is_local: bool) -> Teams {
-        const HOUR_MS: u64 = 3_600_000;
-        let poll_interval = self.duration(&key::TEAMS_POLL_INTERVAL, 5_000, 10, 24 * HOUR_MS);
-        if poll_interval < POLL_INTERVAL_REMOTE_MIN && !graph_is_local {
-            let at = self.value(&key::TEAMS_POLL_INTERVAL).map_or(Origin::Default, |(_, at)| at);
-            let problem = format!("`teams.poll_interval` is {}", duration::show(poll_interval));
+    /// A poll interval; below a second only for a Graph on this machine.
+    fn poll_interval(&mut self, key: &'static Key, default_ms: u64, graph_is_local: bool) -> Duration {
+        let interval = self.duration(key, default_ms, 10, 24 * HOUR_MS);
+        if interval < POLL_INTERVAL_REMOTE_MIN && !graph_is_local {
+            let at = self.value(key).map_or(Origin::Default, |(_, at)| at);
+            let problem = format!("`{}` is {}", key.field(), duration::show(interval));
             let fix = "write 1s or more; less is for a Graph on loopback, set by `graph.url`";
             if !self.errors.iter().any(|e| e.origin == at) {
                 self.error(&at, problem, fix);
             }
         }
+        interval
+    }
+
+    fn mail(&mut self, graph_is_local: bool) -> Mail {
+        Mail {
+            enabled: self.truth(&key::MAIL_ENABLED, false),
+            poll_interval: self.poll_interval(&key::MAIL_POLL_INTERVAL, 60_000, graph_is_local),
+            look_back: self.duration(&key::MAIL_LOOK_BACK, 0, 0, 30 * 24 * HOUR_MS),
+            authserv_id: self.authserv_id(),
+            messages_per_hour: self.messages_per_hour(),
+        }
+    }
+
+    fn authserv_id(&mut self) -> Option<String> {
+        let (text, at) = self.value(&key::MAIL_AUTHSERV_ID)?;
+        let name = text.trim().to_ascii_lowercase();
+        let shaped = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
+        if !shaped {
+            let fix = "write the host name before the first semicolon of Authentication-Results";
+            self.error(&at, format!("`mail.authserv_id` is {text:?}"), fix);
+        }
+        (shaped && !name.is_empty()).then_some(name)
+    }
+
+    fn messages_per_hour(&mut self) -> u32 {
+        const DEFAULT: u32 = 10;
+        let Some((text, at)) = self.value(&key::MAIL_MESSAGES_PER_HOUR) else { return DEFAULT };
+        if let Ok(count @ 1..=MAIL_MESSAGES_PER_HOUR_MAX) = text.parse() {
+            return count;
+        }
+        let fix = format!("write a number from 1 to {MAIL_MESSAGES_PER_HOUR_MAX}");
+        self.error(&at, format!("`mail.messages_per_hour` is {text:?}"), fix);
+        DEFAULT
+    }
+
+    fn teams(&mut self, graph_is_local: bool) -> Teams {
+        let poll_interval = self.poll_interval(&key::TEAMS_POLL_INTERVAL, 5_000, graph_is_local);
         let idle_poll_interval = match self.value(&key::TEAMS_IDLE_POLL_INTERVAL) {
             None => poll_interval,
             Some(_) => {
@@ -332,6 +371,7 @@ impl Loader {
     }
 }
 
+const HOUR_MS: u64 = 3_600_000;
 const GUID_FIX: &str = "write it like 00000000-0000-0000-0000-000000000000";
 
 /// `tenant/object` or `mail@host`.

@@ -24,6 +24,8 @@ use crate::tool::ToolSet;
 pub const ALLOW_ENTRIES_MAX: usize = 1_000;
 /// The shortest poll interval against a Graph that is not on this machine.
 pub const POLL_INTERVAL_REMOTE_MIN: Duration = Duration::from_secs(1);
+/// The most mails an hour that can be allowed in one conversation.
+pub const MAIL_MESSAGES_PER_HOUR_MAX: u32 = 100;
 /// Graph's own limit for `$top` of chats and messages.
 pub const PAGE_SIZE_MAX: u32 = 50;
 
@@ -40,6 +42,8 @@ pub struct Config {
     pub inbox: Inbox,
     /// `[log]`
     pub log: Log,
+    /// `[mail]`
+    pub mail: Mail,
     /// `[teams]`
     pub teams: Teams,
     /// `tools.sets`: which tools the model gets.
@@ -96,6 +100,22 @@ pub struct Log {
     pub level: String,
     /// Whether `log/entraclaw.log` in the home folder is written.
     pub file: bool,
+}
+
+/// The mail source and the tools for mail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mail {
+    /// Whether the inbox is polled and mail can be read and sent.
+    pub enabled: bool,
+    /// Time between two looks at the inbox.
+    pub poll_interval: Duration,
+    /// How far back a first start looks; what is older is history.
+    pub look_back: Duration,
+    /// The name under which the organisation's own mail gateway writes `Authentication-Results`; Exchange Online
+    /// gives none.
+    pub authserv_id: Option<String>,
+    /// Mails that may be sent in one conversation, or to one address, in an hour.
+    pub messages_per_hour: u32,
 }
 
 /// The Teams source.

@@ -103,6 +103,17 @@ fn the_variable_replaces_the_allowlist_of_the_file() {
 }
 
 #[test]
+fn mail_is_off_until_it_is_switched_on() {
+    let mail = Config::load(&Sources::default()).unwrap().mail;
+    assert!(!mail.enabled && mail.authserv_id.is_none());
+    assert_eq!((mail.poll_interval, mail.messages_per_hour), (Duration::from_secs(60), 10));
+    let on = [("ENTRACLAW_MAIL_ENABLED", "true"), ("ENTRACLAW_MAIL_AUTHSERV_ID", " MX.contoso.com ")];
+    let mail = Config::load(&from_environment(&on)).unwrap().mail;
+    assert!(mail.enabled);
+    assert_eq!(mail.authserv_id.as_deref(), Some("mx.contoso.com"));
+}
+
+#[test]
 fn a_token_is_taken_and_never_shown() {
     let config = Config::load(&from_environment(&[("ENTRACLAW_ACCESS_TOKEN", " eyJ.secret.x ")])).unwrap();
     assert_eq!(config.auth, Auth::Static(Secret::new("eyJ.secret.x")));
@@ -128,6 +139,18 @@ fn a_token_is_taken_and_never_shown() {
 #[case(
     "[teams]\npoll_interval = \"500ms\"",
     "config.toml, line 2: `teams.poll_interval` is 500ms; write 1s or more; less is for a Graph on loopback, set by `graph.url`"
+)]
+#[case(
+    "[mail]\npoll_interval = \"1ms\"",
+    "config.toml, line 2: `mail.poll_interval` is 1ms; write 10ms to 24h"
+)]
+#[case(
+    "[mail]\nmessages_per_hour = 0",
+    "config.toml, line 2: `mail.messages_per_hour` is \"0\"; write a number from 1 to 100"
+)]
+#[case(
+    "[mail]\nauthserv_id = \"a; dmarc=pass\"",
+    "config.toml, line 2: `mail.authserv_id` is \"a; dmarc=pass\"; write the host name before the first semicolon of Authentication-Results"
 )]
 #[case(
     "[teams]\npoll_interval = \"0s\"",

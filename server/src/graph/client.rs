@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::error::{self, Failure, GraphError};
@@ -23,6 +24,10 @@ const POST_WAIT_MAX: Duration = Duration::from_secs(20);
 /// Where SharePoint and OneDrive keep files.
 const FILE_STORES: [&str; 3] = [".sharepoint.com", ".sharepoint.us", ".svc.ms"];
 const USER_AGENT: &str = concat!("entraclaw/", env!("CARGO_PKG_VERSION"));
+/// Requests for the mailbox at a time; Graph refuses a fifth.
+const MAILBOX_REQUESTS_MAX: usize = 4;
+/// Items that a page of mail is asked to hold.
+const MAIL_PAGE_ITEMS: u32 = 50;
 /// A difference to the server's clock below this is the coarseness of `Date`, not skew.
 const SKEW_IGNORED: SignedDuration = SignedDuration::from_secs(2);
 
@@ -73,6 +78,7 @@ fn is_file_store(location: &str) -> bool {
 pub struct GraphClient {
     parts: GraphParts,
     pace: Pace,
+    mailbox: Semaphore,
     skew: Mutex<SignedDuration>,
 }
 
@@ -80,7 +86,8 @@ impl GraphClient {
     /// A client that has not talked to anybody yet.
     pub fn new(parts: GraphParts) -> Self {
         let pace = Pace::new(parts.chat_spacing);
-        Self { parts, pace, skew: Mutex::new(SignedDuration::ZERO) }
+        let mailbox = Semaphore::new(MAILBOX_REQUESTS_MAX);
+        Self { parts, pace, mailbox, skew: Mutex::new(SignedDuration::ZERO) }
     }
 
     /// An absolute URL of version 1.0.
@@ -118,8 +125,18 @@ impl GraphClient {
 
     /// The `@odata.nextLink` of a page, checked to stay on our origin.
     pub fn next_link(&self, page: &Value) -> Result<Option<String>, GraphError> {
-        let Some(link) = page.get("@odata.nextLink").and_then(Value::as_str) else { return Ok(None) };
-        self.parts.origin.follow(link).map(Some).map_err(|foreign| {
+        self.link(page, "@odata.nextLink")
+    }
+
+    /// The link of this name in an answer, checked to stay on our origin.
+    pub fn link(&self, page: &Value, name: &str) -> Result<Option<String>, GraphError> {
+        let Some(link) = page.get(name).and_then(Value::as_str) else { return Ok(None) };
+        self.own_link(link).map(Some)
+    }
+
+    /// A link that was kept, checked to stay on our origin.
+    pub fn own_link(&self, link: &str) -> Result<String, GraphError> {
+        self.parts.origin.follow(link).map_err(|foreign| {
             GraphError::new(Failure::ForeignLink, foreign.to_string(), self.parts.random.uuid())
         })
     }
@@ -237,9 +254,12 @@ impl GraphClient {
         let mut token = self.parts.tokens.token().await.map_err(|e| sign_in(e, self.parts.random.uuid()))?;
         let mut refreshed = false;
         loop {
+            // Given back at the end of each try. It is never closed, so there is always one to come.
+            let _turn = if scope == Scope::Mailbox { self.mailbox.acquire().await.ok() } else { None };
             tokio::time::sleep_until(self.pace.book(scope, Instant::now())).await;
             let id = self.parts.random.uuid();
-            let request = request(method, url, body.clone(), &token, &id, attempt);
+            let mut request = request(method, url, body.clone(), &token, &id, attempt);
+            request.headers.push(("prefer".to_owned(), preferences(scope)));
             let error = match self.send(request, &id).await.and_then(|r| read(self, &r, &id, &token)) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
@@ -338,6 +358,15 @@ impl GraphClient {
     }
 }
 
+/// What is preferred, in one header. System messages are called `unknownFutureValue` without the first; ids of mails
+/// change when they are moved without the second, which must be in every request; so must the size of a page.
+fn preferences(scope: Scope<'_>) -> String {
+    match scope {
+        Scope::Mailbox => format!("IdType=\"ImmutableId\", odata.maxpagesize={MAIL_PAGE_ITEMS}"),
+        Scope::Chat(_) | Scope::Common => "include-unknown-enum-members".to_owned(),
+    }
+}
+
 fn request(
     method: Method,
     url: &str,
@@ -349,8 +378,6 @@ fn request(
     let mut headers = vec![
         ("authorization", format!("Bearer {}", token.expose())),
         ("accept", "application/json".to_owned()),
-        // Without it, system messages are called `unknownFutureValue`.
-        ("prefer", "include-unknown-enum-members".to_owned()),
         ("client-request-id", id.to_owned()),
         ("user-agent", USER_AGENT.to_owned()),
     ];

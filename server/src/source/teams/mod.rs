@@ -8,7 +8,7 @@ mod identity;
 mod judge;
 mod known;
 mod listing;
-mod outgoing;
+pub(in crate::source) mod outgoing;
 mod poll;
 mod reading;
 mod send;

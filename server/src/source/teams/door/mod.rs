@@ -309,6 +309,3 @@ fn described(
 ) -> Tool {
     tool(name, title, description, &properties, required, annotations, false)
 }
-
-#[cfg(test)]
-mod tests;
