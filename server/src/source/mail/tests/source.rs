@@ -165,6 +165,42 @@ async fn one_mail_that_fails_waits_alone_also_over_a_restart() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn mails_that_always_fail_keep_no_other_from_its_turn() {
+    let house = House::new();
+    let rows = (1..8).map(|n| house.mini.mail(&format!("a{n}"), n, &json!({}))).collect();
+    house.mini.round(vec![rows]);
+    // Six of the first seven never answer: two whole handfuls.
+    house
+        .mini
+        .fault(|line| (line.contains("messages/a") && !line.contains("messages/a7?")).then(Reply::broken));
+    house.run_s(600).await;
+    assert_eq!(house.ids(), ["a7"]);
+    let new = house.mini.mail("z1", 59, &json!({}));
+    house.mini.round(vec![vec![new]]);
+    house.run_s(120).await;
+    assert_eq!(house.ids(), ["a7", "z1"]);
+    house.mini.fault(|line| line.contains("messages/a1?").then(Reply::broken));
+    house.run_s(600).await;
+    assert_eq!(house.ids(), ["a7", "z1", "a2", "a3", "a4", "a5", "a6"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_right_to_read_mails_few_are_asked_for_and_the_fix_is_told() {
+    let house = House::new();
+    let rows = (0..50).map(|n| house.mini.mail(&format!("m{n:02}"), n, &json!({}))).collect();
+    house.mini.round(vec![rows]);
+    house.mini.fault(|line| line.contains("/messages/m").then(|| Reply::error(403, "ErrorAccessDenied")));
+    let status = house.run_s(600).await;
+    let asked = house.mini.lines().iter().filter(|line| line.contains("/messages/m")).count();
+    assert!(asked <= 3 * 11, "{asked}");
+    assert!(status.get().error.unwrap().contains("Mail.ReadWrite"));
+    house.mini.heal();
+    house.run_s(30).await;
+    assert_eq!(house.ids().len(), 50);
+    assert!(house.ids().is_sorted());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_mail_that_never_can_be_read_is_given_up_and_said_to_be_lost() {
     let house = House::new();
     let row = house.mini.mail("m1", 1, &json!({}));
