@@ -9,6 +9,7 @@ mod framing;
 mod hostile;
 mod interop;
 mod lifecycle;
+mod mail;
 mod modern;
 mod schemas;
 mod sending;

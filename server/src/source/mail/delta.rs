@@ -83,12 +83,7 @@ pub(super) fn is_reset(error: &GraphError) -> bool {
 pub(super) fn is_general(error: &GraphError) -> bool {
     matches!(
         error.failure,
-        Failure::SignIn
-            | Failure::Unauthorized
-            | Failure::Forbidden
-            | Failure::Throttled
-            | Failure::Unreachable
-            | Failure::NoAnswer
+        Failure::SignIn | Failure::Unauthorized | Failure::Throttled | Failure::Unreachable
     )
 }
 

@@ -69,6 +69,10 @@ pub(super) struct Poll<'a> {
     refusals: Refusals<Reason>,
     /// Newest time of receipt of the round.
     newest: Option<Timestamp>,
+    /// Rounds so far.
+    rounds: usize,
+    /// A mail could not be read in this round.
+    mails_failed: bool,
 }
 
 impl<'a> Poll<'a> {
@@ -100,6 +104,8 @@ impl<'a> Poll<'a> {
             resets: 0,
             refusals: Refusals::default(),
             newest: None,
+            rounds: 0,
+            mails_failed: false,
         }
     }
 
@@ -109,6 +115,8 @@ impl<'a> Poll<'a> {
             let next = Instant::now() + self.parts.options.poll_interval;
             let asked_at = self.parts.clock.now();
             self.status.update(|state| state.asked_at = Some(asked_at));
+            self.rounds = self.rounds.wrapping_add(1);
+            self.mails_failed = false;
             let wake = match self.round().await {
                 Ok(()) => {
                     self.succeeded();
@@ -128,10 +136,14 @@ impl<'a> Poll<'a> {
         let answered_at = self.parts.clock.now();
         self.status.update(|state| {
             state.answered_at = Some(answered_at);
-            state.error = None;
-            state.failures = 0;
             state.conversations = 1;
         });
+        if !self.mails_failed {
+            self.status.update(|state| {
+                state.error = None;
+                state.failures = 0;
+            });
+        }
     }
 
     async fn round(&mut self) -> Result<(), Trouble> {

@@ -27,14 +27,16 @@ type Fault = Box<dyn FnMut(&str) -> Option<Reply> + Send>;
 #[derive(Default)]
 struct State {
     mails: BTreeMap<String, Value>,
-    /// Rows of the pages to come; each link leads to the next, and an empty list is a last page without rows.
+    /// Rows of all pages; a link names one of them, so asking again gives the same answer.
     pages: Vec<Vec<Value>>,
+    /// A series was begun; another one tells everything again.
+    begun: bool,
     fault: Option<Fault>,
     sent: Vec<String>,
     drafts: BTreeMap<String, Value>,
 }
 
-/// A mailbox that tells its pages one after another.
+/// A mailbox that tells its pages behind links.
 #[derive(Clone)]
 struct Mini {
     script: Arc<Script>,
@@ -96,7 +98,7 @@ impl State {
             seen.request.body.as_deref().map(|b| serde_json::from_slice(b).unwrap()).unwrap_or_default();
         match (seen.request.method.as_str(), path.iter().map(String::as_str).collect::<Vec<_>>().as_slice()) {
             ("GET", ["me"]) => Reply::json(200, &json!({"id": "x", "mail": "agent@contoso.com"})),
-            ("GET", ["me", "mailFolders", "inbox", "messages", "delta"]) => self.page(),
+            ("GET", ["me", "mailFolders", "inbox", "messages", "delta"]) => self.page(&url),
             ("GET", ["me", "messages", id]) => match self.mails.get(*id).or_else(|| self.drafts.get(*id)) {
                 Some(mail) => Reply::json(200, mail),
                 None => Reply::error(404, "ErrorItemNotFound"),
@@ -131,16 +133,17 @@ impl State {
         Reply::json(201, &draft)
     }
 
-    fn page(&mut self) -> Reply {
-        let link =
-            |n: usize| format!("https://graph.microsoft.com/v1.0/me/mailFolders/inbox/messages/delta?$t={n}");
-        if self.pages.is_empty() {
-            return Reply::json(200, &json!({"value": [], "@odata.deltaLink": link(0)}));
-        }
-        let rows = self.pages.remove(0);
-        let left = self.pages.len();
-        let name = if left == 0 { "@odata.deltaLink" } else { "@odata.nextLink" };
-        Reply::json(200, &json!({"value": rows, name: link(left)}))
+    fn page(&mut self, url: &url::Url) -> Reply {
+        let asked =
+            url.query_pairs().find_map(|(name, n)| (name == "$t").then(|| n.parse::<usize>().unwrap()));
+        let again = asked.is_none() && std::mem::replace(&mut self.begun, true);
+        let (rows, next) = match asked.unwrap_or(0) {
+            _ if again => (self.pages.concat(), self.pages.len()),
+            n => (self.pages.get(n).cloned().unwrap_or_default(), self.pages.len().min(n + 1)),
+        };
+        let name = if next < self.pages.len() { "@odata.nextLink" } else { "@odata.deltaLink" };
+        let link = format!("https://graph.microsoft.com/v1.0/me/mailFolders/inbox/messages/delta?$t={next}");
+        Reply::json(200, &json!({"value": rows, name: link}))
     }
 }
 
@@ -176,9 +179,13 @@ impl House {
 
     /// Lets the source run for a while; then it is dropped where it stands.
     async fn run_s(&self, seconds: u64) -> SourceStatus {
+        self.run_ms(seconds * 1_000).await
+    }
+
+    async fn run_ms(&self, ms: u64) -> SourceStatus {
         let mut source = MailSource::new(self.parts.clone());
         let status = source.status();
-        let _ = tokio::time::timeout(Duration::from_secs(seconds), source.run(&self.journal)).await;
+        let _ = tokio::time::timeout(Duration::from_millis(ms), source.run(&self.journal)).await;
         status
     }
 

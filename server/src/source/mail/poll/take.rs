@@ -33,26 +33,29 @@ struct Reading {
     /// Gone, or not yet everywhere.
     missing: Vec<String>,
     failed: Vec<String>,
-    /// The way to Graph failed, so the rest was not tried.
+    /// Several at once failed, so the rest was not tried.
+    stopped: bool,
+    /// The way to Graph itself fails.
     general: Option<GraphError>,
 }
 
 impl Poll<'_> {
     /// Reads and judges mails, appends what is news, and then moves the position to `link`.
     pub(super) async fn take(&mut self, ids: BTreeSet<String>, link: Option<String>) -> Result<(), Trouble> {
-        let all: Vec<String> = ids.into_iter().collect();
         let mut round = Reading::default();
-        self.read(&all, &mut round).await;
-        // Once more at once, so that a hiccup does not cost the order.
-        let again = std::mem::take(&mut round.failed);
-        self.read(&again, &mut round).await;
-        let Reading { read, missing, failed, general } = round;
+        self.read(&self.in_turn(&ids), &mut round).await;
+        if !round.stopped {
+            // Once more at once, so that a hiccup does not cost the order.
+            let again = std::mem::take(&mut round.failed);
+            self.read(&again, &mut round).await;
+        }
+        let Reading { read, missing, failed, general, .. } = round;
         let left: Vec<(String, SignedDuration)> = missing
             .into_iter()
             .map(|id| (id, MISSING_FOR))
             .chain(failed.into_iter().map(|id| (id, PENDING_FOR)))
             .collect();
-        let others = self.cursor.pending.keys().filter(|id| all.binary_search(id).is_err()).count();
+        let others = self.cursor.pending.keys().filter(|id| !ids.contains(*id)).count();
         if others + left.len() > PENDING_MAX {
             // No room to remember them, so they are asked for by the old link again.
             return Err(general.map_or(Trouble::Journal, Trouble::Graph));
@@ -69,32 +72,47 @@ impl Poll<'_> {
         for mark in read.iter().map(|mail| &mail.id).chain(&keys) {
             self.cursor.seen.note(mark);
         }
-        self.keep_for_later(&all, left);
+        self.keep_for_later(&ids, left);
         self.cursor.link = link;
         self.save();
         general.map_or(Ok(()), |error| Err(Trouble::Graph(error)))
     }
 
-    /// Reads mails, a few at a time, until the way to Graph itself fails.
-    async fn read(&self, ids: &[String], round: &mut Reading) {
-        let client = &self.parts.client;
+    /// New mails first, and those that failed before each time from another place, so that none keeps another from
+    /// its turn.
+    fn in_turn(&self, ids: &BTreeSet<String>) -> Vec<String> {
+        let (mut late, mut new): (Vec<String>, Vec<String>) =
+            ids.iter().cloned().partition(|id| self.cursor.pending.contains_key(id));
+        if !late.is_empty() {
+            let start = self.rounds.wrapping_mul(READS_MAX) % late.len();
+            late.rotate_left(start);
+        }
+        new.append(&mut late);
+        new
+    }
+
+    /// Reads mails, a few at a time, until a few that were asked for together all fail.
+    async fn read(&mut self, ids: &[String], round: &mut Reading) {
+        let client = self.parts.client.clone();
         for some in ids.chunks(READS_MAX) {
-            if round.general.is_some() {
+            if round.stopped {
                 round.failed.extend(some.iter().cloned());
                 continue;
             }
-            let reads = some.iter().map(|id| delta::mail(client, id, READ_PATIENCE));
+            let reads = some.iter().map(|id| delta::mail(&client, id, READ_PATIENCE));
             let outcomes: Vec<_> = stream::iter(reads).buffered(READS_MAX).collect().await;
+            round.stopped = outcomes.iter().all(Result::is_err);
             for (id, outcome) in some.iter().zip(outcomes) {
                 match outcome {
                     Ok(Some(mail)) => round.read.push(Mail { id: id.clone(), ..mail }),
                     Ok(None) => round.missing.push(id.clone()),
                     Err(error) => {
                         round.failed.push(id.clone());
+                        self.mails_failed = true;
+                        self.failed("a mail", &error);
                         if delta::is_general(&error) {
+                            round.stopped = true;
                             round.general = Some(error);
-                        } else {
-                            self.failed("a mail", &error);
                         }
                     }
                 }
@@ -126,7 +144,7 @@ impl Poll<'_> {
     }
 
     /// Of the mails that were asked for, remembers those that could not be read, each for as long as it may still come.
-    fn keep_for_later(&mut self, asked: &[String], left: Vec<(String, SignedDuration)>) {
+    fn keep_for_later(&mut self, asked: &BTreeSet<String>, left: Vec<(String, SignedDuration)>) {
         let now = self.parts.clock.now();
         let mut before: BTreeMap<String, Timestamp> =
             asked.iter().filter_map(|id| self.cursor.pending.remove_entry(id)).collect();
