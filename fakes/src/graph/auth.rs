@@ -15,7 +15,7 @@ use super::rules::RuleId;
 use super::wire::Request;
 
 /// Delegated scopes that the fake knows.
-pub const ALL_SCOPES: [&str; 7] = [
+pub const ALL_SCOPES: [&str; 8] = [
     "User.Read",
     "Chat.ReadBasic",
     "Chat.Read",
@@ -23,6 +23,7 @@ pub const ALL_SCOPES: [&str; 7] = [
     "ChatMessage.Send",
     "ChatMember.Read",
     "ChatMember.ReadWrite",
+    "Application.Read.All",
 ];
 
 /// An accepted token.
@@ -139,6 +140,7 @@ pub(super) fn scopes_for(operation: Operation) -> &'static [&'static str] {
         Operation::ListMembers => {
             &["ChatMember.Read", "ChatMember.ReadWrite", "Chat.ReadBasic", "Chat.Read", "Chat.ReadWrite"]
         }
+        Operation::ListSponsors => &["Application.Read.All"],
         Operation::AddMember => &["ChatMember.ReadWrite", "Chat.ReadWrite"],
         Operation::GetAllMessages | Operation::ChatDelta | Operation::Unknown => &[],
     }

@@ -18,6 +18,7 @@ mod rules;
 mod script;
 mod shared;
 mod spec;
+mod sponsors;
 mod state;
 mod throttle;
 mod trace;
@@ -37,6 +38,7 @@ pub use spec::{
     HOME_TENANT, HistorySpec, IdentityType, Importance, MentionSpec, MessageSpec, PersonSpec, RawOverride,
     ScriptError, SystemEventSpec, WorldSpec,
 };
+pub use sponsors::agent_identity_id;
 pub use state::FakeGraph;
 pub use throttle::{Bucket, RetryAfterForm, ThrottleSpec};
 pub use wire::{Answer, Fate, Request};

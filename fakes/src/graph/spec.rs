@@ -26,6 +26,8 @@ pub struct WorldSpec {
     pub people: BTreeMap<String, PersonSpec>,
     /// Bots and webhooks by handle.
     pub applications: BTreeMap<String, ApplicationSpec>,
+    /// Sponsors of the agent identity, by handle.
+    pub sponsors: Vec<String>,
     /// Chats by handle.
     pub chats: BTreeMap<String, ChatSpec>,
     /// Accepted tokens; none means that nobody gets in.

@@ -46,6 +46,8 @@ pub struct FakeGraph {
     pub(super) faults: Vec<Fault>,
     pub(super) log: CallLog,
     pub(super) sent: Vec<SentMessage>,
+    /// Handles of the sponsors of the agent identity.
+    pub(super) sponsors: Vec<String>,
     pub(super) latency_ms: u64,
     pub(super) date_skew_ms: i64,
     pub(super) error_style: ErrorStyle,
@@ -95,6 +97,7 @@ impl FakeGraph {
             faults: Vec::new(),
             log: CallLog::default(),
             sent: Vec::new(),
+            sponsors: Vec::new(),
             latency_ms: 0,
             date_skew_ms: 0,
             error_style: ErrorStyle::default(),
@@ -236,6 +239,7 @@ impl FakeGraph {
             Operation::React => self.set_reaction(call),
             Operation::ListMembers => self.list_members(call),
             Operation::AddMember => self.post_member(call),
+            Operation::ListSponsors => self.list_sponsors(call),
             Operation::GetAllMessages => Err(Rejection::new(
                 RuleId::AllMessagesDelegated,
                 412,

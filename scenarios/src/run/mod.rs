@@ -3,6 +3,7 @@
 mod agent;
 mod bare;
 mod expect;
+mod operator;
 mod play;
 mod pool;
 mod process;

@@ -56,10 +56,18 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
         ("ENTRACLAW_ACCESS_TOKEN".to_owned(), TOKEN.to_owned()),
         ("ENTRACLAW_ALLOW".to_owned(), allow.join(",")),
         ("ENTRACLAW_IDENTITY_TENANT_ID".to_owned(), agent.tenant_id.clone()),
+        ("ENTRACLAW_IDENTITY_AGENT_ID".to_owned(), fakes::graph::agent_identity_id()),
         ("ENTRACLAW_GRAPH_URL".to_owned(), graph.base_url().to_owned()),
     ]);
     for (name, value) in &scenario.server {
-        environment.insert(format!("ENTRACLAW_{}", name.replace('.', "_").to_uppercase()), value.clone());
+        let value = match value.strip_prefix("$person:") {
+            Some(handle) => {
+                let person = graph.person(handle)?;
+                format!("{}/{}", person.tenant_id, person.object_id)
+            }
+            None => value.clone(),
+        };
+        environment.insert(format!("ENTRACLAW_{}", name.replace('.', "_").to_uppercase()), value);
     }
     if cell.mode == Mode::Process {
         environment.insert(

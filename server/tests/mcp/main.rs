@@ -10,6 +10,7 @@ mod hostile;
 mod interop;
 mod lifecycle;
 mod modern;
+mod permissions;
 mod schemas;
 mod sending;
 mod support;

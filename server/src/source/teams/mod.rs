@@ -20,6 +20,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 
 pub use cursor::CURSOR_FILE;
+pub(crate) use identity::identify;
 pub use known::Known;
 pub use send::TeamsOutbox;
 
