@@ -27,7 +27,7 @@ struct Home {
 /// Flags of `pair`.
 #[derive(Debug, Args)]
 pub(super) struct PairFlags {
-    /// The six letters that the person reads to you
+    /// The six letters and digits that the person reads to you
     #[arg(required_unless_present = "list")]
     code: Option<String>,
     /// Show who waits; codes are not shown, they come from the person
