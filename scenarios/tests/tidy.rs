@@ -94,9 +94,19 @@ fn fakes_share_nothing_with_the_server_they_judge() {
 #[test]
 fn every_document_of_ours_has_a_schema() {
     let known: Vec<&str> = schemas::own::names().collect();
-    for name in
-        ["record", "state", "interaction", "tool-results", "push", "scenario", "profile", "events", "report"]
-    {
+    for name in [
+        "record",
+        "state",
+        "interaction",
+        "policy",
+        "permission",
+        "tool-results",
+        "push",
+        "scenario",
+        "profile",
+        "events",
+        "report",
+    ] {
         assert!(known.contains(&name), "schemas/own/{name}.schema.json is missing; there are {known:?}");
     }
 }

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
 use crate::clock::Clock;
 use crate::config::{Auth, Config};
 use crate::entra::{NoToken, StaticToken, TokenSource};
-use crate::gate::{Agent, Gate, MailGate};
+use crate::gate::{Agent, Gate, MailGate, PairingReply, Person, PolicyNews};
 use crate::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
 use crate::journal::{Interaction, Journal, JournalError, JournalOptions};
 use crate::mcp::{self, SessionOptions};
+use crate::permission::{self, PermissionPort, REQUESTS_MAX, Relay};
 use crate::random::Random;
 use crate::source::mail::{GraphMailDesk, MailKnown, MailParts, MailSource, Quota};
 use crate::source::teams::{Known, TeamsDoor, TeamsOutbox, TeamsParts, TeamsSource};
@@ -23,10 +24,13 @@ use crate::source::{InboundSource, SourceStatus};
 use crate::storage::{MemoryStorage, Storage};
 use crate::tool::MailDoor;
 
+use self::sponsors::Sponsors;
 pub use crate::mcp::Exit;
 
 /// How often a follower looks for new records, and tries to take the lead at every second look.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
+/// A follower looks at the policy at every so many looks, which is once a second; the leader at each of its own.
+const POLICY_LOOKS: u64 = 4;
 /// How often the leader lets the journal try again what the disk did not take.
 const LEAD_INTERVAL: Duration = Duration::from_secs(1);
 /// Head start of the host's first request before the network is touched.
@@ -92,13 +96,17 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         // A poll interval below it is only accepted for a Graph on this machine.
         chat_spacing: CHAT_SPACING.min(app.config.teams.poll_interval),
     }));
-    let people = app.config.allow.iter().filter_map(|p| p.tenant_id.clone().zip(p.object_id.clone()));
-    let gate = Arc::new(Gate::new(people));
-    let mail_gate = Arc::new(MailGate::new(app.config.allow.iter().filter_map(|p| p.mail.as_deref())));
-    let nobody = (gate.is_closed() || !app.config.teams.enabled)
-        && (mail_gate.is_closed() || !app.config.mail.enabled);
+    let (gate, pairings) = gate(&app);
+    if let Some(news) = gate.refresh() {
+        tracing::info!("{news}");
+        if let PolicyNews::Closed(_) = news {
+            journal.interaction(news.interaction());
+        }
+    }
+    let mail_gate = Arc::new(MailGate::over(gate.clone()));
     let identity = app.config.identity.clone();
-    let known = Arc::new(Known::new(Agent { tenant_id: identity.tenant_id, object_id: identity.object_id }));
+    let known =
+        Arc::new(Known::new(Agent { tenant_id: identity.tenant_id.clone(), object_id: identity.object_id }));
 
     let outbox = TeamsOutbox {
         client: client.clone(),
@@ -107,8 +115,15 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         known: known.clone(),
     };
     let mut session = SessionOptions::new(journal.clone(), app.random.clone(), Arc::new(outbox.clone()));
+    let relay = relay(&app, &gate, &journal, &outbox);
+    let relay = relay.map(|relay| {
+        let (requests, asked) = mpsc::channel(REQUESTS_MAX);
+        let (answered, answers) = mpsc::channel(REQUESTS_MAX);
+        session.permission = Some(PermissionPort { requests, answers });
+        permission::run(relay, asked, answered)
+    });
     session.doors.push(Arc::new(TeamsDoor {
-        outbox,
+        outbox: outbox.clone(),
         storage: app.storage.clone(),
         home: app.home.clone(),
         options: app.config.teams.clone(),
@@ -116,7 +131,7 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
     session.tool_sets.clone_from(&app.config.tools);
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
-    session.health = Some(health(&app, nobody));
+    session.health = Some(health(&app, gate.clone()));
     if app.config.mail.enabled {
         session.doors.push(Arc::new(MailDoor(Arc::new(GraphMailDesk {
             client: client.clone(),
@@ -129,7 +144,8 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
 
     let (lead, leading) = watch::channel(journal.is_leader());
     let polls = app.can_poll();
-    if polls && nobody {
+    let sponsors = Sponsors::new(&app.config, client.clone(), gate.clone(), known.clone());
+    if polls && gate.is_closed() && sponsors.is_none() {
         tracing::warn!(
             "the allowlist is empty, so nobody can write to the agent; add [[allow]] or ENTRACLAW_ALLOW"
         );
@@ -150,7 +166,7 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
             client,
             storage: app.storage.clone(),
             clock: app.clock.clone(),
-            gate,
+            gate: gate.clone(),
             known,
             options: app.config.teams.clone(),
         },
@@ -159,14 +175,64 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
     tokio::select! {
         biased;
         exit = mcp::serve(session, reader, writer) => exit,
-        never = keep_up(&journal, &lead, polls) => match never {},
-        never = poll(teams, &journal, leading.clone(), polls && app.config.teams.enabled) => match never {},
-        never = poll(mail, &journal, leading, polls && app.config.mail.enabled) => match never {},
+        never = keep_up(&journal, &gate, &lead, polls) => match never {},
+        never = send_pairings(pairings, &outbox) => match never {},
+        never = or_never(relay) => match never {},
+        never = poll(teams, sponsors, &journal, leading.clone(), polls && app.config.teams.enabled) => match never {},
+        never = poll(mail, None, &journal, leading, polls && app.config.mail.enabled) => match never {},
     }
 }
 
+/// The gate of a configuration, and the codes that strangers are to be told.
+fn gate(app: &App) -> (Arc<Gate>, Option<mpsc::Receiver<PairingReply>>) {
+    let people = app.config.allow.iter().map(|allowed| Person {
+        tenant_id: allowed.tenant_id.clone(),
+        object_id: allowed.object_id.clone(),
+        mail: allowed.mail.clone(),
+        name: allowed.name.clone(),
+        ..Person::default()
+    });
+    let gate = Gate::for_people(people.collect()).with_policy(app.storage.clone());
+    if !app.config.gate.pairing {
+        return (Arc::new(gate), None);
+    }
+    let (gate, pairings) = gate.with_pairing(app.clock.clone(), app.random.clone());
+    (Arc::new(gate), Some(pairings))
+}
+
+fn relay(app: &App, gate: &Arc<Gate>, journal: &Journal, outbox: &TeamsOutbox) -> Option<Relay> {
+    let wanted = app.config.gate.permission_relay && app.trouble.is_none() && app.config.auth != Auth::None;
+    wanted.then(|| Relay {
+        outbox: outbox.clone(),
+        gate: gate.clone(),
+        journal: journal.clone(),
+        storage: app.storage.clone(),
+        operator: app.config.gate.operator.clone(),
+        session: app.random.uuid(),
+    })
+}
+
+async fn or_never(future: Option<impl Future<Output = Infallible>>) -> Infallible {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Tells strangers their codes, one after another.
+async fn send_pairings(pairings: Option<mpsc::Receiver<PairingReply>>, outbox: &TeamsOutbox) -> Infallible {
+    let Some(mut pairings) = pairings else { return std::future::pending().await };
+    while let Some(reply) = pairings.recv().await {
+        // It is not tried again: the person is told no other code for an hour, whatever became of this one.
+        if let Err(error) = outbox.tell(&reply.chat_id, reply.html()).await {
+            tracing::warn!(%error, who = reply.who, "a pairing code could not be sent");
+        }
+    }
+    std::future::pending().await
+}
+
 /// Why messages may not be coming, in words for the model, who tells its user.
-fn health(app: &App, nobody_allowed: bool) -> mcp::Health {
+fn health(app: &App, gate: Arc<Gate>) -> mcp::Health {
     let (teams, mail) = (app.teams_status.clone(), app.mail_status.clone());
     let standing = if app.config.auth == Auth::None {
         Some(
@@ -174,16 +240,23 @@ fn health(app: &App, nobody_allowed: bool) -> mcp::Health {
         )
     } else if !app.config.teams.enabled && !app.config.mail.enabled {
         Some("`teams.enabled` and `mail.enabled` are false, so no messages come")
-    } else if nobody_allowed {
-        Some(
-            "nobody is allowed to write to you; tell your user to add [[allow]] to the configuration, or ENTRACLAW_ALLOW",
-        )
     } else {
         None
     };
     Arc::new(move || {
         if let Some(standing) = standing {
             return Some(standing.to_owned());
+        }
+        if let Some(trouble) = gate.trouble() {
+            return Some(format!("{trouble}; tell your user").chars().take(HEALTH_CHARS_MAX).collect());
+        }
+        if gate.is_closed() {
+            let how = if gate.pairs() {
+                "let somebody write to the agent and run `entraclaw pair` with the code they are told"
+            } else {
+                "run `entraclaw allow`, or add [[allow]] to the configuration"
+            };
+            return Some(format!("nobody is allowed to write to you; tell your user to {how}"));
         }
         [("Teams", &teams), ("mail", &mail)].into_iter().find_map(|(name, status)| {
             let state = status.get();
@@ -232,7 +305,7 @@ fn open_journal(app: &mut App) -> Journal {
 }
 
 /// Follows the leader's journal, and takes the lead when it is free.
-async fn keep_up(journal: &Journal, lead: &watch::Sender<bool>, may_lead: bool) -> Infallible {
+async fn keep_up(journal: &Journal, gate: &Gate, lead: &watch::Sender<bool>, may_lead: bool) -> Infallible {
     let mut look: u64 = 0;
     loop {
         sleep(if *lead.borrow() { LEAD_INTERVAL } else { FOLLOW_INTERVAL }).await;
@@ -240,6 +313,12 @@ async fn keep_up(journal: &Journal, lead: &watch::Sender<bool>, may_lead: bool) 
             tracing::warn!(%error, "the journal could not be looked at");
         }
         look += 1;
+        if (*lead.borrow() || look.is_multiple_of(POLICY_LOOKS))
+            && let Some(news) = gate.refresh()
+        {
+            tracing::info!("{news}");
+            journal.interaction(news.interaction());
+        }
         if may_lead && !*lead.borrow() && look.is_multiple_of(2) {
             match journal.try_lead() {
                 Ok(true) => {
@@ -260,6 +339,7 @@ fn note_lead_error(error: &JournalError) {
 /// Runs the source once this process leads.
 async fn poll(
     mut source: impl InboundSource,
+    sponsors: Option<Sponsors>,
     journal: &Journal,
     mut leading: watch::Receiver<bool>,
     polls: bool,
@@ -273,9 +353,23 @@ async fn poll(
     }
     sleep(NETWORK_PAUSE).await;
     // The sender lives as long as this future.
-    let _ = leading.wait_for(|leading| *leading).await;
-    source.run(journal).await
+    let Some(sponsors) = sponsors else {
+        let _ = leading.wait_for(|leading| *leading).await;
+        return source.run(journal).await;
+    };
+    // What a sponsor writes before it is known who they are would be refused for good.
+    let again = sponsors.ask().await;
+    let read = async {
+        let _ = leading.wait_for(|leading| *leading).await;
+        source.run(journal).await
+    };
+    tokio::select! {
+        biased;
+        never = sponsors.keep_asking(again) => never,
+        never = read => never,
+    }
 }
 
+mod sponsors;
 #[cfg(test)]
 mod tests;

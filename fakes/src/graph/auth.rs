@@ -15,7 +15,7 @@ use super::rules::RuleId;
 use super::wire::Request;
 
 /// Delegated scopes that the fake knows.
-pub const ALL_SCOPES: [&str; 11] = [
+pub const ALL_SCOPES: [&str; 12] = [
     "User.Read",
     "Chat.ReadBasic",
     "Chat.Read",
@@ -27,6 +27,7 @@ pub const ALL_SCOPES: [&str; 11] = [
     "Mail.Read",
     "Mail.ReadWrite",
     "Mail.Send",
+    "Application.Read.All",
 ];
 
 /// An accepted token.
@@ -135,18 +136,17 @@ pub(super) fn scopes_for(operation: Operation) -> &'static [&'static str] {
     match operation {
         Operation::Me => &["User.Read"],
         Operation::ListChats | Operation::GetChat => &["Chat.ReadBasic", "Chat.Read", "Chat.ReadWrite"],
-        Operation::ListMessages | Operation::GetMessage => READ,
+        Operation::ListMessages | Operation::GetMessage | Operation::HostedContent => READ,
         Operation::SendMessage | Operation::ReplyWithQuote | Operation::React => {
             &["ChatMessage.Send", "Chat.ReadWrite"]
         }
-        Operation::EditMessage | Operation::SoftDelete => &["Chat.ReadWrite"],
+        Operation::EditMessage | Operation::SoftDelete | Operation::MarkRead => &["Chat.ReadWrite"],
         Operation::ListMembers => {
             &["ChatMember.Read", "ChatMember.ReadWrite", "Chat.ReadBasic", "Chat.Read", "Chat.ReadWrite"]
         }
         Operation::CreateChat => &["Chat.Create", "Chat.ReadWrite"],
-        Operation::MarkRead => &["Chat.ReadWrite"],
-        Operation::HostedContent => READ,
         Operation::ShareContent => &["Files.Read.All", "Files.ReadWrite.All"],
+        Operation::ListSponsors => &["Application.Read.All"],
         Operation::AddMember => &["ChatMember.ReadWrite", "Chat.ReadWrite"],
         Operation::MailDelta => &["Mail.ReadBasic", "Mail.Read", "Mail.ReadWrite"],
         Operation::GetMail => &["Mail.Read", "Mail.ReadWrite"],

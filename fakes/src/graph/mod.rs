@@ -20,6 +20,7 @@ mod rules;
 mod script;
 mod shared;
 mod spec;
+mod sponsors;
 mod state;
 mod throttle;
 mod trace;
@@ -40,6 +41,7 @@ pub use spec::{
     HOME_TENANT, HistorySpec, IdentityType, Importance, MentionSpec, MessageSpec, PersonSpec, RawOverride,
     ScriptError, SystemEventSpec, WorldSpec,
 };
+pub use sponsors::agent_identity_id;
 pub use state::FakeGraph;
 pub use throttle::{Bucket, RetryAfterForm, ThrottleSpec};
 pub use wire::{Answer, Fate, Request};

@@ -44,6 +44,8 @@ pub enum Operation {
     ListMembers,
     /// `POST …/chats/{id}/members`.
     AddMember,
+    /// `GET /servicePrincipals/{id}/microsoft.graph.agentIdentity/sponsors`.
+    ListSponsors,
     /// `GET …/chats/getAllMessages`, with or without `/delta`.
     GetAllMessages,
     /// `GET …/chats/{id}/messages/delta`.
@@ -83,6 +85,8 @@ pub(super) struct Route {
     pub(super) message: Option<String>,
     /// The last step, which tells setting a reaction from taking it away.
     pub(super) action: Option<String>,
+    /// The service principal that a path names.
+    pub(super) principal: Option<String>,
     /// The path exists and takes other verbs.
     pub(super) wrong_method: bool,
 }
@@ -111,6 +115,7 @@ impl Route {
             chat: None,
             message: None,
             action: None,
+            principal: None,
             wrong_method: false,
         }
     }
@@ -141,6 +146,10 @@ pub(super) fn route(method: &str, url: &Url) -> Route {
         ["v1.0", "users", user, rest @ ..] => {
             route.owner = Owner::User((*user).to_owned());
             rest
+        }
+        ["v1.0", "servicePrincipals", id, "microsoft.graph.agentIdentity", "sponsors"] => {
+            route.principal = Some((*id).to_owned());
+            return verbs(route, method, &[("GET", Operation::ListSponsors)]);
         }
         ["v1.0", rest @ ..] => rest,
         _ => return route,

@@ -97,6 +97,12 @@ rules! {
     Me "me" Doc "graph/api/user-get"
         "GET /me shows the signed-in user; $select chooses fields";
 
+    // Sponsors.
+    SponsorsList "sponsors-list" Peer "microsoft/entrabot, sponsor resolution"
+        "the sponsors of an agent identity are listed with their ids and nothing else, on one page";
+    SponsorsUnknown "sponsors-unknown" Guess "graph/errors lists 404 for what does not exist"
+        "the sponsors of anything else answer 404";
+
     // Chats.
     ChatIdShapes "chat-id-shapes" Doc "graph/api/chat-list"
         "19:{guid}_{guid}@unq.gbl.spaces, 19:{hex}@thread.v2, 19:meeting_{b64}@thread.v2";

@@ -46,6 +46,7 @@ impl FakeGraph {
         for (handle, spec) in &world.people {
             graph.add_person(handle, spec)?;
         }
+        graph.set_sponsors(&world.sponsors)?;
         for (handle, spec) in &world.applications {
             graph.people.add_application(handle, spec);
         }

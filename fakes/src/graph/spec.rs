@@ -27,6 +27,8 @@ pub struct WorldSpec {
     pub people: BTreeMap<String, PersonSpec>,
     /// Bots and webhooks by handle.
     pub applications: BTreeMap<String, ApplicationSpec>,
+    /// Sponsors of the agent identity, by handle.
+    pub sponsors: Vec<String>,
     /// Chats by handle.
     pub chats: BTreeMap<String, ChatSpec>,
     /// The agent's mailbox; absent means that it has none.

@@ -51,6 +51,8 @@ pub struct FakeGraph {
     /// None until a world gives the agent one.
     pub(super) mailbox: Option<Mailbox>,
     pub(super) sent_mails: Vec<SentMail>,
+    /// Handles of the sponsors of the agent identity.
+    pub(super) sponsors: Vec<String>,
     pub(super) latency_ms: u64,
     pub(super) date_skew_ms: i64,
     pub(super) error_style: ErrorStyle,
@@ -136,6 +138,7 @@ impl FakeGraph {
             sent: Vec::new(),
             mailbox: None,
             sent_mails: Vec::new(),
+            sponsors: Vec::new(),
             latency_ms: 0,
             date_skew_ms: 0,
             error_style: ErrorStyle::default(),
@@ -290,6 +293,7 @@ impl FakeGraph {
             Operation::ShareContent => self.share_content(call),
             Operation::ListMembers => self.list_members(call),
             Operation::AddMember => self.post_member(call),
+            Operation::ListSponsors => self.list_sponsors(call),
             Operation::GetAllMessages => Err(Rejection::new(
                 RuleId::AllMessagesDelegated,
                 412,

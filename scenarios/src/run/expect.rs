@@ -20,11 +20,11 @@ pub(crate) struct Miss {
 }
 
 impl Miss {
-    fn new(message: impl Into<String>) -> Self {
+    pub(super) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), expected: None, observed: None }
     }
 
-    fn texts(message: impl Into<String>, expected: &str, observed: &str) -> Self {
+    pub(super) fn texts(message: impl Into<String>, expected: &str, observed: &str) -> Self {
         Self {
             message: message.into(),
             expected: Some(expected.to_owned()),
@@ -59,7 +59,8 @@ pub(crate) fn within(expect: &Expect) -> Option<Span> {
         Expect::Reply(e) => e.within,
         Expect::Sent(e) => e.within,
         Expect::SentMail(e) => e.within,
-        Expect::Graph(_) | Expect::Interactions(_) | Expect::Journal(_) => None,
+        Expect::Interactions(e) => e.within,
+        Expect::Graph(_) | Expect::Journal(_) => None,
     }
 }
 
@@ -402,6 +403,7 @@ fn interactions(expect: &InteractionExpect, play: &Play) -> Checked {
             let json: Option<Value> = serde_json::from_str(line).ok();
             let kind = json.as_ref().and_then(|json| json.get("kind")).and_then(Value::as_str);
             expect.kind.as_deref().is_none_or(|wanted| kind == Some(wanted))
+                && expect.contains.as_deref().is_none_or(|words| line.contains(words))
         })
         .collect();
     let count = matching.len();

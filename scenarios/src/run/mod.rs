@@ -4,6 +4,7 @@ mod agent;
 mod bare;
 mod expect;
 mod mail;
+mod operator;
 mod play;
 mod pool;
 mod process;

@@ -1,6 +1,7 @@
 //! A cell being played: its sessions, its Graph, its disk, and everything seen so far.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use fakes::graph::SharedGraph;
@@ -39,6 +40,8 @@ pub(crate) struct Play<'a> {
     pub(crate) changed: Rc<Notify>,
     pub(crate) sessions: BTreeMap<String, Session>,
     pub(crate) failures: Vec<Failure>,
+    /// People who may speak at this moment.
+    speakers: RefCell<BTreeSet<String>>,
 }
 
 impl<'a> Play<'a> {
@@ -78,7 +81,27 @@ impl<'a> Play<'a> {
             let session = Session::new(profile, spec.agent, TOKEN, watch, Rc::clone(&changed), server);
             sessions.insert(name.clone(), session);
         }
-        Ok(Self { cell, stage, graph, watch, changed, sessions, failures: Vec::new() })
+        let people = scenario.world.people.keys();
+        let listed = people.filter(|person| !scenario.strangers.contains(person));
+        let by_sponsorship = scenario.server.get("gate.sponsors").is_some_and(|value| value == "true");
+        let sponsors = scenario.world.sponsors.iter().filter(|_| by_sponsorship);
+        let speakers = RefCell::new(listed.chain(sponsors).cloned().collect());
+        Ok(Self { cell, stage, graph, watch, changed, sessions, failures: Vec::new(), speakers })
+    }
+
+    /// Whether the model should hear a person now.
+    pub(crate) fn may_speak(&self, person: &str) -> bool {
+        self.speakers.borrow().contains(person)
+    }
+
+    /// From now on the model should hear a person, or not.
+    pub(crate) fn let_speak(&self, person: &str, may: bool) {
+        let mut speakers = self.speakers.borrow_mut();
+        if may {
+            speakers.insert(person.to_owned());
+        } else {
+            speakers.remove(person);
+        }
     }
 
     pub(crate) fn now_ms(&self) -> u64 {

@@ -76,6 +76,22 @@ impl Stage for ProcessStage {
         std::fs::read(self.home.join(path)).unwrap_or_default()
     }
 
+    fn command(&self, arguments: &[&str]) -> Result<String, String> {
+        let output = std::process::Command::new(&self.binary)
+            .args(arguments)
+            .env_clear()
+            .envs(&self.environment)
+            .output()
+            .map_err(|error| error.to_string())?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the stage is an editor of the server's real files")]
+    fn overwrite(&self, path: &str, text: &str) -> anyhow::Result<()> {
+        Ok(std::fs::write(self.home.join(path), text)?)
+    }
+
     fn power_cut(&self) -> anyhow::Result<()> {
         anyhow::bail!("a power cut can only be simulated; leave `process` out of `mode`")
     }

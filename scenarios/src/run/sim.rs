@@ -12,6 +12,7 @@ use entraclaw::clock::{Clock, TokioClock};
 use entraclaw::config::{Config, Sources};
 use entraclaw::graph::{GraphRequest, GraphResponse, GraphTransport, TransportError};
 use entraclaw::random::SplitMix;
+use entraclaw::storage::Storage;
 use entraclaw::storage::memory::{Crash, MemoryStorage};
 use fakes::graph::{Fate, Request, SharedGraph};
 use fakes::host::task::TaskServer;
@@ -101,6 +102,17 @@ impl Stage for SimStage {
 
     fn read(&self, path: &str) -> Vec<u8> {
         self.disk.bytes(path).unwrap_or_default()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Result<String, String> {
+        let process = Process(self.disk.new_process());
+        let storage: Arc<dyn Storage> = Arc::new(process.0.clone());
+        entraclaw::command::operate(arguments, &storage, &self.clock)
+    }
+
+    fn overwrite(&self, path: &str, text: &str) -> anyhow::Result<()> {
+        self.disk.set_bytes(path, text.as_bytes());
+        Ok(())
     }
 
     fn power_cut(&self) -> anyhow::Result<()> {

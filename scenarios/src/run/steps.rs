@@ -4,20 +4,22 @@ use std::time::Duration;
 
 use fakes::graph::MessageSpec;
 use fakes::host::drive::Order;
-use fakes::host::{Action, Signal};
+use fakes::host::{Action, PermissionAsk, Signal};
 use reports::event::Failure;
 use serde_json::Value;
 
 use super::expect::{self, Miss};
 use super::play::{MAIN, Play};
-use super::scaled;
 use super::view::SessionView;
+use super::{operator, scaled};
 use crate::oracle::Written;
 use crate::scenario::{Call, Expect, Heartbeat, HostStep, Raw, ServerStep, Step, TurnStep, Write};
 use crate::vectors;
 
 /// A scenario that waits longer than this in all is a livelock.
 const CELL_MAX: Duration = Duration::from_secs(40 * 24 * 3600);
+/// Time between two looks at a file that something is expected of.
+const FILE_LOOK: Duration = Duration::from_millis(100);
 /// Tool calls of a step need this long to be on the wire.
 const SETTLE: Duration = Duration::from_millis(1);
 
@@ -69,7 +71,7 @@ pub(crate) async fn all(play: &mut Play<'_>) -> anyhow::Result<()> {
 }
 
 /// A step's outcome: `Ok(Err(…))` is a demand that did not hold, `Err(…)` a scenario that can't be played.
-type Played = anyhow::Result<Result<(), Miss>>;
+pub(super) type Played = anyhow::Result<Result<(), Miss>>;
 
 async fn one(play: &mut Play<'_>, step: &Step) -> Played {
     let mode = play.cell.mode;
@@ -106,6 +108,17 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
             session(play, MAIN)?.order(Order::Act(Action::EndTurn));
             tokio::time::sleep(SETTLE).await;
         }
+        Step::Permission(ask) => {
+            let action = Action::AskPermission(PermissionAsk {
+                request_id: ask.id.clone(),
+                tool_name: ask.tool.clone(),
+                description: ask.description.clone(),
+                input_preview: ask.preview.clone(),
+            });
+            session(play, ask.on.as_deref().unwrap_or(MAIN))?.order(Order::Act(action));
+            tokio::time::sleep(SETTLE).await;
+        }
+        Step::Operator(act) => return operator::act(play, act).await,
         Step::Host(step) => return host(play, step).await,
         Step::Server(ServerStep::Crash(name)) => {
             session(play, name)?.order(Order::Signal(Signal::Kill));
@@ -149,13 +162,16 @@ async fn demand(play: &Play<'_>, expect: &Expect) -> Result<(), Miss> {
     loop {
         let changed = play.changed.notified();
         let checked = expect::check(expect, play);
-        if checked.is_ok() || tokio::time::Instant::now() >= deadline {
+        let now = tokio::time::Instant::now();
+        if checked.is_ok() || now >= deadline {
             return checked;
         }
+        // Nothing tells of a file.
+        let look = if matches!(expect, Expect::Interactions(_)) { now + FILE_LOOK } else { deadline };
         tokio::select! {
             biased;
             () = changed => {}
-            () = tokio::time::sleep_until(deadline) => {}
+            () = tokio::time::sleep_until(look.min(deadline)) => {}
         }
     }
 }
@@ -343,9 +359,7 @@ fn post(
         chat_id,
         at_ms,
         visible_ms: at_ms + visible_after_ms,
-        allowed: !scenario.strangers.contains(&from)
-            && scenario.world.people.contains_key(&from)
-            && !is_event,
+        allowed: play.may_speak(&from) && !is_event && !write.unheard,
         expected_text,
         ordered_after_ms: Some(0),
     });

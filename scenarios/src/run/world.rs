@@ -59,6 +59,7 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
         ("ENTRACLAW_ACCESS_TOKEN".to_owned(), TOKEN.to_owned()),
         ("ENTRACLAW_ALLOW".to_owned(), allow.join(",")),
         ("ENTRACLAW_IDENTITY_TENANT_ID".to_owned(), agent.tenant_id.clone()),
+        ("ENTRACLAW_IDENTITY_AGENT_ID".to_owned(), fakes::graph::agent_identity_id()),
         ("ENTRACLAW_GRAPH_URL".to_owned(), graph.base_url().to_owned()),
     ]);
     if spec.mail.is_some() {
@@ -69,9 +70,13 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
         }
     }
     for (name, value) in &scenario.server {
-        let value = match value.strip_prefix("$chat:") {
-            Some(handle) => graph.chat_id(handle)?.to_owned(),
-            None => value.clone(),
+        let value = match value.split_once(':') {
+            Some(("$chat", handle)) => graph.chat_id(handle)?.to_owned(),
+            Some(("$person", handle)) => {
+                let person = graph.person(handle)?;
+                format!("{}/{}", person.tenant_id, person.object_id)
+            }
+            _ => value.clone(),
         };
         environment.insert(format!("ENTRACLAW_{}", name.replace('.', "_").to_uppercase()), value);
     }

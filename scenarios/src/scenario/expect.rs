@@ -187,12 +187,16 @@ pub struct SentMailExpect {
 pub struct InteractionExpect {
     /// `inbound`, `outbound`, `refused`, `dropped`, …
     pub kind: Option<String>,
+    /// Only lines that hold these words.
+    pub contains: Option<String>,
     /// At least so many.
     pub at_least: Option<u32>,
     /// Exactly so many.
     pub count: Option<u32>,
     /// No line holds these words.
     pub lacks: Option<String>,
+    /// Time from now until it must hold; now when left out. It is real time in process mode too.
+    pub within: Option<Span>,
 }
 
 /// Records in the journal.

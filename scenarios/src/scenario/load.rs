@@ -6,7 +6,9 @@ use std::path::Path;
 use serde_saphyr::Spanned;
 
 use super::error::{Place, nearest};
-use super::{Expect, HostStep, Hosts, MailboxStep, Mode, Scenario, ScenarioError, ServerStep, Step};
+use super::{
+    Expect, HostStep, Hosts, MailboxStep, Mode, OperatorStep, Scenario, ScenarioError, ServerStep, Step,
+};
 
 include!(concat!(env!("OUT_DIR"), "/suites.rs"));
 
@@ -361,6 +363,16 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
             | HostStep::LoseReply(name),
         )
         | Step::Server(ServerStep::Crash(name) | ServerStep::PowerCut(name)) => on(checker, name)?,
+        Step::Permission(ask) => {
+            let code = ask.id.bytes().all(|b| b.is_ascii_lowercase() && b != b'l') && ask.id.len() == 5;
+            if !code {
+                return Err(checker.fail(step, "an id has five letters a to z without l", None));
+            }
+            if let Some(name) = &ask.on {
+                on(checker, name)?;
+            }
+        }
+        Step::Operator(act) => check_operator(checker, step, act)?,
         Step::Raw(raw) => {
             if raw.json.is_some() == raw.text.is_some() {
                 return Err(checker.fail(step, "a raw line has either `json` or `text`", None));
@@ -381,6 +393,24 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
         | Step::Disk(_) => {}
     }
     Ok(())
+}
+
+fn check_operator(
+    checker: &Checker<'_>,
+    step: &Spanned<Step>,
+    act: &OperatorStep,
+) -> Result<(), ScenarioError> {
+    match act {
+        OperatorStep::Pair(pair) => {
+            checker.known(step, "person", &pair.person, &checker.people)?;
+            pair.chat.iter().try_for_each(|chat| checker.known(step, "chat", chat, &checker.chats))
+        }
+        OperatorStep::Allow(who) | OperatorStep::Deny(who) => {
+            checker.known(step, "person", &who.person, &checker.people)
+        }
+        OperatorStep::Chat(chat) => checker.known(step, "chat", &chat.chat, &checker.chats),
+        OperatorStep::PairCode(_) | OperatorStep::Overwrite(_) => Ok(()),
+    }
 }
 
 /// What a demand lacks to be one; nothing when it demands something.

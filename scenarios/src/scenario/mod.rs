@@ -25,7 +25,8 @@ pub use expect::{
 pub use load::{Loaded, load_builtin, load_path, parse};
 pub use random::{Random, Trouble};
 pub use step::{
-    AgentPolicy, Call, DiskStep, Edit, Heartbeat, HostStep, MailWrite, MailboxStep, MessageRef, Raw,
+    AgentPolicy, Call, ChatMessages, ChatStep, DiskStep, Edit, Heartbeat, HostStep, MailWrite, MailboxStep,
+    MessageRef, OperatorStep, OverwriteStep, PairCodeStep, PairStep, PermissionStep, PersonRef, Raw,
     ServerStep, Step, TurnStep, Write,
 };
 
@@ -54,7 +55,7 @@ pub struct Scenario {
     /// Known failures; a listed host that passes is a failure too.
     #[serde(default)]
     pub known_issues: Vec<KnownIssue>,
-    /// Configuration of the server, `section.key: value`, as in its config file.
+    /// Configuration of the server, `section.key: value`, as in its config file. `$person:HANDLE` is the person's ids.
     #[serde(default)]
     pub server: BTreeMap<String, String>,
     /// Who and what exists before anything runs. Without it: Alice, and `dm`, her chat with the agent.
@@ -162,6 +163,8 @@ pub enum Need {
     Channel,
     /// A channel push is dropped without a word.
     NoChannel,
+    /// The host tells the server of its permission dialogs.
+    Permission,
     /// A call is cut off by the host after 60 s.
     HardLimit60,
     /// The host has a time limit for calls that a test can wait out.

@@ -30,6 +30,10 @@ pub enum Step {
     Agent(AgentPolicy),
     /// The person at the terminal starts or ends a turn of work without tool calls: the session is busy between.
     Turn(TurnStep),
+    /// The host asks its person for a permission, and its server where it relays that.
+    Permission(PermissionStep),
+    /// The operator changes who may speak, in the terminal.
+    Operator(OperatorStep),
     /// What happens to the host program.
     Host(HostStep),
     /// What happens to the server process.
@@ -71,6 +75,9 @@ pub struct Write {
     pub count: Option<u32>,
     /// Time between them. Default none: the same instant.
     pub every: Option<Span>,
+    /// The model must never be shown it, although its author may speak: it does not mention the agent, or answers the
+    /// server itself.
+    pub unheard: bool,
     /// Everything else about it: quotes (by label), attachments, mentions, events, malformed members.
     pub message: Option<MessageSpec>,
 }
@@ -179,6 +186,121 @@ pub enum TurnStep {
     Begin,
     /// The model is done; the session is idle.
     End,
+}
+
+/// A permission dialog of the host.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PermissionStep {
+    /// The host's id of it: five letters a to z without l.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// What it is about to do.
+    #[serde(default)]
+    pub description: String,
+    /// The beginning of its arguments.
+    #[serde(default)]
+    pub preview: String,
+    /// The session; the main one when left out.
+    #[serde(default)]
+    pub on: Option<String>,
+}
+
+/// What the operator does in the terminal.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OperatorStep {
+    /// Types the code that a person was told in their 1:1 chat.
+    Pair(PairStep),
+    /// Types a code of their own invention.
+    PairCode(PairCodeStep),
+    /// Lets a person in.
+    Allow(PersonRef),
+    /// Shuts a person out.
+    Deny(PersonRef),
+    /// Gives a chat a rule.
+    Chat(ChatStep),
+    /// Writes a file of the home folder with an editor.
+    Overwrite(OverwriteStep),
+}
+
+/// Pairing.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PairStep {
+    /// Who reads the code to the operator.
+    pub person: String,
+    /// The chat in which they were told it; `dm` when left out.
+    #[serde(default)]
+    pub chat: Option<String>,
+    /// It is refused, with these words.
+    #[serde(default)]
+    pub refused: Option<String>,
+}
+
+/// A wrong code.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PairCodeStep {
+    /// The code.
+    pub code: String,
+    /// The words with which it is refused.
+    pub refused: String,
+}
+
+/// Names a person.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PersonRef {
+    /// The person's handle.
+    pub person: String,
+}
+
+/// A chat's rule.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChatStep {
+    /// The chat's handle.
+    pub chat: String,
+    /// `all`, `mentioned`, `off` or `default`.
+    pub messages: ChatMessages,
+}
+
+/// Which messages of a chat are heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ChatMessages {
+    /// Every one.
+    All,
+    /// Those that mention the agent.
+    Mentioned,
+    /// None.
+    Off,
+    /// As the configuration says.
+    Default,
+}
+
+impl ChatMessages {
+    /// The word of the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Mentioned => "mentioned",
+            Self::Off => "off",
+            Self::Default => "default",
+        }
+    }
+}
+
+/// A file and its new text.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OverwriteStep {
+    /// The file, below the home folder.
+    pub file: String,
+    /// All of its text.
+    pub text: String,
 }
 
 /// What happens to a host.

@@ -1,17 +1,22 @@
 //! The command line. The only place that reads the environment and names stdin, stdout and signals.
 //! It must never print anything but JSON-RPC to stdout while it serves.
 //!
-//! Exit codes: 0 the host closed the connection, or asked the server to stop; 1 the server could not run at all;
-//! 2 the command line is wrong. A wrong configuration is none of them: `serve` starts and every tool says what to do.
+//! Exit codes: 0 it is done, or the host closed the connection or asked the server to stop; 1 it could not be done, or
+//! the server could not run at all; 2 the command line is wrong. A wrong configuration is none of them: `serve` starts and every tool says what to do.
 
+mod access;
 mod environment;
 mod logging;
 mod serve;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
+
+use crate::clock::Clock;
+use crate::storage::Storage;
 
 /// Messages from people reach the model of every MCP host: once, in order, clean.
 #[derive(Debug, Parser)]
@@ -22,13 +27,21 @@ struct CommandLine {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 the host closed the connection or asked to stop, 1 the server could not run, 2 wrong usage.
+Exit codes: 0 done, or the host closed the connection or asked to stop; 1 it could not be done; 2 wrong usage.
 Configuration: config.toml in the home folder; every key also as ENTRACLAW_<SECTION>_<KEY>.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve one MCP host over stdin and stdout until it closes them
     Serve(ServeFlags),
+    /// Let in the stranger who was told this code, or list who waits
+    Pair(access::PairFlags),
+    /// Let somebody speak to the agent, or list who may
+    Allow(access::AllowFlags),
+    /// Let somebody not speak to the agent any more, whoever else allows it
+    Deny(access::DenyFlags),
+    /// Say which messages of one chat reach the agent
+    Chat(access::ChatFlags),
 }
 
 /// Flags of `serve`; they win over the environment, which wins over the file.
@@ -45,10 +58,41 @@ struct ServeFlags {
     tools: Option<String>,
 }
 
+/// What the operator's commands do and say, over seams that are given: the rest of the command line after the program's
+/// name. For the simulation, where nobody has a terminal.
+pub fn operate(
+    arguments: &[&str],
+    storage: &Arc<dyn Storage>,
+    clock: &Arc<dyn Clock>,
+) -> Result<String, String> {
+    let typed = std::iter::once("entraclaw").chain(arguments.iter().copied());
+    let line = CommandLine::try_parse_from(typed).map_err(|error| error.to_string())?;
+    match line.command.access() {
+        Ok(act) => access::perform(&act, storage, clock),
+        Err(_) => Err("only pair, allow, deny and chat can be simulated".to_owned()),
+    }
+}
+
+impl Command {
+    /// The operator's act, or the flags of `serve`.
+    fn access(self) -> Result<access::Act, ServeFlags> {
+        match self {
+            Self::Serve(flags) => Err(flags),
+            Self::Pair(flags) => Ok(access::Act::Pair(flags)),
+            Self::Allow(flags) => Ok(access::Act::Allow(flags)),
+            Self::Deny(flags) => Ok(access::Act::Deny(flags)),
+            Self::Chat(flags) => Ok(access::Act::Chat(flags)),
+        }
+    }
+}
+
 /// Runs the program with its arguments and returns its exit code.
 pub fn run() -> ExitCode {
     match CommandLine::try_parse() {
-        Ok(CommandLine { command: Command::Serve(flags) }) => serve::serve(flags),
+        Ok(CommandLine { command }) => match command.access() {
+            Ok(act) => access::run(&act),
+            Err(flags) => serve::serve(flags),
+        },
         Err(error) => {
             // Help and version are asked for, and belong on stdout; clap knows which is which.
             let code = u8::try_from(error.exit_code()).unwrap_or(2);

@@ -35,10 +35,15 @@ macro_rules! keys {
 
 keys! {
     AUTH_MODE = "auth"."mode" ["ENTRACLAW_AUTH"];
+    GATE_OPERATOR = "gate"."operator";
+    GATE_PAIRING = "gate"."pairing";
+    GATE_PERMISSION_RELAY = "gate"."permission_relay";
+    GATE_SPONSORS = "gate"."sponsors";
     GRAPH_URL = "graph"."url";
     GRAPH_REQUEST_TIMEOUT = "graph"."request_timeout";
     IDENTITY_TENANT_ID = "identity"."tenant_id" ["ENTRACLAW_TENANT_ID", "ENTRABOT_TENANT_ID"];
     IDENTITY_OBJECT_ID = "identity"."object_id" ["ENTRACLAW_AGENT_USER_ID", "ENTRABOT_AGENT_USER_ID"];
+    IDENTITY_AGENT_ID = "identity"."agent_id" ["ENTRACLAW_AGENT_OBJECT_ID", "ENTRABOT_AGENT_OBJECT_ID"];
     INBOX_CONSUMER = "inbox"."consumer";
     LOG_LEVEL = "log"."level";
     LOG_FILE = "log"."file";

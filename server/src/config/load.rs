@@ -7,11 +7,11 @@ use std::time::Duration;
 use super::error::{ConfigError, ConfigErrors, Origin};
 use super::key::{self, Key};
 use super::{
-    ALLOW_ENTRIES_MAX, Allow, Auth, Config, Graph, GroupMessages, Identity, Inbox, Log,
+    ALLOW_ENTRIES_MAX, Allow, Auth, Config, Gate, Graph, GroupMessages, Identity, Inbox, Log,
     MAIL_MESSAGES_PER_HOUR_MAX, Mail, PAGE_SIZE_MAX, POLL_INTERVAL_REMOTE_MIN, Secret, Sources, Teams,
     Watchable, duration, file,
 };
-use crate::gate::Guid;
+use crate::gate::{Guid, Person};
 use crate::graph;
 use crate::journal::ConsumerName;
 use crate::tool::ToolSet;
@@ -81,7 +81,9 @@ impl Loader {
             identity: Identity {
                 tenant_id: self.guid(&key::IDENTITY_TENANT_ID),
                 object_id: self.guid(&key::IDENTITY_OBJECT_ID),
+                agent_id: self.guid(&key::IDENTITY_AGENT_ID),
             },
+            gate: self.gate(),
             inbox: Inbox { consumer: self.consumer() },
             log: Log { level: self.log_level(), file: self.truth(&key::LOG_FILE, false) },
             mail: self.mail(origin.is_loopback()),
@@ -144,6 +146,32 @@ impl Loader {
                 Auth::None
             }
         }
+    }
+
+    fn gate(&mut self) -> Gate {
+        let gate = Gate {
+            sponsors: self.truth(&key::GATE_SPONSORS, false),
+            pairing: self.truth(&key::GATE_PAIRING, false),
+            permission_relay: self.truth(&key::GATE_PERMISSION_RELAY, false),
+            operator: self.operator(),
+        };
+        if gate.sponsors && self.value(&key::IDENTITY_AGENT_ID).is_none() {
+            let at = self.value(&key::GATE_SPONSORS).map_or(Origin::Default, |(_, at)| at);
+            let fix =
+                "set `identity.agent_id` to the object id of the agent identity, or `gate.sponsors` to false";
+            self.error(&at, "`gate.sponsors` is true, but `identity.agent_id` is missing".to_owned(), fix);
+        }
+        gate
+    }
+
+    fn operator(&mut self) -> Option<(Guid, Guid)> {
+        let (text, at) = self.value(&key::GATE_OPERATOR)?;
+        let ids = Person::parse(&text).ok().and_then(|person| person.ids());
+        if ids.is_none() {
+            let fix = "write TENANT_ID/OBJECT_ID, two GUIDs";
+            self.error(&at, format!("`gate.operator` is {text:?}, which is no person"), fix);
+        }
+        ids
     }
 
     fn guid(&mut self, key: &'static Key) -> Option<Guid> {
@@ -306,14 +334,16 @@ impl Loader {
     }
 
     fn group_messages(&mut self) -> GroupMessages {
-        let Some((text, at)) = self.value(&key::TEAMS_GROUP_MESSAGES) else { return GroupMessages::All };
+        let Some((text, at)) = self.value(&key::TEAMS_GROUP_MESSAGES) else {
+            return GroupMessages::Mentioned;
+        };
         match text.as_str() {
             "all" => GroupMessages::All,
             "mentioned" => GroupMessages::Mentioned,
             _ => {
                 let fix = "write \"all\" or \"mentioned\"";
                 self.error(&at, format!("`teams.group_messages` is {text:?}"), fix);
-                GroupMessages::All
+                GroupMessages::Mentioned
             }
         }
     }

@@ -34,6 +34,8 @@ pub const PAGE_SIZE_MAX: u32 = 50;
 pub struct Config {
     /// `[auth]`
     pub auth: Auth,
+    /// `[gate]`
+    pub gate: Gate,
     /// `[graph]`
     pub graph: Graph,
     /// `[identity]`
@@ -68,6 +70,19 @@ pub enum Auth {
     Static(Secret),
 }
 
+/// Who may speak, beside the allowlist and the policy.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Gate {
+    /// Whether the sponsors of the agent identity may speak; Graph is asked who they are.
+    pub sponsors: bool,
+    /// Whether a stranger who writes in a 1:1 chat is told a code for `entraclaw pair`.
+    pub pairing: bool,
+    /// Whether the host's permission requests are sent to the operator's 1:1 chat.
+    pub permission_relay: bool,
+    /// Who answers them, as tenant and object id; without it the first allowed person with a known 1:1 chat.
+    pub operator: Option<(Guid, Guid)>,
+}
+
 /// Where Graph is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Graph {
@@ -84,6 +99,8 @@ pub struct Identity {
     pub tenant_id: Option<Guid>,
     /// The agent's own object id; its messages are not news.
     pub object_id: Option<Guid>,
+    /// The object id of the agent identity, which the agent's user belongs to; its sponsors are asked for by it.
+    pub agent_id: Option<Guid>,
 }
 
 /// Who reads the inbox.

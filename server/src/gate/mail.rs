@@ -1,7 +1,11 @@
 //! Who may speak by mail: addresses of the allowlist, and nothing else.
 //! It must never be asked about an address that the mail system has not vouched for.
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{Gate, Person, Verdict};
 
 /// The longest address that is one, in bytes.
 const ADDRESS_BYTES_MAX: usize = 320;
@@ -36,26 +40,36 @@ impl MailAddress {
     }
 }
 
-/// The allowlist for mail.
-#[derive(Debug, Clone, Default)]
-pub struct MailGate {
-    addresses: BTreeSet<MailAddress>,
-}
+/// The gate as mail sees it.
+#[derive(Clone)]
+pub struct MailGate(Arc<Gate>);
 
 impl MailGate {
     /// A gate for these addresses; what is no address lets nobody in.
     pub fn new<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Self {
-        Self { addresses: addresses.into_iter().filter_map(MailAddress::parse).collect() }
+        let addresses = addresses.into_iter().filter_map(MailAddress::parse);
+        let people = addresses.map(|address| Person { mail: Some(address.0), ..Person::default() });
+        Self::over(Arc::new(Gate::for_people(people.collect())))
+    }
+
+    /// The addresses that a gate lets in, as its policy changes.
+    pub fn over(gate: Arc<Gate>) -> Self {
+        Self(gate)
     }
 
     /// Whether nobody is let in.
     pub fn is_closed(&self) -> bool {
-        self.addresses.is_empty()
+        self.0.people().iter().all(|person| person.mail.is_none())
     }
 
     /// Whether mail of this address may be heard, and sent to it.
     pub fn allows(&self, address: &MailAddress) -> bool {
-        self.addresses.contains(address)
+        self.0.decide_mail(address.as_str(), None) == Verdict::Accept
+    }
+
+    /// Whether a mail of this address that was written then may be heard.
+    pub fn hears(&self, address: &MailAddress, written: Option<Timestamp>) -> bool {
+        self.0.decide_mail(address.as_str(), written) == Verdict::Accept
     }
 }
 
@@ -84,7 +98,7 @@ mod tests {
 
     #[test]
     fn an_empty_list_lets_nobody_in() {
-        assert!(MailGate::default().is_closed() && MailGate::new(["nonsense"]).is_closed());
+        assert!(MailGate::new([]).is_closed() && MailGate::new(["nonsense"]).is_closed());
         assert_eq!(MailAddress::parse(&format!("a@{}", "b".repeat(400))), None);
     }
 }

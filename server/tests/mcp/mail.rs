@@ -3,15 +3,15 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use entraclaw::tool::{
-    ContentType, MAIL_TOOL_NAMES, MailDesk, MailError, MailPage, MailTarget, OutgoingMail, SentMail,
-};
+use entraclaw::tool::{ContentType, MailDesk, MailError, MailPage, MailTarget, OutgoingMail, SentMail};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::support::{Home, tool_json, tool_text};
+
+const MAIL_TOOL_NAMES: [&str; 2] = ["read_email", "send_email"];
 
 /// A desk that takes a while and remembers what it was asked.
 #[derive(Default)]

@@ -11,6 +11,7 @@ mod interop;
 mod lifecycle;
 mod mail;
 mod modern;
+mod permissions;
 mod schemas;
 mod sending;
 mod support;

@@ -10,7 +10,7 @@ use entraclaw::mcp::{Exit, SessionOptions, serve};
 use entraclaw::random::SplitMix;
 use entraclaw::record::{Channel, Draft};
 use entraclaw::storage::MemoryStorage;
-use entraclaw::tool::{MailDesk, Outbox, OutgoingTeams, SendError, Sent};
+use entraclaw::tool::{MailDesk, MailDoor, Outbox, OutgoingTeams, SendError, Sent};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -74,7 +74,9 @@ impl Home {
         let mut options =
             SessionOptions::new(self.journal.clone(), Arc::new(SplitMix::seeded(7)), self.outbox.clone());
         "0.0.0".clone_into(&mut options.version);
-        options.mail.clone_from(&self.mail);
+        if let Some(desk) = &self.mail {
+            options.doors.push(Arc::new(MailDoor(desk.clone())));
+        }
         options
     }
 

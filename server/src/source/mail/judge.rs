@@ -84,6 +84,9 @@ impl Bench<'_> {
             return verdict;
         }
         let Some(from) = person.address() else { return Verdict::Refuse(Reason::NoAddress) };
+        if !self.gate.hears(&from, mail.received) {
+            return Verdict::Refuse(Reason::NotListed);
+        }
         if let Some(what) = automatic(mail, &from) {
             return Verdict::Refuse(Reason::Automatic(what));
         }

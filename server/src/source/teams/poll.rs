@@ -84,6 +84,8 @@ struct Gathered {
     chat_id: String,
     news: Vec<News>,
     cursor: ChatCursor,
+    /// The gate's, when they were judged.
+    generation: u64,
 }
 
 pub(super) struct Poll<'a> {

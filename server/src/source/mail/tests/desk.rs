@@ -71,7 +71,7 @@ async fn nobody_else_is_written_to_or_read() {
     assert!(!outcome.to_string().contains("token-1"), "{outcome}");
     assert_eq!(house.mini.lines().len(), before, "nothing was even asked");
     // Whoever is no longer allowed is not answered either, though the mail was delivered.
-    let closed = GraphMailDesk { gate: Arc::default(), ..desk };
+    let closed = GraphMailDesk { gate: Arc::new(MailGate::new([])), ..desk };
     assert_eq!(closed.send_email(reply()).await.unwrap_err(), MailError::UnknownMail);
     assert_eq!(closed.read_email("m1".to_owned()).await.unwrap_err(), MailError::UnknownMail);
 }
