@@ -11,7 +11,8 @@ use tokio::time::sleep;
 
 use crate::clock::Clock;
 use crate::config::{Auth, Config};
-use crate::entra::{NoToken, StaticToken, TokenSource};
+use crate::entra::keys::{KeyStore, MemoryKeyStore};
+use crate::entra::{EntraParts, TokenSource, graph_resource, token_source};
 use crate::gate::{Agent, Gate};
 use crate::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
 use crate::journal::{Interaction, Journal, JournalError, JournalOptions};
@@ -32,6 +33,8 @@ const NETWORK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Longest reason in a tool's answer.
 const HEALTH_CHARS_MAX: usize = 300;
+/// The same for a sign-in that failed, which names what somebody must do at its end.
+const SIGN_IN_CHARS_MAX: usize = 700;
 
 /// What a server is made of.
 pub struct App {
@@ -48,12 +51,16 @@ pub struct App {
     pub storage: Arc<dyn Storage>,
     /// The way to Microsoft Graph.
     pub transport: Arc<dyn GraphTransport>,
+    /// The way to where the agent signs in.
+    pub login_transport: Arc<dyn GraphTransport>,
+    /// Where private keys and refresh tokens are.
+    pub keys: Arc<dyn KeyStore>,
     /// How the Teams source is doing; a handle for whoever wants to watch.
     pub teams_status: SourceStatus,
 }
 
 impl App {
-    /// A server with a good configuration.
+    /// A server with a good configuration. It signs in by the same transport, and has no keys; both can be set.
     pub fn new(
         config: Config,
         clock: Arc<dyn Clock>,
@@ -62,7 +69,8 @@ impl App {
         transport: Arc<dyn GraphTransport>,
     ) -> Self {
         let teams_status = SourceStatus::default();
-        Self { config, trouble: None, clock, random, storage, transport, teams_status }
+        let (login_transport, keys) = (transport.clone(), Arc::new(MemoryKeyStore::default()));
+        Self { config, trouble: None, clock, random, storage, transport, login_transport, keys, teams_status }
     }
 
     /// Whether this process could poll, and so may lead.
@@ -74,9 +82,10 @@ impl App {
 /// Serves one host until its pipes end. Everything, sources included, stops with the returned future, wherever it is.
 pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncWrite + Unpin) -> Exit {
     let journal = open_journal(&mut app);
+    let tokens = tokens(&app);
     let client = Arc::new(GraphClient::new(GraphParts {
         transport: app.transport.clone(),
-        tokens: tokens(&app.config.auth),
+        tokens: tokens.clone(),
         clock: app.clock.clone(),
         random: app.random.clone(),
         origin: app.config.graph.origin.clone(),
@@ -98,7 +107,7 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
     let mut session = SessionOptions::new(journal.clone(), app.random.clone(), Arc::new(outbox));
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
-    session.health = Some(health(&app, gate.is_closed()));
+    session.health = Some(health(&app, &tokens, gate.is_closed()));
 
     let (lead, leading) = watch::channel(journal.is_leader());
     let polls = app.can_poll();
@@ -123,15 +132,16 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         exit = mcp::serve(session, reader, writer) => exit,
         never = keep_up(&journal, &lead, polls) => match never {},
         never = poll(source, &journal, leading, polls) => match never {},
+        never = tokens.keep_fresh() => match never {},
     }
 }
 
 /// Why messages may not be coming, in words for the model, who tells its user.
-fn health(app: &App, nobody_allowed: bool) -> mcp::Health {
-    let teams = app.teams_status.clone();
+fn health(app: &App, tokens: &Arc<dyn TokenSource>, nobody_allowed: bool) -> mcp::Health {
+    let (teams, tokens) = (app.teams_status.clone(), tokens.clone());
     let standing = if app.config.auth == Auth::None {
         Some(
-            "there is no sign-in, so no messages come; tell your user to set ENTRACLAW_AUTH=static and ENTRACLAW_ACCESS_TOKEN",
+            "there is no sign-in, so no messages come; tell your user to set `auth.mode` and to run `entraclaw login`, or to set ENTRACLAW_ACCESS_TOKEN",
         )
     } else if !app.config.teams.enabled {
         Some("`teams.enabled` is false, so no messages come from Teams")
@@ -146,6 +156,10 @@ fn health(app: &App, nobody_allowed: bool) -> mcp::Health {
         if let Some(standing) = standing {
             return Some(standing.to_owned());
         }
+        if let Some(error) = tokens.trouble() {
+            let error: String = error.to_string().chars().take(SIGN_IN_CHARS_MAX).collect();
+            return Some(format!("the agent can't sign in, so no messages come; tell your user: {error}"));
+        }
         let state = teams.get();
         let error: String =
             state.error.filter(|_| state.failures > 1)?.chars().take(HEALTH_CHARS_MAX).collect();
@@ -153,11 +167,15 @@ fn health(app: &App, nobody_allowed: bool) -> mcp::Health {
     })
 }
 
-fn tokens(auth: &Auth) -> Arc<dyn TokenSource> {
-    match auth {
-        Auth::None => Arc::new(NoToken),
-        Auth::Static(token) => Arc::new(StaticToken(token.clone())),
-    }
+fn tokens(app: &App) -> Arc<dyn TokenSource> {
+    let parts = EntraParts {
+        transport: app.login_transport.clone(),
+        clock: app.clock.clone(),
+        random: app.random.clone(),
+        authority: app.config.sign_in.authority.clone(),
+        request_timeout: app.config.graph.request_timeout,
+    };
+    token_source(&app.config.auth, parts, app.keys.clone(), &graph_resource(&app.config.graph.origin))
 }
 
 /// Opens the journal. One that can't be opened is replaced by an empty one in memory, and every tool says why.

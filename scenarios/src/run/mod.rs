@@ -7,6 +7,7 @@ mod play;
 mod pool;
 mod process;
 mod session;
+mod sign_in;
 mod sim;
 mod stage;
 mod steps;

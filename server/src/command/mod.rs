@@ -1,11 +1,13 @@
 //! The command line. The only place that reads the environment and names stdin, stdout and signals.
 //! It must never print anything but JSON-RPC to stdout while it serves.
 //!
-//! Exit codes: 0 the host closed the connection, or asked the server to stop; 1 the server could not run at all;
+//! Exit codes of `serve`: 0 the host closed the connection, or asked the server to stop; 1 the server could not run at all;
 //! 2 the command line is wrong. A wrong configuration is none of them: `serve` starts and every tool says what to do.
 
 mod environment;
 mod logging;
+mod login;
+mod loopback;
 mod serve;
 
 use std::path::PathBuf;
@@ -22,13 +24,51 @@ struct CommandLine {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 the host closed the connection or asked to stop, 1 the server could not run, 2 wrong usage.
+Exit codes: 0 done, or the host closed the connection; 1 it failed; 2 wrong usage.
 Configuration: config.toml in the home folder; every key also as ENTRACLAW_<SECTION>_<KEY>.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve one MCP host over stdin and stdout until it closes them
     Serve(ServeFlags),
+    /// Sign the agent in, or check that it can: as `auth.mode` of the configuration says
+    Login(LoginFlags),
+    /// Forget the sign-in: remove what `login` put into the key store
+    Logout(LogoutFlags),
+}
+
+/// Flags of `login`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = LOGIN_HELP)]
+struct LoginFlags {
+    /// Folder of journal and configuration [default: $ENTRACLAW_HOME, else ~/.entraclaw]
+    #[arg(long, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// First put this PEM private key, and the certificate if it is in there too, into the key store
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    /// First put this PEM certificate into the key store
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
+    /// Only print the address, do not open a browser
+    #[arg(long)]
+    no_browser: bool,
+}
+
+const LOGIN_HELP: &str = "\
+agent-user: nobody is asked; the three hops are tried and nothing is kept. device-code, browser: a person signs the
+agent's account in once; the refresh token is kept in the key store (`auth.key_store`), access tokens are never kept.
+Exit codes: 0 signed in; 1 it failed, and why is said; 2 wrong usage or configuration.";
+
+/// Flags of `logout`.
+#[derive(Debug, clap::Args)]
+struct LogoutFlags {
+    /// Folder of journal and configuration [default: $ENTRACLAW_HOME, else ~/.entraclaw]
+    #[arg(long, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// Also remove the private key and the certificate; they can't be brought back
+    #[arg(long)]
+    key: bool,
 }
 
 /// Flags of `serve`; they win over the environment, which wins over the file.
@@ -46,6 +86,8 @@ struct ServeFlags {
 pub fn run() -> ExitCode {
     match CommandLine::try_parse() {
         Ok(CommandLine { command: Command::Serve(flags) }) => serve::serve(flags),
+        Ok(CommandLine { command: Command::Login(flags) }) => login::login(flags),
+        Ok(CommandLine { command: Command::Logout(flags) }) => login::logout(flags),
         Err(error) => {
             // Help and version are asked for, and belong on stdout; clap knows which is which.
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
