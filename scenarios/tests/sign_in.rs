@@ -294,6 +294,7 @@ mod process {
             (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
         }
 
+        #[cfg(unix)]
         fn key_file(&self, credential: Credential, mode: u32) -> std::path::PathBuf {
             use std::os::unix::fs::PermissionsExt as _;
             let path = self.folder.path().join("key.pem");

@@ -11,6 +11,8 @@ use crate::config::Secret;
 
 /// The longest life that is believed; tokens under continuous access evaluation live for 28 hours.
 const LIFE_MAX: Duration = Duration::from_secs(48 * 3_600);
+/// The shortest life that is believed, so that a wrong one is no reason to sign in again and again.
+const LIFE_MIN: Duration = Duration::from_secs(10);
 /// The life of a token that does not say.
 const LIFE_DEFAULT: Duration = Duration::from_secs(300);
 /// The longest token that is taken.
@@ -48,7 +50,7 @@ impl Grant {
             // Older endpoints write numbers as texts.
             life.as_u64().or_else(|| life.as_str()?.parse().ok())
         });
-        let life = seconds.map_or(LIFE_DEFAULT, Duration::from_secs).min(LIFE_MAX);
+        let life = seconds.map_or(LIFE_DEFAULT, Duration::from_secs).clamp(LIFE_MIN, LIFE_MAX);
         Ok(Self { access_token, life, refresh_token: token("refresh_token")? })
     }
 }
@@ -63,7 +65,7 @@ mod tests {
     #[rstest]
     #[case(json!(3599), 3_599)]
     #[case(json!("3599"), 3_599)]
-    #[case(json!(0), 0)]
+    #[case(json!(0), 10)]
     #[case(json!(-5), 300)]
     #[case(json!(null), 300)]
     #[case(json!(u64::MAX), 48 * 3_600)]

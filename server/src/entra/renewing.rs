@@ -22,8 +22,11 @@ const TOKEN_WAIT_MAX: Duration = Duration::from_secs(20);
 const AHEAD_MAX: Duration = Duration::from_secs(600);
 /// A token is not used any more this long before its end.
 const END_MARGIN: Duration = Duration::from_secs(30);
-/// Pause after a refusal that only a person can change; who polls has a longer one.
+/// Pause after a refusal that only a person can change; doubled for each further one.
 const REFUSED_PAUSE: Duration = Duration::from_secs(25);
+const REFUSED_PAUSE_MAX: Duration = Duration::from_secs(600);
+/// Pause after looking into the key store in vain, which costs nobody else anything.
+const LOCAL_PAUSE: Duration = Duration::from_secs(5);
 /// Pause after Entra has said that it is asked in circles.
 const LOOPING_PAUSE: Duration = Duration::from_secs(600);
 
@@ -128,8 +131,11 @@ impl<F: Flow> Renewing<F> {
                 state.failures = state.failures.saturating_add(1);
                 let pause = match error.failure {
                     AuthFailure::Looping => LOOPING_PAUSE,
+                    AuthFailure::NotSignedIn | AuthFailure::KeyStore => LOCAL_PAUSE,
                     failure if failure.is_transient() => backoff(state.failures, &*self.random),
-                    _ => REFUSED_PAUSE,
+                    _ => REFUSED_PAUSE
+                        .saturating_mul(1 << state.failures.saturating_sub(1).min(8))
+                        .min(REFUSED_PAUSE_MAX),
                 };
                 let pause = pause.max(error.retry_after.unwrap_or_default());
                 tracing::warn!(%error, pause_s = pause.as_secs(), "the agent could not sign in");

@@ -142,6 +142,19 @@ async fn a_refusal_is_remembered_for_a_while_and_shown() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn refusals_become_rare_and_a_look_into_the_key_store_does_not() {
+    for (failure, most) in [(AuthFailure::Credential, 12), (AuthFailure::NotSignedIn, 800)] {
+        let (source, count) = source(move |_, _| (Duration::ZERO, Err(failure)));
+        for _ in 0..720 {
+            let _ = source.token().await;
+            tokio::time::sleep(SECOND * 5).await;
+        }
+        let count = count.load(Ordering::SeqCst);
+        assert!(count <= most && count > most / 2, "{failure:?}: {count}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn circles_are_broken() {
     let (source, count) = source(|_, _| (SECOND, Err(AuthFailure::Looping)));
     for _ in 0..360 {

@@ -21,7 +21,7 @@ use super::listing::{ListJob, Listing, list};
 use super::reading::{ReadDone, ReadJob, read};
 use super::wire::Preview;
 use crate::gate::Refusals;
-use crate::graph::GraphError;
+use crate::graph::{Failure, GraphError};
 use crate::journal::{Interaction, Journal};
 use crate::source::SourceStatus;
 
@@ -36,6 +36,8 @@ const MISSING_TRIES_MAX: u32 = 3;
 const MISSING_PAUSE: Duration = Duration::from_secs(2);
 /// The longest pause after failures that the server named no time for.
 const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(600);
+/// Pause before the sign-in is asked for again.
+const SIGN_IN_PAUSE: Duration = Duration::from_secs(30);
 /// How long a question that Graph refused is not asked again.
 const REFUSED_PAUSE: Duration = Duration::from_secs(3_600);
 /// Pause before a chat is read again whose messages the journal did not keep.
@@ -267,6 +269,10 @@ impl<'a> Poll<'a> {
     fn pause_after(&self, error: &GraphError, failures: u32) -> Duration {
         if error.is_transient() {
             return self.parts.client.delay_after(error, failures);
+        }
+        if error.failure == Failure::SignIn {
+            // The sign-in has a pause of its own; asking for it costs nothing, and somebody may have mended it.
+            return SIGN_IN_PAUSE;
         }
         // Repeating it does not help soon, but somebody may repair it.
         let pause = Duration::from_secs(30).saturating_mul(1 << failures.saturating_sub(1).min(8));
