@@ -12,7 +12,7 @@ use super::serve::{Prepared, prepare};
 use super::{LoginFlags, LogoutFlags};
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{AgentUser, Auth, Delegated, LoginBy, Secret};
-use crate::entra::keys::{Kept, KeyName, KeyStore, production_store, read_pem};
+use crate::entra::keys::{Kept, KeyName, KeyStore, chosen_store, read_pem, with_files};
 use crate::entra::{
     AuthError, AuthFailure, BrowserLogin, DeviceLogin, EntraParts, Redirects as _, SignInRecord, SignedIn,
     check_agent_user, graph_resource, split_pem, thumbprint_of,
@@ -59,6 +59,10 @@ fn say(text: &str) {
 }
 
 fn failed(error: &AuthError) -> (u8, String) {
+    if error.is_transient() {
+        // Here nothing tries again by itself.
+        return (FAILED, format!("{}; check the network and `auth.login_url`, and try again", error.problem));
+    }
     (FAILED, error.to_string())
 }
 
@@ -77,7 +81,7 @@ const NO_MODE: &str = "`auth.mode` is not set; write one of \"agent-user\", \"de
 async fn sign_in(flags: LoginFlags) -> Done {
     let prepared = ready(flags.home.clone())?;
     let config = &prepared.config;
-    let keys = production_store(config, &prepared.storage, prepared.home.clone().unwrap_or_default());
+    let keys = chosen_store(config, &prepared.storage, prepared.home.clone().unwrap_or_default());
     let parts = EntraParts {
         transport: Arc::new(HttpTransport::new(config.sign_in.authority.is_loopback())),
         clock: Arc::new(SystemClock),
@@ -94,8 +98,7 @@ async fn sign_in(flags: LoginFlags) -> Done {
         Auth::AgentUser(who) => {
             bring_keys(&flags, who, &*keys).await?;
             record(&prepared, "agent-user", who.tenant_id.as_str(), who.blueprint_id.as_str())?;
-            // The record has just made this the store.
-            let keys = production_store(config, &prepared.storage, prepared.home.clone().unwrap_or_default());
+            let keys = with_files(config, keys);
             say(&format!("Trying the three hops at {} …", config.sign_in.authority.name()));
             let resource = graph_resource(&config.graph.origin);
             let signed_in =
@@ -110,6 +113,13 @@ async fn sign_in(flags: LoginFlags) -> Done {
                     "--key and --certificate are for `auth.mode` agent-user only".to_owned(),
                 ));
             }
+            let name = KeyName {
+                kept: Kept::RefreshToken,
+                tenant_id: who.tenant_id.clone(),
+                client_id: who.client_id.clone(),
+            };
+            // Nobody signs in for a store that could not keep it.
+            keys.get(&name).await.map_err(|error| failed(&error))?;
             let signed_in = match who.how {
                 LoginBy::DeviceCode => by_device(parts, keys.clone(), who).await,
                 LoginBy::Browser => by_browser(parts, keys.clone(), who, flags.no_browser).await,
@@ -217,7 +227,7 @@ fn record(prepared: &Prepared, mode: &str, tenant_id: &str, client_id: &str) -> 
 async fn sign_out(flags: LogoutFlags) -> Done {
     let prepared = ready(flags.home)?;
     let config = &prepared.config;
-    let keys = production_store(config, &prepared.storage, prepared.home.clone().unwrap_or_default());
+    let keys = chosen_store(config, &prepared.storage, prepared.home.clone().unwrap_or_default());
     let (kept, tenant_id, client_id): (&[Kept], _, _) = match &config.auth {
         Auth::None | Auth::Static(_) => return Err((USAGE, NO_MODE.to_owned())),
         Auth::AgentUser(who) if flags.key => {

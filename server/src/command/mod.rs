@@ -56,8 +56,8 @@ struct LoginFlags {
 }
 
 const LOGIN_HELP: &str = "\
-agent-user: nobody is asked; the three hops are tried and nothing is kept. device-code, browser: a person signs the
-agent's account in once; the refresh token is kept in the key store (`auth.key_store`), access tokens are never kept.
+agent-user: nobody is asked; the three hops are tried, and no token is kept.
+device-code, browser: a person signs the agent's account in once; the key store keeps the refresh token.
 Exit codes: 0 signed in; 1 it failed, and why is said; 2 wrong usage or configuration.";
 
 /// Flags of `logout`.

@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 pub use file::FileKeyStore;
 pub use given::{GivenFiles, read_pem};
 pub use memory::MemoryKeyStore;
-pub use production::production_store;
+pub use production::{chosen_store, production_store, with_files};
 pub use system::SystemKeyStore;
 
 use super::{AuthError, AuthFailure};

@@ -11,20 +11,26 @@ use crate::config::{Auth, Config, KeyStoreKind, Secret};
 use crate::entra::SignInRecord;
 use crate::storage::Storage;
 
-/// The store for a home folder. Nothing is opened before it is asked for something.
-pub fn production_store(config: &Config, storage: &Arc<dyn Storage>, home: PathBuf) -> Arc<dyn KeyStore> {
-    let chosen = config.sign_in.key_store;
-    let store: Arc<dyn KeyStore> = match chosen {
+/// The store for a home folder, for `login` and `logout`. Nothing is opened before it is asked for something.
+pub fn chosen_store(config: &Config, storage: &Arc<dyn Storage>, home: PathBuf) -> Arc<dyn KeyStore> {
+    match config.sign_in.key_store {
         KeyStoreKind::System => Arc::new(SystemKeyStore),
         KeyStoreKind::File => Arc::new(FileKeyStore::new(storage.clone(), home)),
-    };
-    let recorded = SignInRecord::read(&**storage).filter(|record| record.key_store != chosen.as_str());
-    let store = match recorded {
-        Some(record) => {
-            Arc::new(Elsewhere { store, recorded: record.key_store, chosen }) as Arc<dyn KeyStore>
-        }
-        None => store,
-    };
+    }
+}
+
+/// The same for everybody else: it gives nothing while the last sign-in was kept in another store.
+pub fn production_store(config: &Config, storage: &Arc<dyn Storage>, home: PathBuf) -> Arc<dyn KeyStore> {
+    let chosen = config.sign_in.key_store;
+    let store = chosen_store(config, storage, home);
+    match SignInRecord::read(&**storage).filter(|record| record.key_store != chosen.as_str()) {
+        Some(record) => with_files(config, Arc::new(Elsewhere { store, recorded: record.key_store, chosen })),
+        None => with_files(config, store),
+    }
+}
+
+/// A store behind the files that the configuration names.
+pub fn with_files(config: &Config, store: Arc<dyn KeyStore>) -> Arc<dyn KeyStore> {
     match &config.auth {
         Auth::AgentUser(who) => {
             let (key, certificate) = (who.key_file.clone(), who.certificate_file.clone());
