@@ -11,7 +11,8 @@ use tokio::time::sleep;
 
 use crate::clock::Clock;
 use crate::config::{Auth, Config};
-use crate::entra::{NoToken, StaticToken, TokenSource};
+use crate::entra::keys::{KeyStore, MemoryKeyStore};
+use crate::entra::{EntraParts, TokenSource, graph_resource, token_source};
 use crate::gate::{Agent, Gate, MailGate, PairingReply, Person, PolicyNews};
 use crate::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
 use crate::journal::{Interaction, Journal, JournalError, JournalOptions};
@@ -38,6 +39,8 @@ const NETWORK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Longest reason in a tool's answer.
 const HEALTH_CHARS_MAX: usize = 300;
+/// The same for a sign-in that failed, which names what somebody must do at its end.
+const SIGN_IN_CHARS_MAX: usize = 700;
 
 /// What a server is made of.
 pub struct App {
@@ -56,6 +59,10 @@ pub struct App {
     pub home: String,
     /// The way to Microsoft Graph.
     pub transport: Arc<dyn GraphTransport>,
+    /// The way to where the agent signs in.
+    pub login_transport: Arc<dyn GraphTransport>,
+    /// Where private keys and refresh tokens are.
+    pub keys: Arc<dyn KeyStore>,
     /// How the Teams source is doing; a handle for whoever wants to watch.
     pub teams_status: SourceStatus,
     /// How the mail source is doing.
@@ -63,7 +70,7 @@ pub struct App {
 }
 
 impl App {
-    /// A server with a good configuration.
+    /// A server with a good configuration. It signs in by the same transport, and has no keys; both can be set.
     pub fn new(
         config: Config,
         clock: Arc<dyn Clock>,
@@ -72,8 +79,20 @@ impl App {
         transport: Arc<dyn GraphTransport>,
     ) -> Self {
         let (teams_status, mail_status) = (SourceStatus::default(), SourceStatus::default());
-        let home = String::new();
-        Self { config, trouble: None, clock, random, storage, home, transport, teams_status, mail_status }
+        let (login_transport, keys) = (transport.clone(), Arc::new(MemoryKeyStore::default()));
+        Self {
+            config,
+            trouble: None,
+            clock,
+            random,
+            storage,
+            home: String::new(),
+            transport,
+            login_transport,
+            keys,
+            teams_status,
+            mail_status,
+        }
     }
 
     /// Whether this process could poll, and so may lead.
@@ -86,9 +105,10 @@ impl App {
 /// Serves one host until its pipes end. Everything, sources included, stops with the returned future, wherever it is.
 pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncWrite + Unpin) -> Exit {
     let journal = open_journal(&mut app);
+    let tokens = tokens(&app);
     let client = Arc::new(GraphClient::new(GraphParts {
         transport: app.transport.clone(),
-        tokens: tokens(&app.config.auth),
+        tokens: tokens.clone(),
         clock: app.clock.clone(),
         random: app.random.clone(),
         origin: app.config.graph.origin.clone(),
@@ -131,7 +151,7 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
     session.tool_sets.clone_from(&app.config.tools);
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
-    session.health = Some(health(&app, gate.clone()));
+    session.health = Some(health(&app, &tokens, gate.clone()));
     if app.config.mail.enabled {
         session.doors.push(Arc::new(MailDoor(Arc::new(GraphMailDesk {
             client: client.clone(),
@@ -180,6 +200,7 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         never = or_never(relay) => match never {},
         never = poll(teams, sponsors, &journal, leading.clone(), polls && app.config.teams.enabled) => match never {},
         never = poll(mail, None, &journal, leading, polls && app.config.mail.enabled) => match never {},
+        never = tokens.keep_fresh() => match never {},
     }
 }
 
@@ -232,11 +253,11 @@ async fn send_pairings(pairings: Option<mpsc::Receiver<PairingReply>>, outbox: &
 }
 
 /// Why messages may not be coming, in words for the model, who tells its user.
-fn health(app: &App, gate: Arc<Gate>) -> mcp::Health {
-    let (teams, mail) = (app.teams_status.clone(), app.mail_status.clone());
+fn health(app: &App, tokens: &Arc<dyn TokenSource>, gate: Arc<Gate>) -> mcp::Health {
+    let (teams, mail, tokens) = (app.teams_status.clone(), app.mail_status.clone(), tokens.clone());
     let standing = if app.config.auth == Auth::None {
         Some(
-            "there is no sign-in, so no messages come; tell your user to set ENTRACLAW_AUTH=static and ENTRACLAW_ACCESS_TOKEN",
+            "there is no sign-in, so no messages come; tell your user to set `auth.mode` and to run `entraclaw login`, or to set ENTRACLAW_ACCESS_TOKEN",
         )
     } else if !app.config.teams.enabled && !app.config.mail.enabled {
         Some("`teams.enabled` and `mail.enabled` are false, so no messages come")
@@ -246,6 +267,10 @@ fn health(app: &App, gate: Arc<Gate>) -> mcp::Health {
     Arc::new(move || {
         if let Some(standing) = standing {
             return Some(standing.to_owned());
+        }
+        if let Some(error) = tokens.trouble() {
+            let error: String = error.to_string().chars().take(SIGN_IN_CHARS_MAX).collect();
+            return Some(format!("the agent can't sign in, so no messages come; tell your user: {error}"));
         }
         if let Some(trouble) = gate.trouble() {
             return Some(format!("{trouble}; tell your user").chars().take(HEALTH_CHARS_MAX).collect());
@@ -267,11 +292,15 @@ fn health(app: &App, gate: Arc<Gate>) -> mcp::Health {
     })
 }
 
-fn tokens(auth: &Auth) -> Arc<dyn TokenSource> {
-    match auth {
-        Auth::None => Arc::new(NoToken),
-        Auth::Static(token) => Arc::new(StaticToken(token.clone())),
-    }
+fn tokens(app: &App) -> Arc<dyn TokenSource> {
+    let parts = EntraParts {
+        transport: app.login_transport.clone(),
+        clock: app.clock.clone(),
+        random: app.random.clone(),
+        authority: app.config.sign_in.authority.clone(),
+        request_timeout: app.config.graph.request_timeout,
+    };
+    token_source(&app.config.auth, parts, app.keys.clone(), &graph_resource(&app.config.graph.origin))
 }
 
 /// Opens the journal. One that can't be opened is replaced by an empty one in memory, and every tool says why.

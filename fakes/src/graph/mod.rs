@@ -29,9 +29,11 @@ mod wiremock_skin;
 mod write;
 
 pub use auth::{ALL_SCOPES, TokenSpec};
+pub(crate) use draw::guid as guid_of;
 pub use fault::{ErrorBody, FaultAction, FaultSpec};
 pub use log::{CALLS_KEPT_MAX, CallRecord, VIOLATIONS_KEPT_MAX, Violation, ViolationKind};
 pub use mail::{DeltaLoss, MailAuth, MailEncryption, MailHistorySpec, MailSpec, MailboxSpec, SentMail};
+pub(crate) use moment::{http_date as http_date_of, iso as iso_instant};
 pub use people::{Application, Person, application_id, object_id, tenant_id};
 pub use route::Operation;
 pub use rules::{Mark, Rule, RuleId, rules};
@@ -46,4 +48,5 @@ pub use state::FakeGraph;
 pub use throttle::{Bucket, RetryAfterForm, ThrottleSpec};
 pub use wire::{Answer, Fate, Request};
 pub use wiremock_skin::{DELAY_MAX_MS, GraphServer, WiremockSkin, serve, wiremock_skin};
+pub(crate) use wiremock_skin::{HttpFake, listen};
 pub use write::SentMessage;

@@ -166,6 +166,21 @@ impl FakeGraph {
         self.auth.challenge(token, claims);
     }
 
+    /// Accepts a token that the fake Entra has given, until an instant in milliseconds since 1970, with its claims.
+    pub(crate) fn accept_issued(&mut self, token: &str, ends_ms: i64, claims: Option<Value>) {
+        self.auth.accept_issued(token, ends_ms, claims);
+    }
+
+    /// From now on answers every token that was not asked for with these claims with a claims challenge.
+    pub fn demand_claims(&mut self, claims: Option<Value>) {
+        self.auth.demand(claims);
+    }
+
+    /// Ends every token that was accepted so far, as when an administrator revokes sessions.
+    pub fn revoke_all_tokens(&mut self) {
+        self.auth.revoke_all();
+    }
+
     /// The scopes that all tokens have from now on.
     pub fn set_scopes(&mut self, scopes: &[&str]) {
         self.auth.set_scopes(scopes.iter().copied());

@@ -7,8 +7,8 @@ use super::view::{CallView, Line, SessionView};
 use crate::matching::mismatch;
 use crate::oracle::{Sighting, Written};
 use crate::scenario::{
-    Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect, ResultExpect,
-    SentExpect, SentMailExpect, Span, WireExpect,
+    EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
+    ResultExpect, SentExpect, SentMailExpect, Span, WireExpect,
 };
 
 /// Why a demand does not hold (yet).
@@ -43,6 +43,7 @@ pub(crate) fn rule(expect: &Expect) -> &'static str {
         Expect::Wire(_) => "expect.wire",
         Expect::Reply(_) => "expect.reply",
         Expect::Graph(_) => "expect.graph",
+        Expect::Entra(_) => "expect.entra",
         Expect::Sent(_) => "expect.sent",
         Expect::SentMail(_) => "expect.sent_mail",
         Expect::Interactions(_) => "expect.interactions",
@@ -60,7 +61,7 @@ pub(crate) fn within(expect: &Expect) -> Option<Span> {
         Expect::Sent(e) => e.within,
         Expect::SentMail(e) => e.within,
         Expect::Interactions(e) => e.within,
-        Expect::Graph(_) | Expect::Journal(_) => None,
+        Expect::Graph(_) | Expect::Entra(_) | Expect::Journal(_) => None,
     }
 }
 
@@ -82,6 +83,7 @@ pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
         Expect::Wire(e) => play.with_view(e.on.as_deref(), |view| wire(e, view)),
         Expect::Reply(e) => play.with_view(e.on.as_deref(), |view| reply(e, view)),
         Expect::Graph(e) => graph(e, play),
+        Expect::Entra(e) => entra(e, play),
         Expect::Sent(e) => sent(e, play),
         Expect::SentMail(e) => sent_mail(e, play),
         Expect::Interactions(e) => interactions(e, play),
@@ -341,6 +343,7 @@ fn graph(expect: &GraphExpect, play: &Play) -> Checked {
         .iter()
         .filter(|call| call.at_ms >= since)
         .filter(|call| expect.method.as_deref().is_none_or(|method| call.method == method))
+        .filter(|call| expect.status.is_none_or(|status| call.status == status))
         .filter(|call| expect.path.as_deref().is_none_or(|path| call.url.contains(path)))
         .count();
     if let Some(least) = expect.at_least
@@ -351,6 +354,33 @@ fn graph(expect: &GraphExpect, play: &Play) -> Checked {
     match expect.at_most {
         Some(most) if count > most as usize => {
             Err(Miss::new(format!("{count} requests to Graph, not at most {most}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn entra(expect: &EntraExpect, play: &Play) -> Checked {
+    let (calls, violations) = play.entra.with(|entra| (entra.calls().to_vec(), entra.violations().to_vec()));
+    if expect.no_violations && !violations.is_empty() {
+        return Err(Miss::texts("the server broke a rule of Entra", "no violations", &violations.join("\n")));
+    }
+    let now = play.stage.now();
+    let recent = |call: &fakes::entra::EntraCall| {
+        expect.during_last.is_none_or(|span| now.duration_since(call.at).as_millis() <= i128::from(span.ms()))
+    };
+    let count = calls
+        .iter()
+        .filter(|call| recent(call))
+        .filter(|call| expect.grant.is_none_or(|grant| call.grant == grant))
+        .filter(|call| expect.refused.is_none_or(|number| call.number == Some(number)))
+        .filter(|call| !expect.granted || call.status == 200 && call.number.is_none())
+        .count();
+    match (expect.at_least, expect.at_most) {
+        (Some(least), _) if count < least as usize => {
+            Err(Miss::new(format!("{count} such requests to Entra, not at least {least}")))
+        }
+        (_, Some(most)) if count > most as usize => {
+            Err(Miss::new(format!("{count} such requests to Entra, not at most {most}")))
         }
         _ => Ok(()),
     }

@@ -10,6 +10,7 @@ mod pool;
 mod process;
 mod random;
 mod session;
+mod sign_in;
 mod sim;
 mod stage;
 mod steps;

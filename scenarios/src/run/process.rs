@@ -10,7 +10,7 @@ use reports::event::CellFinished;
 use super::play::Play;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
-use super::{steps, world};
+use super::{sign_in, steps, world};
 use crate::plan::Cell;
 use crate::scenario::DiskStep;
 
@@ -24,10 +24,13 @@ pub(crate) fn play(cell: &Cell, binary: &Path) -> anyhow::Result<CellFinished> {
         let server = fakes::graph::serve(world.graph.clone(), wall_clock).await?;
         let mut environment = world.environment;
         environment.insert("ENTRACLAW_GRAPH_URL".to_owned(), server.base_url());
+        let login = fakes::entra::serve(world.entra.clone(), wall_clock).await;
+        environment.insert("ENTRACLAW_LOGIN_URL".to_owned(), login.base_url());
+        sign_in::write(home.path(), &world.keys, &mut environment).await?;
         environment.insert("ENTRACLAW_HOME".to_owned(), home.path().join("home").display().to_string());
         let stage =
             Rc::new(ProcessStage { binary: binary.to_owned(), environment, home: home.path().join("home") });
-        let mut play = Play::new(cell, stage, world.graph, watch)?;
+        let mut play = Play::new(cell, stage, (world.graph, world.entra), watch)?;
         steps::all(&mut play).await?;
         play.judge();
         Ok(play.finish())

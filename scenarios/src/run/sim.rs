@@ -10,10 +10,12 @@ use std::time::Duration;
 use entraclaw::app::{self, App};
 use entraclaw::clock::{Clock, TokioClock};
 use entraclaw::config::{Config, Sources};
+use entraclaw::entra::keys::MemoryKeyStore;
 use entraclaw::graph::{GraphRequest, GraphResponse, GraphTransport, TransportError};
 use entraclaw::random::SplitMix;
 use entraclaw::storage::Storage;
 use entraclaw::storage::memory::{Crash, MemoryStorage};
+use fakes::entra::SharedEntra;
 use fakes::graph::{Fate, Request, SharedGraph};
 use fakes::host::task::TaskServer;
 use futures_util::future::{BoxFuture, LocalBoxFuture};
@@ -37,16 +39,19 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
         let stage = Rc::new(SimStage {
             environment: world.environment,
             disk: MemoryStorage::new(),
+            server_clock: Arc::new(TokioClock::starting_at(world::server_epoch(cell))),
             clock,
+            keys: world.keys,
             transport: Arc::new(SimTransport {
                 graph: world.graph.clone(),
+                entra: world.entra.clone(),
                 epoch: world::epoch(cell.seed),
                 watch,
             }),
             seed: cell.seed,
             starts: std::cell::Cell::new(0),
         });
-        let mut play = Play::new(cell, stage, world.graph, watch)?;
+        let mut play = Play::new(cell, stage, (world.graph, world.entra), watch)?;
         steps::all(&mut play).await?;
         play.judge();
         Ok(play.finish())
@@ -57,6 +62,9 @@ struct SimStage {
     environment: BTreeMap<String, String>,
     disk: MemoryStorage,
     clock: Arc<dyn Clock>,
+    /// The clock of the machine that the server runs on.
+    server_clock: Arc<dyn Clock>,
+    keys: MemoryKeyStore,
     transport: Arc<SimTransport>,
     seed: u64,
     starts: std::cell::Cell<u64>,
@@ -70,7 +78,8 @@ impl Stage for SimStage {
         }
         self.starts.set(self.starts.get() + 1);
         let (disk, clock, transport) =
-            (self.disk.clone(), Arc::clone(&self.clock), Arc::clone(&self.transport));
+            (self.disk.clone(), Arc::clone(&self.server_clock), Arc::clone(&self.transport));
+        let keys = self.keys.clone();
         let mut seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.starts.get());
         AnyServer::Sim(TaskServer::new(Box::new(move |input, output| {
             let process = Process(disk.new_process());
@@ -84,6 +93,7 @@ impl Stage for SimStage {
                 Arc::new(process.0.clone()),
                 Arc::clone(&transport) as Arc<dyn GraphTransport>,
             );
+            app.keys = Arc::new(keys.clone());
             app.trouble = config.err().map(|errors| errors.to_string());
             Box::pin(async move {
                 let _alive = process;
@@ -150,9 +160,10 @@ impl Drop for Process {
     }
 }
 
-/// The fake Graph in the same thread, with exact latencies.
+/// The fake Graph and the fake Entra in the same thread, with exact latencies.
 struct SimTransport {
     graph: SharedGraph,
+    entra: SharedEntra,
     epoch: jiff::Timestamp,
     watch: Stopwatch,
 }
@@ -170,9 +181,14 @@ impl GraphTransport for SimTransport {
             let mut asked = Request::new(request.method.as_str(), &request.url);
             asked.headers = request.headers;
             asked.body = request.body.unwrap_or_default();
-            let answer = self.graph.handle(self.now(), &asked);
+            let at_entra = asked.url.starts_with(fakes::entra::DEFAULT_LOGIN_URL);
+            let (answer, host) = if at_entra {
+                (self.entra.handle(self.now(), &asked), "login.microsoftonline.com")
+            } else {
+                (self.graph.handle(self.now(), &asked), "graph.microsoft.com")
+            };
             tokio::time::sleep(Duration::from_millis(answer.delay_ms)).await;
-            let host = "graph.microsoft.com".to_owned();
+            let host = host.to_owned();
             match answer.fate {
                 Fate::Delivered => {
                     let headers = answer

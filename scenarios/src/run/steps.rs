@@ -13,7 +13,7 @@ use super::play::{MAIN, Play};
 use super::view::SessionView;
 use super::{operator, scaled};
 use crate::oracle::Written;
-use crate::scenario::{Call, Expect, Heartbeat, HostStep, Raw, ServerStep, Step, TurnStep, Write};
+use crate::scenario::{Call, EntraStep, Expect, Heartbeat, HostStep, Raw, ServerStep, Step, TurnStep, Write};
 use crate::vectors;
 
 /// A scenario that waits longer than this in all is a livelock.
@@ -135,6 +135,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         }
         Step::Fault(fault) => play.graph.with(|graph| graph.add_fault(fault.clone()))?,
         Step::Heal => play.graph.with(fakes::graph::FakeGraph::clear_faults),
+        Step::Entra(step) => entra(play, step)?,
         Step::Disk(step) => play.stage.disk(step)?,
         Step::Raw(raw) => raw_line(play, raw).await?,
         Step::Heartbeat(beat) => return heartbeat(play, beat).await,
@@ -149,6 +150,23 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Expect(expect) => return Ok(demand(play, expect).await),
     }
     Ok(Ok(()))
+}
+
+fn entra(play: &Play<'_>, step: &EntraStep) -> anyhow::Result<()> {
+    match step {
+        EntraStep::Fault(fault) => play.entra.with(|entra| entra.add_fault(fault.clone()))?,
+        EntraStep::Heal => play.entra.with(fakes::entra::FakeEntra::clear_faults),
+        EntraStep::Register(certificate) => play.entra.with(|entra| entra.register(*certificate)),
+        EntraStep::Consent => play.entra.with(fakes::entra::FakeEntra::consent),
+        EntraStep::DemandClaims(claims) => {
+            play.graph.with(|graph| graph.demand_claims(Some(claims.clone())));
+        }
+        EntraStep::EndTokens => play.graph.with(fakes::graph::FakeGraph::revoke_all_tokens),
+        EntraStep::RevokeRefreshTokens => {
+            play.entra.with(fakes::entra::FakeEntra::revoke_refresh_tokens);
+        }
+    }
+    Ok(())
 }
 
 /// Checks a demand now and at every change until it holds or its time is over.

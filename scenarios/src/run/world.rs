@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
+use entraclaw::entra::keys::MemoryKeyStore;
+use fakes::entra::{AuthKind, FakeEntra, SharedEntra};
 use fakes::graph::{ChatSpec, FakeGraph, PersonSpec, SharedGraph, TokenSpec, WorldSpec};
 use jiff::Timestamp;
 
-use super::PROCESS_SPEED;
+use super::{PROCESS_SPEED, sign_in};
 use crate::plan::Cell;
 use crate::scenario::Mode;
 
@@ -22,6 +24,10 @@ const MAIL_POLL_INTERVAL_MS: u32 = 60_000;
 /// Graph as it is when the cell begins.
 pub(crate) struct World {
     pub(crate) graph: SharedGraph,
+    /// Where the agent signs in.
+    pub(crate) entra: SharedEntra,
+    /// What `entraclaw login` would have left behind.
+    pub(crate) keys: MemoryKeyStore,
     /// The server's configuration as environment variables.
     pub(crate) environment: BTreeMap<String, String>,
 }
@@ -33,11 +39,20 @@ pub(crate) fn epoch(seed: u64) -> Timestamp {
     base.checked_add(jiff::SignedDuration::from_millis(shift_ms)).unwrap_or(base)
 }
 
+/// What the server's own clock shows then.
+pub(crate) fn server_epoch(cell: &Cell) -> Timestamp {
+    let ahead = jiff::SignedDuration::from_millis(cell.scenario.scenario.server_clock_ahead_ms);
+    let epoch = epoch(cell.seed);
+    epoch.checked_add(ahead).unwrap_or(epoch)
+}
+
 /// Builds a cell's world.
 pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
     let scenario = &cell.scenario.scenario;
     let mut spec: WorldSpec = scenario.world.clone();
-    spec.tokens.push(TokenSpec { token: TOKEN.to_owned(), ..TokenSpec::default() });
+    if scenario.entra.auth == AuthKind::Static {
+        spec.tokens.push(TokenSpec { token: TOKEN.to_owned(), ..TokenSpec::default() });
+    }
     if cell.mode == Mode::Sim && spec.latency_ms == 0 {
         spec.latency_ms = 5 + cell.seed.wrapping_mul(31) % 90;
     }
@@ -55,8 +70,6 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
     }
     let agent = graph.agent();
     let mut environment = BTreeMap::from([
-        ("ENTRACLAW_AUTH".to_owned(), "static".to_owned()),
-        ("ENTRACLAW_ACCESS_TOKEN".to_owned(), TOKEN.to_owned()),
         ("ENTRACLAW_ALLOW".to_owned(), allow.join(",")),
         ("ENTRACLAW_IDENTITY_TENANT_ID".to_owned(), agent.tenant_id.clone()),
         ("ENTRACLAW_IDENTITY_AGENT_ID".to_owned(), fakes::graph::agent_identity_id()),
@@ -69,6 +82,9 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
             environment.insert("ENTRACLAW_MAIL_POLL_INTERVAL".to_owned(), interval);
         }
     }
+    let mut entra = FakeEntra::new(&scenario.entra, cell.seed, now);
+    let (keys, settings) = sign_in::prepare(&scenario.entra, &mut entra);
+    environment.extend(settings);
     for (name, value) in &scenario.server {
         let value = match value.split_once(':') {
             Some(("$chat", handle)) => graph.chat_id(handle)?.to_owned(),
@@ -86,5 +102,6 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
             format!("{}ms", POLL_INTERVAL_MS / PROCESS_SPEED),
         );
     }
-    Ok(World { graph: SharedGraph::new(graph), environment })
+    let graph = SharedGraph::new(graph);
+    Ok(World { entra: SharedEntra::new(entra, Some(graph.clone())), graph, keys, environment })
 }

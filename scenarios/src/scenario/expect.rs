@@ -19,6 +19,8 @@ pub enum Expect {
     Reply(ReplyExpect),
     /// Requests that reached Graph.
     Graph(GraphExpect),
+    /// Requests that reached Entra.
+    Entra(EntraExpect),
     /// Messages the agent wrote to a chat.
     Sent(SentExpect),
     /// Mails the agent sent.
@@ -139,6 +141,8 @@ pub struct GraphExpect {
     pub method: Option<String>,
     /// Words that the path must hold.
     pub path: Option<String>,
+    /// Only those that were answered so.
+    pub status: Option<u16>,
     /// Only requests of the last so long.
     pub during_last: Option<Span>,
     /// At least so many.
@@ -146,6 +150,26 @@ pub struct GraphExpect {
     /// At most so many.
     pub at_most: Option<u32>,
     /// Rules of Graph that the server broke (retry before `Retry-After`, …): none may be there.
+    pub no_violations: bool,
+}
+
+/// Requests that reached Entra.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EntraExpect {
+    /// Only requests of this kind.
+    pub grant: Option<fakes::entra::Grant>,
+    /// Only those that were refused with this number (`AADSTS…`).
+    pub refused: Option<u64>,
+    /// Only those that were answered with 200.
+    pub granted: bool,
+    /// Only requests of the last so long.
+    pub during_last: Option<Span>,
+    /// At least so many.
+    pub at_least: Option<u32>,
+    /// At most so many.
+    pub at_most: Option<u32>,
+    /// What a well-behaved client would not have done: none may be there.
     pub no_violations: bool,
 }
 

@@ -274,6 +274,10 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
         ));
     }
     let in_process = scenario.mode.contains(&Mode::Process);
+    if in_process && scenario.server_clock_ahead_ms != 0 {
+        let help = "leave `process` out of `mode`";
+        return Err(checker.fail(id, "another clock can only be simulated", Some(help)));
+    }
     for step in &scenario.steps {
         let only_simulated = match &step.value {
             Step::Disk(_) | Step::Server(ServerStep::PowerCut(_)) => true,
@@ -390,6 +394,7 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
         | Step::Turn(_)
         | Step::Fault(_)
         | Step::Heal
+        | Step::Entra(_)
         | Step::Disk(_) => {}
     }
     Ok(())
@@ -424,6 +429,10 @@ fn says_nothing(expect: &Expect) -> Option<&'static str> {
             "add `count`, `at_least` or `lacks` (which says nothing of no lines)",
         ),
         Expect::Graph(e) => (
+            e.no_violations || e.at_least.is_some() || e.at_most.is_some(),
+            "add `at_least`, `at_most` or `no_violations`",
+        ),
+        Expect::Entra(e) => (
             e.no_violations || e.at_least.is_some() || e.at_most.is_some(),
             "add `at_least`, `at_most` or `no_violations`",
         ),
@@ -472,7 +481,11 @@ fn check_expect(checker: &Checker<'_>, step: &Spanned<Step>, expect: &Expect) ->
             }
             None
         }
-        Expect::SentMail(_) | Expect::Graph(_) | Expect::Interactions(_) | Expect::Journal(_) => None,
+        Expect::SentMail(_)
+        | Expect::Graph(_)
+        | Expect::Entra(_)
+        | Expect::Interactions(_)
+        | Expect::Journal(_) => None,
     };
     session.map_or(Ok(()), |name| checker.known(step, "session", name, &checker.sessions))
 }

@@ -11,6 +11,7 @@ mod step;
 
 use std::collections::BTreeMap;
 
+use fakes::entra::EntraSpec;
 use fakes::graph::{ChatSpec, PersonSpec, WorldSpec};
 use serde::Deserialize;
 use serde_saphyr::Spanned;
@@ -19,15 +20,15 @@ pub use duration::Span;
 pub use error::ScenarioError;
 pub(crate) use error::nearest as nearest_name;
 pub use expect::{
-    Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect, ResultExpect,
-    SentExpect, SentMailExpect, WireExpect,
+    EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
+    ResultExpect, SentExpect, SentMailExpect, WireExpect,
 };
 pub use load::{Loaded, load_builtin, load_path, parse};
 pub use random::{Random, Trouble};
 pub use step::{
-    AgentPolicy, Call, ChatMessages, ChatStep, DiskStep, Edit, Heartbeat, HostStep, MailWrite, MailboxStep,
-    MessageRef, OperatorStep, OverwriteStep, PairCodeStep, PairStep, PermissionStep, PersonRef, Raw,
-    ServerStep, Step, TurnStep, Write,
+    AgentPolicy, Call, ChatMessages, ChatStep, DiskStep, Edit, EntraStep, Heartbeat, HostStep, MailWrite,
+    MailboxStep, MessageRef, OperatorStep, OverwriteStep, PairCodeStep, PairStep, PermissionStep, PersonRef,
+    Raw, ServerStep, Step, TurnStep, Write,
 };
 
 /// One scenario file.
@@ -61,6 +62,12 @@ pub struct Scenario {
     /// Who and what exists before anything runs. Without it: Alice, and `dm`, her chat with the agent.
     #[serde(default = "alice_alone")]
     pub world: WorldSpec,
+    /// How the agent signs in, and Entra as it is then. Without it: by a token that is simply accepted.
+    #[serde(default)]
+    pub entra: EntraSpec,
+    /// How far the server's clock is ahead of everybody else's, in milliseconds (sim only).
+    #[serde(default)]
+    pub server_clock_ahead_ms: i64,
     /// People that the server's allowlist does not have; everybody else may speak.
     #[serde(default)]
     pub strangers: Vec<String>,

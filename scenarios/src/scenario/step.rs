@@ -1,5 +1,6 @@
 //! The closed set of steps.
 
+use fakes::entra::{Credential, EntraFault};
 use fakes::graph::{DeltaLoss, FaultSpec, MailSpec, MessageSpec};
 use serde::Deserialize;
 use serde_json::Value;
@@ -42,6 +43,8 @@ pub enum Step {
     Fault(FaultSpec),
     /// All Graph faults end.
     Heal,
+    /// What happens where the agent signs in.
+    Entra(EntraStep),
     /// The disk misbehaves from now on.
     Disk(DiskStep),
     /// The host writes this line to the server, past its own manners.
@@ -329,6 +332,26 @@ pub enum ServerStep {
     Crash(String),
     /// Power is cut: what was not synced may be gone.
     PowerCut(String),
+}
+
+/// What happens where the agent signs in.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EntraStep {
+    /// Entra misbehaves from now on.
+    Fault(EntraFault),
+    /// All Entra faults end.
+    Heal,
+    /// From now on the blueprint has this certificate.
+    Register(Credential),
+    /// An administrator consents to the agent's permissions.
+    Consent,
+    /// From now on Graph wants these claims in every access token, and answers others with a claims challenge.
+    DemandClaims(Value),
+    /// Every access token that was given so far ends.
+    EndTokens,
+    /// Every refresh token that was given so far is revoked.
+    RevokeRefreshTokens,
 }
 
 /// What happens to the disk (sim only).

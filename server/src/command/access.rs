@@ -89,10 +89,15 @@ enum Messages {
 }
 
 /// What the operator wants.
+#[derive(Debug, clap::Subcommand)]
 pub(super) enum Act {
+    /// Let in the stranger who was told this code, or list who waits
     Pair(PairFlags),
+    /// Let somebody speak to the agent, or list who may
     Allow(AllowFlags),
+    /// Let somebody not speak to the agent any more, whoever else allows it
     Deny(DenyFlags),
+    /// Say which messages of one chat reach the agent
     Chat(ChatFlags),
 }
 

@@ -7,6 +7,8 @@
 mod access;
 mod environment;
 mod logging;
+mod login;
+mod loopback;
 mod serve;
 
 use std::path::PathBuf;
@@ -34,14 +36,46 @@ Configuration: config.toml in the home folder; every key also as ENTRACLAW_<SECT
 enum Command {
     /// Serve one MCP host over stdin and stdout until it closes them
     Serve(ServeFlags),
-    /// Let in the stranger who was told this code, or list who waits
-    Pair(access::PairFlags),
-    /// Let somebody speak to the agent, or list who may
-    Allow(access::AllowFlags),
-    /// Let somebody not speak to the agent any more, whoever else allows it
-    Deny(access::DenyFlags),
-    /// Say which messages of one chat reach the agent
-    Chat(access::ChatFlags),
+    #[command(flatten)]
+    Access(access::Act),
+    /// Sign the agent in, or check that it can: as `auth.mode` of the configuration says
+    Login(LoginFlags),
+    /// Forget the sign-in: remove what `login` put into the key store
+    Logout(LogoutFlags),
+}
+
+/// Flags of `login`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = LOGIN_HELP)]
+struct LoginFlags {
+    /// Folder of journal and configuration [default: $ENTRACLAW_HOME, else ~/.entraclaw]
+    #[arg(long, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// First put this PEM private key, and the certificate if it is in there too, into the key store
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    /// First put this PEM certificate into the key store
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
+    /// Only print the address, do not open a browser
+    #[arg(long)]
+    no_browser: bool,
+}
+
+const LOGIN_HELP: &str = "\
+agent-user: nobody is asked; the three hops are tried, and no token is kept.
+device-code, browser: a person signs the agent's account in once; the key store keeps the refresh token.
+Exit codes: 0 signed in; 1 it failed, and why is said; 2 wrong usage or configuration.";
+
+/// Flags of `logout`.
+#[derive(Debug, clap::Args)]
+struct LogoutFlags {
+    /// Folder of journal and configuration [default: $ENTRACLAW_HOME, else ~/.entraclaw]
+    #[arg(long, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// Also remove the private key and the certificate; they can't be brought back
+    #[arg(long)]
+    key: bool,
 }
 
 /// Flags of `serve`; they win over the environment, which wins over the file.
@@ -67,32 +101,19 @@ pub fn operate(
 ) -> Result<String, String> {
     let typed = std::iter::once("entraclaw").chain(arguments.iter().copied());
     let line = CommandLine::try_parse_from(typed).map_err(|error| error.to_string())?;
-    match line.command.access() {
-        Ok(act) => access::perform(&act, storage, clock),
-        Err(_) => Err("only pair, allow, deny and chat can be simulated".to_owned()),
-    }
-}
-
-impl Command {
-    /// The operator's act, or the flags of `serve`.
-    fn access(self) -> Result<access::Act, ServeFlags> {
-        match self {
-            Self::Serve(flags) => Err(flags),
-            Self::Pair(flags) => Ok(access::Act::Pair(flags)),
-            Self::Allow(flags) => Ok(access::Act::Allow(flags)),
-            Self::Deny(flags) => Ok(access::Act::Deny(flags)),
-            Self::Chat(flags) => Ok(access::Act::Chat(flags)),
-        }
+    match line.command {
+        Command::Access(act) => access::perform(&act, storage, clock),
+        _ => Err("only pair, allow, deny and chat can be simulated".to_owned()),
     }
 }
 
 /// Runs the program with its arguments and returns its exit code.
 pub fn run() -> ExitCode {
     match CommandLine::try_parse() {
-        Ok(CommandLine { command }) => match command.access() {
-            Ok(act) => access::run(&act),
-            Err(flags) => serve::serve(flags),
-        },
+        Ok(CommandLine { command: Command::Login(flags) }) => login::login(flags),
+        Ok(CommandLine { command: Command::Logout(flags) }) => login::logout(flags),
+        Ok(CommandLine { command: Command::Access(act) }) => access::run(&act),
+        Ok(CommandLine { command: Command::Serve(flags) }) => serve::serve(flags),
         Err(error) => {
             // Help and version are asked for, and belong on stdout; clap knows which is which.
             let code = u8::try_from(error.exit_code()).unwrap_or(2);

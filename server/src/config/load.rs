@@ -7,9 +7,9 @@ use std::time::Duration;
 use super::error::{ConfigError, ConfigErrors, Origin};
 use super::key::{self, Key};
 use super::{
-    ALLOW_ENTRIES_MAX, Allow, Auth, Config, Gate, Graph, GroupMessages, Identity, Inbox, Log,
-    MAIL_MESSAGES_PER_HOUR_MAX, Mail, PAGE_SIZE_MAX, POLL_INTERVAL_REMOTE_MIN, Secret, Sources, Teams,
-    Watchable, duration, file,
+    ALLOW_ENTRIES_MAX, Allow, Config, Gate, Graph, GroupMessages, Identity, Inbox, Log,
+    MAIL_MESSAGES_PER_HOUR_MAX, Mail, PAGE_SIZE_MAX, POLL_INTERVAL_REMOTE_MIN, Sources, Teams, Watchable,
+    duration, file,
 };
 use crate::gate::{Guid, Person};
 use crate::graph;
@@ -25,7 +25,7 @@ pub(super) fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
 }
 
 #[derive(Default)]
-struct Loader {
+pub(super) struct Loader {
     settings: BTreeMap<&'static Key, (String, Origin)>,
     allow: Vec<(file::AllowText, Origin)>,
     errors: Vec<ConfigError>,
@@ -76,13 +76,15 @@ impl Loader {
 
     fn build(&mut self, environment: &BTreeMap<String, String>) -> Config {
         let origin = self.graph_origin();
+        let identity = Identity {
+            tenant_id: self.guid(&key::IDENTITY_TENANT_ID),
+            object_id: self.guid(&key::IDENTITY_OBJECT_ID),
+            agent_id: self.guid(&key::IDENTITY_AGENT_ID),
+        };
         Config {
             auth: self.auth(environment.get(key::ACCESS_TOKEN_VARIABLE)),
-            identity: Identity {
-                tenant_id: self.guid(&key::IDENTITY_TENANT_ID),
-                object_id: self.guid(&key::IDENTITY_OBJECT_ID),
-                agent_id: self.guid(&key::IDENTITY_AGENT_ID),
-            },
+            sign_in: self.sign_in(),
+            identity,
             gate: self.gate(),
             inbox: Inbox { consumer: self.consumer() },
             log: Log { level: self.log_level(), file: self.truth(&key::LOG_FILE, false) },
@@ -97,11 +99,11 @@ impl Loader {
         }
     }
 
-    fn error(&mut self, origin: &Origin, problem: String, fix: impl Into<String>) {
+    pub(super) fn error(&mut self, origin: &Origin, problem: String, fix: impl Into<String>) {
         self.errors.push(ConfigError { origin: origin.clone(), problem, fix: fix.into() });
     }
 
-    fn value(&self, key: &'static Key) -> Option<(String, Origin)> {
+    pub(super) fn value(&self, key: &'static Key) -> Option<(String, Origin)> {
         self.settings.get(key).cloned()
     }
 
@@ -114,38 +116,9 @@ impl Loader {
         })
     }
 
-    fn auth(&mut self, token: Option<&String>) -> Auth {
-        const FIX: &str = "set ENTRACLAW_ACCESS_TOKEN to an access token for Microsoft Graph";
-        let token = token.map(|t| t.trim()).filter(|t| !t.is_empty());
-        let mode = self.value(&key::AUTH_MODE);
-        let at = mode.as_ref().map_or(Origin::Default, |(_, at)| at.clone());
-        match (mode.as_ref().map(|(text, _)| text.as_str()), token) {
-            (None, None) => Auth::None,
-            (None | Some("static"), Some(token)) if token.bytes().all(|b| b.is_ascii_graphic()) => {
-                Auth::Static(Secret::new(token))
-            }
-            (None | Some("static"), Some(_)) => {
-                let at = Origin::Environment(key::ACCESS_TOKEN_VARIABLE.to_owned());
-                self.error(&at, "the token holds a blank or a control character".to_owned(), "copy it again");
-                Auth::None
-            }
-            (Some("static"), None) => {
-                self.error(&at, "`auth.mode` is static, but there is no token".to_owned(), FIX);
-                Auth::None
-            }
-            (Some(later @ ("agent-user" | "device-code" | "browser")), _) => {
-                let problem = format!("`auth.mode` \"{later}\" is not available in this version");
-                self.error(&at, problem, format!("write \"static\" and {FIX}"));
-                Auth::None
-            }
-            (Some(other), _) => {
-                // Not repeated: people put the token itself here.
-                let problem =
-                    format!("`auth.mode` is none that is known ({} characters)", other.chars().count());
-                self.error(&at, problem, format!("write \"static\" and {FIX}"));
-                Auth::None
-            }
-        }
+    /// Whether something that stands there has been found wrong already.
+    pub(super) fn has_error_at(&self, at: &Origin) -> bool {
+        self.errors.iter().any(|error| error.origin == *at)
     }
 
     fn gate(&mut self) -> Gate {
@@ -174,7 +147,7 @@ impl Loader {
         ids
     }
 
-    fn guid(&mut self, key: &'static Key) -> Option<Guid> {
+    pub(super) fn guid(&mut self, key: &'static Key) -> Option<Guid> {
         let (text, at) = self.value(key)?;
         let guid = Guid::parse(&text);
         if guid.is_none() {
@@ -424,7 +397,7 @@ fn words(text: &str) -> BTreeSet<String> {
     text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-fn is_mail_address(text: &str) -> bool {
+pub(super) fn is_mail_address(text: &str) -> bool {
     let text = text.trim();
     text.split_once('@').is_some_and(|(local, host)| {
         !local.is_empty() && !host.is_empty() && !host.contains('@') && !text.contains(char::is_whitespace)

@@ -1,6 +1,7 @@
 //! What the user decided: one typed [`Config`] out of flags, environment and file, in that order of strength.
 //! It must never read anything itself: text comes in, values or explained errors go out.
 
+mod auth;
 pub mod duration;
 mod error;
 mod file;
@@ -11,6 +12,9 @@ mod secret;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+pub use auth::{
+    AgentUser, AgentUserName, Algorithm, Auth, Delegated, KeyStoreKind, LoginBy, SignIn, Thumbprint,
+};
 pub use error::{ConfigError, ConfigErrors, Origin};
 pub use key::Key;
 pub use secret::Secret;
@@ -32,10 +36,12 @@ pub const PAGE_SIZE_MAX: u32 = 50;
 /// Everything that can be decided from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// `[auth]`
+    /// `[auth]`: how.
     pub auth: Auth,
     /// `[gate]`
     pub gate: Gate,
+    /// `[auth]`: where.
+    pub sign_in: SignIn,
     /// `[graph]`
     pub graph: Graph,
     /// `[identity]`
@@ -59,15 +65,6 @@ impl Default for Config {
         load::load(&Sources::default())
             .unwrap_or_else(|errors| unreachable!("the defaults are tested: {errors}"))
     }
-}
-
-/// How the agent signs in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Auth {
-    /// Not at all: nothing is polled and nothing can be sent.
-    None,
-    /// With a token that somebody else got; for development.
-    Static(Secret),
 }
 
 /// Who may speak, beside the allowlist and the policy.

@@ -9,12 +9,12 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::error::{self, Failure, GraphError};
+use super::error::{self, Failure, GraphError, Needs};
 use super::pace::{Pace, Scope};
 use super::{GraphRequest, GraphResponse, GraphTransport, Method, Origin, TransportError, retry};
 use crate::clock::Clock;
 use crate::config::Secret;
-use crate::entra::TokenSource;
+use crate::entra::{TokenSource, claims_challenge};
 use crate::random::Random;
 
 /// The largest body that is read.
@@ -249,9 +249,9 @@ impl GraphClient {
         attempt: u32,
         read: impl Fn(&Self, &GraphResponse, &str, &Secret) -> Result<T, GraphError>,
     ) -> Result<T, GraphError> {
-        let sign_in =
-            |error: crate::entra::AuthError, id| GraphError::new(Failure::SignIn, error.to_string(), id);
-        let mut token = self.parts.tokens.token().await.map_err(|e| sign_in(e, self.parts.random.uuid()))?;
+        let tokens = &self.parts.tokens;
+        let mut token =
+            tokens.token().await.map_err(|error| GraphError::sign_in(error, self.parts.random.uuid()))?;
         let mut refreshed = false;
         loop {
             // Given back at the end of each try. It is never closed, so there is always one to come.
@@ -266,7 +266,11 @@ impl GraphClient {
             };
             if error.failure == Failure::Unauthorized && !refreshed {
                 refreshed = true;
-                token = self.parts.tokens.refresh(&token).await.map_err(|e| sign_in(e, id))?;
+                let other = match error.needs.as_deref() {
+                    Some(Needs::Claims(claims)) => tokens.challenged(&token, claims).await,
+                    _ => tokens.refresh(&token).await,
+                };
+                token = other.map_err(|error| GraphError::sign_in(error, id))?;
                 continue;
             }
             if error.failure == Failure::Throttled {
@@ -330,6 +334,13 @@ impl GraphClient {
             failed(error::failure_of(response.status), message.replace(token.expose(), "(hidden)"));
         error.codes = envelope.codes.iter().map(|c| c.replace(token.expose(), "(hidden)")).collect();
         error.request_id = error.request_id.or(envelope.request_id);
+        // A challenge may come as 403 too, and a better token helps there as well.
+        if matches!(response.status, 401 | 403)
+            && let Some(claims) = claims_challenge(&response.headers)
+        {
+            error.failure = Failure::Unauthorized;
+            error.needs = Some(Box::new(Needs::Claims(claims)));
+        }
         error.retry_after = response
             .header("retry-after")
             .and_then(|value| retry::retry_after(value, date.unwrap_or_else(|| self.server_now())));

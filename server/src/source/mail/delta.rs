@@ -88,7 +88,7 @@ pub(super) fn is_general(error: &GraphError) -> bool {
 }
 
 /// What somebody can do about it.
-pub(super) fn advice(error: &GraphError) -> &'static str {
+pub(super) fn advice(error: &GraphError) -> &str {
     match error.failure {
         Failure::Forbidden => "check that the token has the scope Mail.ReadWrite, and Mail.Send for sending",
         Failure::NotFound => "check that the agent has a mailbox; a new one takes up to a day",
