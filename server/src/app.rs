@@ -374,10 +374,8 @@ async fn poll(
     polls: bool,
 ) -> Infallible {
     if !polls {
-        tracing::info!(
-            source = source.name(),
-            "not polled: it is not enabled, or there is no usable sign-in"
-        );
+        let name = source.name();
+        tracing::info!("{name} is not polled: there is no usable sign-in, or `{name}.enabled` is false");
         return std::future::pending().await;
     }
     sleep(NETWORK_PAUSE).await;

@@ -165,6 +165,21 @@ async fn one_mail_that_fails_waits_alone_also_over_a_restart() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_mail_that_was_removed_is_not_asked_for_any_more() {
+    let house = House::new();
+    let row = house.mini.mail("m1", 1, &json!({}));
+    house.mini.round(vec![vec![row]]);
+    house.mini.fault(|line| line.contains("messages/m1?").then(|| Reply::error(500, "InternalServerError")));
+    house.run_s(59).await;
+    house.mini.round(vec![vec![removed("m1")]]);
+    let asked = |house: &House| house.mini.lines().iter().filter(|l| l.contains("messages/m1?")).count();
+    let before = asked(&house);
+    house.mini.heal();
+    let status = house.run_s(600).await;
+    assert_eq!((asked(&house), status.get().behind, house.ids().len()), (before, 0, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn mails_that_always_fail_keep_no_other_from_its_turn() {
     let house = House::new();
     let rows = (1..8).map(|n| house.mini.mail(&format!("a{n}"), n, &json!({}))).collect();
