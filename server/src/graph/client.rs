@@ -185,11 +185,16 @@ impl GraphClient {
         let headers = vec![("user-agent".to_owned(), USER_AGENT.to_owned())];
         let request = GraphRequest { method: Method::Get, url: location, headers, body: None };
         let response = self.send(request, &id).await?;
-        match self.found(&response, &id, &Secret::new(""))? {
-            Found::Bytes(bytes) => Ok(bytes),
-            Found::Elsewhere(_) => {
-                Err(GraphError::new(Failure::Malformed, "the store of files sends on and on".to_owned(), id))
+        let failed = |failure, message: String| GraphError {
+            status: Some(response.status),
+            ..GraphError::new(failure, message, id.clone())
+        };
+        match response.status {
+            200..300 if response.body.len() <= BODY_BYTES_MAX => Ok(response.body),
+            200..300 => {
+                Err(failed(Failure::Malformed, format!("the file is larger than {BODY_BYTES_MAX} bytes")))
             }
+            status => Err(failed(error::failure_of(status), format!("the store of files answered {status}"))),
         }
     }
 

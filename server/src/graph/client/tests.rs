@@ -295,3 +295,18 @@ async fn a_link_to_somewhere_else_is_not_followed() {
     assert_eq!(client.next_link(&json!({"@odata.nextLink": 7})).unwrap(), None);
     assert_eq!(client.next_link(&json!([])).unwrap(), None);
 }
+
+#[rstest]
+#[case("https://contoso.sharepoint.com/x?tempauth=1", true)]
+#[case("https://contoso-my.sharepoint.com/x", true)]
+#[case("http://contoso.sharepoint.com/x", false)]
+#[case("https://contoso.sharepoint.com:8443/x", false)]
+#[case("https://me@contoso.sharepoint.com/x", false)]
+#[case("https://sharepoint.com.example.com/x", false)]
+#[case("https://evilsharepoint.com/x", false)]
+#[case("https://127.0.0.1/x", false)]
+#[case("file:///etc/passwd", false)]
+#[case("", false)]
+fn only_microsofts_stores_of_files_are_followed(#[case] location: &str, #[case] known: bool) {
+    assert_eq!(is_file_store(location), known);
+}
