@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::intervals::Intervals;
@@ -39,6 +40,8 @@ pub(super) enum Note {
     Push { spans: Vec<Span> },
     /// A session no longer holds these records, and they are unread again.
     GiveBack { slot: u16, spans: Vec<Span> },
+    /// The consumer was there at this time. Written about once an hour, for retention.
+    Seen { at: Timestamp },
     /// The consumer has these records. `newest` is the id of the last of them, when it is known.
     Ack { spans: Vec<Span>, newest: Option<Newest> },
 }
@@ -116,6 +119,8 @@ pub(super) struct Ledger {
     /// The newest record that was acknowledged.
     pub(super) newest_acked: Option<Newest>,
     pub(super) generation: u64,
+    /// When the consumer was last noted to be there.
+    pub(super) seen_at: Option<Timestamp>,
 }
 
 impl Ledger {
@@ -138,6 +143,7 @@ impl Ledger {
                     slot.held.retain(|seq, _| !spans.iter().any(|span| span.seq() == *seq));
                 }
             }
+            Note::Seen { at } => self.seen_at = Some(*at),
             Note::Ack { spans, newest } => self.acknowledge(spans, newest.as_ref()),
         }
     }
@@ -173,6 +179,7 @@ impl Ledger {
             Note::Push { spans: self.pushed.spans() },
             Note::Ack { spans: self.acked.spans(), newest: self.newest_acked.clone() },
         ];
+        notes.extend(self.seen_at.map(|at| Note::Seen { at }));
         for (&slot, Slot { session, held }) in &self.slots {
             notes.push(Note::Open { slot, session: session.clone() });
             if !held.is_empty() {
