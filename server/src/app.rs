@@ -15,11 +15,13 @@ use crate::entra::{NoToken, StaticToken, TokenSource};
 use crate::gate::{Agent, Gate};
 use crate::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
 use crate::journal::{Interaction, Journal, JournalError, JournalOptions};
-use crate::mcp::{self, SessionOptions};
+use crate::mcp::{self, Presence, SessionOptions};
 use crate::random::Random;
 use crate::source::teams::{Known, TeamsOutbox, TeamsParts, TeamsSource};
 use crate::source::{InboundSource, SourceStatus};
+use crate::status::{Keeper, WatchedSource};
 use crate::storage::{MemoryStorage, Storage};
+use crate::upkeep::{LastRound, Upkeep};
 
 pub use crate::mcp::Exit;
 
@@ -65,6 +67,17 @@ impl App {
         Self { config, trouble: None, clock, random, storage, transport, teams_status }
     }
 
+    /// The sources, for `entraclaw status`.
+    fn watched_sources(&self) -> Vec<WatchedSource> {
+        let teams = &self.config.teams;
+        let teams = teams.enabled.then(|| WatchedSource {
+            name: "teams",
+            poll_interval: teams.poll_interval,
+            status: self.teams_status.clone(),
+        });
+        teams.into_iter().collect()
+    }
+
     /// Whether this process could poll, and so may lead.
     fn can_poll(&self) -> bool {
         self.trouble.is_none() && self.config.teams.enabled && self.config.auth != Auth::None
@@ -73,6 +86,8 @@ impl App {
 
 /// Serves one host until its pipes end. Everything, sources included, stops with the returned future, wherever it is.
 pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncWrite + Unpin) -> Exit {
+    // Also a session with trouble says so in the home folder, if that can be used.
+    let home = app.storage.clone();
     let journal = open_journal(&mut app);
     let client = Arc::new(GraphClient::new(GraphParts {
         transport: app.transport.clone(),
@@ -95,9 +110,33 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         gate: gate.clone(),
         known: known.clone(),
     };
+    let presence = Presence::default();
+    let last_round = LastRound::default();
+    let keeper = Keeper {
+        storage: home,
+        clock: app.clock.clone(),
+        journal: journal.clone(),
+        presence: presence.clone(),
+        client: client.clone(),
+        sources: app.watched_sources(),
+        upkeep: last_round.clone(),
+        id: app.random.uuid(),
+        pid: std::process::id(),
+        may_lead: app.can_poll(),
+        trouble: app.trouble.clone(),
+    };
+    let upkeep = Upkeep {
+        journal: journal.clone(),
+        storage: app.storage.clone(),
+        clock: app.clock.clone(),
+        limits: app.config.retention.clone(),
+        last: last_round,
+    };
+
     let mut session = SessionOptions::new(journal.clone(), app.random.clone(), Arc::new(outbox));
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
+    session.presence = presence;
     session.health = Some(health(&app, gate.is_closed()));
 
     let (lead, leading) = watch::channel(journal.is_leader());
@@ -122,7 +161,9 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         biased;
         exit = mcp::serve(session, reader, writer) => exit,
         never = keep_up(&journal, &lead, polls) => match never {},
-        never = poll(source, &journal, leading, polls) => match never {},
+        never = poll(source, &journal, leading.clone(), polls) => match never {},
+        never = upkeep.run(leading) => match never {},
+        never = keeper.run() => match never {},
     }
 }
 
@@ -153,7 +194,8 @@ fn health(app: &App, nobody_allowed: bool) -> mcp::Health {
     })
 }
 
-fn tokens(auth: &Auth) -> Arc<dyn TokenSource> {
+/// Where tokens come from.
+pub(crate) fn tokens(auth: &Auth) -> Arc<dyn TokenSource> {
     match auth {
         Auth::None => Arc::new(NoToken),
         Auth::Static(token) => Arc::new(StaticToken(token.clone())),

@@ -1,23 +1,18 @@
 //! `entraclaw serve`: puts the production adapters together and runs the server on the process's own pipes.
 //! It must never end because of a wrong configuration, and never linger when the host is gone.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::ServeFlags;
 use super::environment::Environment;
 use super::logging;
+use super::place::{Entry, Place};
 use crate::app::{self, App};
 use crate::clock::SystemClock;
-use crate::config::{Config, ConfigErrors, Sources, key};
+use crate::config::key;
 use crate::graph::HttpTransport;
 use crate::random::SplitMix;
-use crate::storage::{DiskStorage, MemoryStorage, Storage};
-
-const CONFIG_FILE: &str = "config.toml";
-/// The largest configuration file that is read.
-const CONFIG_BYTES_MAX: u64 = 256 * 1024;
 
 pub(super) fn serve(flags: ServeFlags) -> ExitCode {
     let app = assemble(flags, &Environment::read());
@@ -37,38 +32,10 @@ pub(super) fn serve(flags: ServeFlags) -> ExitCode {
 
 /// Everything that can be wrong is collected as trouble, which the tools tell.
 fn assemble(flags: ServeFlags, environment: &Environment) -> App {
-    let mut troubles = Vec::new();
-    let home = environment.home(flags.home);
-    let open = |home: &Path| {
-        if home.is_absolute() {
-            return DiskStorage::open(home).map_err(|error| error.to_string());
-        }
-        // The host chooses the working folder, and nobody replaces a `~` here.
-        Err(format!("{} is not an absolute path; write it out from the root", home.display()))
-    };
-    let storage: Arc<dyn Storage> = match home.as_deref().map(open) {
-        Some(Ok(disk)) => Arc::new(disk),
-        Some(Err(error)) => {
-            troubles.push(format!("the home folder can't be used: {error}"));
-            Arc::new(MemoryStorage::new())
-        }
-        None => {
-            troubles.push("there is no home folder; set ENTRACLAW_HOME or give --home".to_owned());
-            Arc::new(MemoryStorage::new())
-        }
-    };
-    let mut sources = Sources { environment: environment.variables.clone(), ..Sources::default() };
-    if let Some(consumer) = flags.consumer {
-        sources.flags.push((&key::INBOX_CONSUMER, "--consumer", consumer));
-    }
-    match config_text(&*storage, home.as_deref()) {
-        Ok(file) => sources.file = file,
-        Err(problem) => troubles.push(problem),
-    }
-    let config = Config::load(&sources).unwrap_or_else(|errors: ConfigErrors| {
-        troubles.extend(errors.0.iter().map(ToString::to_string));
-        Config::default()
-    });
+    let flags_given =
+        flags.consumer.map(|consumer| (&key::INBOX_CONSUMER, "--consumer", consumer)).into_iter().collect();
+    let place = Place::find(Entry::Take, flags.home, flags_given, environment);
+    let (storage, troubles, config) = (place.storage(), place.troubles(), place.config);
     logging::start(&config.log, &storage);
     for trouble in &troubles {
         tracing::error!("{trouble}");
@@ -88,20 +55,6 @@ fn assemble(flags: ServeFlags, environment: &Environment) -> App {
         ));
     }
     app
-}
-
-/// Name and text of the configuration file, if there is one.
-fn config_text(storage: &dyn Storage, home: Option<&Path>) -> Result<Option<(String, String)>, String> {
-    let name = home.unwrap_or(Path::new("")).join(CONFIG_FILE).display().to_string();
-    let failed = |why: String| format!("{name} can't be read: {why}");
-    let Some(length) = storage.len(CONFIG_FILE).map_err(|e| failed(e.to_string()))? else { return Ok(None) };
-    if length > CONFIG_BYTES_MAX {
-        return Err(failed(format!("it has {length} bytes, at most {CONFIG_BYTES_MAX} are read")));
-    }
-    let length = usize::try_from(length).map_err(|e| failed(e.to_string()))?;
-    let bytes = storage.read(CONFIG_FILE, 0, length).map_err(|e| failed(e.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8".to_owned()))?;
-    Ok(Some((name, text)))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place that names stdin and stdout")]

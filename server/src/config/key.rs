@@ -42,6 +42,16 @@ keys! {
     INBOX_CONSUMER = "inbox"."consumer";
     LOG_LEVEL = "log"."level";
     LOG_FILE = "log"."file";
+    LOG_FILE_MB = "log"."file_mb";
+    LOG_FILES = "log"."files";
+    RETENTION_JOURNAL_DAYS = "retention"."journal_days";
+    RETENTION_JOURNAL_MB = "retention"."journal_mb";
+    RETENTION_INTERACTIONS_DAYS = "retention"."interactions_days";
+    RETENTION_INTERACTIONS_MB = "retention"."interactions_mb";
+    RETENTION_ATTACHMENTS_DAYS = "retention"."attachments_days";
+    RETENTION_ATTACHMENTS_MB = "retention"."attachments_mb";
+    RETENTION_LOG_DAYS = "retention"."log_days";
+    RETENTION_CONSUMER_IDLE_DAYS = "retention"."consumer_idle_days";
     TEAMS_ENABLED = "teams"."enabled";
     TEAMS_POLL_INTERVAL = "teams"."poll_interval";
     TEAMS_OVERLAP = "teams"."overlap";
@@ -60,7 +70,14 @@ pub const ACCESS_TOKEN_VARIABLE: &str = "ENTRACLAW_ACCESS_TOKEN";
 pub const HOME_VARIABLE: &str = "ENTRACLAW_HOME";
 
 /// Variables that are set for another reader and therefore no mistake.
-const FOREIGN_VARIABLES: &[&str] = &["ENTRACLAW_LOG_DIR", "ENTRACLAW_SHARED", "ENTRACLAW_LOGIN_URL"];
+const FOREIGN_VARIABLES: &[&str] = &[
+    "ENTRACLAW_LOG_DIR",
+    "ENTRACLAW_SHARED",
+    "ENTRACLAW_LOGIN_URL",
+    // Of the Python server of the same name.
+    "ENTRACLAW_CLIENT_ID",
+    "ENTRACLAW_MODE",
+];
 
 /// The most letters that a misspelling may differ by and still be taken for the known name.
 const TYPO_LETTERS_MAX: usize = 2;
@@ -101,7 +118,12 @@ pub fn classify(variable: &str) -> Variable {
     let Some(close) = nearest(variable, names.iter().map(String::as_str)) else { return Variable::Other };
     let of_a_section =
         ALL.iter().any(|k| variable.starts_with(&format!("ENTRACLAW_{}_", k.section.to_ascii_uppercase())));
-    if of_a_section || distance(variable, close) <= TYPO_LETTERS_MAX {
+    // The section was left out: `ENTRACLAW_POLL_INTERVAL`.
+    let bare = variable.trim_start_matches("ENTRACLAW_").to_ascii_lowercase();
+    let mut without_section = ALL.iter().filter(|k| k.name.contains('_') && distance(&bare, k.name) <= 1);
+    if let Some(key) = without_section.next() {
+        Variable::Misspelt(key.variable())
+    } else if of_a_section || distance(variable, close) <= TYPO_LETTERS_MAX {
         Variable::Misspelt(close.to_owned())
     } else {
         Variable::Other
@@ -140,6 +162,10 @@ mod tests {
     #[case("ENTRACLAW_GRPAH_URL", Variable::Misspelt("ENTRACLAW_GRAPH_URL".to_owned()))]
     #[case("ENTRACLAW_TEAMS_INTERVAL", Variable::Misspelt("ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned()))]
     #[case("ENTRACLAW_ALOW", Variable::Misspelt("ENTRACLAW_ALLOW".to_owned()))]
+    #[case("ENTRACLAW_POLL_INTERVAL", Variable::Misspelt("ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned()))]
+    #[case("ENTRACLAW_REQUEST_TIMEOUTS", Variable::Misspelt("ENTRACLAW_GRAPH_REQUEST_TIMEOUT".to_owned()))]
+    #[case("ENTRACLAW_TEAM_POLL_INTERVAL", Variable::Misspelt("ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned()))]
+    #[case("ENTRACLAW_MODE", Variable::Other)]
     #[case("ENTRACLAW_SHARED", Variable::Other)]
     #[case("ENTRACLAW_BLUEPRINT_APP_ID", Variable::Other)]
     #[case("PATH", Variable::Other)]

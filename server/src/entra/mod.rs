@@ -4,5 +4,5 @@
 mod claims;
 mod token;
 
-pub use claims::{Claims, claims};
+pub use claims::{Claims, TokenUse, claims, token_use};
 pub use token::{AuthError, NoToken, StaticToken, TokenSource};

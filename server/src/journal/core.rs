@@ -125,6 +125,7 @@ impl Core {
         self.window = Window::new(newest, self.options.window_messages_max);
         // Reading may have mended files, so this comes last.
         self.tally = self.log.tally;
+        self.counted_reloads = self.log.reloads;
         self.grown.send_if_modified(|seq| {
             let is_new = *seq != self.last_seq();
             *seq = self.last_seq();

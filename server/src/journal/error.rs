@@ -79,7 +79,9 @@ pub enum JournalError {
 }
 
 fn since_day(begins: Option<&str>) -> String {
-    begins.map_or_else(String::new, |day| format!(", which begins on {day}: older days were deleted by retention"))
+    begins.map_or_else(String::new, |day| {
+        format!(", which begins on {day}: older days were deleted by retention")
+    })
 }
 
 impl JournalError {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::index::Tally;
 use super::intervals::Intervals;
 use crate::record::Channel;
 
@@ -159,6 +160,20 @@ impl Ledger {
         {
             self.newest_acked = Some(newest.clone());
         }
+    }
+
+    /// Whether a stretch of the journal, between what it holds before and up to its end, may have a record of these
+    /// channels that is not acknowledged.
+    pub(super) fn may_miss(
+        &self,
+        mut channels: impl Iterator<Item = Channel>,
+        before: &Tally,
+        end: &Tally,
+    ) -> bool {
+        channels.any(|channel| {
+            let c = channel.index();
+            end.count[c] > before.count[c] && !self.acked.of(channel).covers(before.last[c] + 1, end.last[c])
+        })
     }
 
     /// The latest place that was acknowledged; 0 when none was.

@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::Journal;
 use super::consumer::ConsumerName;
@@ -288,13 +288,7 @@ impl Mailbox {
     ) -> Result<()> {
         let ledger = self.file.ledger();
         let channels = Channel::ALL.iter().copied().filter(|c| channel.is_none_or(|only| only == *c));
-        let wants = |before: &Tally, end: &Tally| {
-            channels.clone().any(|channel| {
-                let c = channel.index();
-                end.count[c] > before.count[c]
-                    && !ledger.acked.of(channel).covers(before.last[c] + 1, end.last[c])
-            })
-        };
+        let wants = |before: &Tally, end: &Tally| ledger.may_miss(channels.clone(), before, end);
         let read_through =
             channels.clone().map(|channel| ledger.acked.of(channel).through()).min().unwrap_or(0);
         let mut at = since.max(read_through);
@@ -416,8 +410,7 @@ impl Mailbox {
         let mut core = self.journal.core();
         if !self.unwritten.is_empty() {
             let now = core.clock.now();
-            let is_due = |at| now.duration_since(at).abs() >= SEEN_EVERY;
-            if self.unwritten.len() < NOTES_WAITING_MAX && self.file.ledger().seen_at.is_none_or(is_due) {
+            if self.unwritten.len() < NOTES_WAITING_MAX && is_long_ago(self.file.ledger().seen_at, now) {
                 self.file.apply_unwritten(&Note::Seen { at: now });
                 self.unwritten.push(Note::Seen { at: now });
             }
@@ -436,7 +429,19 @@ impl Mailbox {
 impl Drop for Mailbox {
     fn drop(&mut self) {
         self.journal.core().forget_reader(self.reader);
+        // A session may have slept for weeks without a word. Who can't be noted was noted by the leader's last round.
+        let now = self.journal.core().clock.now();
+        if is_long_ago(self.file.ledger().seen_at, now)
+            && let Ok(_lock) = self.begin()
+        {
+            self.note(Note::Seen { at: now });
+            self.end();
+        }
     }
+}
+
+fn is_long_ago(seen_at: Option<Timestamp>, now: Timestamp) -> bool {
+    seen_at.is_none_or(|at| now.duration_since(at).abs() >= SEEN_EVERY)
 }
 
 impl Item {

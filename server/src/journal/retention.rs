@@ -106,6 +106,11 @@ pub(super) fn is_active(seen_at: Timestamp, now: Timestamp, idle_days: u32) -> b
     now.duration_since(seen_at) <= SignedDuration::from_hours(i64::from(idle_days).saturating_mul(24))
 }
 
+/// Whether a consumer that was last seen then no longer keeps old messages from being deleted.
+pub fn is_idle(seen_at: Timestamp, now: Timestamp, idle_days: u32) -> bool {
+    !is_active(seen_at, now, idle_days)
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -131,8 +136,10 @@ mod tests {
         #[case] held_by: &[&str],
     ) {
         let policy = RetentionPolicy { days_max, bytes_max, consumer_idle_days: 30 };
-        let candidates: Vec<Candidate> =
-            files.iter().map(|(day, bytes, _)| Candidate { day: day.parse().unwrap(), bytes: *bytes }).collect();
+        let candidates: Vec<Candidate> = files
+            .iter()
+            .map(|(day, bytes, _)| Candidate { day: day.parse().unwrap(), bytes: *bytes })
+            .collect();
         let total = candidates.iter().map(|file| file.bytes).sum::<u64>() + 10;
         let today = "2026-12-01".parse().unwrap();
         let unread_by = |at: usize| Ok(files[at].2.iter().map(|name| (*name).to_owned()).collect());
@@ -146,7 +153,11 @@ mod tests {
     #[case::an_hour_later(Some("2026-11-30T23:00:00Z"), Some("2026-11-01T00:00:00Z"), "2026-11-01T00:00:00Z")]
     #[case::a_year_later(Some("2025-11-30T23:00:00Z"), Some("2025-11-01T00:00:00Z"), "2026-12-01T00:00:00Z")]
     #[case::back(Some("2026-12-03T00:00:00Z"), Some("2026-11-01T00:00:00Z"), "2026-12-01T00:00:00Z")]
-    #[case::steady_later_than_now(Some("2026-12-01T00:00:00Z"), Some("2026-12-02T00:00:00Z"), "2026-12-01T00:00:00Z")]
+    #[case::steady_later_than_now(
+        Some("2026-12-01T00:00:00Z"),
+        Some("2026-12-02T00:00:00Z"),
+        "2026-12-01T00:00:00Z"
+    )]
     fn a_jump_of_the_calendar_begins_anew(
         #[case] checked_at: Option<&str>,
         #[case] since: Option<&str>,

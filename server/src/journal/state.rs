@@ -96,7 +96,8 @@ impl StateFile {
                 continue;
             }
             let ledger = file.ledger();
-            let is_alive = ledger.slots.keys().any(|slot| ledger_file::slot_is_taken(&*self.storage, name, *slot));
+            let is_alive =
+                ledger.slots.keys().any(|slot| ledger_file::slot_is_taken(&*self.storage, name, *slot));
             let is_known = ledger.seen_at.is_some();
             if is_alive || !is_known {
                 // Who can't be noted now is noted an hour later.

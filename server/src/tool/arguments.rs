@@ -98,7 +98,7 @@ impl Arguments {
         let hint =
             nearest(name, &self.known).map(|known| format!("; did you mean {known}?")).unwrap_or_default();
         let known = if self.known.is_empty() { "none".to_owned() } else { self.known.join(", ") };
-        Err(format!("{}: no such argument{hint} known arguments: {known}", cut(name)))
+        Err(format!("{}: no such argument{hint}; known arguments: {known}", cut(name)))
     }
 }
 

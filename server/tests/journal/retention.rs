@@ -27,7 +27,7 @@ fn filled(journal: &Journal, home: &Home, days: u64) {
 }
 
 fn files(home: &Home) -> Vec<String> {
-    let of_day = |path: &String| path.starts_with("inbox/2") && path.ends_with(".jsonl");
+    let of_day = |path: &String| path.starts_with("inbox/2");
     home.disk.paths().into_iter().filter(of_day).collect()
 }
 
@@ -177,7 +177,8 @@ fn files_kept_aside_go_with_their_day_and_others_stay() {
     }
     filled(&journal, &home, 5);
     journal.prune(&policy(1)).unwrap();
-    let left: Vec<String> = home.disk.paths().into_iter().filter(|p| p.contains("inbox/2026-11-21.jsonl")).collect();
+    let left: Vec<String> =
+        home.disk.paths().into_iter().filter(|p| p.contains("inbox/2026-11-21.jsonl")).collect();
     assert_eq!(left, Vec::<String>::new());
     assert!(home.disk.bytes("inbox/notes.txt").is_some());
 }
@@ -349,8 +350,8 @@ impl World {
     fn come(&mut self, who: usize) {
         if self.mailboxes[who].is_none() {
             self.mailboxes[who] = Some(mailbox(&self.journals[PROCESS_OF[who]], CONSUMERS[who]));
+            self.touch(who);
         }
-        self.touch(who);
     }
 
     fn take(&mut self, who: usize, limit: usize) {
@@ -361,10 +362,14 @@ impl World {
         let expected: Vec<u64> = self.unread[who].iter().copied().take(limit).collect();
         let found: Vec<u64> = batch.items.iter().map(|item| item.record.seq).collect();
         assert_eq!(found, expected, "{}", CONSUMERS[who]);
-        for seq in found {
-            self.unread[who].remove(&seq);
+        for seq in &found {
+            self.unread[who].remove(seq);
         }
         assert_eq!(mailbox.unread(None), self.unread[who].len() as u64);
+        // A look that brings nothing writes nothing.
+        if !found.is_empty() {
+            self.touch(who);
+        }
     }
 
     /// What nobody may take from those who are there or were there lately.
@@ -490,4 +495,24 @@ fn a_message_that_was_deleted_here_is_not_unknown_by_another_kind_of_error() {
     let error = mailbox(&journal, "a").hand_out(entraclaw::journal::DeliveryId(1), &query).unwrap_err();
     assert!(matches!(error, JournalError::UnknownId { begins: None, .. }));
     assert!(!error.to_string().contains("retention"));
+}
+
+/// A process that follows, takes the lead and then deletes counts as one that always led: the files it reads anew as
+/// leader were once mistaken for those it had counted as follower.
+#[test]
+fn a_new_leader_counts_what_is_left() {
+    let home = Home::new();
+    let (first, _) = home.open();
+    let process = home.disk.new_process();
+    let (second, _) = home.open_as(process).unwrap();
+    let mut reader = mailbox(&second, "copilot-cli");
+    filled(&first, &home, 6);
+    second.refresh().unwrap();
+    take(&mut reader, &all());
+    assert_eq!(first.prune(&policy(4)).unwrap().files, 2);
+    second.refresh().unwrap();
+    drop(first);
+    assert!(second.try_lead().unwrap());
+    assert_eq!(second.prune(&policy(1)).unwrap().files, 3);
+    assert_eq!((second.stats().records, reader.unread(None)), (1, 0));
 }

@@ -8,8 +8,8 @@ use jiff::tz::TimeZone;
 
 use super::Core;
 use crate::journal::error::{JournalError, Result};
-use crate::journal::interaction::{Interaction, InteractionKind};
 use crate::journal::index::Tally;
+use crate::journal::interaction::{Interaction, InteractionKind};
 use crate::journal::ledger::Ledger;
 use crate::journal::log::Log;
 use crate::journal::retention::{self, Candidate, Pruned, RetentionPolicy};
@@ -115,13 +115,7 @@ impl Core {
 fn has_all(log: &mut Log, ledger: &Ledger, name: SegmentName) -> io::Result<bool> {
     let Some(segment) = log.segments.iter().find(|segment| segment.name == name) else { return Ok(false) };
     let (mut at, last) = (segment.before.newest(), segment.index.last_seq);
-    let wants = |before: &Tally, end: &Tally| {
-        Channel::ALL.into_iter().any(|channel| {
-            let c = channel.index();
-            end.count[c] > before.count[c]
-                && !ledger.acked.of(channel).covers(before.last[c] + 1, end.last[c])
-        })
-    };
+    let wants = |before: &Tally, end: &Tally| ledger.may_miss(Channel::ALL.into_iter(), before, end);
     while at < last
         && let Some(chunk) = log.chunk_after(at, &wants)?
     {

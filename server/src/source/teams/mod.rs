@@ -19,7 +19,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 
-pub use cursor::CURSOR_FILE;
+pub use cursor::{CURSOR_FILE, position};
 pub use known::Known;
 pub use send::TeamsOutbox;
 
