@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 use super::facts::{Answered, Facts, SignIn, TokenFacts};
 use super::{Check, Diagnosis, Level};
 use crate::status::judge;
+use crate::status::show::ago;
 
 /// A disk with less room than this is nearly full.
 const FREE_BYTES_WARN: u64 = 500_000_000;
@@ -149,6 +150,10 @@ fn people(facts: &Facts) -> Vec<Check> {
 }
 
 fn sign_in(facts: &Facts) -> Vec<Check> {
+    if !facts.config.mistakes.is_empty() {
+        // Nothing was tried with a configuration that is not understood.
+        return Vec::new();
+    }
     match &facts.sign_in {
         SignIn::None => vec![fail(
             "sign-in",
@@ -167,7 +172,7 @@ fn token_checks(facts: &Facts, token: &TokenFacts) -> Vec<Check> {
         Some(at) => {
             let left = at.duration_since(facts.now);
             if left <= SignedDuration::ZERO {
-                fail("sign-in", format!("the token ended {} min ago", -left.as_mins()), RENEW)
+                fail("sign-in", format!("the token ended {} ago", ago(&at.to_string(), facts.now)), RENEW)
             } else if left < EXPIRY_WARN {
                 warn("sign-in", format!("the token ends in {} min", left.as_mins()), RENEW)
             } else {
@@ -258,6 +263,9 @@ fn graph(facts: &Facts) -> Vec<Check> {
 
 fn clock(facts: &Facts) -> Vec<Check> {
     const FIX: &str = "set the clock, best by switching on time synchronisation";
+    if !facts.config.mistakes.is_empty() {
+        return Vec::new();
+    }
     let Some(skew) = facts.graph.as_ref().and_then(|graph| graph.skew) else {
         return vec![warn(
             "clock",

@@ -15,12 +15,12 @@ use super::{
     session_lock,
 };
 use crate::clock::Clock;
-use crate::graph::{GraphClient, REQUESTS_PER_SECOND_MAX};
-use crate::journal::Journal;
-use crate::mcp::Presence;
-use crate::source::SourceStatus;
+use crate::graph::{GraphClient, REQUESTS_PER_SECOND_MAX, Usage};
+use crate::journal::{Journal, JournalStats};
+use crate::mcp::{HostSeen, Presence, PresenceState};
+use crate::source::{SourceState, SourceStatus};
 use crate::storage::{Lock, Storage};
-use crate::upkeep::LastRound;
+use crate::upkeep::{self, LastRound};
 
 /// The host's first requests come before any of this.
 const FIRST_AFTER: Duration = Duration::from_millis(100);
@@ -67,17 +67,23 @@ pub struct Keeper {
     pub trouble: Option<String>,
 }
 
-/// What was last written, and what is counted between two looks.
+/// What was last written about, and what is counted between two looks.
 struct Round {
     _alive: Option<Box<dyn Lock>>,
     started_at: Timestamp,
     leads_since: Option<Timestamp>,
     lines: (u64, Option<Timestamp>),
     requests: VecDeque<(Instant, u64)>,
-    session: SessionFile,
-    status: StatusFile,
+    session: Option<SessionNews>,
+    status: Option<StatusNews>,
     cleared: Option<Instant>,
 }
+
+/// Everything that `sessions/<id>.json` is made of, cheap to compare.
+type SessionNews = (bool, PresenceState, JournalStats);
+
+/// Everything that `status.json` is made of.
+type StatusNews = (Vec<SourceState>, Usage, Option<upkeep::Round>);
 
 impl Keeper {
     /// Tells for ever.
@@ -94,8 +100,8 @@ impl Keeper {
             leads_since: None,
             lines: (0, None),
             requests: VecDeque::new(),
-            session: SessionFile::default(),
-            status: StatusFile::default(),
+            session: None,
+            status: None,
             cleared: None,
         };
         loop {
@@ -108,17 +114,19 @@ impl Keeper {
         let now = self.clock.now();
         let leads = self.journal.is_leader() && self.may_lead;
         round.leads_since = if leads { round.leads_since.or(Some(now)) } else { None };
-        let session = self.session(round, now);
-        if session != round.session && self.write(&session_file(&self.id), &session) {
-            round.session = session;
+        let news = (leads, self.presence.get(), self.journal.stats());
+        if round.session.as_ref() != Some(&news)
+            && self.write(&session_file(&self.id), &self.session(round, &news, now))
+        {
+            round.session = Some(news);
         }
         let Some(since) = round.leads_since else { return };
-        let status = self.status(round, since);
-        if status != round.status {
-            let written = StatusFile { written_at: now.to_string(), ..status.clone() };
-            if self.write(STATUS_FILE, &written) {
-                round.status = status;
-            }
+        let states = self.sources.iter().map(|source| source.status.get()).collect();
+        let news = (states, self.client.usage(), self.upkeep.get());
+        if round.status.as_ref() != Some(&news)
+            && self.write(STATUS_FILE, &self.status(round, &news, since, now))
+        {
+            round.status = Some(news);
         }
         if round.cleared.is_none_or(|at| at.elapsed() >= CLEAR_EVERY) {
             round.cleared = Some(Instant::now());
@@ -126,12 +134,12 @@ impl Keeper {
         }
     }
 
-    fn session(&self, round: &mut Round, now: Timestamp) -> SessionFile {
-        let seen = self.presence.get();
+    fn session(&self, round: &mut Round, news: &SessionNews, now: Timestamp) -> SessionFile {
+        let (leads, seen, stats) = news;
         if seen.lines_total != round.lines.0 {
             round.lines = (seen.lines_total, Some(now));
         }
-        let hosts = seen.hosts.into_iter();
+        let host = |host: &HostSeen| HostLine { name: host.name.clone(), version: host.version.clone() };
         SessionFile {
             v: 1,
             id: self.id.clone(),
@@ -139,40 +147,44 @@ impl Keeper {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: round.started_at.to_string(),
             host_seen_at: round.lines.1.map(|at| at.to_string()),
-            leads: round.leads_since.is_some(),
+            leads: *leads,
             may_lead: self.may_lead,
             trouble: self.trouble.clone(),
-            hosts: hosts.map(|host| HostLine { name: host.name, version: host.version }).collect(),
-            consumers: seen.consumers.into_iter().collect(),
-            carriers: seen.carriers.into_iter().map(str::to_owned).collect(),
+            hosts: seen.hosts.iter().map(host).collect(),
+            consumers: seen.consumers.iter().cloned().collect(),
+            carriers: seen.carriers.iter().map(|carrier| (*carrier).to_owned()).collect(),
             waiting_calls: seen.waiting_calls as u64,
-            journal: self.journal.stats().into(),
+            journal: stats.clone().into(),
         }
     }
 
-    /// Without the time of writing, which is no news.
-    fn status(&self, round: &mut Round, since: Timestamp) -> StatusFile {
-        let usage = self.client.usage();
-        let now = Instant::now();
-        round.requests.push_back((now, usage.requests_total));
-        while round.requests.front().is_some_and(|(at, _)| now.duration_since(*at) > MINUTE) {
+    fn status(&self, round: &mut Round, news: &StatusNews, since: Timestamp, now: Timestamp) -> StatusFile {
+        let (states, usage, last_upkeep) = news;
+        let instant = Instant::now();
+        round.requests.push_back((instant, usage.requests_total));
+        while round.requests.front().is_some_and(|(at, _)| instant.duration_since(*at) > MINUTE) {
             round.requests.pop_front();
         }
         let a_minute_ago = round.requests.front().map_or(0, |(_, total)| *total);
         StatusFile {
             v: 1,
-            written_at: String::new(),
+            written_at: now.to_string(),
             session: self.id.clone(),
             pid: self.pid,
             leads_since: since.to_string(),
-            sources: self.sources.iter().map(source_line).collect(),
+            sources: self
+                .sources
+                .iter()
+                .zip(states)
+                .map(|(source, state)| source_line(source, state))
+                .collect(),
             graph: GraphLine {
                 requests_total: usage.requests_total,
                 throttled_total: usage.throttled_total,
                 requests_last_minute: usage.requests_total - a_minute_ago,
                 budget_per_minute: u64::from(REQUESTS_PER_SECOND_MAX) * MINUTE.as_secs(),
             },
-            upkeep: self.upkeep.get(),
+            upkeep: last_upkeep.clone(),
         }
     }
 
@@ -203,14 +215,13 @@ impl Drop for Keeper {
     }
 }
 
-fn source_line(source: &WatchedSource) -> SourceLine {
-    let state = source.status.get();
+fn source_line(source: &WatchedSource, state: &SourceState) -> SourceLine {
     SourceLine {
         name: source.name.to_owned(),
         poll_interval_ms: u64::try_from(source.poll_interval.as_millis()).unwrap_or(u64::MAX),
         asked_at: state.asked_at.map(|at| at.to_string()),
         answered_at: state.answered_at.map(|at| at.to_string()),
-        error: state.error,
+        error: state.error.clone(),
         failures: state.failures,
         conversations: state.conversations as u64,
         behind: state.behind as u64,

@@ -3,18 +3,22 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::judge::since;
 use super::{SESSIONS, STATUS_FILE, SessionFile, StatusFile, session_lock};
 use crate::journal::{Look, is_idle};
 use crate::storage::Storage;
 
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 256 * 1024;
+/// Over which requests are counted.
+const MINUTE: Duration = Duration::from_secs(60);
 /// Sessions that are looked at.
 const SESSIONS_MAX: usize = 256;
 
@@ -109,6 +113,12 @@ pub struct JournalSummary {
 pub fn gather(storage: &Arc<dyn Storage>, home: &str, now: Timestamp, idle_days: u32) -> Report {
     let mut report = Report { v: 1, at: now.to_string(), home: home.to_owned(), ..Report::default() };
     report.status = read(&**storage, STATUS_FILE);
+    if let Some(status) = &mut report.status
+        && since(&status.written_at, now).is_none_or(|time| time > MINUTE)
+    {
+        // It is written when something changed, so nothing was asked since.
+        status.graph.requests_last_minute = 0;
+    }
     report.sessions = sessions(&**storage);
     report.leader = report.sessions.iter().find(|session| session.alive && session.file.leads).cloned();
     if let Err(error) = journal(storage, now, idle_days, &mut report) {

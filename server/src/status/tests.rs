@@ -46,6 +46,7 @@ fn status() -> StatusFile {
     };
     StatusFile {
         v: 1,
+        written_at: ago(2),
         session: "one".to_owned(),
         pid: 40,
         leads_since: ago(3_600),
