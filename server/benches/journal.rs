@@ -1,7 +1,7 @@
 //! Measures the journal on real files: appending with a sync, opening a million records, and the first pull after.
 //!
-//! `cargo bench -p entraclaw --bench journal [-- RECORDS]`. The files are built once in a temporary folder below the
-//! target folder, because a folder in memory would say nothing.
+//! Before that a day of steady traffic, which must not cost memory. `cargo bench -p entraclaw --bench journal [-- RECORDS]`.
+//! The files are built in a temporary folder below the target folder, because a folder in memory would say nothing.
 
 #![expect(
     clippy::disallowed_methods,
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use entraclaw::clock::Clock;
-use entraclaw::journal::{ConsumerName, DeliveryId, Journal, JournalOptions, Query};
+use entraclaw::journal::{ConsumerName, DeliveryId, Journal, JournalOptions, Query, RetentionPolicy};
 use entraclaw::record::{Channel, Draft};
 use entraclaw::storage::DiskStorage;
 use jiff::{SignedDuration, Timestamp};
@@ -92,11 +92,83 @@ fn ms(mut samples: Vec<Duration>) -> String {
     format!("median {:.2} ms, p99 {:.2} ms, worst {:.2} ms", at(50), at(99), at(100))
 }
 
+/// Messages a second, and how many of them one poll brings.
+const DAY_RATE: u64 = 10;
+const POLL_SECONDS: u64 = 5;
+const HOURS: u64 = 24;
+
+/// A day of steady traffic with a reader that keeps up and one that stays a page behind the oldest, with retention every
+/// hour: memory must not grow with the journal, nor a page's time with its length.
+fn a_day(root: &Path) {
+    let minutes = Arc::new(Minutes(AtomicI64::new(0)));
+    let storage = Arc::new(DiskStorage::open(root).expect("the folder is ours"));
+    let clock: Arc<dyn Clock> = Arc::<Minutes>::clone(&minutes);
+    let (journal, _) = Journal::open(storage, clock, JournalOptions::default()).expect("it opens");
+    let reader =
+        |name: &str| journal.mailbox(&ConsumerName::new(name).expect("a name"), "bench").expect("a mailbox");
+    let (mut live, mut slow) = (reader("live"), reader("slow"));
+    let policy = RetentionPolicy { days_max: Some(90), bytes_max: Some(512_000_000), consumer_idle_days: 30 };
+    let mut next = 0;
+    for hour in 0..HOURS {
+        let (mut live_pages, mut slow_pages) = (Vec::new(), Vec::new());
+        for poll in 0..3_600 / POLL_SECONDS {
+            minutes
+                .0
+                .store(i64::try_from(hour * 60 + poll * POLL_SECONDS / 60).unwrap_or(0), Ordering::Relaxed);
+            let batch = DAY_RATE * POLL_SECONDS;
+            journal.append((next..next + batch).map(draft).collect()).expect("it appends");
+            next += batch;
+            let query = Query { limit: 100, ..Query::default() };
+            live_pages.push(timed(|| {
+                live.hand_out(DeliveryId(next), &query).expect("a page");
+                live.finish(DeliveryId(next));
+                live.acknowledge_returned().expect("it acknowledges");
+            }));
+            if poll % 60 == 0 {
+                slow_pages.push(timed(|| {
+                    slow.hand_out(DeliveryId(next), &Query::default()).expect("a page");
+                    slow.finish(DeliveryId(next));
+                    slow.acknowledge_returned().expect("it acknowledges");
+                }));
+            }
+        }
+        let pruned = timed(|| drop(journal.prune(&policy).expect("it prunes")));
+        if hour % 6 == 0 || hour == HOURS - 1 {
+            println!(
+                "hour {:>2}, {next:>6} records: memory {}; newest page {}; oldest page {}; retention {:.2} ms",
+                hour + 1,
+                resident().map_or_else(|| "unknown".to_owned(), |kb| format!("{:.1} MB", kb / 1_024.0)),
+                ms(live_pages),
+                ms(slow_pages),
+                pruned.as_secs_f64() * 1e3
+            );
+        }
+    }
+}
+
+/// A calendar by minutes.
+struct Minutes(AtomicI64);
+
+impl Clock for Minutes {
+    fn now(&self) -> Timestamp {
+        let midnight: Timestamp = "2026-11-17T00:00:00Z".parse().unwrap_or_default();
+        midnight + SignedDuration::from_mins(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// Resident memory of this process in kilobytes, where the system tells.
+fn resident() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
 fn main() {
     let records = std::env::args().find_map(|arg| arg.parse().ok()).unwrap_or(RECORDS);
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let folder = tempfile::tempdir_in(target).expect("a folder below the target folder");
     let root = folder.path().join("home");
+    a_day(&folder.path().join("day"));
     let clock = Arc::new(Days(AtomicI64::new(0)));
     build(&root, &clock, records);
 

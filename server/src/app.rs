@@ -16,14 +16,16 @@ use crate::entra::{EntraParts, TokenSource, graph_resource, token_source};
 use crate::gate::{Agent, Gate, MailGate, PairingReply, Person, PolicyNews};
 use crate::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
 use crate::journal::{Interaction, Journal, JournalError, JournalOptions};
-use crate::mcp::{self, SessionOptions};
+use crate::mcp::{self, Presence, SessionOptions};
 use crate::permission::{self, PermissionPort, REQUESTS_MAX, Relay};
 use crate::random::Random;
 use crate::source::mail::{GraphMailDesk, MailKnown, MailParts, MailSource, Quota};
 use crate::source::teams::{Known, TeamsDoor, TeamsOutbox, TeamsParts, TeamsSource};
 use crate::source::{InboundSource, SourceStatus};
+use crate::status::{Keeper, WatchedSource};
 use crate::storage::{MemoryStorage, Storage};
 use crate::tool::MailDoor;
+use crate::upkeep::{LastRound, Upkeep};
 
 use self::sponsors::Sponsors;
 pub use crate::mcp::Exit;
@@ -95,6 +97,60 @@ impl App {
         }
     }
 
+    /// Where its tokens come from.
+    pub(crate) fn tokens(&self) -> Arc<dyn TokenSource> {
+        let parts = EntraParts {
+            transport: self.login_transport.clone(),
+            clock: self.clock.clone(),
+            random: self.random.clone(),
+            authority: self.config.sign_in.authority.clone(),
+            request_timeout: self.config.graph.request_timeout,
+        };
+        token_source(&self.config.auth, parts, self.keys.clone(), &graph_resource(&self.config.graph.origin))
+    }
+
+    /// A client of Graph that has not talked to anybody yet.
+    pub(crate) fn graph(&self, tokens: Arc<dyn TokenSource>) -> GraphClient {
+        GraphClient::new(GraphParts {
+            transport: self.transport.clone(),
+            tokens,
+            clock: self.clock.clone(),
+            random: self.random.clone(),
+            origin: self.config.graph.origin.clone(),
+            request_timeout: self.config.graph.request_timeout,
+            // A poll interval below it is only accepted for a Graph on this machine.
+            chat_spacing: CHAT_SPACING.min(self.config.teams.poll_interval),
+        })
+    }
+
+    /// The people of the configuration, and those of the policy once it was read.
+    pub(crate) fn gate(&self) -> Gate {
+        let people = self.config.allow.iter().map(|allowed| Person {
+            tenant_id: allowed.tenant_id.clone(),
+            object_id: allowed.object_id.clone(),
+            mail: allowed.mail.clone(),
+            name: allowed.name.clone(),
+            ..Person::default()
+        });
+        Gate::for_people(people.collect()).with_policy(self.storage.clone())
+    }
+
+    /// The sources, for `entraclaw status`.
+    fn watched_sources(&self) -> Vec<WatchedSource> {
+        let (teams, mail) = (&self.config.teams, &self.config.mail);
+        let teams = teams.enabled.then(|| WatchedSource {
+            name: "teams",
+            poll_interval: teams.idle_poll_interval,
+            status: self.teams_status.clone(),
+        });
+        let mail = mail.enabled.then(|| WatchedSource {
+            name: "mail",
+            poll_interval: mail.poll_interval,
+            status: self.mail_status.clone(),
+        });
+        teams.into_iter().chain(mail).collect()
+    }
+
     /// Whether this process could poll, and so may lead.
     fn can_poll(&self) -> bool {
         let any = self.config.teams.enabled || self.config.mail.enabled;
@@ -104,18 +160,11 @@ impl App {
 
 /// Serves one host until its pipes end. Everything, sources included, stops with the returned future, wherever it is.
 pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncWrite + Unpin) -> Exit {
+    // Also a session with trouble says so in the home folder, if that can be used.
+    let home = app.storage.clone();
     let journal = open_journal(&mut app);
-    let tokens = tokens(&app);
-    let client = Arc::new(GraphClient::new(GraphParts {
-        transport: app.transport.clone(),
-        tokens: tokens.clone(),
-        clock: app.clock.clone(),
-        random: app.random.clone(),
-        origin: app.config.graph.origin.clone(),
-        request_timeout: app.config.graph.request_timeout,
-        // A poll interval below it is only accepted for a Graph on this machine.
-        chat_spacing: CHAT_SPACING.min(app.config.teams.poll_interval),
-    }));
+    let tokens = app.tokens();
+    let client = Arc::new(app.graph(tokens.clone()));
     let (gate, pairings) = gate(&app);
     if let Some(news) = gate.refresh() {
         tracing::info!("{news}");
@@ -134,6 +183,29 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         gate: gate.clone(),
         known: known.clone(),
     };
+    let presence = Presence::default();
+    let last_round = LastRound::default();
+    let keeper = Keeper {
+        storage: home,
+        clock: app.clock.clone(),
+        journal: journal.clone(),
+        presence: presence.clone(),
+        client: client.clone(),
+        sources: app.watched_sources(),
+        upkeep: last_round.clone(),
+        id: app.random.uuid(),
+        pid: std::process::id(),
+        may_lead: app.can_poll(),
+        trouble: app.trouble.clone(),
+    };
+    let upkeep = Upkeep {
+        journal: journal.clone(),
+        storage: app.storage.clone(),
+        clock: app.clock.clone(),
+        limits: app.config.retention.clone(),
+        last: last_round,
+    };
+
     let mut session = SessionOptions::new(journal.clone(), app.random.clone(), Arc::new(outbox.clone()));
     let relay = relay(&app, &gate, &journal, &outbox);
     let relay = relay.map(|relay| {
@@ -151,6 +223,7 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
     session.tool_sets.clone_from(&app.config.tools);
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
+    session.presence = presence;
     session.health = Some(health(&app, &tokens, gate.clone()));
     if app.config.mail.enabled {
         session.doors.push(Arc::new(MailDoor(Arc::new(GraphMailDesk {
@@ -199,21 +272,16 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         never = send_pairings(pairings, &outbox) => match never {},
         never = or_never(relay) => match never {},
         never = poll(teams, sponsors, &journal, leading.clone(), polls && app.config.teams.enabled) => match never {},
-        never = poll(mail, None, &journal, leading, polls && app.config.mail.enabled) => match never {},
+        never = poll(mail, None, &journal, leading.clone(), polls && app.config.mail.enabled) => match never {},
         never = tokens.keep_fresh() => match never {},
+        never = upkeep.run(leading) => match never {},
+        never = keeper.run() => match never {},
     }
 }
 
 /// The gate of a configuration, and the codes that strangers are to be told.
 fn gate(app: &App) -> (Arc<Gate>, Option<mpsc::Receiver<PairingReply>>) {
-    let people = app.config.allow.iter().map(|allowed| Person {
-        tenant_id: allowed.tenant_id.clone(),
-        object_id: allowed.object_id.clone(),
-        mail: allowed.mail.clone(),
-        name: allowed.name.clone(),
-        ..Person::default()
-    });
-    let gate = Gate::for_people(people.collect()).with_policy(app.storage.clone());
+    let gate = app.gate();
     if !app.config.gate.pairing {
         return (Arc::new(gate), None);
     }
@@ -290,17 +358,6 @@ fn health(app: &App, tokens: &Arc<dyn TokenSource>, gate: Arc<Gate>) -> mcp::Hea
             Some(format!("{name} can't be read at the moment, so messages may come late: {error}"))
         })
     })
-}
-
-fn tokens(app: &App) -> Arc<dyn TokenSource> {
-    let parts = EntraParts {
-        transport: app.login_transport.clone(),
-        clock: app.clock.clone(),
-        random: app.random.clone(),
-        authority: app.config.sign_in.authority.clone(),
-        request_timeout: app.config.graph.request_timeout,
-    };
-    token_source(&app.config.auth, parts, app.keys.clone(), &graph_resource(&app.config.graph.origin))
 }
 
 /// Opens the journal. One that can't be opened is replaced by an empty one in memory, and every tool says why.

@@ -21,7 +21,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::Instant;
 
-use super::{EXIT_FAILED, EXIT_PASSED, Outcome, out, run, select};
+use super::{EXIT_FAILED, EXIT_PASSED, Outcome, out, run, select, takeover};
 use crate::plan::{self, Selection};
 use crate::run::{Settings, run_cell};
 use crate::scenario::Mode;
@@ -55,6 +55,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut figures = runtime.block_on(processes(&binary))?;
     figures.extend(runtime.block_on(delivery())?);
+    figures.extend(takeovers(&runtime, &binary)?);
     figures.extend(idle_requests()?);
     let mut all_met = true;
     out(&format!("{:<62} {:>10} {:<8} {:>10}", "figure", "measured", "unit", "target"));
@@ -260,6 +261,17 @@ fn draft(n: usize) -> Draft {
         edit_of: None,
         deleted: false,
     }
+}
+
+/// `kill -9` of the session that polls, until another one does.
+fn takeovers(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<Vec<Figure>> {
+    let histogram = tokio::task::LocalSet::new().block_on(runtime, takeover::measure(binary))?;
+    let at = |quantile: f64| milliseconds(Duration::from_micros(histogram.value_at_quantile(quantile)));
+    let figure = |what, value, target| Figure { what, value, unit: "ms", target };
+    Ok(vec![
+        figure("leader of three sessions killed → another polls, p50", at(0.5), None),
+        figure("leader of three sessions killed → another polls, p99", at(0.99), Some(2_000.0)),
+    ])
 }
 
 /// Requests to Graph in the last 50 of 60 idle seconds, with one chat and with two hundred.

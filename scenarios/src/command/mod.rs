@@ -7,6 +7,7 @@ mod list;
 mod report;
 mod run;
 mod select;
+mod takeover;
 mod validate;
 
 use std::process::ExitCode;

@@ -190,8 +190,11 @@ impl Ledger {
                 let Some(first) = showings[..place].iter().rfind(|s| s.version == again.version) else {
                     continue;
                 };
-                // That somebody was shown a message is written, not synced, so a power cut may forget it.
-                if self.power_cuts_ms.iter().any(|cut| (first.at_ms..=again.at_ms).contains(cut)) {
+                // That somebody was shown a message is written, not synced, so a power cut may forget it. A host may show
+                // a push later than it was on the wire.
+                let pushed_ms = self.pushed_ms.get(&(message.chat_id.clone(), message.message_id.clone()));
+                let told_ms = pushed_ms.map_or(first.at_ms, |pushed_ms| first.at_ms.min(*pushed_ms));
+                if self.power_cuts_ms.iter().any(|cut| (told_ms..=again.at_ms).contains(cut)) {
                     continue;
                 }
                 failures.push(failure(
@@ -377,6 +380,22 @@ mod tests {
         ] {
             assert!(found.iter().any(|f| f == rule), "{rule} in {found:?}");
         }
+    }
+
+    #[test]
+    fn what_was_told_before_a_power_cut_may_be_told_again() {
+        let judged = |pushed_ms, cut_ms| {
+            let mut ledger = Ledger::default();
+            ledger.write(written("a", 1, true));
+            ledger.push("c", "a", pushed_ms);
+            ledger.power_cut(cut_ms);
+            // A host that holds pushes back shows both at once.
+            ledger.see(seen("a", 9, "a", false));
+            ledger.see(seen("a", 9, "a", false));
+            rules(&ledger)
+        };
+        assert!(judged(3, 5).is_empty());
+        assert_eq!(judged(6, 5), ["oracle.repeated"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::time::Instant;
@@ -11,6 +12,7 @@ use super::*;
 use crate::clock::TokioClock;
 use crate::config::Sources;
 use crate::graph::script::Reply;
+use crate::journal::{DeliveryId, Query};
 use crate::random::SplitMix;
 use crate::source::teams::mini::{ALICE, Mini, TENANT};
 
@@ -219,6 +221,44 @@ async fn a_graph_that_never_answers_holds_nothing_up() {
         assert!(!failed && asked.elapsed() < Duration::from_millis(10));
         let (failed, text) = host.call("send_teams_message", json!({"chat_id": DM, "content": "x"})).await;
         assert!(failed && asked.elapsed() <= Duration::from_secs(50), "{text} {:?}", asked.elapsed());
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}
+
+/// A server over two midnights: what another consumer has not read stays, what everybody has goes, and news still comes.
+#[tokio::test(start_paused = true)]
+async fn old_days_go_when_everybody_has_them() {
+    let mini = Mini::new();
+    let disk = MemoryStorage::new();
+    let mut app = app(&mini, &disk.new_process(), 1);
+    app.config.retention.journal.days = Some(1);
+    app.config.teams.poll_interval = Duration::from_secs(600);
+    let late: Timestamp = "2026-11-21T23:30:00Z".parse().unwrap();
+    let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(late));
+    app.clock = clock.clone();
+    let (server, mut host) = connect(app);
+    let days = || disk.paths().into_iter().filter(|path| path.starts_with("inbox/2")).count();
+    let told = |word: &str| String::from_utf8(disk.bytes("status.json").unwrap()).unwrap().contains(word);
+    let session = async {
+        host.initialize("claude-code").await;
+        let follower = JournalOptions { may_lead: false, ..JournalOptions::default() };
+        let (journal, _) = Journal::open(Arc::new(disk.new_process()), clock, follower).unwrap();
+        let mut slow = journal.mailbox(&"slow".parse().unwrap(), "s").unwrap();
+        sleep(Duration::from_secs(5)).await;
+        mini.say(DM, "read yesterday");
+        sleep(Duration::from_secs(700)).await;
+        assert!(host.call("inbox_pull", json!({})).await.1.contains("read yesterday"));
+        assert!(!host.call("inbox_pull", json!({})).await.1.contains("read yesterday"));
+        sleep(Duration::from_secs(24 * 3_600)).await;
+        mini.say(DM, "read today");
+        sleep(Duration::from_secs(5_400)).await;
+        assert!(host.call("inbox_pull", json!({})).await.1.contains("read today"));
+        assert!(days() == 2 && told("\"held_back_by\":[\"slow\"]"));
+        journal.refresh().unwrap();
+        slow.hand_out(DeliveryId(1), &Query::default()).unwrap();
+        slow.acknowledge(DeliveryId(1)).unwrap();
+        sleep(Duration::from_secs(3_700)).await;
+        assert!(days() == 1 && told("\"held_back_by\":[]") && told("\"journal_records\":1"));
     };
     tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
 }

@@ -3,7 +3,6 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -11,18 +10,12 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
 use super::environment::Environment;
+use super::place::{Entry, Home, open_home};
 use crate::clock::{Clock, SystemClock};
 use crate::gate::policy_file::{BROKEN_POLICY_FILE, Changed, PolicyError};
 use crate::gate::{ChatRule, Person, Policy, operator};
 use crate::journal::{Interaction, InteractionKind, Journal, JournalOptions};
-use crate::storage::{DiskStorage, Storage};
-
-#[derive(Debug, Args)]
-struct Home {
-    /// Folder of journal and configuration [default: $ENTRACLAW_HOME, else ~/.entraclaw]
-    #[arg(long, value_name = "DIR")]
-    home: Option<PathBuf>,
-}
+use crate::storage::{MemoryStorage, Storage};
 
 /// Flags of `pair`.
 #[derive(Debug, Args)]
@@ -102,22 +95,21 @@ pub(super) enum Act {
 }
 
 impl Act {
-    fn home(&self) -> Option<PathBuf> {
+    fn home(&self) -> Home {
         let home = match self {
             Self::Pair(flags) => &flags.home,
             Self::Allow(flags) => &flags.home,
             Self::Deny(flags) => &flags.home,
             Self::Chat(flags) => &flags.home,
         };
-        home.home.clone()
+        home.clone()
     }
 }
 
 /// Does it and says so.
 pub(super) fn run(act: &Act) -> ExitCode {
-    let home = Environment::read().home(act.home());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let done = open(home.as_deref()).and_then(|storage| perform(act, &storage, &clock));
+    let done = open(act.home()).and_then(|storage| perform(act, &storage, &clock));
     match done {
         Ok(text) => match anstream::stdout().write_all(text.as_bytes()) {
             Ok(()) => ExitCode::SUCCESS,
@@ -131,11 +123,11 @@ pub(super) fn run(act: &Act) -> ExitCode {
     }
 }
 
-fn open(home: Option<&Path>) -> Result<Arc<dyn Storage>, String> {
-    let home = home.ok_or("there is no home folder; set ENTRACLAW_HOME or give --home")?;
-    let storage =
-        DiskStorage::open(home).map_err(|error| format!("the home folder can't be used: {error}"))?;
-    Ok(Arc::new(storage))
+fn open(home: Home) -> Result<Arc<dyn Storage>, String> {
+    match open_home(Entry::Take, home, &Environment::read())? {
+        Some(disk) => Ok(Arc::new(disk)),
+        None => Ok(Arc::new(MemoryStorage::new())),
+    }
 }
 
 /// Does it; what to say, or what went wrong.

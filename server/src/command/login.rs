@@ -2,14 +2,13 @@
 //! They must never print a token or a key, and never serve.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::environment::Environment;
 use super::loopback::Loopback;
-use super::serve::{Prepared, prepare};
-use super::{LoginFlags, LogoutFlags};
+use super::place::{Entry, Home, Place};
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{AgentUser, Auth, Delegated, LoginBy, Secret};
 use crate::entra::keys::{Kept, KeyName, KeyStore, chosen_store, read_pem, with_files};
@@ -25,6 +24,38 @@ const USAGE: u8 = 2;
 
 /// A command's end: nothing, or what to say and with which code.
 type Done = Result<(), (u8, String)>;
+
+/// Flags of `login`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = LOGIN_HELP)]
+pub(super) struct LoginFlags {
+    #[command(flatten)]
+    home: Home,
+    /// First put this PEM private key, and the certificate if it is in there too, into the key store
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    /// First put this PEM certificate into the key store
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
+    /// Only print the address, do not open a browser
+    #[arg(long)]
+    no_browser: bool,
+}
+
+const LOGIN_HELP: &str = "\
+agent-user: nobody is asked; the three hops are tried, and no token is kept.
+device-code, browser: a person signs the agent's account in once; the key store keeps the refresh token.
+Exit codes: 0 signed in; 1 it failed, and why is said; 2 wrong usage or configuration.";
+
+/// Flags of `logout`.
+#[derive(Debug, clap::Args)]
+pub(super) struct LogoutFlags {
+    #[command(flatten)]
+    home: Home,
+    /// Also remove the private key and the certificate; they can't be brought back
+    #[arg(long)]
+    key: bool,
+}
 
 pub(super) fn login(flags: LoginFlags) -> ExitCode {
     end(with_runtime(|| sign_in(flags)))
@@ -67,21 +98,22 @@ fn failed(error: &AuthError) -> (u8, String) {
 }
 
 /// The configuration, which must be whole here: there is no model to tell.
-fn ready(home: Option<std::path::PathBuf>) -> Result<Prepared, (u8, String)> {
-    let prepared = prepare(home, Vec::new(), &Environment::read());
-    if prepared.troubles.is_empty() {
-        return Ok(prepared);
+fn ready(home: Home) -> Result<Place, (u8, String)> {
+    let place = Place::find(Entry::Take, home, Vec::new(), &Environment::read());
+    let troubles = place.troubles();
+    if troubles.is_empty() {
+        return Ok(place);
     }
-    Err((USAGE, format!("the configuration is not right:\n{}", prepared.troubles.join("\n"))))
+    Err((USAGE, format!("the configuration is not right:\n{}", troubles.join("\n"))))
 }
 
 const NO_MODE: &str = "`auth.mode` is not set; write one of \"agent-user\", \"device-code\" and \"browser\" below [auth] in \
                        config.toml, with the ids that it needs";
 
 async fn sign_in(flags: LoginFlags) -> Done {
-    let prepared = ready(flags.home.clone())?;
-    let config = &prepared.config;
-    let keys = chosen_store(config, &prepared.storage, prepared.home.clone().unwrap_or_default());
+    let place = ready(flags.home.clone())?;
+    let config = &place.config;
+    let keys = chosen_store(config, &place.storage(), place.home.clone().unwrap_or_default());
     let parts = EntraParts {
         transport: Arc::new(HttpTransport::new(config.sign_in.authority.is_loopback())),
         clock: Arc::new(SystemClock),
@@ -97,7 +129,7 @@ async fn sign_in(flags: LoginFlags) -> Done {
         )),
         Auth::AgentUser(who) => {
             bring_keys(&flags, who, &*keys).await?;
-            record(&prepared, "agent-user", who.tenant_id.as_str(), who.blueprint_id.as_str())?;
+            record(&place, config.auth.mode(), who.tenant_id.as_str(), who.blueprint_id.as_str())?;
             let keys = with_files(config, keys);
             say(&format!("Trying the three hops at {} …", config.sign_in.authority.name()));
             let resource = graph_resource(&config.graph.origin);
@@ -125,8 +157,7 @@ async fn sign_in(flags: LoginFlags) -> Done {
                 LoginBy::Browser => by_browser(parts, keys.clone(), who, flags.no_browser).await,
             };
             let signed_in = signed_in.map_err(|error| failed(&error))?;
-            let mode = if who.how == LoginBy::DeviceCode { "device-code" } else { "browser" };
-            record(&prepared, mode, who.tenant_id.as_str(), who.client_id.as_str())?;
+            record(&place, config.auth.mode(), who.tenant_id.as_str(), who.client_id.as_str())?;
             say_who(&signed_in);
             say(&format!("The refresh token is kept in {}. `entraclaw logout` removes it.", keys.name()));
             Ok(())
@@ -210,24 +241,24 @@ async fn bring_keys(flags: &LoginFlags, who: &AgentUser, keys: &dyn KeyStore) ->
     Ok(())
 }
 
-fn record(prepared: &Prepared, mode: &str, tenant_id: &str, client_id: &str) -> Done {
+fn record(place: &Place, mode: &str, tenant_id: &str, client_id: &str) -> Done {
     let record = SignInRecord {
         version: 1,
         mode: mode.to_owned(),
-        key_store: prepared.config.sign_in.key_store.as_str().to_owned(),
+        key_store: place.config.sign_in.key_store.as_str().to_owned(),
         tenant_id: tenant_id.to_owned(),
         client_id: client_id.to_owned(),
         signed_in_at: SystemClock.now(),
     };
-    record.write(&*prepared.storage).map_err(|error| {
+    record.write(&*place.storage()).map_err(|error| {
         (FAILED, format!("sign-in.json can't be written: {error}; see that the home folder is yours"))
     })
 }
 
 async fn sign_out(flags: LogoutFlags) -> Done {
-    let prepared = ready(flags.home)?;
-    let config = &prepared.config;
-    let keys = chosen_store(config, &prepared.storage, prepared.home.clone().unwrap_or_default());
+    let place = ready(flags.home)?;
+    let config = &place.config;
+    let keys = chosen_store(config, &place.storage(), place.home.clone().unwrap_or_default());
     let (kept, tenant_id, client_id): (&[Kept], _, _) = match &config.auth {
         Auth::None | Auth::Static(_) => return Err((USAGE, NO_MODE.to_owned())),
         Auth::AgentUser(who) if flags.key => {
@@ -246,7 +277,7 @@ async fn sign_out(flags: LogoutFlags) -> Done {
         let name = KeyName { kept: *kept, tenant_id: tenant_id.clone(), client_id: client_id.clone() };
         removed |= keys.remove(&name).await.map_err(|error| failed(&error))?;
     }
-    SignInRecord::remove(&*prepared.storage)
+    SignInRecord::remove(&*place.storage())
         .map_err(|error| (FAILED, format!("sign-in.json can't be removed: {error}; remove it by hand")))?;
     say(&if removed {
         format!(

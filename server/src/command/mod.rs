@@ -1,17 +1,24 @@
 //! The command line. The only place that reads the environment and names stdin, stdout and signals.
 //! It must never print anything but JSON-RPC to stdout while it serves.
 //!
-//! Exit codes: 0 it is done, or the host closed the connection or asked the server to stop; 1 it could not be done, or
-//! the server could not run at all; 2 the command line is wrong. A wrong configuration is none of them: `serve` starts and every tool says what to do.
+//! Exit codes: 0 it is done, or the host closed the connection or asked the server to stop; 1 something is wrong, or
+//! could not be done; 2 the command line is wrong. For `serve` a wrong configuration is none of them: it starts, and
+//! every tool says what to do.
 
 mod access;
+mod doctor;
 mod environment;
+mod import;
+mod inbox;
+mod log_file;
 mod logging;
 mod login;
 mod loopback;
+mod output;
+mod place;
 mod serve;
+mod status;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -19,6 +26,7 @@ use clap::{Parser, Subcommand};
 
 use crate::clock::Clock;
 use crate::storage::Storage;
+pub use inbox::{InboxView, WaitingMessage};
 
 /// Messages from people reach the model of every MCP host: once, in order, clean.
 #[derive(Debug, Parser)]
@@ -29,67 +37,28 @@ struct CommandLine {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, or the host closed the connection or asked to stop; 1 it could not be done; 2 wrong usage.
+Exit codes: 0 done, or the host closed the connection or asked to stop; 1 something is wrong, or could not be done;
+2 wrong usage.
 Configuration: config.toml in the home folder; every key also as ENTRACLAW_<SECTION>_<KEY>.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve one MCP host over stdin and stdout until it closes them
-    Serve(ServeFlags),
+    Serve(serve::Flags),
+    /// Tell how sources, sessions and readers are doing, from files alone
+    Status(status::Flags),
+    /// Show the messages that wait, without taking them from the model
+    Inbox(inbox::Flags),
+    /// Check configuration, folders, sign-in, clock and Graph, each with the fix
+    Doctor(doctor::Flags),
     #[command(flatten)]
     Access(access::Act),
     /// Sign the agent in, or check that it can: as `auth.mode` of the configuration says
-    Login(LoginFlags),
+    Login(login::LoginFlags),
     /// Forget the sign-in: remove what `login` put into the key store
-    Logout(LogoutFlags),
-}
-
-/// Flags of `login`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = LOGIN_HELP)]
-struct LoginFlags {
-    /// Folder of journal and configuration [default: $ENTRACLAW_HOME, else ~/.entraclaw]
-    #[arg(long, value_name = "DIR")]
-    home: Option<PathBuf>,
-    /// First put this PEM private key, and the certificate if it is in there too, into the key store
-    #[arg(long, value_name = "FILE")]
-    key: Option<PathBuf>,
-    /// First put this PEM certificate into the key store
-    #[arg(long, value_name = "FILE")]
-    certificate: Option<PathBuf>,
-    /// Only print the address, do not open a browser
-    #[arg(long)]
-    no_browser: bool,
-}
-
-const LOGIN_HELP: &str = "\
-agent-user: nobody is asked; the three hops are tried, and no token is kept.
-device-code, browser: a person signs the agent's account in once; the key store keeps the refresh token.
-Exit codes: 0 signed in; 1 it failed, and why is said; 2 wrong usage or configuration.";
-
-/// Flags of `logout`.
-#[derive(Debug, clap::Args)]
-struct LogoutFlags {
-    /// Folder of journal and configuration [default: $ENTRACLAW_HOME, else ~/.entraclaw]
-    #[arg(long, value_name = "DIR")]
-    home: Option<PathBuf>,
-    /// Also remove the private key and the certificate; they can't be brought back
-    #[arg(long)]
-    key: bool,
-}
-
-/// Flags of `serve`; they win over the environment, which wins over the file.
-#[derive(Debug, clap::Args)]
-struct ServeFlags {
-    /// Folder of journal and configuration [default: $ENTRACLAW_HOME, else ~/.entraclaw]
-    #[arg(long, value_name = "DIR")]
-    home: Option<PathBuf>,
-    /// Who reads the inbox; consumers have cursors of their own [default: by the host's name]
-    #[arg(long, value_name = "NAME")]
-    consumer: Option<String>,
-    /// Which tools the model gets: some of inbound, reply, chats, people, files, mail [default: all]
-    #[arg(long, value_name = "SETS")]
-    tools: Option<String>,
+    Logout(login::LogoutFlags),
+    /// Take over the settings and positions of the Python server of the same name
+    Import(import::Flags),
 }
 
 /// What the operator's commands do and say, over seams that are given: the rest of the command line after the program's
@@ -110,10 +79,16 @@ pub fn operate(
 /// Runs the program with its arguments and returns its exit code.
 pub fn run() -> ExitCode {
     match CommandLine::try_parse() {
-        Ok(CommandLine { command: Command::Login(flags) }) => login::login(flags),
-        Ok(CommandLine { command: Command::Logout(flags) }) => login::logout(flags),
-        Ok(CommandLine { command: Command::Access(act) }) => access::run(&act),
-        Ok(CommandLine { command: Command::Serve(flags) }) => serve::serve(flags),
+        Ok(CommandLine { command }) => match command {
+            Command::Serve(flags) => serve::serve(flags),
+            Command::Status(flags) => status::run(flags),
+            Command::Inbox(flags) => inbox::run(flags),
+            Command::Doctor(flags) => doctor::run(flags),
+            Command::Access(act) => access::run(&act),
+            Command::Login(flags) => login::login(flags),
+            Command::Logout(flags) => login::logout(flags),
+            Command::Import(flags) => import::run(flags),
+        },
         Err(error) => {
             // Help and version are asked for, and belong on stdout; clap knows which is which.
             let code = u8::try_from(error.exit_code()).unwrap_or(2);

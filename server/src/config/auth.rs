@@ -31,6 +31,19 @@ pub enum Auth {
     Delegated(Delegated),
 }
 
+impl Auth {
+    /// `auth.mode`, as it is written; `none` when it is not.
+    pub fn mode(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Static(_) => "static",
+            Self::AgentUser(_) => "agent-user",
+            Self::Delegated(Delegated { how: LoginBy::DeviceCode, .. }) => "device-code",
+            Self::Delegated(Delegated { how: LoginBy::Browser, .. }) => "browser",
+        }
+    }
+}
+
 /// An agent user and what it hangs on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentUser {

@@ -77,6 +77,11 @@ impl Reader<'_> {
                         format!("write [{section}] on a line of its own"),
                     ),
                 }
+            } else if key::ALL.iter().any(|k| k.name == section) {
+                let owners = key::ALL.iter().filter(|k| k.name == section);
+                let owners: Vec<String> = owners.map(|k| format!("[{}]", k.section)).collect();
+                let problem = format!("`{section}` stands above every table");
+                self.error(at, problem, format!("move it below a line {}", owners.join(" or ")));
             } else {
                 let known = key::ALL.iter().map(|k| k.section).chain([ALLOW]);
                 let close = key::nearest(section, known).unwrap_or(ALLOW);
@@ -162,6 +167,8 @@ fn scalar(value: &Spanned<DeValue<'_>>) -> Option<String> {
     match value.get_ref() {
         DeValue::String(text) => Some(text.to_string()),
         DeValue::Integer(number) => Some(number.as_str().to_owned()),
+        // No setting is a fraction; its own message says what it should be.
+        DeValue::Float(number) => Some(number.as_str().to_owned()),
         DeValue::Boolean(truth) => Some(truth.to_string()),
         _ => None,
     }

@@ -63,6 +63,16 @@ keys! {
     MAIL_LOOK_BACK = "mail"."look_back";
     MAIL_AUTHSERV_ID = "mail"."authserv_id";
     MAIL_MESSAGES_PER_HOUR = "mail"."messages_per_hour";
+    LOG_FILE_MB = "log"."file_mb";
+    LOG_FILES = "log"."files";
+    RETENTION_JOURNAL_DAYS = "retention"."journal_days";
+    RETENTION_JOURNAL_MB = "retention"."journal_mb";
+    RETENTION_INTERACTIONS_DAYS = "retention"."interactions_days";
+    RETENTION_INTERACTIONS_MB = "retention"."interactions_mb";
+    RETENTION_ATTACHMENTS_DAYS = "retention"."attachments_days";
+    RETENTION_ATTACHMENTS_MB = "retention"."attachments_mb";
+    RETENTION_LOG_DAYS = "retention"."log_days";
+    RETENTION_CONSUMER_IDLE_DAYS = "retention"."consumer_idle_days";
     TEAMS_ENABLED = "teams"."enabled";
     TEAMS_POLL_INTERVAL = "teams"."poll_interval";
     TEAMS_OVERLAP = "teams"."overlap";
@@ -84,7 +94,12 @@ pub const ACCESS_TOKEN_VARIABLE: &str = "ENTRACLAW_ACCESS_TOKEN";
 pub const HOME_VARIABLE: &str = "ENTRACLAW_HOME";
 
 /// Variables that are set for another reader and therefore no mistake.
-const FOREIGN_VARIABLES: &[&str] = &["ENTRACLAW_LOG_DIR", "ENTRACLAW_SHARED"];
+const FOREIGN_VARIABLES: &[&str] = &[
+    "ENTRACLAW_LOG_DIR",
+    "ENTRACLAW_SHARED",
+    // Of the Python server of the same name.
+    "ENTRACLAW_MODE",
+];
 
 /// The most letters that a misspelling may differ by and still be taken for the known name.
 const TYPO_LETTERS_MAX: usize = 2;
@@ -125,7 +140,13 @@ pub fn classify(variable: &str) -> Variable {
     let Some(close) = nearest(variable, names.iter().map(String::as_str)) else { return Variable::Other };
     let of_a_section =
         ALL.iter().any(|k| variable.starts_with(&format!("ENTRACLAW_{}_", k.section.to_ascii_uppercase())));
-    if of_a_section || distance(variable, close) <= TYPO_LETTERS_MAX {
+    // The section was left out: `ENTRACLAW_POLL_INTERVAL`.
+    let bare = variable.trim_start_matches("ENTRACLAW_").to_ascii_lowercase();
+    let without_section = ALL.iter().filter(|k| k.name.contains('_') && distance(&bare, k.name) <= 1);
+    let without_section: Vec<String> = without_section.map(|k| k.variable()).collect();
+    if !without_section.is_empty() {
+        Variable::Misspelt(without_section.join(" or "))
+    } else if of_a_section || distance(variable, close) <= TYPO_LETTERS_MAX {
         Variable::Misspelt(close.to_owned())
     } else {
         Variable::Other
@@ -164,6 +185,10 @@ mod tests {
     #[case("ENTRACLAW_GRPAH_URL", Variable::Misspelt("ENTRACLAW_GRAPH_URL".to_owned()))]
     #[case("ENTRACLAW_TEAMS_INTERVAL", Variable::Misspelt("ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned()))]
     #[case("ENTRACLAW_ALOW", Variable::Misspelt("ENTRACLAW_ALLOW".to_owned()))]
+    #[case("ENTRACLAW_POLL_INTERVAL", Variable::Misspelt("ENTRACLAW_MAIL_POLL_INTERVAL or ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned()))]
+    #[case("ENTRACLAW_REQUEST_TIMEOUTS", Variable::Misspelt("ENTRACLAW_GRAPH_REQUEST_TIMEOUT".to_owned()))]
+    #[case("ENTRACLAW_TEAM_POLL_INTERVAL", Variable::Misspelt("ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned()))]
+    #[case("ENTRACLAW_MODE", Variable::Other)]
     #[case("ENTRACLAW_SHARED", Variable::Other)]
     #[case("ENTRACLAW_BLUEPRINT_OBJECT_ID", Variable::Other)]
     #[case("ENTRABOT_BLUEPRINT_APP_ID", Variable::Sets(&AUTH_BLUEPRINT_ID))]

@@ -7,9 +7,9 @@ use std::time::Duration;
 use super::error::{ConfigError, ConfigErrors, Origin};
 use super::key::{self, Key};
 use super::{
-    ALLOW_ENTRIES_MAX, Allow, Config, Gate, Graph, GroupMessages, Identity, Inbox, Log,
-    MAIL_MESSAGES_PER_HOUR_MAX, Mail, PAGE_SIZE_MAX, POLL_INTERVAL_REMOTE_MIN, Sources, Teams, Watchable,
-    duration, file,
+    ALLOW_ENTRIES_MAX, Allow, Config, Gate, Graph, GroupMessages, Identity, Inbox, Limits, Log,
+    MAIL_MESSAGES_PER_HOUR_MAX, Mail, PAGE_SIZE_MAX, POLL_INTERVAL_REMOTE_MIN, Retention, Sources, Teams,
+    Watchable, duration, file,
 };
 use crate::gate::{Guid, Person};
 use crate::graph;
@@ -42,7 +42,8 @@ impl Loader {
         }
         // An alias is weaker than the regular variable: it is inserted first.
         let mut regular = Vec::new();
-        for (name, value) in &sources.environment {
+        // Hosts set a variable that they know nothing of to nothing.
+        for (name, value) in sources.environment.iter().filter(|(_, value)| !value.trim().is_empty()) {
             match key::classify(name) {
                 key::Variable::Sets(key) if key.variable() == *name => regular.push((key, name, value)),
                 key::Variable::Sets(key) => self.set_from_environment(key, name, value),
@@ -87,8 +88,14 @@ impl Loader {
             identity,
             gate: self.gate(),
             inbox: Inbox { consumer: self.consumer() },
-            log: Log { level: self.log_level(), file: self.truth(&key::LOG_FILE, false) },
+            log: Log {
+                level: self.log_level(),
+                file: self.truth(&key::LOG_FILE, false),
+                file_mb: self.number(&key::LOG_FILE_MB, 5, 1, 1_024),
+                files: self.number(&key::LOG_FILES, 5, 1, 100),
+            },
             mail: self.mail(origin.is_loopback()),
+            retention: self.retention(),
             teams: self.teams(origin.is_loopback()),
             tools: self.tool_sets(),
             allow: self.people(),
@@ -195,8 +202,7 @@ impl Loader {
         let default = Duration::from_millis(default_ms);
         let Some((text, at)) = self.value(key) else { return default };
         let Some(parsed) = duration::parse(&text) else {
-            let fix = "write a number and a unit, such as \"5s\" or \"500ms\"";
-            self.error(&at, format!("`{}` is {text:?}, which is not a duration", key.field()), fix);
+            self.not_a_duration(key, &text, &at);
             return default;
         };
         let (least, most) = (Duration::from_millis(ms_min), Duration::from_millis(ms_max));
@@ -205,6 +211,53 @@ impl Loader {
             self.error(&at, format!("`{}` is {}", key.field(), duration::show(parsed)), fix);
         }
         parsed
+    }
+
+    fn not_a_duration(&mut self, key: &'static Key, text: &str, at: &Origin) {
+        let field = key.field();
+        if text.parse::<u32>().is_ok() {
+            let fix = format!("add a unit, such as \"{text}s\" or \"{text}m\"");
+            return self.error(at, format!("`{field}` is {text} without a unit"), fix);
+        }
+        let fix = "write a whole number and a unit, such as \"5s\" or \"500ms\"";
+        self.error(at, format!("`{field}` is {text:?}, which is not a duration"), fix);
+    }
+
+    fn number(&mut self, key: &'static Key, default: u32, min: u32, max: u32) -> u32 {
+        let Some((text, at)) = self.value(key) else { return default };
+        match text.parse() {
+            Ok(number) if (min..=max).contains(&number) => number,
+            _ => {
+                let fix = format!("write a whole number from {min} to {max}");
+                self.error(&at, format!("`{}` is {text:?}", key.field()), fix);
+                default
+            }
+        }
+    }
+
+    /// Zero is no limit.
+    fn limit(&mut self, key: &'static Key, default: u32) -> Option<u32> {
+        const MAX: u32 = 1_000_000;
+        Some(self.number(key, default, 0, MAX)).filter(|limit| *limit > 0)
+    }
+
+    fn retention(&mut self) -> Retention {
+        Retention {
+            journal: Limits {
+                days: self.limit(&key::RETENTION_JOURNAL_DAYS, 90),
+                mb: self.limit(&key::RETENTION_JOURNAL_MB, 512),
+            },
+            interactions: Limits {
+                days: self.limit(&key::RETENTION_INTERACTIONS_DAYS, 90),
+                mb: self.limit(&key::RETENTION_INTERACTIONS_MB, 128),
+            },
+            attachments: Limits {
+                days: self.limit(&key::RETENTION_ATTACHMENTS_DAYS, 30),
+                mb: self.limit(&key::RETENTION_ATTACHMENTS_MB, 512),
+            },
+            log_days: self.limit(&key::RETENTION_LOG_DAYS, 30),
+            consumer_idle_days: self.number(&key::RETENTION_CONSUMER_IDLE_DAYS, 30, 1, 3_650),
+        }
     }
 
     /// A poll interval; below a second only for a Graph on this machine.

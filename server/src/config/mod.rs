@@ -52,6 +52,8 @@ pub struct Config {
     pub log: Log,
     /// `[mail]`
     pub mail: Mail,
+    /// `[retention]`
+    pub retention: Retention,
     /// `[teams]`
     pub teams: Teams,
     /// `tools.sets`: which tools the model gets.
@@ -114,6 +116,41 @@ pub struct Log {
     pub level: String,
     /// Whether `log/entraclaw.log` in the home folder is written.
     pub file: bool,
+    /// A file that has grown to so many megabytes is put aside and a new one begun.
+    pub file_mb: u32,
+    /// Files kept, the current one among them.
+    pub files: u32,
+}
+
+/// How long things are kept, and how much of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retention {
+    /// Messages. What an active consumer has not seen stays whatever the limits say.
+    pub journal: Limits,
+    /// The audit log.
+    pub interactions: Limits,
+    /// Files that people sent and the agent fetched.
+    pub attachments: Limits,
+    /// Days that log files put aside are kept; `None` is for ever.
+    pub log_days: Option<u32>,
+    /// A consumer that was not seen for so many days holds nothing back.
+    pub consumer_idle_days: u32,
+}
+
+/// Limits of one kind of thing; `None` is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Days kept before today.
+    pub days: Option<u32>,
+    /// Megabytes kept, of 1,000,000 bytes.
+    pub mb: Option<u32>,
+}
+
+impl Limits {
+    /// The size limit in bytes.
+    pub fn bytes(&self) -> Option<u64> {
+        self.mb.map(|mb| u64::from(mb) * 1_000_000)
+    }
 }
 
 /// The mail source and the tools for mail.

@@ -136,8 +136,25 @@ fn a_token_is_taken_and_never_shown() {
 #[case("teams = 3", "config.toml, line 1: `teams` is not a table; write [teams] on a line of its own")]
 #[case(
     "[teams]\npoll_interval = 5",
-    "config.toml, line 2: `teams.poll_interval` is \"5\", which is not a duration; write a number and a unit, such as \"5s\" or \"500ms\""
+    "config.toml, line 2: `teams.poll_interval` is 5 without a unit; add a unit, such as \"5s\" or \"5m\""
 )]
+#[case(
+    "[teams]\npoll_interval = 1.5",
+    "config.toml, line 2: `teams.poll_interval` is \"1.5\", which is not a duration; write a whole number and a unit, such as \"5s\" or \"500ms\""
+)]
+#[case(
+    "poll_interval = \"5s\"\n[teams]",
+    "config.toml, line 1: `poll_interval` stands above every table; move it below a line [mail] or [teams]"
+)]
+#[case(
+    "[retention]\njournal_days = -1",
+    "config.toml, line 2: `retention.journal_days` is \"-1\"; write a whole number from 0 to 1000000"
+)]
+#[case(
+    "[retention]\nconsumer_idle_days = 0.5",
+    "config.toml, line 2: `retention.consumer_idle_days` is \"0.5\"; write a whole number from 1 to 3650"
+)]
+#[case("[log]\nfiles = 0", "config.toml, line 2: `log.files` is \"0\"; write a whole number from 1 to 100")]
 #[case(
     "[teams]\npoll_interval = \"500ms\"",
     "config.toml, line 2: `teams.poll_interval` is 500ms; write 1s or more; less is for a Graph on loopback, set by `graph.url`"
@@ -249,7 +266,7 @@ fn a_file_that_is_not_toml_names_the_line(#[case] text: &str, #[case] start: &st
 }
 
 #[rstest]
-#[case(&[("ENTRACLAW_TEAMS_POLL_INTERVAL", "fast")], "environment variable ENTRACLAW_TEAMS_POLL_INTERVAL: `teams.poll_interval` is \"fast\", which is not a duration; write a number and a unit, such as \"5s\" or \"500ms\"")]
+#[case(&[("ENTRACLAW_TEAMS_POLL_INTERVAL", "fast")], "environment variable ENTRACLAW_TEAMS_POLL_INTERVAL: `teams.poll_interval` is \"fast\", which is not a duration; write a whole number and a unit, such as \"5s\" or \"500ms\"")]
 #[case(&[("ENTRACLAW_GRAPH_URL", "https://a:b@contoso.com")], "environment variable ENTRACLAW_GRAPH_URL: `graph.url` holds user information; remove the part before the @")]
 #[case(&[("ENTRACLAW_ALLOW", "Alice")], "environment variable ENTRACLAW_ALLOW: `allow.object_id` is \"Alice\", which is not a GUID; write it like 00000000-0000-0000-0000-000000000000\nenvironment variable ENTRACLAW_ALLOW: an entry of `allow` has no `tenant_id`; add `tenant_id`: a person is a tenant id with an object id")]
 #[case(&[("ENTRACLAW_AUTH", "magic")], "environment variable ENTRACLAW_AUTH: `auth.mode` is none that is known (5 characters); write \"agent-user\", \"device-code\", \"browser\" or \"static\"")]
@@ -298,6 +315,25 @@ fn an_account_that_a_person_signs_in_always_asks_to_stay_signed_in() {
     assert_eq!(scopes(&names), "offline_access Chat.Read");
     names.pop();
     assert!(scopes(&names).starts_with("offline_access "));
+}
+
+#[test]
+fn an_empty_variable_is_none() {
+    let config = Config::load(&from_environment(&[
+        ("ENTRACLAW_GRAPH_URL", ""),
+        ("ENTRACLAW_AUTH", " "),
+        ("ENTRACLAW_TENANT_ID", ""),
+        ("ENTRACLAW_TEAMS_POLL_INTERVAL", ""),
+    ]));
+    assert_eq!(config.unwrap(), Config::default());
+}
+
+#[test]
+fn zero_is_no_limit() {
+    let retention =
+        Config::load(&from_file("[retention]\njournal_days = 0\njournal_mb = 7")).unwrap().retention;
+    assert_eq!((retention.journal.days, retention.journal.bytes()), (None, Some(7_000_000)));
+    assert_eq!(retention.consumer_idle_days, 30);
 }
 
 #[test]

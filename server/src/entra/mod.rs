@@ -21,7 +21,7 @@ mod token;
 pub use assertion::{split_pem, thumbprint_of};
 pub use authority::{Authority, AuthorityError, DEFAULT_LOGIN_URL};
 pub use challenge::claims_challenge;
-pub use claims::{Claims, claims};
+pub use claims::{Claims, TokenUse, claims, token_use};
 pub use error::{AuthError, AuthFailure};
 pub use exchange::EntraParts;
 pub use login::{BrowserLogin, DeviceLogin, DevicePrompt, Judged, Redirects, SignedIn, check_agent_user};

@@ -84,6 +84,12 @@ pub fn read(storage: &dyn Storage) -> Result<Policy, String> {
     }
 }
 
+/// Where a broken policy is that was kept aside and not put back yet.
+pub fn kept_aside(storage: &dyn Storage) -> Option<&'static str> {
+    matches!(storage.len(policy_file::BROKEN_POLICY_FILE), Ok(Some(_)))
+        .then_some(policy_file::BROKEN_POLICY_FILE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

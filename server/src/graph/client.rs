@@ -1,6 +1,7 @@
 //! The client: sends a request with a token and an id, waits its turn, and tells failures apart.
 //! It must never send the token anywhere but to its origin, and never repeat a POST that may have been applied.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -80,14 +81,34 @@ pub struct GraphClient {
     pace: Pace,
     mailbox: Semaphore,
     skew: Mutex<SignedDuration>,
+    /// The difference by the last `Date` header, whatever its size.
+    told_skew: Mutex<Option<SignedDuration>>,
+    requests_total: AtomicU64,
+    throttled_total: AtomicU64,
+}
+
+/// What a client has asked of Graph since its start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Requests sent, repeated ones too.
+    pub requests_total: u64,
+    /// Of those, answered with 429.
+    pub throttled_total: u64,
 }
 
 impl GraphClient {
     /// A client that has not talked to anybody yet.
     pub fn new(parts: GraphParts) -> Self {
         let pace = Pace::new(parts.chat_spacing);
-        let mailbox = Semaphore::new(MAILBOX_REQUESTS_MAX);
-        Self { parts, pace, mailbox, skew: Mutex::new(SignedDuration::ZERO) }
+        Self {
+            parts,
+            pace,
+            mailbox: Semaphore::new(MAILBOX_REQUESTS_MAX),
+            skew: Mutex::new(SignedDuration::ZERO),
+            told_skew: Mutex::new(None),
+            requests_total: AtomicU64::new(0),
+            throttled_total: AtomicU64::new(0),
+        }
     }
 
     /// An absolute URL of version 1.0.
@@ -116,6 +137,19 @@ impl GraphClient {
     pub fn jitter(&self, about: Duration) -> Duration {
         let share = u32::try_from(self.parts.random.next_u64() % 401).unwrap_or(0);
         about * (800 + share) / 1_000
+    }
+
+    /// How far the server's clock is ahead of ours, by its last answer; `None` before the first.
+    pub fn clock_skew(&self) -> Option<SignedDuration> {
+        *self.told_skew.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was asked so far.
+    pub fn usage(&self) -> Usage {
+        Usage {
+            requests_total: self.requests_total.load(Ordering::Relaxed),
+            throttled_total: self.throttled_total.load(Ordering::Relaxed),
+        }
     }
 
     /// The current token, to keep it out of what is sent to people.
@@ -279,6 +313,7 @@ impl GraphClient {
                 continue;
             }
             if error.failure == Failure::Throttled {
+                self.throttled_total.fetch_add(1, Ordering::Relaxed);
                 self.pace.hold(scope, Instant::now() + self.delay_after(&error, attempt + 1));
             }
             return Err(error);
@@ -287,6 +322,7 @@ impl GraphClient {
 
     async fn send(&self, request: GraphRequest, id: &str) -> Result<GraphResponse, GraphError> {
         let limit = self.parts.request_timeout;
+        self.requests_total.fetch_add(1, Ordering::Relaxed);
         match tokio::time::timeout(limit, self.parts.transport.send(request)).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error @ TransportError::Connect { .. })) => {
@@ -369,6 +405,7 @@ impl GraphClient {
 
     fn note_server_time(&self, date: Timestamp) {
         let skew = date.duration_since(self.parts.clock.now());
+        *self.told_skew.lock().unwrap_or_else(PoisonError::into_inner) = Some(skew);
         let skew = if skew.abs() <= SKEW_IGNORED { SignedDuration::ZERO } else { skew };
         *self.skew.lock().unwrap_or_else(PoisonError::into_inner) = skew;
     }

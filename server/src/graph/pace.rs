@@ -10,7 +10,7 @@ use tokio::time::Instant;
 /// Graph allows one request a second for a chat, reads and writes together; a tenth more keeps clear of it.
 pub const CHAT_SPACING: Duration = Duration::from_millis(1_100);
 /// Below Graph's 20 requests a second for an app in a tenant.
-const REQUESTS_PER_SECOND_MAX: u32 = 15;
+pub const REQUESTS_PER_SECOND_MAX: u32 = 15;
 /// How many requests may be made at once after a rest.
 const BURST_REQUESTS_MAX: u32 = 15;
 /// Chats remembered; those that are free anyway are forgotten first.

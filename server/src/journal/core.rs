@@ -3,6 +3,8 @@
 //! Order of every append: files, sync, audit log, watchers, summary. It must never tell anybody about a record
 //! before the disk has it, but in the declared failure mode, where it says so.
 
+mod prune;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::sync::Arc;
@@ -60,6 +62,8 @@ pub(super) struct Core {
     readers: BTreeMap<u64, [u64; Channel::ALL.len()]>,
     readers_total: u64,
     stats: JournalStats,
+    /// [`Log::reloads`] when the tally was last taken from the log.
+    counted_reloads: u64,
 }
 
 impl Core {
@@ -96,6 +100,7 @@ impl Core {
             readers: BTreeMap::new(),
             readers_total: 0,
             stats: JournalStats::default(),
+            counted_reloads: 0,
         };
         core.settle().map_err(JournalError::storage("read the journal"))?;
         let report = OpenReport {
@@ -114,12 +119,13 @@ impl Core {
             self.load_keys()?;
             // A place that somebody was shown is never given again, even if its record is gone.
             let last_seen = self.state.last_seen()?;
-            self.next_seq = self.log.last_seq().max(last_seen) + 1;
+            self.next_seq = self.log.last_seq().max(last_seen).max(self.log.floor.through_seq) + 1;
         }
         let newest = self.log.newest(self.options.window_messages_max)?;
         self.window = Window::new(newest, self.options.window_messages_max);
         // Reading may have mended files, so this comes last.
         self.tally = self.log.tally;
+        self.counted_reloads = self.log.reloads;
         self.grown.send_if_modified(|seq| {
             let is_new = *seq != self.last_seq();
             *seq = self.last_seq();
@@ -175,7 +181,7 @@ impl Core {
         }
         let known = self.last_seq();
         self.log.follow().map_err(JournalError::storage("look for new messages"))?;
-        self.tally = self.log.tally;
+        self.recount();
         let mut at = known;
         while let Some(chunk) =
             self.log.chunk_after(at, &|_, _| true).map_err(JournalError::storage("read new messages"))?
@@ -327,11 +333,13 @@ impl Core {
         Ok((!entries.is_empty()).then_some(Page { entries, through }))
     }
 
-    /// Reading may have mended a file, after which there can be fewer records.
+    /// Reading may have mended a file or met that files are gone, after which there can be fewer records.
     fn recount(&mut self) {
-        if self.log.findings.is_empty() {
+        if self.log.findings.is_empty() && self.log.reloads == self.counted_reloads && self.is_leader() {
             return;
         }
+        self.counted_reloads = self.log.reloads;
+        self.window.forget_through(self.log.floor.through_seq);
         self.tally = self.log.tally;
         for entry in &self.pending {
             self.tally.add(entry.record.channel, entry.record.seq);
@@ -356,10 +364,17 @@ impl Core {
         Ok(page.and_then(|page| page.entries.first().filter(|entry| entry.record.seq == seq).cloned()))
     }
 
+    /// Says that no message has an id, and from which day on there are any.
+    pub(super) fn unknown_id(&self, id: &str) -> JournalError {
+        let begins = self.log.begins().map(|day| day.to_string());
+        JournalError::UnknownId { id: id.chars().take(64).collect(), begins }
+    }
+
     /// How many records of a channel have a place up to `seq`.
     pub(super) fn rank(&mut self, channel: Channel, seq: u64) -> Result<u64> {
         if self.window.reaches(seq) || seq >= self.last_seq() {
-            return Ok(self.tally.count[channel.index()] - self.window.count_after(channel, seq));
+            let after = self.window.count_after(channel, seq);
+            return Ok(self.tally.count[channel.index()].saturating_sub(after));
         }
         let rank = self.log.rank(channel, seq).map_err(JournalError::storage("count messages"));
         self.recount();

@@ -67,12 +67,21 @@ pub enum JournalError {
     },
     /// `since_id` names no message that is still within reach.
     #[error(
-        "since_id {id:?} names no message of the journal; leave it empty to read from the oldest unread one"
+        "since_id {id:?} names no message of the journal{}; leave it empty to read from the oldest unread one",
+        since_day(begins.as_deref())
     )]
     UnknownId {
         /// The id, shortened.
         id: String,
+        /// The day on which the journal begins, when older ones were deleted.
+        begins: Option<String>,
     },
+}
+
+fn since_day(begins: Option<&str>) -> String {
+    begins.map_or_else(String::new, |day| {
+        format!(", which begins on {day}: older days were deleted by retention")
+    })
 }
 
 impl JournalError {

@@ -26,6 +26,8 @@ pub enum InteractionKind {
     Fault,
     /// A session began or ended, a leader took over.
     Session,
+    /// Old files were deleted.
+    Retention,
 }
 
 /// One line of the audit log. Ids and reasons only, no bodies.

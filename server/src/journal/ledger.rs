@@ -4,8 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::index::Tally;
 use super::intervals::Intervals;
 use crate::record::Channel;
 
@@ -39,6 +41,8 @@ pub(super) enum Note {
     Push { spans: Vec<Span> },
     /// A session no longer holds these records, and they are unread again.
     GiveBack { slot: u16, spans: Vec<Span> },
+    /// The consumer was there at this time. Written about once an hour, for retention.
+    Seen { at: Timestamp },
     /// The consumer has these records. `newest` is the id of the last of them, when it is known.
     Ack { spans: Vec<Span>, newest: Option<Newest> },
 }
@@ -116,6 +120,8 @@ pub(super) struct Ledger {
     /// The newest record that was acknowledged.
     pub(super) newest_acked: Option<Newest>,
     pub(super) generation: u64,
+    /// When the consumer was last noted to be there.
+    pub(super) seen_at: Option<Timestamp>,
 }
 
 impl Ledger {
@@ -138,6 +144,7 @@ impl Ledger {
                     slot.held.retain(|seq, _| !spans.iter().any(|span| span.seq() == *seq));
                 }
             }
+            Note::Seen { at } => self.seen_at = Some(*at),
             Note::Ack { spans, newest } => self.acknowledge(spans, newest.as_ref()),
         }
     }
@@ -153,6 +160,20 @@ impl Ledger {
         {
             self.newest_acked = Some(newest.clone());
         }
+    }
+
+    /// Whether a stretch of the journal, between what it holds before and up to its end, may have a record of these
+    /// channels that is not acknowledged.
+    pub(super) fn may_miss(
+        &self,
+        mut channels: impl Iterator<Item = Channel>,
+        before: &Tally,
+        end: &Tally,
+    ) -> bool {
+        channels.any(|channel| {
+            let c = channel.index();
+            end.count[c] > before.count[c] && !self.acked.of(channel).covers(before.last[c] + 1, end.last[c])
+        })
     }
 
     /// The latest place that was acknowledged; 0 when none was.
@@ -173,6 +194,7 @@ impl Ledger {
             Note::Push { spans: self.pushed.spans() },
             Note::Ack { spans: self.acked.spans(), newest: self.newest_acked.clone() },
         ];
+        notes.extend(self.seen_at.map(|at| Note::Seen { at }));
         for (&slot, Slot { session, held }) in &self.slots {
             notes.push(Note::Open { slot, session: session.clone() });
             if !held.is_empty() {

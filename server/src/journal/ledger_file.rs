@@ -134,6 +134,23 @@ impl LedgerFile {
     }
 }
 
+/// The lock of whoever writes a consumer's file. `~` is in no consumer's name, so no consumer's file can be another's
+/// lock.
+pub(super) fn lock_path(consumer: &ConsumerName) -> String {
+    format!("{CONSUMERS}/{consumer}~.lock")
+}
+
+/// The lock that a living session holds.
+pub(super) fn slot_path(consumer: &ConsumerName, slot: u16) -> String {
+    format!("{CONSUMERS}/{consumer}~{slot}.lock")
+}
+
+/// Whether a session lives in a slot. If its lock can't be asked for, none does: a marked repetition is better than a
+/// loss.
+pub(super) fn slot_is_taken(storage: &dyn Storage, consumer: &ConsumerName, slot: u16) -> bool {
+    matches!(storage.try_lock(&slot_path(consumer, slot)), Ok(None))
+}
+
 fn to_line(note: &Note) -> Vec<u8> {
     line::seal(serde_json::to_vec(note).unwrap_or_default())
 }

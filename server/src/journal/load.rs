@@ -5,6 +5,7 @@
 
 use std::io;
 
+use super::floor::Floor;
 use super::index::SegmentIndex;
 use super::line;
 use super::lines::Lines;
@@ -32,6 +33,8 @@ impl Log {
         let names = names.iter().filter_map(|name| SegmentName::parse(name));
         let mut names: Vec<SegmentName> = names.collect();
         names.sort_unstable();
+        self.floor = Floor::load(&*self.storage)?;
+        names.retain(|name| Some(*name) > self.floor.through_file);
         self.forget_all();
         for (at, name) in names.iter().enumerate() {
             self.load_segment(*name, at + 1 == names.len())?;
@@ -43,7 +46,7 @@ impl Log {
     pub(super) fn load_segment(&mut self, name: SegmentName, is_last: bool) -> io::Result<()> {
         let path = name.path();
         let len = self.storage.len(&path)?.unwrap_or(0);
-        let floor = self.last_seq();
+        let floor = self.last_seq().max(self.floor.through_seq);
         if is_last && len > 0 {
             self.sync(name);
         }
@@ -77,6 +80,12 @@ impl Log {
 
     /// Reads what others appended since. Nothing is served that a power cut could take away.
     pub(super) fn follow(&mut self) -> io::Result<()> {
+        if let Some(first) = self.segments.first()
+            && self.segments.len() > 1
+            && self.storage.len(&first.name.path())?.is_none()
+        {
+            return self.reload();
+        }
         if let Some(Segment { name, index, .. }) = self.segments.last() {
             let (name, path, known_len) = (*name, name.path(), index.len);
             match self.storage.len(&path)? {

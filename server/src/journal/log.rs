@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 
+use jiff::civil::Date;
+
+use super::floor::Floor;
 use super::index::{SegmentIndex, Tally};
 use super::keys::{self, KeyHash};
 use super::line;
@@ -60,6 +63,8 @@ pub(super) struct Log {
     pub(super) storage: Arc<dyn Storage>,
     /// Whether this process may mend files.
     pub(super) repair: bool,
+    /// Where the journal begins.
+    pub(super) floor: Floor,
     pub(super) segments: Vec<Segment>,
     pub(super) tally: Tally,
     /// The last file there is, also when it holds no record.
@@ -87,6 +92,7 @@ impl Log {
         let mut log = Self {
             storage,
             repair,
+            floor: Floor::default(),
             segments: Vec::new(),
             tally: Tally::default(),
             newest_name: None,
@@ -119,6 +125,30 @@ impl Log {
             self.tally = segment.before.then(segment.index.tally);
             self.segments.push(segment);
         }
+    }
+
+    /// Takes in that the oldest files are gone.
+    pub(super) fn begin_after(&mut self, floor: Floor) {
+        self.floor = floor;
+        let count = self.segments.len();
+        self.segments.retain(|segment| Some(segment.name) > self.floor.through_file);
+        if self.segments.len() == count {
+            return;
+        }
+        self.tally = Tally::default();
+        for segment in &mut self.segments {
+            segment.before = self.tally;
+            self.tally = self.tally.then(segment.index.tally);
+        }
+        self.cache.clear();
+        self.ranks.clear();
+        self.reloads += 1;
+    }
+
+    /// The day on which the journal begins, when older ones were deleted.
+    pub(super) fn begins(&self) -> Option<Date> {
+        self.floor.through_file?;
+        Some(self.segments.first()?.name.day())
     }
 
     /// The newest record in a file; 0 when there is none.
@@ -271,7 +301,14 @@ impl Log {
         if let Some((_, chunk)) = self.cache.iter().find(|(cached, _)| *cached == key) {
             return Ok(Some(chunk.clone()));
         }
-        let (chunk, is_whole) = self.read_block(segment, block)?;
+        let (chunk, is_whole) = match self.read_block(segment, block) {
+            // The leader deleted it since.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.is_gone(name)? => {
+                self.reload()?;
+                return Ok(None);
+            }
+            read => read?,
+        };
         if !is_whole && !self.tolerated.contains(&name) {
             self.heal(name)?;
             return Ok(None);
@@ -281,6 +318,10 @@ impl Log {
         }
         self.cache.push_back((key, chunk.clone()));
         Ok(Some(chunk))
+    }
+
+    fn is_gone(&self, name: SegmentName) -> io::Result<bool> {
+        Ok(self.storage.len(&name.path())?.is_none())
     }
 
     fn read_block(&self, segment: usize, block: usize) -> io::Result<(Chunk, bool)> {

@@ -14,6 +14,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::Journal;
 use super::consumer::ConsumerName;
 use super::core::Core;
@@ -21,12 +23,14 @@ use super::delivery::{Batch, DeliveryId, Handed, Query};
 use super::error::{JournalError, Result};
 use super::index::Tally;
 use super::ledger::{Newest, Note, Span, joined};
-use super::ledger_file::{CONSUMERS, LedgerFile};
+use super::ledger_file::{self, LedgerFile};
 use super::log::Entry;
 use super::options::NewConsumerStarts;
 use crate::record::{Channel, Record};
 use crate::storage::{Lock, Storage};
 
+/// How often it is noted that the consumer is there.
+const SEEN_EVERY: SignedDuration = SignedDuration::from_hours(1);
 /// Notes that wait for a disk that takes no writes.
 const NOTES_WAITING_MAX: usize = 4_096;
 /// Blocks searched for an id that is not in the window.
@@ -121,7 +125,7 @@ impl Mailbox {
         let held = self.held();
         let since = match query.since_id.as_deref() {
             None | Some("") => 0,
-            Some(id) => find_id(&mut core, id)?.ok_or_else(|| unknown_id(id))?,
+            Some(id) => find_id(&mut core, id)?.ok_or_else(|| core.unknown_id(id))?,
         };
         let mut items = Vec::new();
         let mut bytes_left = query.bytes_max;
@@ -284,13 +288,7 @@ impl Mailbox {
     ) -> Result<()> {
         let ledger = self.file.ledger();
         let channels = Channel::ALL.iter().copied().filter(|c| channel.is_none_or(|only| only == *c));
-        let wants = |before: &Tally, end: &Tally| {
-            channels.clone().any(|channel| {
-                let c = channel.index();
-                end.count[c] > before.count[c]
-                    && !ledger.acked.of(channel).covers(before.last[c] + 1, end.last[c])
-            })
-        };
+        let wants = |before: &Tally, end: &Tally| ledger.may_miss(channels.clone(), before, end);
         let read_through =
             channels.clone().map(|channel| ledger.acked.of(channel).through()).min().unwrap_or(0);
         let mut at = since.max(read_through);
@@ -319,10 +317,7 @@ impl Mailbox {
 
     /// What must not be handed out now: held by open deliveries of this session or by other living sessions.
     fn held(&self) -> BTreeMap<u64, Span> {
-        let is_alive = |slot: u16| {
-            // If the lock can't be asked for, a marked repetition is better than a loss.
-            matches!(self.storage.try_lock(&slot_path(&self.consumer, slot)), Ok(None))
-        };
+        let is_alive = |slot: u16| ledger_file::slot_is_taken(&*self.storage, &self.consumer, slot);
         let own = self.open.values().flatten().filter(|item| !item.peeked).map(|item| item.span);
         let slots = self.file.ledger().slots.iter();
         let others = slots.filter(|(slot, what)| **slot != self.slot && !what.held.is_empty());
@@ -414,6 +409,11 @@ impl Mailbox {
     fn end(&mut self) {
         let mut core = self.journal.core();
         if !self.unwritten.is_empty() {
+            let now = core.clock.now();
+            if self.unwritten.len() < NOTES_WAITING_MAX && is_long_ago(self.file.ledger().seen_at, now) {
+                self.file.apply_unwritten(&Note::Seen { at: now });
+                self.unwritten.push(Note::Seen { at: now });
+            }
             match self.file.append(&self.unwritten) {
                 Ok(()) => self.unwritten.clear(),
                 Err(_) => core.note_failed(),
@@ -429,7 +429,19 @@ impl Mailbox {
 impl Drop for Mailbox {
     fn drop(&mut self) {
         self.journal.core().forget_reader(self.reader);
+        // A session may have slept for weeks without a word. Who can't be noted was noted by the leader's last round.
+        let now = self.journal.core().clock.now();
+        if is_long_ago(self.file.ledger().seen_at, now)
+            && let Ok(_lock) = self.begin()
+        {
+            self.note(Note::Seen { at: now });
+            self.end();
+        }
     }
+}
+
+fn is_long_ago(seen_at: Option<Timestamp>, now: Timestamp) -> bool {
+    seen_at.is_none_or(|at| now.duration_since(at).abs() >= SEEN_EVERY)
 }
 
 impl Item {
@@ -444,20 +456,15 @@ fn span_of(entry: &Entry) -> Span {
 }
 
 fn lock(storage: &Arc<dyn Storage>, core: &Core, consumer: &ConsumerName) -> Result<Box<dyn Lock>> {
-    // `~` is in no consumer's name, so no consumer's file can be another's lock.
-    let path = format!("{CONSUMERS}/{consumer}~.lock");
+    let path = ledger_file::lock_path(consumer);
     let waited_ms = core.options.lock_wait_ms;
     let lock = storage.lock(&path, waited_ms).map_err(JournalError::storage("lock the consumer's file"))?;
     lock.ok_or(JournalError::Busy { lock: path, waited_ms })
 }
 
-fn slot_path(consumer: &ConsumerName, slot: u16) -> String {
-    format!("{CONSUMERS}/{consumer}~{slot}.lock")
-}
-
 fn take_slot(storage: &dyn Storage, consumer: &ConsumerName, max: u16) -> Result<(u16, Box<dyn Lock>)> {
     for slot in 0..max {
-        let lock = storage.try_lock(&slot_path(consumer, slot));
+        let lock = storage.try_lock(&ledger_file::slot_path(consumer, slot));
         if let Some(lock) = lock.map_err(JournalError::storage("take a place for this session"))? {
             return Ok((slot, lock));
         }
@@ -476,10 +483,6 @@ pub(super) fn find_id(core: &mut Core, id: &str) -> Result<Option<u64>> {
         before = entries.first().map_or(0, |first| first.record.seq);
     }
     Ok(None)
-}
-
-fn unknown_id(id: &str) -> JournalError {
-    JournalError::UnknownId { id: id.chars().take(64).collect() }
 }
 
 fn json_len(record: &Record) -> usize {

@@ -14,6 +14,7 @@ mod consumer;
 mod core;
 mod delivery;
 mod error;
+mod floor;
 mod index;
 mod interaction;
 mod intervals;
@@ -24,8 +25,10 @@ mod line;
 mod lines;
 mod load;
 mod log;
+mod look;
 mod mailbox;
 mod options;
+mod retention;
 mod scan;
 mod segment;
 mod state;
@@ -40,8 +43,10 @@ pub use consumer::ConsumerName;
 pub use delivery::{Batch, DeliveryId, Handed, Query};
 pub use error::{JournalError, Result};
 pub use interaction::{Interaction, InteractionKind};
+pub use look::Look;
 pub use mailbox::Mailbox;
 pub use options::{Appended, Finding, JournalOptions, JournalStats, NewConsumerStarts, OpenReport};
+pub use retention::{Pruned, RetentionPolicy, is_idle};
 pub use state::State;
 
 use self::core::Core;
@@ -140,6 +145,12 @@ impl Journal {
     /// Counters and where the journal stands.
     pub fn stats(&self) -> JournalStats {
         self.core().stats()
+    }
+
+    /// Deletes whole files that the policy lets go: never one with a record that an active consumer has not
+    /// acknowledged. Only the leader does anything. Call it at the start and every hour.
+    pub fn prune(&self, policy: &RetentionPolicy) -> Result<Pruned> {
+        self.core().prune(policy)
     }
 
     /// Writes one line to the audit log, its time filled in. A failure is counted and stops nothing.

@@ -43,7 +43,8 @@ impl SegmentName {
         (parsed.file_name() == name).then_some(parsed)
     }
 
-    fn file_name(self) -> String {
+    /// The file's name in its folder.
+    pub(super) fn file_name(self) -> String {
         match self.n {
             0 => format!("{}.jsonl", self.day),
             n => format!("{}.{n}.jsonl", self.day),

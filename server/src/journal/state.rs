@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::consumer::ConsumerName;
-use super::ledger_file::{CONSUMERS, LedgerFile};
+use super::ledger::{Ledger, Note};
+use super::ledger_file::{self, CONSUMERS, LedgerFile};
+use super::retention;
 use crate::storage::Storage;
 
 const PATH: &str = "inbox/state.json";
@@ -71,6 +74,44 @@ impl StateFile {
     pub(super) fn last_seen(&mut self) -> io::Result<u64> {
         self.refresh()?;
         Ok(self.consumers.values().map(|file| file.ledger().last_seen()).max().unwrap_or(0))
+    }
+
+    /// What a consumer was last known to have.
+    pub(super) fn ledger(&self, name: &ConsumerName) -> Option<&Ledger> {
+        self.consumers.get(name).map(LedgerFile::ledger)
+    }
+
+    /// Consumers that count for retention, and those that were not seen for too long. Whoever is there now is noted as
+    /// seen, so that a session of many days counts until it ends and then as long as any other.
+    pub(super) fn by_activity(
+        &mut self,
+        now: Timestamp,
+        idle_days: u32,
+        lock_wait_ms: u64,
+    ) -> io::Result<(Vec<ConsumerName>, Vec<ConsumerName>)> {
+        self.refresh()?;
+        let (mut active, mut idle) = (Vec::new(), Vec::new());
+        for (name, file) in &mut self.consumers {
+            if file.is_missing()? {
+                continue;
+            }
+            let ledger = file.ledger();
+            let is_alive =
+                ledger.slots.keys().any(|slot| ledger_file::slot_is_taken(&*self.storage, name, *slot));
+            let is_known = ledger.seen_at.is_some();
+            if is_alive || !is_known {
+                // Who can't be noted now is noted an hour later.
+                let lock = self.storage.lock(&ledger_file::lock_path(name), lock_wait_ms)?;
+                if lock.is_some() {
+                    file.refresh()?;
+                    file.append(&[Note::Seen { at: now }])?;
+                }
+            }
+            let seen_at = file.ledger().seen_at;
+            let counts = seen_at.is_none_or(|at| retention::is_active(at, now, idle_days));
+            if is_alive || counts { active.push(name.clone()) } else { idle.push(name.clone()) }
+        }
+        Ok((active, idle))
     }
 
     /// How many consumers have a file.

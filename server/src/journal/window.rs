@@ -25,6 +25,13 @@ impl Window {
         if self.entries.len() > self.messages_max { self.entries.pop_front() } else { None }
     }
 
+    /// Forgets the records up to a place.
+    pub(super) fn forget_through(&mut self, seq: u64) {
+        while self.entries.front().is_some_and(|entry| entry.record.seq <= seq) {
+            self.entries.pop_front();
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -68,6 +68,7 @@ impl Session {
 
     fn call_wait(&mut self, caller: &Caller, given: Object, params: &Object) -> Result<(), Refusal> {
         let asked = wait::arguments(given)?;
+        self.options.presence.used("wait");
         self.supersede_wait(&caller.consumer);
         self.came_back(&caller.consumer);
         let host = self.host(caller.client.as_deref());
@@ -92,6 +93,7 @@ impl Session {
 
     fn call_pull(&mut self, caller: &Caller, given: Object) -> Result<(), Refusal> {
         let asked = pull::arguments(given)?;
+        self.options.presence.used("pull");
         if let Some(part) = self.next_part(&caller.consumer, &asked.since_id) {
             // The reader is still at that message, so this call acknowledges nothing.
             let delivery = DeliveryId(self.next_number());

@@ -131,7 +131,12 @@ impl Session {
             era::claims_modern(&params) || matches!(method, "server/discover" | "subscriptions/listen");
         let client = if is_modern {
             match era::modern_client(&params) {
-                Ok(client) => client,
+                Ok(client) => {
+                    if let Some(name) = &client {
+                        self.options.presence.met(name, era::modern_client_version(&params));
+                    }
+                    client
+                }
                 Err(error) => return self.answer(&route, Err(error), Vec::new()),
             }
         } else if let Some(session) = &self.legacy {

@@ -96,6 +96,12 @@ pub(crate) fn modern_client(params: &Object) -> Result<Option<String>, RpcError>
     }
 }
 
+/// The version that the client of a modern request gives; empty when it gives none.
+pub(crate) fn modern_client_version(params: &Object) -> &str {
+    let client = params.get("_meta").and_then(|meta| meta.get(META_CLIENT));
+    client.and_then(|client| client.get("version")).and_then(Value::as_str).unwrap_or("")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

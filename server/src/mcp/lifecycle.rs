@@ -28,7 +28,8 @@ impl Session {
         }
         let version = negotiate(text(params, "protocolVersion")?);
         let capabilities = object(params, "capabilities")?;
-        let client = match object(params, "clientInfo")?.get("name") {
+        let info = object(params, "clientInfo")?;
+        let client = match info.get("name") {
             Some(Value::String(name)) => name.clone(),
             _ => return Err(RpcError::invalid_params("params.clientInfo.name: must be a string")),
         };
@@ -36,6 +37,7 @@ impl Session {
             .get("experimental")
             .and_then(Value::as_object)
             .is_some_and(|experimental| experimental.contains_key(channel::CAPABILITY));
+        self.options.presence.met(&client, info.get("version").and_then(Value::as_str).unwrap_or(""));
         let last_seq = *self.grown.borrow();
         self.legacy = Some(LegacySession {
             version,

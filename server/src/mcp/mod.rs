@@ -14,6 +14,7 @@ mod lifecycle;
 mod message;
 mod outgoing;
 mod permissions;
+mod presence;
 mod pump;
 mod session;
 mod subscription;
@@ -28,6 +29,7 @@ pub use era::{LEGACY_NEWEST, LEGACY_VERSIONS, MODERN_VERSIONS};
 pub use framing::LINE_BYTES_MAX;
 pub use hosts::{HOSTS, HostRow, WAIT_CAP_S};
 pub use outgoing::OUT_BYTES_MAX;
+pub use presence::{HostSeen, Presence, PresenceState};
 pub use session::{Health, Limits, SessionOptions};
 
 use framing::Framer;
@@ -65,12 +67,15 @@ pub async fn serve(
     let mut journal_lives = true;
     let mut progress = (0, Instant::now());
     loop {
+        let mut lines = 0;
         while session.out.has_room()
             && let Some(frame) = framer.next_frame()
         {
             session.on_frame(frame);
+            lines += 1;
         }
         session.pump();
+        session.tell_presence(lines);
         // While the host takes nothing we read on, to see it end, up to this bound.
         let may_read = framer.buffered_bytes() < 2 * line_bytes_max;
         let written = session.out.written_bytes_total();

@@ -17,6 +17,7 @@ use super::framing::LINE_BYTES_MAX;
 use super::hosts::{self, HOSTS, HostRow};
 use super::message::{Id, RpcError, response};
 use super::outgoing::{OUT_BYTES_MAX, Outgoing};
+use super::presence::Presence;
 use crate::carrier::log_ping::Level;
 use crate::carrier::wait::Heartbeat;
 use crate::journal::{ConsumerName, DeliveryId, Journal, JournalError, Mailbox};
@@ -44,6 +45,8 @@ pub struct SessionOptions {
     pub trouble: Option<String>,
     /// Asked with every answer about the inbox: why messages may not be coming, with the fix; nothing while they are.
     pub health: Option<Health>,
+    /// Where it is told who is at the other end.
+    pub presence: Presence,
     /// This server's version, as it tells it to clients.
     pub version: String,
     /// Relays permission requests of the host to the operator; none where that is off.
@@ -66,6 +69,7 @@ impl SessionOptions {
             trouble: None,
             health: None,
             permission: None,
+            presence: Presence::default(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             limits: Limits::default(),
             hosts: HOSTS,

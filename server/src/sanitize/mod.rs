@@ -49,11 +49,13 @@ mod page;
 mod stack;
 mod tags;
 mod tally;
+mod terminal;
 
 use std::collections::BTreeMap;
 
 pub use name::{clean_file_name, clean_name};
 use tally::Tally;
+pub use terminal::{clean_line, clean_text};
 
 /// How the input is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

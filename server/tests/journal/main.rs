@@ -7,5 +7,6 @@ mod faults;
 mod model;
 mod order;
 mod real_disk;
+mod retention;
 mod schemas;
 mod support;

@@ -65,6 +65,13 @@ impl Cursor {
     }
 }
 
+/// A position for an inbox that another server has read up to `since`.
+pub fn position(since: Timestamp) -> Option<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(&Cursor::starting_at(since)).ok()?;
+    bytes.push(b'\n');
+    Some(bytes)
+}
+
 /// A set of marks that forgets its oldest when it is full. Marks are hashes, for some ids are chosen by strangers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "VecDeque<String>", into = "VecDeque<String>")]

@@ -22,7 +22,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use tokio::time::Instant;
 
-pub use cursor::CURSOR_FILE;
+pub use cursor::{CURSOR_FILE, position};
 pub use desk::GraphMailDesk;
 pub use known::MailKnown;
 pub use quota::Quota;

@@ -141,6 +141,17 @@ fn remember(messages: &mut BTreeMap<String, String>, message_id: &str, stamp: &s
     }
 }
 
+/// A position for chats that another server has read up to some moment each; what is newer is news, also in chats that
+/// are not among them when it is newer than all of these. `None` without chats.
+pub fn position(chats: BTreeMap<String, Timestamp>) -> Option<Vec<u8>> {
+    let (oldest, newest) = (chats.values().min().copied()?, chats.values().max().copied()?);
+    let mut cursor = Cursor { watermark: oldest, ..Cursor::starting_at(newest) };
+    cursor.chats = chats.into_iter().map(|(id, at)| (id, ChatCursor::from_floor(at))).collect();
+    let mut bytes = serde_json::to_vec(&cursor).ok()?;
+    bytes.push(b'\n');
+    Some(bytes)
+}
+
 /// What was found on disk.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {

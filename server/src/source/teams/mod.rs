@@ -21,7 +21,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 
-pub use cursor::CURSOR_FILE;
+pub use cursor::{CURSOR_FILE, position};
 pub use door::TeamsDoor;
 pub(crate) use identity::identify;
 pub use known::Known;

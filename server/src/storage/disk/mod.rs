@@ -28,6 +28,17 @@ pub struct DiskStorage {
     new_names: NewNames,
 }
 
+/// How a folder is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Why it can't be written.
+    pub read_only: Option<String>,
+    /// What in it others may read or write; a few of it.
+    pub open_to_others: Vec<String>,
+    /// Bytes free on its disk, where the system tells.
+    pub free_bytes: Option<u64>,
+}
+
 /// Folders that got a new folder since they were last synced. They are synced with the first file that is, not at
 /// once: a start must not wait for the disk, and an empty folder is worth nothing after a power cut.
 #[derive(Debug, Clone, Default)]
@@ -75,6 +86,71 @@ impl DiskStorage {
             Err(error) => return Err(at(root)(error)),
         }
         Ok(Self { root: root.to_owned(), new_names: NewNames::default() })
+    }
+
+    /// Takes `root` as it is and changes nothing; `None` when it is missing. Refuses what [`DiskStorage::open`] refuses.
+    pub fn look(root: &Path) -> io::Result<Option<Self>> {
+        match fs::symlink_metadata(root) {
+            Ok(found) if found.is_symlink() => {
+                Err(refusal(root, "is a symlink; set ENTRACLAW_HOME to the folder it leads to"))
+            }
+            Ok(found) if !found.is_dir() => {
+                Err(refusal(root, "is not a folder; move it away or set ENTRACLAW_HOME to another place"))
+            }
+            Ok(found) => {
+                platform::check_folder(root, &found)?;
+                Ok(Some(Self { root: root.to_owned(), new_names: NewNames::default() }))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(at(root)(error)),
+        }
+    }
+
+    /// A file that people write, such as the configuration; `None` when it is missing. It may be a symlink to a plain
+    /// file that belongs to this user or to root and that others can't write.
+    pub fn read_settings(&self, path: &str, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
+        let path = self.path(path)?;
+        let found = match fs::symlink_metadata(&path) {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let target = if found.is_symlink() {
+            let dangling = |error: io::Error| {
+                io::Error::new(
+                    error.kind(),
+                    format!("it is a symlink that leads nowhere ({error}); remove it"),
+                )
+            };
+            let target = fs::canonicalize(&path).map_err(dangling)?;
+            platform::check_link_target(&target, &fs::metadata(&target)?)?;
+            target
+        } else {
+            path
+        };
+        let found = fs::symlink_metadata(&target)?;
+        if !found.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a plain file; move it away"));
+        }
+        if found.len() > bytes_max {
+            let why = format!("it has {} bytes, at most {bytes_max} are read; shorten it", found.len());
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        let mut bytes = Vec::new();
+        let file = platform::private(OpenOptions::new().read(true)).open(&target)?;
+        file.take(bytes_max).read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
+    }
+
+    /// How the folder is, for people.
+    pub fn health(&self) -> Health {
+        let mut open_to_others = Vec::new();
+        platform::list_open(&self.root, &self.root, &mut open_to_others);
+        Health {
+            read_only: platform::write_problem(&self.root),
+            open_to_others,
+            free_bytes: platform::free_bytes(&self.root),
+        }
     }
 
     /// The folder.

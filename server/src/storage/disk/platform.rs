@@ -60,6 +60,17 @@ pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
 #[cfg(unix)]
 pub(super) fn claim_folder(folder: &Path, found: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    check_folder(folder, found)?;
+    if found.mode() & 0o077 != 0 {
+        fs::set_permissions(folder, fs::Permissions::from_mode(FOLDER_MODE)).map_err(super::at(folder))?;
+    }
+    Ok(())
+}
+
+/// The same without shutting anybody out.
+#[cfg(unix)]
+pub(super) fn check_folder(folder: &Path, found: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
     if found.uid() != nix::unistd::geteuid().as_raw() {
         return Err(super::refusal(
             folder,
@@ -73,14 +84,35 @@ pub(super) fn claim_folder(folder: &Path, found: &Metadata) -> io::Result<()> {
         );
         return Err(super::refusal(folder, &why));
     }
-    if mode & 0o077 != 0 {
-        fs::set_permissions(folder, fs::Permissions::from_mode(FOLDER_MODE)).map_err(super::at(folder))?;
-    }
     Ok(())
 }
 
 #[cfg(not(unix))]
 pub(super) fn claim_folder(_folder: &Path, _found: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(super) fn check_folder(_folder: &Path, _found: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Checks that what a symlink of the user's leads to can't be changed by somebody else.
+#[cfg(unix)]
+pub(super) fn check_link_target(target: &Path, found: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let own = nix::unistd::geteuid().as_raw();
+    if found.uid() != own && found.uid() != 0 {
+        return Err(super::refusal(target, "belongs to another user; copy it into the home folder"));
+    }
+    if found.mode() & 0o002 != 0 {
+        return Err(super::refusal(target, "can be written by others; run `chmod o-w` on it"));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(super) fn check_link_target(_target: &Path, _found: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
@@ -102,4 +134,58 @@ pub(super) fn sync_parent(path: &Path) -> io::Result<()> {
         Some(parent) => sync_folder(parent).map_err(super::at(parent)),
         None => Ok(()),
     }
+}
+
+/// Names told of what others can read.
+#[cfg(unix)]
+const OPEN_NAMES_MAX: usize = 8;
+
+/// Adds what others may read or write below a folder, as paths from `root`. Symlinks are other people's affair.
+#[cfg(unix)]
+pub(super) fn list_open(root: &Path, folder: &Path, open: &mut Vec<String>) {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort_unstable();
+    for path in paths {
+        let Ok(found) = fs::symlink_metadata(&path) else { continue };
+        if open.len() >= OPEN_NAMES_MAX || found.is_symlink() {
+            continue;
+        }
+        if found.mode() & 0o077 != 0 {
+            open.push(path.strip_prefix(root).unwrap_or(&path).display().to_string());
+        }
+        if found.is_dir() {
+            list_open(root, &path, open);
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn list_open(_root: &Path, _folder: &Path, _open: &mut Vec<String>) {}
+
+/// Why a folder can't be written.
+#[cfg(unix)]
+pub(super) fn write_problem(folder: &Path) -> Option<String> {
+    use nix::unistd::{AccessFlags, access};
+    access(folder, AccessFlags::W_OK | AccessFlags::X_OK).err().map(|error| error.desc().to_owned())
+}
+
+#[cfg(not(unix))]
+pub(super) fn write_problem(folder: &Path) -> Option<String> {
+    let found = fs::metadata(folder).ok()?;
+    found.permissions().readonly().then(|| "it is marked read-only".to_owned())
+}
+
+/// Bytes that this user can still write to a folder's disk.
+#[cfg(unix)]
+pub(super) fn free_bytes(folder: &Path) -> Option<u64> {
+    let found = nix::sys::statvfs::statvfs(folder).ok()?;
+    #[expect(clippy::useless_conversion, reason = "the counts are narrower on other systems")]
+    u64::from(found.blocks_available()).checked_mul(u64::from(found.fragment_size()))
+}
+
+#[cfg(not(unix))]
+pub(super) fn free_bytes(_folder: &Path) -> Option<u64> {
+    None
 }

@@ -69,7 +69,9 @@ impl TeamsDoor {
         let bytes = fetched.map_err(|error| not_fetched(part, &error))?;
         let (kind, extension) = kind_of(&bytes);
         let stem = stem_of(name);
-        let path = format!("{FOLDER}/{}-{number}-{stem}.{extension}", clean_file_name(message_id));
+        // Old days are deleted by the name.
+        let day = client.server_now().strftime("%Y-%m-%d");
+        let path = format!("{FOLDER}/{day}-{}-{number}-{stem}.{extension}", clean_file_name(message_id));
         let kept = self.storage.create_dir(FOLDER).and_then(|()| self.storage.replace(&path, &bytes));
         kept.map_err(|error| {
             format!("the file could not be kept in the home folder: {error}; make room, then try again")

@@ -1,0 +1,153 @@
+//! `entraclaw doctor`: gathers what [`crate::doctor`] judges, signs in, asks Graph a few questions, and changes nothing.
+//! It must never show a token, nor wait longer than [`ASK_MAX`] for an answer.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::environment::Environment;
+use super::output;
+use super::place::{Entry, Home, Place};
+use super::serve;
+use crate::app::App;
+use crate::clock::{Clock as _, SystemClock};
+use crate::config::Auth;
+use crate::doctor::{
+    Answered, ConfigFacts, Facts, GraphFacts, HomeFacts, Level, SignIn, TokenFacts, examine, show,
+};
+use crate::entra;
+use crate::gate::operator;
+use crate::graph::{GraphError, Scope};
+use crate::status::gather;
+
+/// The longest wait for one answer of Graph.
+const ASK_MAX: Duration = Duration::from_secs(10);
+
+const EXAMPLE: &str = "\
+Example: ENTRACLAW_AUTH=static ENTRACLAW_ACCESS_TOKEN=\"$TOKEN\" entraclaw doctor
+Exit codes: 0 nothing to repair, 1 something to repair, 2 wrong usage.";
+
+/// Flags of `doctor`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(super) struct Flags {
+    #[command(flatten)]
+    home: Home,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(flags: Flags) -> ExitCode {
+    let place = Place::find(Entry::Look, flags.home, Vec::new(), &Environment::read());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            return output::complain(
+                &format!("the runtime could not be started: {error}"),
+                ExitCode::FAILURE,
+            );
+        }
+    };
+    let facts = runtime.block_on(facts(&place));
+    runtime.shutdown_background();
+    let diagnosis = examine(&facts);
+    let code = if diagnosis.level == Level::Fail { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+    if flags.json { output::json(&diagnosis, code) } else { output::text(&show::human(&diagnosis), code) }
+}
+
+async fn facts(place: &Place) -> Facts {
+    let now = SystemClock.now();
+    let mut config = place.config.clone();
+    config.graph.request_timeout = config.graph.request_timeout.min(ASK_MAX);
+    let app = serve::production(config, place.storage(), place.home.clone().unwrap_or_default());
+    let config = &app.config;
+    let (sign_in, graph) = if place.config_trouble.is_empty() { ask(&app).await } else { Default::default() };
+    let gate = app.gate();
+    gate.refresh();
+    Facts {
+        now,
+        home: home(place),
+        config: ConfigFacts {
+            has_file: place.config_text.is_some(),
+            mistakes: place.config_trouble.clone(),
+            allowed_people: gate.people().len(),
+            pairing: config.gate.pairing,
+            policy_trouble: operator::read(&*app.storage).err(),
+            policy_kept_aside: operator::kept_aside(&*app.storage),
+            teams: config.teams.enabled,
+            mail: config.mail.enabled,
+            auth: config.auth.mode(),
+            tenant_id: config.identity.tenant_id.as_ref().map(ToString::to_string),
+            object_id: config.identity.object_id.as_ref().map(ToString::to_string),
+            graph_authority: config.graph.origin.authority(),
+            graph_is_local: config.graph.origin.is_loopback(),
+        },
+        sign_in,
+        graph,
+        report: gather(&place.storage(), &place.home_text(), now, config.retention.consumer_idle_days),
+    }
+}
+
+fn home(place: &Place) -> HomeFacts {
+    let health = place.disk.as_ref().map(crate::storage::DiskStorage::health).unwrap_or_default();
+    HomeFacts {
+        path: place.home_text(),
+        trouble: place.home_trouble.clone(),
+        exists: place.disk.is_some(),
+        read_only: health.read_only,
+        open_to_others: health.open_to_others,
+        free_bytes: health.free_bytes,
+    }
+}
+
+async fn ask(app: &App) -> (SignIn, Option<GraphFacts>) {
+    let config = &app.config;
+    if config.auth == Auth::None {
+        return (SignIn::None, None);
+    }
+    let tokens = app.tokens();
+    let token = match tokens.token().await {
+        Ok(token) => token,
+        Err(error) => return (SignIn::Failed { problem: error.problem, fix: error.fix }, None),
+    };
+    let told = entra::token_use(&token);
+    let facts = TokenFacts {
+        tenant_id: entra::claims(&token).tenant_id.map(|id| id.to_string()),
+        audience: told.audience,
+        expires_at: told.expires_at,
+        scopes: told.scopes,
+        is_application: told.is_application,
+    };
+    let client = app.graph(tokens);
+    let me = client.get_once(&client.url(&["me"], &[]), Scope::Common).await;
+    let me = answered(me.map(|a| a.body.get("id").and_then(Value::as_str).unwrap_or("somebody").to_owned()));
+    let chats = if config.teams.enabled && matches!(me, Answered::Yes(_)) {
+        let url = client.url(&["me", "chats"], &[("$top", "1")]);
+        let list = client.get_once(&url, Scope::Common).await;
+        Some(answered(list.map(|a| match a.body.get("value").and_then(Value::as_array).map(Vec::len) {
+            Some(0) => "the list can be read; the agent is in no chat yet".to_owned(),
+            _ => "the list can be read".to_owned(),
+        })))
+    } else {
+        None
+    };
+    let mail = if config.mail.enabled && matches!(me, Answered::Yes(_)) {
+        let url =
+            client.url(&["me", "mailFolders", "inbox", "messages"], &[("$top", "1"), ("$select", "id")]);
+        let list = client.get_once(&url, Scope::Mailbox).await;
+        Some(answered(list.map(|_| "the inbox can be read".to_owned())))
+    } else {
+        None
+    };
+    (SignIn::Token(facts), Some(GraphFacts { me, chats, mail, skew: client.clock_skew() }))
+}
+
+fn answered(answer: Result<String, GraphError>) -> Answered {
+    match answer {
+        Ok(found) => Answered::Yes(found),
+        Err(error) => Answered::No { fix: error.advice().to_owned(), error: error.to_string() },
+    }
+}

@@ -1,0 +1,31 @@
+//! Answers of commands to stdout: text or one JSON document.
+//! It must never be used by `serve`, whose stdout belongs to the protocol.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+/// Writes text; colours go where a terminal shows them. A closed pipe is the reader's choice.
+pub(super) fn text(text: &str, code: ExitCode) -> ExitCode {
+    let written = anstream::stdout().write_all(text.as_bytes());
+    match written {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
+        _ => code,
+    }
+}
+
+/// Writes one document, for programs: indented, with a newline.
+pub(super) fn json(value: &impl Serialize, code: ExitCode) -> ExitCode {
+    match serde_json::to_string_pretty(value) {
+        Ok(document) => text(&(document + "\n"), code),
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// Tells what went wrong, to stderr.
+pub(super) fn complain(problem: &str, code: ExitCode) -> ExitCode {
+    // Nobody is left to tell if this fails.
+    let _ = writeln!(anstream::stderr(), "error: {problem}");
+    code
+}

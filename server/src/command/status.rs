@@ -1,0 +1,60 @@
+//! `entraclaw status`: what the files tell, without asking the network or a running session.
+//! It must never change anything.
+
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+
+use super::environment::Environment;
+use super::output;
+use super::place::{Entry, Home, Place};
+use crate::clock::{Clock as _, SystemClock};
+use crate::config::Auth;
+use crate::gate::operator;
+use crate::status::{Report, gather, judge, show};
+
+const EXAMPLE: &str = "\
+Example: entraclaw status --json | jq '.consumers[] | {name, unread}'
+Exit codes: 0 healthy, 1 something is wrong, 2 wrong usage.";
+
+/// Flags of `status`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(super) struct Flags {
+    #[command(flatten)]
+    home: Home,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(flags: Flags) -> ExitCode {
+    let place = Place::find(Entry::Look, flags.home, Vec::new(), &Environment::read());
+    let now = SystemClock.now();
+    let report = report(&place, now);
+    let code = if report.healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    if flags.json { output::json(&report, code) } else { output::text(&show::human(&report, now), code) }
+}
+
+fn report(place: &Place, now: Timestamp) -> Report {
+    let idle_days = place.config.retention.consumer_idle_days;
+    let mut report = gather(&place.storage(), &place.home_text(), now, idle_days);
+    let mut troubles = place.troubles();
+    // A session that runs has its sign-in from its host, which this command can't see.
+    let runs = report.sessions.iter().any(|session| session.alive);
+    if !runs && troubles.is_empty() && place.config.auth == Auth::None {
+        troubles.push(
+            "there is no sign-in in this environment; set `auth.mode` in config.toml and run `entraclaw login`, or set \
+             ENTRACLAW_AUTH=static and ENTRACLAW_ACCESS_TOKEN, here or in the host's configuration"
+                .to_owned(),
+        );
+    }
+    troubles.extend(operator::read(&*place.storage()).err());
+    judge::judge(&mut report, &troubles, now);
+    if let Some(file) = operator::kept_aside(&*place.storage()) {
+        report.notes.push(format!(
+            "a broken policy is kept aside as {file}; repair it and put it back, or delete it"
+        ));
+    }
+    report
+}

@@ -1,0 +1,52 @@
+//! `NAME=value` lines as shells and dotenv libraries read them.
+//! It must never expand anything: a value is what stands there.
+
+/// Lines read at most.
+const LINES_MAX: usize = 4_096;
+
+/// Names and values in order; what is no assignment is passed over.
+pub(super) fn parse(text: &str) -> Vec<(String, String)> {
+    text.lines().take(LINES_MAX).filter_map(assignment).collect()
+}
+
+fn assignment(line: &str) -> Option<(String, String)> {
+    let line = line.trim();
+    let line = line.strip_prefix("export ").unwrap_or(line).trim_start();
+    let (name, value) = line.split_once('=')?;
+    let name = name.trim();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if name.is_empty() || !name.chars().all(is_name) {
+        return None;
+    }
+    let value = value.trim();
+    let quoted = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.split(quote).next());
+    let value = match quoted('"').or_else(|| quoted('\'')) {
+        Some(inside) => inside,
+        // A comment needs a blank before it.
+        None => value.split(" #").next().unwrap_or("").trim_end(),
+    };
+    Some((name.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::parse;
+
+    #[rstest]
+    #[case("A=b", Some(("A", "b")))]
+    #[case("  export A = \"b # c\" # d", Some(("A", "b # c")))]
+    #[case("A='b\"c'", Some(("A", "b\"c")))]
+    #[case("A=b#c # d", Some(("A", "b#c")))]
+    #[case("A=", Some(("A", "")))]
+    #[case("A=\"open", Some(("A", "open")))]
+    #[case("# A=b", None)]
+    #[case("A", None)]
+    #[case("=b", None)]
+    #[case("A B=c", None)]
+    fn lines(#[case] line: &str, #[case] parsed: Option<(&str, &str)>) {
+        let found = parse(line).pop();
+        assert_eq!(found, parsed.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+}

@@ -1,0 +1,129 @@
+//! A round of retention by the leader: look, decide, say durably what goes, delete.
+//!
+//! It must never delete before it is on disk what goes, nor guess: what can't be read stops the round.
+
+use std::io;
+
+use jiff::tz::TimeZone;
+
+use super::Core;
+use crate::journal::error::{JournalError, Result};
+use crate::journal::index::Tally;
+use crate::journal::interaction::{Interaction, InteractionKind};
+use crate::journal::ledger::Ledger;
+use crate::journal::log::Log;
+use crate::journal::retention::{self, Candidate, Pruned, RetentionPolicy};
+use crate::journal::segment::{INBOX, INDEXES, SegmentName};
+use crate::record::Channel;
+
+impl Core {
+    /// Deletes what the policy lets go. A follower does nothing.
+    pub(in crate::journal) fn prune(&mut self, policy: &RetentionPolicy) -> Result<Pruned> {
+        if !self.is_leader() {
+            return Ok(Pruned::default());
+        }
+        let pruned =
+            self.prune_round(policy).map_err(JournalError::storage("delete old files of the journal"))?;
+        if pruned.files > 0 {
+            let Pruned { files, records, bytes, .. } = &pruned;
+            let detail = format!("{files} files with {records} records deleted, {bytes} bytes");
+            self.audit(vec![Interaction::new(InteractionKind::Retention).detail(detail)]);
+        }
+        Ok(pruned)
+    }
+
+    fn prune_round(&mut self, policy: &RetentionPolicy) -> io::Result<Pruned> {
+        let now = self.clock.now();
+        let today = now.to_zoned(TimeZone::UTC).date();
+        let mut floor = self.log.floor.clone();
+        let idle_days = policy.consumer_idle_days;
+        let steady = retention::steady_since(floor.checked_at, floor.steady_since, now, idle_days);
+        floor.checked_at = Some(now);
+        floor.steady_since = Some(steady);
+        let mut pruned =
+            Pruned { waits_for_calendar: !retention::is_steady(steady, now), ..Pruned::default() };
+
+        let wait_ms = self.options.lock_wait_ms;
+        let (active, idle) = self.state.by_activity(now, idle_days, wait_ms)?;
+        pruned.idle_consumers = idle.iter().map(ToString::to_string).collect();
+        let newest = self.log.newest_name;
+        let older: Vec<SegmentName> =
+            self.log.segments.iter().map(|s| s.name).filter(|name| Some(*name) < newest).collect();
+        let candidates: Vec<Candidate> = self
+            .log
+            .segments
+            .iter()
+            .take(older.len())
+            .map(|s| Candidate { day: s.name.day(), bytes: s.index.len })
+            .collect();
+        let bytes_total = self.log.segments.iter().map(|segment| segment.index.len).sum();
+        let (log, state) = (&mut self.log, &self.state);
+        let unread_by = |at: usize| {
+            let mut names = Vec::new();
+            for name in &active {
+                if let Some(ledger) = state.ledger(name)
+                    && !has_all(log, ledger, older[at])?
+                {
+                    names.push(name.to_string());
+                }
+            }
+            Ok(names)
+        };
+        let (count, held_back_by) = retention::plan(policy, today, &candidates, bytes_total, unread_by)?;
+        pruned.held_back_by = held_back_by;
+        if !pruned.waits_for_calendar
+            && let Some(last) = count.checked_sub(1).and_then(|last| self.log.segments.get(last))
+        {
+            floor.through_file = Some(last.name);
+            floor.through_seq = last.index.last_seq;
+            pruned.files = count as u64;
+            pruned.records = last.before.then(last.index.tally).total();
+            pruned.bytes = candidates.iter().take(count).map(|file| file.bytes).sum();
+        }
+        floor.save(&*self.storage)?;
+        self.log.begin_after(floor);
+        // Also what an earlier round could not finish.
+        let swept = self.sweep();
+        if pruned.files > 0 {
+            self.recount();
+            self.write_state();
+        }
+        swept.map(|()| pruned)
+    }
+
+    /// Deletes files that are gone by word of the floor, and what belongs to them.
+    fn sweep(&self) -> io::Result<()> {
+        let Some(through) = self.log.floor.through_file else { return Ok(()) };
+        for name in self.storage.list(INBOX)? {
+            // `<file>.torn` and `<file>.damaged` go with their file.
+            let day_file = name.find(".jsonl").map(|at| &name[..at + ".jsonl".len()]);
+            if day_file.and_then(SegmentName::parse).is_some_and(|file| file <= through) {
+                self.storage.remove(&format!("{INBOX}/{name}"))?;
+            }
+        }
+        for name in self.storage.list(INDEXES)? {
+            let file = name.strip_suffix(".json").map(|stem| format!("{stem}.jsonl"));
+            if file.as_deref().and_then(SegmentName::parse).is_some_and(|file| file <= through) {
+                self.storage.remove(&format!("{INDEXES}/{name}"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a consumer has acknowledged every record of a file.
+fn has_all(log: &mut Log, ledger: &Ledger, name: SegmentName) -> io::Result<bool> {
+    let Some(segment) = log.segments.iter().find(|segment| segment.name == name) else { return Ok(false) };
+    let (mut at, last) = (segment.before.newest(), segment.index.last_seq);
+    let wants = |before: &Tally, end: &Tally| ledger.may_miss(Channel::ALL.into_iter(), before, end);
+    while at < last
+        && let Some(chunk) = log.chunk_after(at, &wants)?
+    {
+        at = chunk.through;
+        let mut here = chunk.entries.iter().map(|entry| &entry.record).filter(|record| record.seq <= last);
+        if here.any(|record| !ledger.acked.has(record.channel, record.seq)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,124 @@
+//! The journal as somebody sees it who only looks: `entraclaw status`, `inbox` and `doctor`.
+//!
+//! It must never change anything: no file, no lock, no cursor of a consumer.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::consumer::ConsumerName;
+use super::delivery::Handed;
+use super::ledger::Ledger;
+use super::ledger_file::{CONSUMERS, LedgerFile};
+use super::log::{Entry, Log};
+use super::options::Finding;
+use super::segment::INBOX;
+use crate::record::Channel;
+use crate::storage::Storage;
+
+/// A look at the journal of one home folder.
+pub struct Look {
+    log: Log,
+    ledgers: BTreeMap<ConsumerName, LedgerFile>,
+    kept_aside: Vec<String>,
+}
+
+impl Look {
+    /// Reads indexes and consumers' files.
+    pub fn at(storage: &Arc<dyn Storage>) -> io::Result<Self> {
+        let log = Log::load(Arc::clone(storage), false)?;
+        let mut ledgers = BTreeMap::new();
+        for name in storage.list(CONSUMERS)?.iter().filter_map(|name| LedgerFile::consumer_of(name)) {
+            let mut file = LedgerFile::new(Arc::clone(storage), &name);
+            file.refresh()?;
+            ledgers.insert(name, file);
+        }
+        let is_aside = |name: &String| name.contains(".jsonl.torn") || name.contains(".jsonl.damaged");
+        let kept_aside = storage.list(INBOX)?.into_iter().filter(is_aside).collect();
+        Ok(Self { log, ledgers, kept_aside })
+    }
+
+    /// Records that can be read.
+    pub fn records(&self) -> u64 {
+        self.log.tally.total()
+    }
+
+    /// Bytes of the files.
+    pub fn bytes(&self) -> u64 {
+        self.log.segments.iter().map(|segment| segment.index.len).sum()
+    }
+
+    /// The day on which the journal begins, when there is a record.
+    pub fn begins(&self) -> Option<String> {
+        Some(self.log.segments.first()?.name.day().to_string())
+    }
+
+    /// Damage that was met now. What only a leader may mend or sync is not among it.
+    pub fn damage(&self) -> Vec<String> {
+        let findings = self.log.findings.iter();
+        let damage = findings.filter(|f| matches!(f, Finding::Damaged { .. } | Finding::Missing { .. }));
+        damage.map(ToString::to_string).collect()
+    }
+
+    /// Files with what an earlier repair could not read, kept for people.
+    pub fn kept_aside(&self) -> &[String] {
+        &self.kept_aside
+    }
+
+    /// Everybody who has a cursor.
+    pub fn consumers(&self) -> Vec<ConsumerName> {
+        self.ledgers.keys().cloned().collect()
+    }
+
+    /// When a consumer was last noted to be there, about to the hour.
+    pub fn seen_at(&self, consumer: &ConsumerName) -> Option<Timestamp> {
+        self.ledgers.get(consumer)?.ledger().seen_at
+    }
+
+    /// Records that a consumer has not acknowledged; all of them for one that is unknown.
+    pub fn unread(&mut self, consumer: &ConsumerName) -> io::Result<u64> {
+        let Some(ledger) = self.ledgers.get(consumer).map(LedgerFile::ledger) else {
+            return Ok(self.log.tally.total());
+        };
+        let mut unread = self.log.tally.total();
+        for channel in Channel::ALL {
+            for (from, to) in ledger.acked.of(channel).iter() {
+                let read = self.log.rank(channel, to)? - self.log.rank(channel, from.saturating_sub(1))?;
+                unread = unread.saturating_sub(read);
+            }
+        }
+        Ok(unread)
+    }
+
+    /// The oldest records that a consumer has not acknowledged, marked as a hand-out would mark them.
+    pub fn waiting(&mut self, consumer: &ConsumerName, limit: usize) -> io::Result<Vec<Handed>> {
+        let nothing = Ledger::default();
+        let ledger = self.ledgers.get(consumer).map_or(&nothing, LedgerFile::ledger);
+        let mut waiting = Vec::new();
+        let mut at = 0;
+        while waiting.len() < limit
+            && let Some(chunk) = self
+                .log
+                .chunk_after(at, &|before, end| ledger.may_miss(Channel::ALL.into_iter(), before, end))?
+        {
+            at = chunk.through;
+            let unread = chunk.entries.iter().filter(|entry| {
+                let record = &entry.record;
+                !ledger.acked.has(record.channel, record.seq)
+            });
+            waiting.extend(unread.take(limit - waiting.len()).map(|entry| handed(ledger, entry)));
+        }
+        Ok(waiting)
+    }
+}
+
+fn handed(ledger: &Ledger, entry: &Entry) -> Handed {
+    let (channel, seq) = (entry.record.channel, entry.record.seq);
+    Handed {
+        record: entry.record.clone(),
+        redelivered: ledger.shown.has(channel, seq),
+        pushed: ledger.pushed.has(channel, seq),
+    }
+}

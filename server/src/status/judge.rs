@@ -1,0 +1,150 @@
+//! What of a report is wrong, in words that say what helps: a pure function of the report and the time.
+//! It must never call a quiet machine ill: without a session nobody polls, and that is as it should be.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::report::Report;
+use super::{SourceLine, StatusFile};
+
+/// A source is late when its last answer is older than this many polls, and older than [`LATE_AFTER_MIN`].
+const LATE_POLLS: u32 = 5;
+const LATE_AFTER_MIN: Duration = Duration::from_secs(120);
+/// A new leader gets so long for its first answer.
+const SETTLE: Duration = Duration::from_secs(30);
+
+/// Adds problems and notes to a report. `config` are the mistakes of the configuration.
+pub fn judge(report: &mut Report, config: &[String], now: Timestamp) {
+    let mut problems: Vec<String> = config.to_vec();
+    let mut notes = Vec::new();
+    sessions(report, &mut problems, &mut notes);
+    if report.leader.is_some()
+        && let Some(status) = &report.status
+    {
+        sources(status, now, &mut problems);
+    }
+    journal(report, &mut problems, &mut notes);
+    consumers(report, &mut notes);
+    report.healthy = problems.is_empty();
+    report.problems = problems;
+    report.notes = notes;
+}
+
+fn sessions(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>) {
+    let alive: Vec<_> = report.sessions.iter().filter(|session| session.alive).collect();
+    let dead = report.sessions.len() - alive.len();
+    if dead > 0 {
+        notes.push(format!(
+            "{dead} session files are left over from processes that died; the next leader removes them"
+        ));
+    }
+    for session in &alive {
+        if let Some(trouble) = &session.file.trouble {
+            problems.push(format!("session {} does nothing: {trouble}", session.file.pid));
+        }
+    }
+    if alive.is_empty() {
+        notes.push("no session is running, so nothing is polled; start a host".to_owned());
+    } else if report.leader.is_none() {
+        let able = alive.iter().any(|session| session.file.may_lead);
+        problems.push(if able {
+            "no session polls; one should within two seconds, so look again, then run `entraclaw doctor`"
+                .to_owned()
+        } else {
+            "no session polls, for none is signed in with a source switched on; run `entraclaw doctor`"
+                .to_owned()
+        });
+    }
+}
+
+fn sources(status: &StatusFile, now: Timestamp, problems: &mut Vec<String>) {
+    for source in &status.sources {
+        if let Some(error) = source.error.as_ref().filter(|_| source.failures > 1) {
+            problems.push(format!("{}: {error}", source.name));
+        } else if let Some(lag) = lag(source, now).filter(|lag| *lag > late_after(source)) {
+            let leads_for = since(&status.leads_since, now);
+            if leads_for.is_none_or(|time| time > SETTLE) {
+                let secs = lag.as_secs();
+                problems.push(format!(
+                    "{}: nothing was read for {secs} s; run `entraclaw doctor` to see whether Graph answers",
+                    source.name
+                ));
+            }
+        }
+    }
+    if status.graph.throttled_total > 0 && status.graph.requests_last_minute >= status.graph.budget_per_minute
+    {
+        problems.push("graph: the budget of requests is used up; raise `teams.poll_interval`".to_owned());
+    }
+}
+
+/// When a source counts as late.
+pub fn late_after(source: &SourceLine) -> Duration {
+    (Duration::from_millis(source.poll_interval_ms) * LATE_POLLS).max(LATE_AFTER_MIN)
+}
+
+/// Time since a source was last told everything that it asked for.
+pub fn lag(source: &SourceLine, now: Timestamp) -> Option<Duration> {
+    since(source.answered_at.as_deref()?, now)
+}
+
+/// Time since an instant of a file; `None` when it is no instant or lies ahead.
+pub fn since(at: &str, now: Timestamp) -> Option<Duration> {
+    between(at.parse().ok()?, now)
+}
+
+fn between(then: Timestamp, now: Timestamp) -> Option<Duration> {
+    Duration::try_from(now.duration_since(then)).ok()
+}
+
+fn journal(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>) {
+    let journal = &report.journal;
+    if let Some(error) = &journal.error {
+        problems.push(format!("the journal can't be read: {error}"));
+    }
+    if let Some(failure) = &journal.disk_failure {
+        problems.push(format!(
+            "the disk takes no writes, so messages are in memory only: {failure}; free some space under {}",
+            report.home
+        ));
+    }
+    if journal.dropped_total > 0 {
+        problems.push(format!(
+            "{} messages were lost while the disk took no writes; `interactions/` names them",
+            journal.dropped_total
+        ));
+    }
+    for damage in &journal.damage {
+        problems.push(format!(
+            "the journal is damaged: {damage}; the next leader mends it and keeps the rest aside"
+        ));
+    }
+    if !journal.kept_aside.is_empty() {
+        notes.push(format!(
+            "what could not be read of the journal is kept in inbox/: {}",
+            journal.kept_aside.join(", ")
+        ));
+    }
+    let upkeep = report.status.as_ref().and_then(|status| status.upkeep.as_ref());
+    if let Some(round) = upkeep {
+        if let Some(error) = &round.error {
+            problems.push(format!("old files could not be deleted: {error}"));
+        }
+        if !round.held_back_by.is_empty() {
+            notes.push(format!(
+                "old messages are kept because {} has not read them",
+                round.held_back_by.join(" and ")
+            ));
+        }
+    }
+}
+
+fn consumers(report: &Report, notes: &mut Vec<String>) {
+    for consumer in report.consumers.iter().filter(|consumer| consumer.idle && consumer.unread > 0) {
+        notes.push(format!(
+            "{} was not seen for so long that its {} unread messages may be deleted when they are old",
+            consumer.name, consumer.unread
+        ));
+    }
+}

@@ -1,0 +1,229 @@
+//! Writes what this session has to tell, when it changed and at most every second.
+//! It must never cost a delivery: what can't be written is not written, and nobody waits for a disk.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use tokio::time::{Instant, sleep};
+
+use super::{
+    GraphLine, HostLine, SESSIONS, STATUS_FILE, SessionFile, SourceLine, StatusFile, session_file,
+    session_lock,
+};
+use crate::clock::Clock;
+use crate::graph::{GraphClient, REQUESTS_PER_SECOND_MAX, Usage};
+use crate::journal::{Journal, JournalStats};
+use crate::mcp::{HostSeen, Presence, PresenceState};
+use crate::source::{SourceState, SourceStatus};
+use crate::storage::{Lock, Storage};
+use crate::upkeep::{self, LastRound};
+
+/// The host's first requests come before any of this.
+const FIRST_AFTER: Duration = Duration::from_millis(100);
+/// Between two looks at what changed.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Between two times that the leader clears what dead sessions left.
+const CLEAR_EVERY: Duration = Duration::from_secs(600);
+/// Over which requests are counted.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A source that is watched.
+pub struct WatchedSource {
+    /// Its name.
+    pub name: &'static str,
+    /// Time between two polls.
+    pub poll_interval: Duration,
+    /// How it is doing.
+    pub status: SourceStatus,
+}
+
+/// What a session tells about itself; what it left is removed when it is dropped.
+pub struct Keeper {
+    /// The home folder.
+    pub storage: Arc<dyn Storage>,
+    /// Wall time.
+    pub clock: Arc<dyn Clock>,
+    /// For leadership and counters.
+    pub journal: Journal,
+    /// Who is at the other end.
+    pub presence: Presence,
+    /// What was asked of Graph.
+    pub client: Arc<GraphClient>,
+    /// The sources.
+    pub sources: Vec<WatchedSource>,
+    /// The last time that old files were deleted.
+    pub upkeep: LastRound,
+    /// This session, unlike any other.
+    pub id: String,
+    /// This process.
+    pub pid: u32,
+    /// Whether this process could poll.
+    pub may_lead: bool,
+    /// What keeps it from its work.
+    pub trouble: Option<String>,
+}
+
+/// What was last written about, and what is counted between two looks.
+struct Round {
+    _alive: Option<Box<dyn Lock>>,
+    started_at: Timestamp,
+    leads_since: Option<Timestamp>,
+    lines: (u64, Option<Timestamp>),
+    requests: VecDeque<(Instant, u64)>,
+    session: Option<SessionNews>,
+    status: Option<StatusNews>,
+    cleared: Option<Instant>,
+}
+
+/// Everything that `sessions/<id>.json` is made of, cheap to compare.
+type SessionNews = (bool, PresenceState, JournalStats);
+
+/// Everything that `status.json` is made of.
+type StatusNews = (Vec<SourceState>, Usage, Option<upkeep::Round>);
+
+impl Keeper {
+    /// Tells for ever.
+    pub async fn run(self) -> Infallible {
+        sleep(FIRST_AFTER).await;
+        let alive = self
+            .storage
+            .create_dir(SESSIONS)
+            .and_then(|()| self.storage.try_lock(&session_lock(&self.id)))
+            .unwrap_or_default();
+        let mut round = Round {
+            _alive: alive,
+            started_at: self.clock.now(),
+            leads_since: None,
+            lines: (0, None),
+            requests: VecDeque::new(),
+            session: None,
+            status: None,
+            cleared: None,
+        };
+        loop {
+            self.look(&mut round);
+            sleep(LOOK_EVERY).await;
+        }
+    }
+
+    fn look(&self, round: &mut Round) {
+        let now = self.clock.now();
+        let leads = self.journal.is_leader() && self.may_lead;
+        round.leads_since = if leads { round.leads_since.or(Some(now)) } else { None };
+        let news = (leads, self.presence.get(), self.journal.stats());
+        if round.session.as_ref() != Some(&news)
+            && self.write(&session_file(&self.id), &self.session(round, &news, now))
+        {
+            round.session = Some(news);
+        }
+        let Some(since) = round.leads_since else { return };
+        let states = self.sources.iter().map(|source| source.status.get()).collect();
+        let news = (states, self.client.usage(), self.upkeep.get());
+        if round.status.as_ref() != Some(&news)
+            && self.write(STATUS_FILE, &self.status(round, &news, since, now))
+        {
+            round.status = Some(news);
+        }
+        if round.cleared.is_none_or(|at| at.elapsed() >= CLEAR_EVERY) {
+            round.cleared = Some(Instant::now());
+            self.clear_dead();
+        }
+    }
+
+    fn session(&self, round: &mut Round, news: &SessionNews, now: Timestamp) -> SessionFile {
+        let (leads, seen, stats) = news;
+        if seen.lines_total != round.lines.0 {
+            round.lines = (seen.lines_total, Some(now));
+        }
+        let host = |host: &HostSeen| HostLine { name: host.name.clone(), version: host.version.clone() };
+        SessionFile {
+            v: 1,
+            id: self.id.clone(),
+            pid: self.pid,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: round.started_at.to_string(),
+            host_seen_at: round.lines.1.map(|at| at.to_string()),
+            leads: *leads,
+            may_lead: self.may_lead,
+            trouble: self.trouble.clone(),
+            hosts: seen.hosts.iter().map(host).collect(),
+            consumers: seen.consumers.iter().cloned().collect(),
+            carriers: seen.carriers.iter().map(|carrier| (*carrier).to_owned()).collect(),
+            waiting_calls: seen.waiting_calls as u64,
+            journal: stats.clone().into(),
+        }
+    }
+
+    fn status(&self, round: &mut Round, news: &StatusNews, since: Timestamp, now: Timestamp) -> StatusFile {
+        let (states, usage, last_upkeep) = news;
+        let instant = Instant::now();
+        round.requests.push_back((instant, usage.requests_total));
+        while round.requests.front().is_some_and(|(at, _)| instant.duration_since(*at) > MINUTE) {
+            round.requests.pop_front();
+        }
+        let a_minute_ago = round.requests.front().map_or(0, |(_, total)| *total);
+        StatusFile {
+            v: 1,
+            written_at: now.to_string(),
+            session: self.id.clone(),
+            pid: self.pid,
+            leads_since: since.to_string(),
+            sources: self
+                .sources
+                .iter()
+                .zip(states)
+                .map(|(source, state)| source_line(source, state))
+                .collect(),
+            graph: GraphLine {
+                requests_total: usage.requests_total,
+                throttled_total: usage.throttled_total,
+                requests_last_minute: usage.requests_total - a_minute_ago,
+                budget_per_minute: u64::from(REQUESTS_PER_SECOND_MAX) * MINUTE.as_secs(),
+            },
+            upkeep: last_upkeep.clone(),
+        }
+    }
+
+    fn write(&self, path: &str, shape: &impl Serialize) -> bool {
+        let Ok(mut bytes) = serde_json::to_vec(shape) else { return false };
+        bytes.push(b'\n');
+        self.storage.replace_derived(path, &bytes).is_ok()
+    }
+
+    /// Removes what sessions left that did not end by themselves.
+    fn clear_dead(&self) {
+        let names = self.storage.list(SESSIONS).unwrap_or_default();
+        for id in names.iter().filter_map(|name| name.strip_suffix(".lock")).filter(|id| *id != self.id) {
+            // Ids come once, so nobody can take this lock after us.
+            if let Ok(Some(_dead)) = self.storage.try_lock(&session_lock(id)) {
+                let _ = self.storage.remove(&session_file(id));
+                let _ = self.storage.remove(&session_lock(id));
+            }
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // What stays is recognised as left over.
+        let _ = self.storage.remove(&session_file(&self.id));
+        let _ = self.storage.remove(&session_lock(&self.id));
+    }
+}
+
+fn source_line(source: &WatchedSource, state: &SourceState) -> SourceLine {
+    SourceLine {
+        name: source.name.to_owned(),
+        poll_interval_ms: u64::try_from(source.poll_interval.as_millis()).unwrap_or(u64::MAX),
+        asked_at: state.asked_at.map(|at| at.to_string()),
+        answered_at: state.answered_at.map(|at| at.to_string()),
+        error: state.error.clone(),
+        failures: state.failures,
+        conversations: state.conversations as u64,
+        behind: state.behind as u64,
+    }
+}

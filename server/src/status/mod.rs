@@ -1,0 +1,31 @@
+//! What state everything is in, without asking anybody: each session tells it in files, `entraclaw status` reads them.
+//!
+//! It must never hold what a person wrote, nor a token; and nothing may depend on these files: they are made again.
+
+mod file;
+pub mod judge;
+mod keeper;
+pub mod report;
+pub mod show;
+
+pub use file::{GraphLine, HostLine, JournalLine, SessionFile, SourceLine, StatusFile};
+pub use keeper::{Keeper, WatchedSource};
+pub use report::{ConsumerLine, Report, SessionLine, gather};
+
+/// The leader's word on sources and journal.
+pub const STATUS_FILE: &str = "status.json";
+/// The folder of sessions: `<id>.json` is what one says, `<id>.lock` is held while it lives.
+pub const SESSIONS: &str = "sessions";
+
+/// A session's file.
+fn session_file(id: &str) -> String {
+    format!("{SESSIONS}/{id}.json")
+}
+
+/// The lock that a living session holds.
+fn session_lock(id: &str) -> String {
+    format!("{SESSIONS}/{id}.lock")
+}
+
+#[cfg(test)]
+mod tests;

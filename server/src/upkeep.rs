@@ -1,0 +1,206 @@
+//! What the leader tidies up at its start and every hour: old days of the journal, the audit log, fetched files and
+//! logs that were put aside.
+//!
+//! It must never touch a file whose name does not begin with a day, nor one of today; the journal's own rules are the
+//! journal's.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::ToSpan as _;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use crate::clock::Clock;
+use crate::config::{Limits, Retention};
+use crate::journal::{Journal, RetentionPolicy};
+use crate::storage::Storage;
+
+/// The folder of files that people sent and the agent fetched. Their names begin with the UTC day on which they were
+/// fetched, as in `2026-11-21-report.pdf`.
+pub const ATTACHMENTS: &str = "attachments";
+/// The folder of the audit log.
+const INTERACTIONS: &str = "interactions";
+/// The folder of log files; one that was put aside begins with a day.
+const LOGS: &str = "log";
+
+/// Between two rounds.
+const ROUND_EVERY: Duration = Duration::from_secs(3_600);
+/// The first round waits until the first poll is through.
+const FIRST_AFTER: Duration = Duration::from_secs(30);
+/// Letters of a day.
+const DAY_BYTES: usize = 10;
+
+/// What the last round did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Round {
+    /// When, RFC 3339.
+    pub at: String,
+    /// Records of the journal that were deleted.
+    pub journal_records: u64,
+    /// Files that were deleted, of every kind.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Consumers that were not seen for so long that they hold nothing back.
+    pub idle_consumers: Vec<String>,
+    /// Active consumers without which more of the journal would have been deleted.
+    pub held_back_by: Vec<String>,
+    /// The calendar jumped lately, so the journal was left alone.
+    pub waits_for_calendar: bool,
+    /// What could not be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// A handle to the last round; a cheap clone.
+#[derive(Debug, Clone, Default)]
+pub struct LastRound(Arc<Mutex<Option<Round>>>);
+
+impl LastRound {
+    /// The last round, when there was one.
+    pub fn get(&self) -> Option<Round> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, round: Round) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(round);
+    }
+}
+
+/// Everything a round needs.
+pub struct Upkeep {
+    /// The journal.
+    pub journal: Journal,
+    /// The home folder.
+    pub storage: Arc<dyn Storage>,
+    /// Which day it is.
+    pub clock: Arc<dyn Clock>,
+    /// The limits.
+    pub limits: Retention,
+    /// Where the last round is told.
+    pub last: LastRound,
+}
+
+impl Upkeep {
+    /// Tidies up for ever, once this process leads.
+    pub async fn run(self, mut leading: watch::Receiver<bool>) -> Infallible {
+        // If the sender is gone, so is the session.
+        let _ = leading.wait_for(|leading| *leading).await;
+        sleep(FIRST_AFTER).await;
+        loop {
+            let round = self.round();
+            if let Some(error) = &round.error {
+                tracing::warn!(error, "old files could not be deleted");
+            }
+            self.last.set(round);
+            sleep(ROUND_EVERY).await;
+        }
+    }
+
+    /// One round. Each kind fails alone.
+    pub fn round(&self) -> Round {
+        let now = self.clock.now();
+        let today = now.to_zoned(TimeZone::UTC).date();
+        let mut round = Round { at: now.to_string(), ..Round::default() };
+        let mut errors = Vec::new();
+        let policy = RetentionPolicy {
+            days_max: self.limits.journal.days,
+            bytes_max: self.limits.journal.bytes(),
+            consumer_idle_days: self.limits.consumer_idle_days,
+        };
+        match self.journal.prune(&policy) {
+            Ok(pruned) => {
+                round.journal_records = pruned.records;
+                round.files += pruned.files;
+                round.bytes += pruned.bytes;
+                round.idle_consumers = pruned.idle_consumers;
+                round.held_back_by = pruned.held_back_by;
+                round.waits_for_calendar = pruned.waits_for_calendar;
+            }
+            Err(error) => errors.push(error.to_string()),
+        }
+        let logs = Limits { days: self.limits.log_days, mb: None };
+        let kinds =
+            [(INTERACTIONS, self.limits.interactions), (ATTACHMENTS, self.limits.attachments), (LOGS, logs)];
+        for (folder, limits) in kinds {
+            match delete_days(&*self.storage, folder, limits, today) {
+                Ok((files, bytes)) => {
+                    round.files += files;
+                    round.bytes += bytes;
+                }
+                Err(error) => errors.push(error.to_string()),
+            }
+        }
+        round.error = (!errors.is_empty()).then(|| errors.join("; "));
+        round
+    }
+}
+
+/// Deletes files of a folder by the day that their names begin with, oldest first. Returns how many, and their bytes.
+fn delete_days(storage: &dyn Storage, folder: &str, limits: Limits, today: Date) -> io::Result<(u64, u64)> {
+    let oldest = limits.days.and_then(|days| today.checked_sub(i64::from(days).days()).ok());
+    let mut files = Vec::new();
+    for name in storage.list(folder)? {
+        let Some(day) = name.get(..DAY_BYTES).and_then(|day| day.parse::<Date>().ok()) else { continue };
+        let path = format!("{folder}/{name}");
+        // A folder or a link is not ours.
+        if let Ok(Some(bytes)) = storage.len(&path) {
+            files.push((day, path, bytes));
+        }
+    }
+    let mut left: u64 = files.iter().map(|(_, _, bytes)| bytes).sum();
+    let mut deleted = (0, 0);
+    for (day, path, bytes) in files {
+        let too_old = oldest.is_some_and(|oldest| day < oldest);
+        let too_much = limits.bytes().is_some_and(|max| left > max);
+        if day < today && (too_old || too_much) {
+            storage.remove(&path)?;
+            left -= bytes;
+            deleted = (deleted.0 + 1, deleted.1 + bytes);
+        }
+    }
+    Ok(deleted)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::storage::MemoryStorage;
+
+    const NAMES: [&str; 6] = [
+        "2026-11-01.jsonl",
+        "2026-11-20-report.pdf",
+        "2026-11-28.1.log",
+        "2026-12-01.jsonl",
+        "entraclaw.log",
+        "2026-99-99.log",
+    ];
+
+    #[rstest]
+    #[case::none(None, None, &NAMES)]
+    #[case::age(Some(3), None, &["2026-11-28.1.log", "2026-12-01.jsonl", "2026-99-99.log", "entraclaw.log"])]
+    #[case::size(None, Some(1), &["2026-12-01.jsonl", "2026-99-99.log", "entraclaw.log"])]
+    #[case::size_that_fits(None, Some(3), &NAMES)]
+    fn only_days_before_today_go(#[case] days: Option<u32>, #[case] mb: Option<u32>, #[case] left: &[&str]) {
+        let storage = MemoryStorage::new();
+        for name in NAMES {
+            storage.set_bytes(&format!("log/{name}"), &vec![0; 700_000]);
+        }
+        let today = "2026-12-01".parse().unwrap();
+        delete_days(&storage, "log", Limits { days, mb }, today).unwrap();
+        let mut left: Vec<&str> = left.to_vec();
+        left.sort_unstable();
+        assert_eq!(storage.list("log").unwrap(), left);
+        assert_eq!(delete_days(&storage, "nowhere", Limits { days, mb }, today).unwrap(), (0, 0));
+    }
+}
