@@ -72,6 +72,7 @@ impl World {
             random: Arc::new(SplitMix::seeded(5)),
             authority: config.sign_in.authority.clone(),
             request_timeout: Duration::from_secs(20),
+            retries_max: entraclaw::entra::SIGN_IN_RETRIES_MAX,
         }
     }
 

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use crate::clock::Clock;
 use crate::config::{Auth, Config};
 use crate::entra::keys::{KeyStore, MemoryKeyStore};
-use crate::entra::{EntraParts, TokenSource, graph_resource, token_source};
+use crate::entra::{EntraParts, SIGN_IN_RETRIES_MAX, TokenSource, graph_resource, token_source};
 use crate::gate::{Agent, Gate, MailGate, PairingReply, Person, PolicyNews};
 use crate::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
 use crate::journal::{Interaction, Journal, JournalError, JournalOptions};
@@ -99,12 +99,18 @@ impl App {
 
     /// Where its tokens come from.
     pub(crate) fn tokens(&self) -> Arc<dyn TokenSource> {
+        self.tokens_after(SIGN_IN_RETRIES_MAX)
+    }
+
+    /// The same for somebody who waits: each step of a sign-in is repeated so often.
+    pub(crate) fn tokens_after(&self, retries_max: u32) -> Arc<dyn TokenSource> {
         let parts = EntraParts {
             transport: self.login_transport.clone(),
             clock: self.clock.clone(),
             random: self.random.clone(),
             authority: self.config.sign_in.authority.clone(),
             request_timeout: self.config.graph.request_timeout,
+            retries_max,
         };
         token_source(&self.config.auth, parts, self.keys.clone(), &graph_resource(&self.config.graph.origin))
     }

@@ -108,10 +108,15 @@ async fn ask(app: &App) -> (SignIn, Option<GraphFacts>) {
     if config.auth == Auth::None {
         return (SignIn::None, None);
     }
-    let tokens = app.tokens();
+    let tokens = app.tokens_after(0);
     let token = match tokens.token().await {
         Ok(token) => token,
-        Err(error) => return (SignIn::Failed { problem: error.problem, fix: error.fix }, None),
+        Err(error) => {
+            // Here nothing tries again by itself.
+            let network = "check the network, and `auth.login_url` if you set it".to_owned();
+            let fix = if error.is_transient() { network } else { error.fix };
+            return (SignIn::Failed { problem: error.problem, fix }, None);
+        }
     };
     let told = entra::token_use(&token);
     let facts = TokenFacts {

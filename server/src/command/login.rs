@@ -120,6 +120,8 @@ async fn sign_in(flags: LoginFlags) -> Done {
         random: Arc::new(SplitMix::from_os()),
         authority: config.sign_in.authority.clone(),
         request_timeout: config.graph.request_timeout,
+        // Somebody waits.
+        retries_max: 1,
     };
     match &config.auth {
         Auth::None => Err((USAGE, NO_MODE.to_owned())),

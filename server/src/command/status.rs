@@ -40,6 +40,13 @@ fn report(place: &Place, now: Timestamp) -> Report {
     let idle_days = place.config.retention.consumer_idle_days;
     let mut report = gather(&place.storage(), &place.home_text(), now, idle_days);
     let mut troubles = place.troubles();
+    let read_only = place.disk.as_ref().and_then(|disk| disk.health().read_only);
+    troubles.extend(read_only.map(|why| {
+        format!(
+            "{} can't be written: {why}; make it writable for you, or set ENTRACLAW_HOME to a folder that is",
+            place.home_text()
+        )
+    }));
     // A session that runs has its sign-in from its host, which this command can't see.
     let runs = report.sessions.iter().any(|session| session.alive);
     if !runs && troubles.is_empty() && place.config.auth == Auth::None {

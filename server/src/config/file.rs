@@ -77,11 +77,9 @@ impl Reader<'_> {
                         format!("write [{section}] on a line of its own"),
                     ),
                 }
-            } else if key::ALL.iter().any(|k| k.name == section) {
-                let owners = key::ALL.iter().filter(|k| k.name == section);
-                let owners: Vec<String> = owners.map(|k| format!("[{}]", k.section)).collect();
+            } else if let Some(owners) = owners(section) {
                 let problem = format!("`{section}` stands above every table");
-                self.error(at, problem, format!("move it below a line {}", owners.join(" or ")));
+                self.error(at, problem, format!("move it below a line {owners}"));
             } else {
                 let known = key::ALL.iter().map(|k| k.section).chain([ALLOW]);
                 let close = key::nearest(section, known).unwrap_or(ALLOW);
@@ -95,12 +93,11 @@ impl Reader<'_> {
             let at = name.span().start;
             let of_section = || key::ALL.iter().filter(|k| k.section == section);
             let Some(found) = of_section().find(|k| k.name == name.get_ref().as_ref()) else {
-                let close = key::nearest(name.get_ref(), of_section().map(|k| k.name)).unwrap_or("");
                 let problem = format!("unknown key `{section}.{}`", name.get_ref());
                 let fix = if name.get_ref().contains("token") {
                     "a token is never kept in the file: set ENTRACLAW_ACCESS_TOKEN".to_owned()
                 } else {
-                    format!("did you mean `{section}.{close}`?")
+                    meant(section, name.get_ref())
                 };
                 self.error(at, problem, fix);
                 continue;
@@ -171,5 +168,25 @@ fn scalar(value: &Spanned<DeValue<'_>>) -> Option<String> {
         DeValue::Float(number) => Some(number.as_str().to_owned()),
         DeValue::Boolean(truth) => Some(truth.to_string()),
         _ => None,
+    }
+}
+
+/// The tables that have a key of this name.
+fn owners(name: &str) -> Option<String> {
+    let owners = key::ALL.iter().filter(|k| k.name == name);
+    let owners: Vec<String> = owners.map(|k| format!("[{}]", k.section)).collect();
+    (!owners.is_empty()).then(|| owners.join(" or "))
+}
+
+/// What an unknown key of a table was probably meant to be.
+fn meant(section: &str, name: &str) -> String {
+    let of_section = || key::ALL.iter().filter(|k| k.section == section).map(|k| k.name);
+    let is_close = |close: &&str| key::distance(name, close) <= close.len() / 3;
+    if let Some(close) = key::nearest(name, of_section()).filter(is_close) {
+        format!("did you mean `{section}.{close}`?")
+    } else if let Some(owners) = owners(name) {
+        format!("`{name}` belongs below {owners}")
+    } else {
+        format!("[{section}] takes {}", of_section().collect::<Vec<_>>().join(", "))
     }
 }

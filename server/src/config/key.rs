@@ -154,7 +154,7 @@ pub fn classify(variable: &str) -> Variable {
 }
 
 /// Edits between two names: insertions, deletions, replacements.
-fn distance(a: &str, b: &str) -> usize {
+pub(super) fn distance(a: &str, b: &str) -> usize {
     const NAME_LETTERS_MAX: usize = 64;
     let b: Vec<char> = b.chars().take(NAME_LETTERS_MAX).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

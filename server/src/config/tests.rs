@@ -132,6 +132,11 @@ fn a_token_is_taken_and_never_shown() {
     "[teams]\npol_interval = \"5s\"",
     "config.toml, line 2: unknown key `teams.pol_interval`; did you mean `teams.poll_interval`?"
 )]
+#[case(
+    "[graph]\nagent_id = 1",
+    "config.toml, line 2: unknown key `graph.agent_id`; `agent_id` belongs below [auth] or [identity]"
+)]
+#[case("[inbox]\nreader = 1", "config.toml, line 2: unknown key `inbox.reader`; [inbox] takes consumer")]
 #[case("\n\n[team]\nx = 1", "config.toml, line 3: unknown table `team`; did you mean `teams`?")]
 #[case("teams = 3", "config.toml, line 1: `teams` is not a table; write [teams] on a line of its own")]
 #[case(

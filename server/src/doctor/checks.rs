@@ -189,7 +189,9 @@ fn token_checks(facts: &Facts, token: &TokenFacts) -> Vec<Check> {
     let mut checks = vec![match token.expires_at {
         None => ok("sign-in", "there is a token that does not say when it ends"),
         Some(at) => {
-            let left = at.duration_since(facts.now);
+            // By Graph's clock, for ours may be the one that is wrong.
+            let skew = facts.graph.as_ref().and_then(|graph| graph.skew).unwrap_or_default();
+            let left = at.duration_since(facts.now) - skew;
             if left <= SignedDuration::ZERO {
                 fail("sign-in", format!("the token ended {} ago", ago(&at.to_string(), facts.now)), renew)
             } else if left < EXPIRY_WARN {

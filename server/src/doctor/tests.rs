@@ -47,7 +47,7 @@ fn well() -> Facts {
             me: Answered::Yes(AGENT.to_owned()),
             chats: Some(Answered::Yes("1 or more chats".to_owned())),
             mail: None,
-            skew: Some(SignedDuration::from_secs(1)),
+            skew: Some(SignedDuration::ZERO),
         }),
         report: Report::default(),
     }

@@ -18,8 +18,8 @@ use crate::graph::{
 };
 use crate::random::Random;
 
-/// Tries after the first one, for one step.
-const RETRIES_MAX: u32 = 3;
+/// Tries after the first one, for one step, where nobody waits at a terminal.
+pub const SIGN_IN_RETRIES_MAX: u32 = 3;
 /// The longest that the delays of one step may add up to; what is worse is left to the caller's own pause.
 const RETRY_TOTAL_MAX: Duration = Duration::from_secs(45);
 /// The largest answer that is read.
@@ -42,6 +42,8 @@ pub struct EntraParts {
     pub authority: Authority,
     /// How long one request may take.
     pub request_timeout: Duration,
+    /// Tries after the first one, for one step.
+    pub retries_max: u32,
 }
 
 /// The endpoints of one tenant.
@@ -93,7 +95,7 @@ impl Exchange {
         let mut retry = 0;
         loop {
             let error = match self.ask_once(step, endpoint, &form()?).await {
-                Err(error) if error.is_transient() && retry < RETRIES_MAX => error,
+                Err(error) if error.is_transient() && retry < self.parts.retries_max => error,
                 done => return done,
             };
             retry += 1;
@@ -212,6 +214,7 @@ mod tests {
             random: Arc::new(SplitMix::seeded(7)),
             authority: Authority::microsoft(),
             request_timeout: Duration::from_secs(20),
+            retries_max: SIGN_IN_RETRIES_MAX,
         };
         Exchange::new(parts, Guid::parse("aaaaaaaa-0000-0000-0000-000000000001").unwrap())
     }

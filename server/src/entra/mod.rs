@@ -23,7 +23,7 @@ pub use authority::{Authority, AuthorityError, DEFAULT_LOGIN_URL};
 pub use challenge::claims_challenge;
 pub use claims::{Claims, TokenUse, claims, token_use};
 pub use error::{AuthError, AuthFailure};
-pub use exchange::EntraParts;
+pub use exchange::{EntraParts, SIGN_IN_RETRIES_MAX};
 pub use login::{BrowserLogin, DeviceLogin, DevicePrompt, Judged, Redirects, SignedIn, check_agent_user};
 pub use record::SignInRecord;
 pub use source::{graph_resource, token_source};

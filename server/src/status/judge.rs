@@ -60,7 +60,9 @@ fn sessions(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>
 
 fn sources(status: &StatusFile, now: Timestamp, problems: &mut Vec<String>) {
     for source in &status.sources {
-        if let Some(error) = source.error.as_ref().filter(|_| source.failures > 1) {
+        // One failure is nothing, but for a source that never worked.
+        let counts = |_: &&String| source.failures > 1 || source.answered_at.is_none();
+        if let Some(error) = source.error.as_ref().filter(counts) {
             problems.push(format!("{}: {error}", source.name));
         } else if let Some(lag) = lag(source, now).filter(|lag| *lag > late_after(source)) {
             let leads_for = since(&status.leads_since, now);

@@ -108,7 +108,8 @@ fn sessions(out: &mut String, report: &Report, now: Timestamp) {
             file.host_seen_at.as_ref().map_or_else(String::new, |at| format!(", heard {} ago", ago(at, now)));
         let carriers =
             if file.carriers.is_empty() { "none yet".to_owned() } else { file.carriers.join(", ") };
-        let consumers = file.consumers.join(", ");
+        let consumers =
+            if file.consumers.is_empty() { "nobody yet".to_owned() } else { file.consumers.join(", ") };
         line(
             out,
             "session",

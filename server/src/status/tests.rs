@@ -117,6 +117,12 @@ fn the_living_are_told_from_the_dead() {
         s.sources[0].error = Some("the list of chats could not be read: graph answered 403; check".to_owned());
     },
     "teams: the list of chats could not be read")]
+#[case::never_worked(
+    |s: &mut StatusFile, _: &mut SessionFile| {
+        (s.sources[0].failures, s.sources[0].answered_at) = (1, None);
+        s.sources[0].error = Some("the list of chats could not be read: the agent can't sign in".to_owned());
+    },
+    "teams: the list of chats could not be read")]
 #[case::late_source(
     |s: &mut StatusFile, _: &mut SessionFile| s.sources[0].answered_at = Some(ago(600)),
     "teams: nothing was read for 600 s")]
