@@ -16,7 +16,7 @@ pub struct Cell {
     pub host: Arc<Host>,
     /// Where it runs.
     pub mode: Mode,
-    /// The seed; 0 in process mode.
+    /// The seed; 0 in process mode, unless the scenario draws its steps from it.
     pub seed: u64,
     /// Why it can't run on this host, when it can't.
     pub unsupported: Option<String>,
@@ -28,6 +28,9 @@ impl Cell {
         let Self { scenario, host, mode, seed, .. } = self;
         match mode {
             Mode::Sim => format!("{} × {} (sim, seed {seed})", scenario.id(), host.id),
+            Mode::Process if scenario.scenario.draws() => {
+                format!("{} × {} (process, seed {seed})", scenario.id(), host.id)
+            }
             Mode::Process => format!("{} × {} (process)", scenario.id(), host.id),
         }
     }
@@ -36,11 +39,19 @@ impl Cell {
     pub fn replay(&self) -> String {
         let Self { scenario, host, mode, seed, .. } = self;
         let program = "cargo run --release -- run";
-        match mode {
-            Mode::Sim => {
-                format!("{program} {} --host {} --mode sim --seed {seed} --seeds 1", scenario.name(), host.id)
+        let seeded = match mode {
+            Mode::Sim => Some("sim"),
+            Mode::Process => scenario.scenario.draws().then_some("process"),
+        };
+        match seeded {
+            Some(mode) => {
+                format!(
+                    "{program} {} --host {} --mode {mode} --seed {seed} --seeds 1",
+                    scenario.name(),
+                    host.id
+                )
             }
-            Mode::Process => format!("{program} {} --host {} --mode process", scenario.name(), host.id),
+            None => format!("{program} {} --host {} --mode process", scenario.name(), host.id),
         }
     }
 }
@@ -70,10 +81,11 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
                 scenario.scenario.needs.iter().find_map(|need| host.lacks(*need)).map(str::to_owned)
             });
             for mode in selection.modes.iter().filter(|mode| scenario.scenario.mode.contains(mode)) {
-                let seeds = match mode {
-                    Mode::Sim if unsupported.is_none() => selection.seed..selection.seed + selection.seeds,
-                    Mode::Sim => selection.seed..selection.seed + 1,
-                    Mode::Process => 0..1,
+                let seeded = *mode == Mode::Sim || scenario.scenario.draws();
+                let seeds = match (seeded, &unsupported) {
+                    (true, None) => selection.seed..selection.seed + selection.seeds,
+                    (true, Some(_)) => selection.seed..selection.seed + 1,
+                    (false, _) => 0..1,
                 };
                 cells.extend(seeds.map(|seed| Cell {
                     scenario: Arc::clone(scenario),

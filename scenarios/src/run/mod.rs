@@ -3,6 +3,7 @@
 mod agent;
 mod bare;
 mod expect;
+mod kills;
 mod mail;
 mod operator;
 mod play;

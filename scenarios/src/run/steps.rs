@@ -140,14 +140,28 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Raw(raw) => raw_line(play, raw).await?,
         Step::Heartbeat(beat) => return heartbeat(play, beat).await,
         Step::Random(random) => {
-            let chats: Vec<String> = play.cell.scenario.scenario.world.chats.keys().cloned().collect();
-            for step in super::random::plan(random, play.cell.seed, &chats) {
-                if let Err(miss) = Box::pin(one(play, &step)).await? {
-                    return Ok(Err(miss));
-                }
-            }
+            let drawn = super::random::plan(random, play.cell.seed, &chats(play));
+            return each(play, drawn).await;
+        }
+        Step::Kills(kills) => {
+            let drawn = super::kills::plan(kills, play.cell.seed, &chats(play));
+            return each(play, drawn).await;
         }
         Step::Expect(expect) => return Ok(demand(play, expect).await),
+    }
+    Ok(Ok(()))
+}
+
+fn chats(play: &Play<'_>) -> Vec<String> {
+    play.cell.scenario.scenario.world.chats.keys().cloned().collect()
+}
+
+/// Takes steps that were drawn, up to the first that misses.
+async fn each(play: &mut Play<'_>, steps: Vec<Step>) -> Played {
+    for step in steps {
+        if let Err(miss) = Box::pin(one(play, &step)).await? {
+            return Ok(Err(miss));
+        }
     }
     Ok(Ok(()))
 }

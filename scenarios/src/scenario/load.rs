@@ -264,7 +264,7 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
     let writes = scenario
         .steps
         .iter()
-        .any(|step| matches!(step.value, Step::Write(_) | Step::Mail(_) | Step::Random(_)));
+        .any(|step| matches!(step.value, Step::Write(_) | Step::Mail(_) | Step::Random(_) | Step::Kills(_)));
     let judged = expects || (scenario.all_delivered && writes);
     if !judged {
         return Err(checker.fail(
@@ -388,6 +388,7 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
         Step::Expect(expect) => check_expect(checker, step, expect)?,
         Step::Mailbox(MailboxStep::Forget(_))
         | Step::Random(_)
+        | Step::Kills(_)
         | Step::Advance(_)
         | Step::Heartbeat(_)
         | Step::Agent(_)

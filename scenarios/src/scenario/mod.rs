@@ -5,6 +5,7 @@
 mod duration;
 mod error;
 mod expect;
+mod kills;
 mod load;
 mod random;
 mod step;
@@ -23,6 +24,7 @@ pub use expect::{
     EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
     ResultExpect, SentExpect, SentMailExpect, WireExpect,
 };
+pub use kills::Kills;
 pub use load::{Loaded, load_builtin, load_path, parse};
 pub use random::{Random, Trouble};
 pub use step::{
@@ -89,6 +91,13 @@ pub struct Scenario {
     /// What happens, in order.
     #[schemars(with = "Vec<Step>")]
     pub steps: Vec<Spanned<Step>>,
+}
+
+impl Scenario {
+    /// Whether the seed decides what happens, also where the clock is real.
+    pub fn draws(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.value, Step::Random(_) | Step::Kills(_)))
+    }
 }
 
 /// The requirement behind a scenario.

@@ -5,7 +5,7 @@ use fakes::graph::{DeltaLoss, FaultSpec, MailSpec, MessageSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Expect, Random, Span};
+use super::{Expect, Kills, Random, Span};
 
 /// One step; each ends before the next begins.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
@@ -53,6 +53,8 @@ pub enum Step {
     Heartbeat(Heartbeat),
     /// A stretch of traffic and troubles drawn from the seed.
     Random(Random),
+    /// Kills under traffic, at moments drawn from the seed.
+    Kills(Kills),
     /// What must hold now, or within a time.
     Expect(Expect),
 }

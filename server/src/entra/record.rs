@@ -7,10 +7,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::storage::Storage;
+use crate::storage::{Storage, read_whole};
 
 const FILE: &str = "sign-in.json";
-const FILE_BYTES_MAX: usize = 16 * 1024;
+const FILE_BYTES_MAX: u64 = 16 * 1024;
 
 /// The last sign-in of a home folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,8 +34,7 @@ pub struct SignInRecord {
 impl SignInRecord {
     /// The record, if there is one that can be read.
     pub fn read(storage: &dyn Storage) -> Option<Self> {
-        storage.len(FILE).ok()??;
-        serde_json::from_slice(&storage.read(FILE, 0, FILE_BYTES_MAX).ok()?).ok()
+        serde_json::from_slice(&read_whole(storage, FILE, FILE_BYTES_MAX).ok()??).ok()
     }
 
     /// Replaces the record.

@@ -4,7 +4,7 @@
 use std::io;
 
 use super::policy::{POLICY_VERSION, Policy};
-use crate::storage::Storage;
+use crate::storage::{Storage, read_whole};
 
 /// Where the policy is kept.
 pub const POLICY_FILE: &str = "policy.json";
@@ -55,13 +55,12 @@ pub struct Changed<T> {
 
 /// Reads the policy. Errors are those of the disk only.
 pub fn read(storage: &dyn Storage) -> io::Result<Found> {
-    let Some(length) = storage.len(POLICY_FILE)? else { return Ok(Found::Nothing) };
-    if length > POLICY_BYTES_MAX {
-        return Ok(Found::Broken(format!("it has {length} bytes, at most {POLICY_BYTES_MAX} are read")));
+    match read_whole(storage, POLICY_FILE, POLICY_BYTES_MAX) {
+        Ok(None) => Ok(Found::Nothing),
+        Ok(Some(bytes)) => Ok(parse(&bytes)),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(Found::Broken(error.to_string())),
+        Err(error) => Err(error),
     }
-    let length = usize::try_from(length).map_err(io::Error::other)?;
-    let bytes = storage.read(POLICY_FILE, 0, length)?;
-    Ok(parse(&bytes))
 }
 
 fn parse(bytes: &[u8]) -> Found {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Behavior;
 use crate::gate::Guid;
-use crate::storage::Storage;
+use crate::storage::{Storage, read_whole};
 
 /// Where it is kept.
 pub const BOOK_FILE: &str = "permission.json";
@@ -149,12 +149,10 @@ pub fn take(storage: &dyn Storage, answer: &Answer) -> io::Result<Taken> {
 }
 
 fn read(storage: &dyn Storage) -> io::Result<Book> {
-    let Some(length) = storage.len(BOOK_FILE)? else { return Ok(Book { v: VERSION, ..Book::default() }) };
-    if length > BOOK_BYTES_MAX {
-        return Err(io::Error::other(format!("it has {length} bytes")));
-    }
-    let length = usize::try_from(length).map_err(io::Error::other)?;
-    let book: Book = serde_json::from_slice(&storage.read(BOOK_FILE, 0, length)?)?;
+    let Some(bytes) = read_whole(storage, BOOK_FILE, BOOK_BYTES_MAX)? else {
+        return Ok(Book { v: VERSION, ..Book::default() });
+    };
+    let book: Book = serde_json::from_slice(&bytes)?;
     if book.v == VERSION { Ok(book) } else { Err(io::Error::other(format!("`v` is {}", book.v))) }
 }
 

@@ -2,6 +2,7 @@
 //! It must never end because of an error, and never move its cursor before the journal has what it covered.
 
 pub mod mail;
+mod position;
 mod status;
 pub mod teams;
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::judge::since;
 use super::{SESSIONS, STATUS_FILE, SessionFile, StatusFile, session_lock};
 use crate::journal::{Look, is_idle};
-use crate::storage::Storage;
+use crate::storage::{Storage, read_whole};
 
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 256 * 1024;
@@ -134,12 +134,7 @@ pub fn gather(storage: &Arc<dyn Storage>, home: &str, now: Timestamp, idle_days:
 }
 
 fn read<T: DeserializeOwned>(storage: &dyn Storage, path: &str) -> Option<T> {
-    let length = storage.len(path).ok()??;
-    if length > FILE_BYTES_MAX {
-        return None;
-    }
-    let bytes = storage.read(path, 0, usize::try_from(length).ok()?).ok()?;
-    serde_json::from_slice(&bytes).ok()
+    serde_json::from_slice(&read_whole(storage, path, FILE_BYTES_MAX).ok()??).ok()
 }
 
 fn sessions(storage: &dyn Storage) -> Vec<SessionLine> {

@@ -47,6 +47,20 @@ pub trait Storage: Send + Sync {
     fn lock(&self, path: &str, wait_ms: u64) -> io::Result<Option<Box<dyn Lock>>>;
 }
 
+/// Reads a whole file; `None` when there is none.
+///
+/// # Errors
+///
+/// [`io::ErrorKind::FileTooLarge`] when it is longer than `bytes_max`, and what the disk says.
+pub fn read_whole(storage: &dyn Storage, path: &str, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
+    let Some(length) = storage.len(path)? else { return Ok(None) };
+    if length > bytes_max {
+        let problem = format!("it has {length} bytes, at most {bytes_max} are read");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
+    storage.read(path, 0, usize::try_from(length).map_err(io::Error::other)?).map(Some)
+}
+
 /// A file that only grows, but for cutting a torn tail.
 pub trait AppendFile: Send {
     /// Writes all bytes at the end with one write call. After an error the file may hold a part of them.

@@ -7,25 +7,17 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::journal::Journal;
 use crate::record::Channel;
-use crate::storage::Storage;
+use crate::source::position::{self, POSITION_VERSION, Position};
 
 /// Where the cursor is kept.
 pub const CURSOR_FILE: &str = "sources/mail.json";
-const FOLDER: &str = "sources";
-/// Where one that can't be read is kept; the newest of them.
-const BROKEN_FILE: &str = "sources/mail.json.broken";
 /// The largest cursor that is read.
 const CURSOR_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Marks of mails that were dealt with, two a mail; the oldest are forgotten first.
 pub(super) const SEEN_MAX: usize = 8_192;
 /// Mails that can wait to be read again.
 pub(super) const PENDING_MAX: usize = 1_000;
-/// How far before the journal's newest mail reading starts when the cursor is lost.
-const SAFE_POINT_BEFORE: SignedDuration = SignedDuration::from_hours(1);
-/// Newest records that are looked at for that.
-const SAFE_POINT_RECORDS: usize = 500;
 
 /// The whole position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +26,9 @@ pub(super) struct Cursor {
     pub(super) v: u32,
     /// What was received before this is history.
     pub(super) since: Timestamp,
+    /// When the first start was, by this machine's clock, while Graph has not answered yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) first_start: Option<Timestamp>,
     /// The newest time of receipt that was dealt with.
     pub(super) read_to: Timestamp,
     /// Where to go on, as Graph gave it; absent before the first page and after a reset.
@@ -54,8 +49,9 @@ impl Cursor {
     /// A first start: everything before `since` is history.
     pub(super) fn starting_at(since: Timestamp) -> Self {
         Self {
-            v: 1,
+            v: POSITION_VERSION,
             since,
+            first_start: None,
             read_to: since,
             link: None,
             begun: None,
@@ -67,9 +63,7 @@ impl Cursor {
 
 /// A position for an inbox that another server has read up to `since`.
 pub fn position(since: Timestamp) -> Option<Vec<u8>> {
-    let mut bytes = serde_json::to_vec(&Cursor::starting_at(since)).ok()?;
-    bytes.push(b'\n');
-    Some(bytes)
+    position::to_bytes(&Cursor::starting_at(since)).ok()
 }
 
 /// A set of marks that forgets its oldest when it is full. Marks are hashes, for some ids are chosen by strangers.
@@ -124,65 +118,24 @@ fn mark(what: &str) -> String {
     })
 }
 
-/// What was found on disk.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// A position.
-    Saved(Cursor),
-    /// None: this is a first start.
-    Nothing,
-    /// A broken one; reading starts from a safe point.
-    Broken(Cursor, String),
-}
+impl Position for Cursor {
+    const FILE: &'static str = CURSOR_FILE;
+    const BROKEN_FILE: &'static str = "sources/mail.json.broken";
+    const BYTES_MAX: u64 = CURSOR_BYTES_MAX;
+    const CHANNEL: Channel = Channel::Email;
+    const SAFE_POINT_BEFORE: SignedDuration = SignedDuration::from_hours(1);
 
-/// Reads the position. Whatever is wrong with it, the answer is one to go on with.
-pub(super) fn load(storage: &dyn Storage, journal: &Journal) -> Found {
-    let problem = match read(storage) {
-        Ok(None) => return Found::Nothing,
-        Ok(Some(cursor)) => return Found::Saved(cursor),
-        Err(problem) => problem,
-    };
-    if let Err(error) = storage.rename(CURSOR_FILE, BROKEN_FILE) {
-        tracing::warn!(%error, file = CURSOR_FILE, "a broken cursor could not be kept aside");
+    fn starting_at(since: Timestamp) -> Self {
+        Self::starting_at(since)
     }
-    match safe_point(journal) {
-        Some(since) => Found::Broken(Cursor::starting_at(since), problem),
-        None => Found::Nothing,
+
+    fn version(&self) -> u32 {
+        self.v
     }
-}
 
-fn read(storage: &dyn Storage) -> Result<Option<Cursor>, String> {
-    let Some(length) = storage.len(CURSOR_FILE).map_err(|e| e.to_string())? else { return Ok(None) };
-    if length > CURSOR_BYTES_MAX {
-        return Err(format!("it has {length} bytes"));
+    fn first_start(&mut self) -> &mut Option<Timestamp> {
+        &mut self.first_start
     }
-    let length = usize::try_from(length).map_err(|e| e.to_string())?;
-    let bytes = storage.read(CURSOR_FILE, 0, length).map_err(|e| e.to_string())?;
-    let cursor: Cursor = serde_json::from_slice(&bytes).map_err(|e| e.to_string())?;
-    if cursor.v == 1 { Ok(Some(cursor)) } else { Err(format!("it has version {}", cursor.v)) }
-}
-
-/// A little before the newest mail of the journal, whose keys keep what is read again from being news.
-fn safe_point(journal: &Journal) -> Option<Timestamp> {
-    let from = journal.last_seq().saturating_sub(SAFE_POINT_RECORDS as u64);
-    let records = journal.read_after(from, SAFE_POINT_RECORDS).ok()?;
-    let newest = records
-        .iter()
-        .filter(|r| r.channel == Channel::Email)
-        .filter_map(|r| {
-            let taken: Timestamp = r.received_at.parse().ok()?;
-            Some(r.ts.parse().map_or(taken, |received: Timestamp| received.min(taken)))
-        })
-        .max()?;
-    newest.checked_sub(SAFE_POINT_BEFORE).ok()
-}
-
-/// Writes the position, atomically.
-pub(super) fn save(storage: &dyn Storage, cursor: &Cursor) -> std::io::Result<()> {
-    storage.create_dir(FOLDER)?;
-    let mut bytes = serde_json::to_vec(cursor).map_err(std::io::Error::other)?;
-    bytes.push(b'\n');
-    storage.replace(CURSOR_FILE, &bytes)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-use super::cursor::{self, Cursor, Found, PENDING_MAX};
+use super::cursor::{self, Cursor, PENDING_MAX};
 use super::delta::{self, Page, advice};
 use super::draft::CHAT_ID;
 use super::judge::{Bench, Reason, Verdict};
@@ -22,6 +22,7 @@ use crate::journal::{Interaction, InteractionKind, Journal};
 use crate::record::Channel;
 use crate::sanitize::clean_name;
 use crate::source::SourceStatus;
+use crate::source::position::{self, FirstStart};
 
 /// Pages of one round; what is left is read in the next.
 const ROUND_PAGES_MAX: usize = 200;
@@ -59,10 +60,9 @@ pub(super) struct Poll<'a> {
     parts: &'a MailParts,
     journal: &'a Journal,
     status: SourceStatus,
-    started: Instant,
     cursor: Cursor,
-    /// There was no saved position, and the server's time is not known yet.
-    first_look: bool,
+    /// The first start, while the inbox has not answered since.
+    first_look: Option<FirstStart>,
     failures: u32,
     /// Resets since a round was completed.
     resets: u32,
@@ -82,22 +82,11 @@ impl<'a> Poll<'a> {
         status: SourceStatus,
         started: Instant,
     ) -> Self {
-        let (cursor, first_look) = match cursor::load(&*parts.storage, journal) {
-            Found::Saved(cursor) => (cursor, false),
-            Found::Nothing => (Cursor::starting_at(parts.client.server_now()), true),
-            Found::Broken(cursor, problem) => {
-                let detail =
-                    format!("the mail cursor was broken ({problem}); reading again from {}", cursor.since);
-                tracing::warn!("{detail}");
-                journal.interaction(Interaction::fault(detail));
-                (cursor, false)
-            }
-        };
+        let (cursor, first_look) = position::begin(&*parts.storage, journal, &*parts.clock, started);
         Self {
             parts,
             journal,
             status,
-            started,
             cursor,
             first_look,
             failures: 0,
@@ -188,13 +177,8 @@ impl<'a> Poll<'a> {
     /// On a first start, what was received before the server started is history. The server's clock counts, and it
     /// is known only now. Times of receipt are whole seconds.
     fn begin_history(&mut self) {
-        if !std::mem::take(&mut self.first_look) {
-            return;
-        }
-        let ago = self.started.elapsed() + self.parts.options.look_back;
-        let ago = SignedDuration::try_from(ago).unwrap_or(SignedDuration::ZERO);
-        let now = self.parts.client.server_now();
-        let since = now.checked_sub(ago).unwrap_or(now);
+        let Some(first) = self.first_look.take() else { return };
+        let since = first.history_ends(self.parts.options.look_back, self.parts.client.server_now());
         self.cursor = Cursor::starting_at(Timestamp::from_second(since.as_second()).unwrap_or(since));
         self.save();
     }
@@ -316,7 +300,7 @@ impl<'a> Poll<'a> {
 
     /// Saves the position. A failure costs only what a restart reads again.
     fn save(&self) {
-        if let Err(error) = cursor::save(&*self.parts.storage, &self.cursor) {
+        if let Err(error) = position::save(&*self.parts.storage, &self.cursor) {
             tracing::warn!(%error, file = cursor::CURSOR_FILE, "the position could not be saved");
             let detail = format!("{} could not be saved: {error}", cursor::CURSOR_FILE);
             self.status.update(|state| state.error = Some(detail));

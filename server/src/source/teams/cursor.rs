@@ -6,15 +6,11 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::journal::Journal;
 use crate::record::Channel;
-use crate::storage::Storage;
+use crate::source::position::{self, POSITION_VERSION, Position};
 
 /// Where the cursor is kept.
 pub const CURSOR_FILE: &str = "sources/teams.json";
-const FOLDER: &str = "sources";
-/// Where one that can't be read is kept; the newest of them.
-const BROKEN_FILE: &str = "sources/teams.json.broken";
 /// The largest cursor that is read.
 const CURSOR_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Chats whose position is kept; those that have been silent longest are forgotten first, which is safe, for they
@@ -23,10 +19,6 @@ pub(super) const CHATS_MAX: usize = 1_000;
 /// Edited or deleted messages a chat remembers, to tell an edit that was delivered from a later one; and as many that
 /// were not delivered, to tell them from those that were not judged yet.
 pub(super) const RECENT_MAX: usize = 32;
-/// How far before the journal's newest message reading starts when the cursor is lost.
-const SAFE_POINT_BEFORE: SignedDuration = SignedDuration::from_mins(10);
-/// Newest records that are looked at for that.
-const SAFE_POINT_RECORDS: usize = 200;
 
 /// The whole position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +27,9 @@ pub(super) struct Cursor {
     pub(super) v: u32,
     /// What was written before this is history.
     pub(super) since: Timestamp,
+    /// When the first start was, by this machine's clock, while Graph has not answered yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) first_start: Option<Timestamp>,
     /// Newest preview time that the list has shown: a chat that turns up later has nothing news-worthy before it.
     pub(super) watermark: Timestamp,
     /// Whether the list was once seen to its end, so that a chat that is not in `chats` did not exist then.
@@ -74,7 +69,15 @@ pub(super) struct ChatCursor {
 impl Cursor {
     /// A first start: everything before `since` is history.
     pub(super) fn starting_at(since: Timestamp) -> Self {
-        Self { v: 1, since, watermark: since, all_known: false, behind: None, chats: BTreeMap::new() }
+        Self {
+            v: POSITION_VERSION,
+            since,
+            first_start: None,
+            watermark: since,
+            all_known: false,
+            behind: None,
+            chats: BTreeMap::new(),
+        }
     }
 
     /// Forgets the chats that were read longest ago, but none that `needed` names.
@@ -147,70 +150,27 @@ pub fn position(chats: BTreeMap<String, Timestamp>) -> Option<Vec<u8>> {
     let (oldest, newest) = (chats.values().min().copied()?, chats.values().max().copied()?);
     let mut cursor = Cursor { watermark: oldest, ..Cursor::starting_at(newest) };
     cursor.chats = chats.into_iter().map(|(id, at)| (id, ChatCursor::from_floor(at))).collect();
-    let mut bytes = serde_json::to_vec(&cursor).ok()?;
-    bytes.push(b'\n');
-    Some(bytes)
+    position::to_bytes(&cursor).ok()
 }
 
-/// What was found on disk.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// A position.
-    Saved(Cursor),
-    /// None: this is a first start.
-    Nothing,
-    /// A broken one; reading starts from a safe point.
-    Broken(Cursor, String),
-}
+impl Position for Cursor {
+    const FILE: &'static str = CURSOR_FILE;
+    const BROKEN_FILE: &'static str = "sources/teams.json.broken";
+    const BYTES_MAX: u64 = CURSOR_BYTES_MAX;
+    const CHANNEL: Channel = Channel::Teams;
+    const SAFE_POINT_BEFORE: SignedDuration = SignedDuration::from_mins(10);
 
-/// Reads the position. Whatever is wrong with it, the answer is one to go on with.
-pub(super) fn load(storage: &dyn Storage, journal: &Journal) -> Found {
-    let problem = match read(storage) {
-        Ok(None) => return Found::Nothing,
-        Ok(Some(cursor)) => return Found::Saved(cursor),
-        Err(problem) => problem,
-    };
-    if let Err(error) = storage.rename(CURSOR_FILE, BROKEN_FILE) {
-        tracing::warn!(%error, file = CURSOR_FILE, "a broken cursor could not be kept aside");
+    fn starting_at(since: Timestamp) -> Self {
+        Self::starting_at(since)
     }
-    match safe_point(journal) {
-        Some(since) => Found::Broken(Cursor::starting_at(since), problem),
-        None => Found::Nothing,
+
+    fn version(&self) -> u32 {
+        self.v
     }
-}
 
-fn read(storage: &dyn Storage) -> Result<Option<Cursor>, String> {
-    let Some(length) = storage.len(CURSOR_FILE).map_err(|e| e.to_string())? else { return Ok(None) };
-    if length > CURSOR_BYTES_MAX {
-        return Err(format!("it has {length} bytes"));
+    fn first_start(&mut self) -> &mut Option<Timestamp> {
+        &mut self.first_start
     }
-    let length = usize::try_from(length).map_err(|e| e.to_string())?;
-    let bytes = storage.read(CURSOR_FILE, 0, length).map_err(|e| e.to_string())?;
-    let cursor: Cursor = serde_json::from_slice(&bytes).map_err(|e| e.to_string())?;
-    if cursor.v == 1 { Ok(Some(cursor)) } else { Err(format!("it has version {}", cursor.v)) }
-}
-
-/// A little before the newest Teams message of the journal, whose keys keep what is read again from being news.
-fn safe_point(journal: &Journal) -> Option<Timestamp> {
-    let from = journal.last_seq().saturating_sub(SAFE_POINT_RECORDS as u64);
-    let records = journal.read_after(from, SAFE_POINT_RECORDS).ok()?;
-    let newest = records
-        .iter()
-        .filter(|r| r.channel == Channel::Teams)
-        .filter_map(|r| {
-            let received: Timestamp = r.received_at.parse().ok()?;
-            Some(r.ts.parse().map_or(received, |written: Timestamp| written.min(received)))
-        })
-        .max()?;
-    newest.checked_sub(SAFE_POINT_BEFORE).ok()
-}
-
-/// Writes the position, atomically.
-pub(super) fn save(storage: &dyn Storage, cursor: &Cursor) -> std::io::Result<()> {
-    storage.create_dir(FOLDER)?;
-    let mut bytes = serde_json::to_vec(cursor).map_err(std::io::Error::other)?;
-    bytes.push(b'\n');
-    storage.replace(CURSOR_FILE, &bytes)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use jiff::SignedDuration;
 use tokio::time::Instant;
 
 use super::TeamsParts;
-use super::cursor::{self, ChatCursor, Cursor, Found};
+use super::cursor::{ChatCursor, Cursor};
 use super::identity::identify;
 use super::judge::News;
 use super::listing::{ListJob, Listing, list};
@@ -24,8 +24,9 @@ use super::reading::{ReadDone, ReadJob, read};
 use super::wire::Preview;
 use crate::gate::Refusals;
 use crate::graph::{Failure, GraphError};
-use crate::journal::{Interaction, Journal};
+use crate::journal::Journal;
 use crate::source::SourceStatus;
+use crate::source::position::{self, FirstStart};
 
 /// Chats that are read at the same time.
 const READS_MAX: usize = 8;
@@ -94,12 +95,11 @@ pub(super) struct Poll<'a> {
     parts: &'a TeamsParts,
     journal: &'a Journal,
     status: SourceStatus,
-    started: Instant,
     /// When this process began to poll.
     begun: Instant,
     cursor: Cursor,
-    /// Nothing has been listed yet, and there was no saved position.
-    first_look: bool,
+    /// The first start, while nothing has been listed since.
+    first_look: Option<FirstStart>,
     chats: BTreeMap<String, Live>,
     reads: FuturesUnordered<LocalBoxFuture<'static, ReadDone>>,
     listing: Option<LocalBoxFuture<'static, Result<Listing, GraphError>>>,
@@ -121,22 +121,11 @@ impl<'a> Poll<'a> {
         started: Instant,
     ) -> Self {
         let now = Instant::now();
-        let (cursor, first_look) = match cursor::load(&*parts.storage, journal) {
-            Found::Saved(cursor) => (cursor, false),
-            Found::Nothing => (Cursor::starting_at(parts.client.server_now()), true),
-            Found::Broken(cursor, problem) => {
-                let detail =
-                    format!("the teams cursor was broken ({problem}); reading again from {}", cursor.since);
-                tracing::warn!("{detail}");
-                journal.interaction(Interaction::fault(detail));
-                (cursor, false)
-            }
-        };
+        let (cursor, first_look) = position::begin(&*parts.storage, journal, &*parts.clock, started);
         Self {
             parts,
             journal,
             status,
-            started,
             begun: now,
             cursor,
             first_look,

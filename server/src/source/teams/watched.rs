@@ -6,7 +6,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::storage::Storage;
+use crate::storage::{Storage, read_whole};
 
 /// Where the list is kept.
 const FILE: &str = "sources/watched_chats.json";
@@ -64,11 +64,10 @@ impl<'a> Watched<'a> {
     }
 
     fn read(&self) -> io::Result<BTreeMap<String, String>> {
-        let Some(length) = self.0.len(FILE)?.filter(|length| *length > 0) else { return Ok(BTreeMap::new()) };
-        if length > BYTES_MAX {
-            return Err(io::Error::other(format!("it has {length} bytes, at most {BYTES_MAX} are read")));
+        let bytes = read_whole(self.0, FILE, BYTES_MAX)?.unwrap_or_default();
+        if bytes.is_empty() {
+            return Ok(BTreeMap::new());
         }
-        let bytes = self.0.read(FILE, 0, usize::try_from(length).unwrap_or(0))?;
         let list: List = serde_json::from_slice(&bytes)?;
         Ok(list.chats)
     }

@@ -33,8 +33,10 @@ impl Poll<'_> {
         if listing.unreadable > 0 {
             tracing::warn!(count = listing.unreadable, "chats without a usable id are passed over");
         }
-        if self.first_look {
-            self.begin_history();
+        if let Some(first) = self.first_look {
+            // What was written before the first start is history.
+            let look_back = self.parts.options.look_back;
+            self.cursor = Cursor::starting_at(first.history_ends(look_back, self.parts.client.server_now()));
         }
         let before = self.cursor.watermark;
         let server_now = self.parts.client.server_now();
@@ -45,8 +47,7 @@ impl Poll<'_> {
             }
             self.on_row(row, before);
         }
-        if self.first_look {
-            self.first_look = false;
+        if self.first_look.take().is_some() {
             self.cursor.all_known = listing.complete;
             self.dirty = true;
         }
@@ -56,15 +57,6 @@ impl Poll<'_> {
             state.error = None;
             state.failures = 0;
         });
-    }
-
-    /// On a first start, what was written before the server started is history. The server's clock counts, and it
-    /// is known only now.
-    fn begin_history(&mut self) {
-        let ago = self.started.elapsed() + self.parts.options.look_back;
-        let ago = SignedDuration::try_from(ago).unwrap_or(SignedDuration::ZERO);
-        let now = self.parts.client.server_now();
-        self.cursor = Cursor::starting_at(now.checked_sub(ago).unwrap_or(now));
     }
 
     fn on_row(&mut self, row: ChatRow, watermark_before: Timestamp) {
@@ -87,7 +79,7 @@ impl Poll<'_> {
     fn meet(&mut self, id: &str, preview: Option<&Preview>, watermark_before: Timestamp) -> bool {
         const MOMENT: SignedDuration = SignedDuration::from_millis(1);
         let created = preview.and_then(|p| p.created);
-        let floor = if self.first_look {
+        let floor = if self.first_look.is_some() {
             self.cursor.since
         } else {
             // Had it had a message since, it would have been in the list.

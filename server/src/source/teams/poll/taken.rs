@@ -13,6 +13,7 @@ use super::{
 use crate::journal::{Interaction, InteractionKind};
 use crate::permission::{self, Answer, Taken};
 use crate::record::Channel;
+use crate::source::position;
 use crate::source::teams::cursor;
 use crate::source::teams::judge::{Bench, Judged, News, Refused};
 use crate::source::teams::reading::ReadDone;
@@ -236,7 +237,7 @@ impl Poll<'_> {
         let mut cursor = cursor.clone();
         let unread = chats.values().filter_map(|live| live.wanted.as_ref()?.created);
         cursor.behind = unread.chain(cursor.behind).min();
-        if let Err(error) = cursor::save(&*self.parts.storage, &cursor) {
+        if let Err(error) = position::save(&*self.parts.storage, &cursor) {
             tracing::warn!(%error, file = cursor::CURSOR_FILE, "the position could not be saved");
             let detail = format!("{} could not be saved: {error}", cursor::CURSOR_FILE);
             self.status.update(|state| state.error = Some(detail));

@@ -1,0 +1,157 @@
+//! How far a source has read: one file below `sources/`, read with doubt and written whole.
+//!
+//! It must never be fatal: a broken file is kept aside, and reading starts again from a safe point, not from nothing.
+//! Nor may a first start be forgotten: whatever is written after it is news, however long the first answer takes.
+
+use std::io;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::Instant;
+
+use crate::clock::Clock;
+use crate::journal::{Interaction, Journal};
+use crate::record::Channel;
+use crate::storage::{Storage, read_whole};
+
+const FOLDER: &str = "sources";
+/// The only version there is.
+pub(super) const POSITION_VERSION: u32 = 1;
+/// Newest records that are looked at for a safe point.
+const SAFE_POINT_RECORDS: usize = 500;
+
+/// The position of one source.
+pub(super) trait Position: Serialize + DeserializeOwned {
+    /// Where it is kept.
+    const FILE: &'static str;
+    /// Where one that can't be read is kept; the newest of them.
+    const BROKEN_FILE: &'static str;
+    /// The largest file that is read.
+    const BYTES_MAX: u64;
+    /// What the source's records are.
+    const CHANNEL: Channel;
+    /// How far before the journal's newest record reading starts when the position is lost.
+    const SAFE_POINT_BEFORE: SignedDuration;
+
+    /// Everything before `since` is history.
+    fn starting_at(since: Timestamp) -> Self;
+    /// Version of its shape.
+    fn version(&self) -> u32;
+    /// When the first start was, by this machine's clock; nothing once the source has answered.
+    fn first_start(&mut self) -> &mut Option<Timestamp>;
+}
+
+/// A first start whose source has not answered yet. Where history ends is known by the source's clock only.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FirstStart {
+    ago: Duration,
+    seen: Instant,
+}
+
+impl FirstStart {
+    /// Where history ends: `look_back` before the first start, by the source's clock.
+    pub(super) fn history_ends(self, look_back: Duration, server_now: Timestamp) -> Timestamp {
+        let ago = self.ago.saturating_add(self.seen.elapsed()).saturating_add(look_back);
+        let ago = SignedDuration::try_from(ago).unwrap_or(SignedDuration::ZERO);
+        server_now.checked_sub(ago).unwrap_or(server_now)
+    }
+}
+
+/// The position to go on with, and the first start when no source has answered since. `started` is when this process
+/// was.
+pub(super) fn begin<P: Position>(
+    storage: &dyn Storage,
+    journal: &Journal,
+    clock: &dyn Clock,
+    started: Instant,
+) -> (P, Option<FirstStart>) {
+    let now = clock.now();
+    match load::<P>(storage, journal) {
+        Found::Saved(mut position) => {
+            let first = position.first_start().map(|at| FirstStart {
+                ago: Duration::try_from(now.duration_since(at)).unwrap_or_default(),
+                seen: Instant::now(),
+            });
+            (position, first)
+        }
+        Found::Nothing => {
+            let first = FirstStart { ago: started.elapsed(), seen: Instant::now() };
+            let mut position = P::starting_at(now);
+            *position.first_start() = Some(first.history_ends(Duration::ZERO, now));
+            if let Err(error) = save(storage, &position) {
+                tracing::warn!(%error, file = P::FILE, "the first start could not be noted");
+            }
+            (position, Some(first))
+        }
+        Found::Broken(position, since, problem) => {
+            let detail = format!("{} was broken ({problem}); reading again from {since}", P::FILE);
+            tracing::warn!("{detail}");
+            journal.interaction(Interaction::fault(detail));
+            (position, None)
+        }
+    }
+}
+
+enum Found<P> {
+    Saved(P),
+    /// This is a first start.
+    Nothing,
+    /// Reading starts from a safe point.
+    Broken(P, Timestamp, String),
+}
+
+fn load<P: Position>(storage: &dyn Storage, journal: &Journal) -> Found<P> {
+    let problem = match read::<P>(storage) {
+        Ok(None) => return Found::Nothing,
+        Ok(Some(position)) => return Found::Saved(position),
+        Err(problem) => problem,
+    };
+    if let Err(error) = storage.rename(P::FILE, P::BROKEN_FILE) {
+        tracing::warn!(%error, file = P::FILE, "a broken position could not be kept aside");
+    }
+    match safe_point::<P>(journal) {
+        Some(since) => Found::Broken(P::starting_at(since), since, problem),
+        None => Found::Nothing,
+    }
+}
+
+fn read<P: Position>(storage: &dyn Storage) -> Result<Option<P>, String> {
+    let Some(bytes) = read_whole(storage, P::FILE, P::BYTES_MAX).map_err(|e| e.to_string())? else {
+        return Ok(None);
+    };
+    let position: P = serde_json::from_slice(&bytes).map_err(|e| e.to_string())?;
+    match position.version() {
+        POSITION_VERSION => Ok(Some(position)),
+        other => Err(format!("it has version {other}")),
+    }
+}
+
+/// A little before the source's newest record in the journal, whose keys keep what is read again from being news.
+fn safe_point<P: Position>(journal: &Journal) -> Option<Timestamp> {
+    let from = journal.last_seq().saturating_sub(SAFE_POINT_RECORDS as u64);
+    let records = journal.read_after(from, SAFE_POINT_RECORDS).ok()?;
+    let newest = records
+        .iter()
+        .filter(|r| r.channel == P::CHANNEL)
+        .filter_map(|r| {
+            let received: Timestamp = r.received_at.parse().ok()?;
+            Some(r.ts.parse().map_or(received, |written: Timestamp| written.min(received)))
+        })
+        .max()?;
+    newest.checked_sub(P::SAFE_POINT_BEFORE).ok()
+}
+
+/// Writes the position, atomically.
+pub(super) fn save<P: Position>(storage: &dyn Storage, position: &P) -> io::Result<()> {
+    storage.create_dir(FOLDER)?;
+    storage.replace(P::FILE, &to_bytes(position)?)
+}
+
+/// A position as its file has it.
+pub(super) fn to_bytes<P: Position>(position: &P) -> io::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(position).map_err(io::Error::other)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
