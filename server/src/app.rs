@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::clock::Clock;
 use crate::config::{Auth, Config};
@@ -274,7 +274,7 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
     tokio::select! {
         biased;
         exit = mcp::serve(session, reader, writer) => exit,
-        never = keep_up(&journal, &gate, &lead, polls) => match never {},
+        never = keep_up(&journal, &gate, &lead, polls, app.storage.changes()) => match never {},
         never = send_pairings(pairings, &outbox) => match never {},
         never = or_never(relay) => match never {},
         never = poll(teams, sponsors, &journal, leading.clone(), polls && app.config.teams.enabled) => match never {},
@@ -397,10 +397,23 @@ fn open_journal(app: &mut App) -> Journal {
 }
 
 /// Follows the leader's journal, and takes the lead when it is free.
-async fn keep_up(journal: &Journal, gate: &Gate, lead: &watch::Sender<bool>, may_lead: bool) -> Infallible {
+async fn keep_up(
+    journal: &Journal,
+    gate: &Gate,
+    lead: &watch::Sender<bool>,
+    may_lead: bool,
+    mut changes: Option<watch::Receiver<u64>>,
+) -> Infallible {
     let mut look: u64 = 0;
     loop {
         sleep(if *lead.borrow() { LEAD_INTERVAL } else { FOLLOW_INTERVAL }).await;
+        if let Some(changes) = &mut changes {
+            let settled = *lead.borrow() && journal.is_settled() && gate.is_settled();
+            if settled && !changes.has_changed().unwrap_or(true) {
+                rest(changes).await;
+            }
+            changes.mark_unchanged();
+        }
         if let Err(error) = journal.refresh() {
             tracing::warn!(%error, "the journal could not be looked at");
         }
@@ -421,6 +434,18 @@ async fn keep_up(journal: &Journal, gate: &Gate, lead: &watch::Sender<bool>, may
                 Err(error) => note_lead_error(&error),
             }
         }
+    }
+}
+
+/// Passes over the looks that would find nothing: comes back at the first one after a change of the disk.
+async fn rest(changes: &mut watch::Receiver<u64>) {
+    let began = Instant::now();
+    if changes.changed().await.is_err() {
+        return;
+    }
+    let late = began.elapsed().as_nanos() % LEAD_INTERVAL.as_nanos();
+    if late > 0 {
+        sleep(LEAD_INTERVAL.saturating_sub(Duration::from_nanos(u64::try_from(late).unwrap_or(0)))).await;
     }
 }
 

@@ -2,6 +2,7 @@
 //! It never looks inside a token, which is opaque to everyone but its issuer.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -60,7 +61,7 @@ impl Token {
 
 #[derive(Debug, Clone)]
 pub(super) struct Auth {
-    tokens: BTreeMap<String, Token>,
+    tokens: BTreeMap<String, Arc<Token>>,
     scopes: BTreeSet<String>,
     /// Every token must have these claims.
     demanded: Option<Value>,
@@ -75,7 +76,7 @@ impl Auth {
     pub(super) fn set_scopes<'a>(&mut self, scopes: impl IntoIterator<Item = &'a str>) {
         self.scopes = scopes.into_iter().map(str::to_owned).collect();
         for token in self.tokens.values_mut() {
-            token.scopes.clone_from(&self.scopes);
+            Arc::make_mut(token).scopes.clone_from(&self.scopes);
         }
     }
 
@@ -83,13 +84,15 @@ impl Auth {
         let scopes =
             spec.scopes.as_ref().map_or_else(|| self.scopes.clone(), |s| s.iter().cloned().collect());
         let expires_ms = spec.expires_after_ms.map(|life| started_ms.saturating_add(moment::span(life)));
-        self.tokens.insert(spec.token.clone(), Token { expires_ms, scopes, claims: None, has: None });
+        self.tokens
+            .insert(spec.token.clone(), Arc::new(Token { expires_ms, scopes, claims: None, has: None }));
     }
 
     /// Accepts a token that the fake Entra has given, until an instant.
     pub(super) fn accept_issued(&mut self, token: &str, ends_ms: Ms, has: Option<Value>) {
         let scopes = self.scopes.clone();
-        self.tokens.insert(token.to_owned(), Token { expires_ms: Some(ends_ms), scopes, claims: None, has });
+        let token_now = Token { expires_ms: Some(ends_ms), scopes, claims: None, has };
+        self.tokens.insert(token.to_owned(), Arc::new(token_now));
     }
 
     pub(super) fn demand(&mut self, claims: Option<Value>) {
@@ -106,11 +109,11 @@ impl Auth {
 
     pub(super) fn challenge(&mut self, token: &str, claims: &str) {
         if let Some(token) = self.tokens.get_mut(token) {
-            token.claims = Some(claims.to_owned());
+            Arc::make_mut(token).claims = Some(claims.to_owned());
         }
     }
 
-    pub(super) fn check(&self, request: &Request, now_ms: Ms) -> Result<Token, Rejection> {
+    pub(super) fn check(&self, request: &Request, now_ms: Ms) -> Result<Arc<Token>, Rejection> {
         let bearer = request
             .header_value("authorization")
             .and_then(|value| value.split_once(' '))
@@ -134,7 +137,7 @@ impl Auth {
         if let Some(demanded) = self.demanded.as_ref().filter(|claims| token.has.as_ref() != Some(*claims)) {
             return Err(insufficient_claims(&demanded.to_string()));
         }
-        Ok(token.clone())
+        Ok(Arc::clone(token))
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) struct Chat {
     pub(super) updated_ms: Ms,
     pub(super) members: Vec<Member>,
     pub(super) raw: Option<RawOverride>,
+    /// From this instant on, readers see every message.
+    pub(super) all_visible_ms: Ms,
     messages: BTreeMap<Ms, Message>,
     by_change: BTreeSet<(Ms, Ms)>,
     names: BTreeMap<String, Ms>,
@@ -49,6 +51,7 @@ impl Chat {
             updated_ms: created_ms,
             members: Vec::new(),
             raw: None,
+            all_visible_ms: created_ms,
             messages: BTreeMap::new(),
             by_change: BTreeSet::new(),
             names: BTreeMap::new(),
@@ -81,6 +84,7 @@ impl Chat {
 
     pub(super) fn insert(&mut self, message: Message, name: Option<&str>) {
         self.by_change.insert((message.modified_ms, message.id));
+        self.all_visible_ms = self.all_visible_ms.max(message.visible_ms);
         if let Some(name) = name {
             self.names.insert(name.to_owned(), message.id);
         }

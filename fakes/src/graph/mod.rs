@@ -8,6 +8,7 @@ mod fault;
 mod file;
 mod log;
 mod mail;
+mod memo;
 mod message;
 mod moment;
 mod payload;

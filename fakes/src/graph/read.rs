@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::chat::Chat;
 use super::draw;
+use super::memo::Told;
 use super::message::Message;
 use super::moment;
 use super::query::{PAGE_DEFAULT, PageToken, Property, Window, id_list};
@@ -13,6 +14,7 @@ use super::reject::Rejection;
 use super::rules::RuleId;
 use super::spec::{AGENT, ChatKind};
 use super::state::{Call, FakeGraph, Reply};
+use super::trace::Trace;
 
 /// Members that a chat shows when they are expanded.
 const MEMBERS_EXPANDED_MAX: usize = 25;
@@ -49,6 +51,30 @@ impl FakeGraph {
             .get(handle)
             .filter(|chat| chat.has_member(AGENT))
             .ok_or_else(|| Rejection::new(RuleId::NotAMember, 404, "no such chat, or not a member of it"))
+    }
+
+    /// Makes a list, or tells it again where it would be the same.
+    pub(super) fn told_again(
+        &mut self,
+        call: &mut Call<'_>,
+        list: impl Fn(&Self, &mut Call<'_>) -> Result<Reply, Rejection>,
+    ) -> Result<Reply, Rejection> {
+        let state = [self.chats.changes(), self.people.changes()];
+        let asked = format!("{}\n{}", call.newer_values, call.url);
+        if let Some(told) = self.memo.find(state, &asked) {
+            call.trace.rules.extend(&told.rules);
+            return Ok(Reply::Written(200, told.text.clone()));
+        }
+        let before = std::mem::take(&mut call.trace);
+        let reply = list(self, call);
+        if let Ok(Reply::Written(200, text)) = &reply
+            && self.chats.values().all(|chat| chat.all_visible_ms <= call.now_ms)
+        {
+            let Trace { rules } = call.trace.clone();
+            self.memo.keep(asked, Told { text: text.clone(), rules });
+        }
+        call.trace.rules.extend(before.rules);
+        reply
     }
 
     pub(super) fn list_chats(&self, call: &mut Call<'_>, may_read: bool) -> Result<Reply, Rejection> {

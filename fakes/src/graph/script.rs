@@ -48,7 +48,7 @@ impl FakeGraph {
         }
         graph.set_sponsors(&world.sponsors)?;
         for (handle, spec) in &world.applications {
-            graph.people.add_application(handle, spec);
+            graph.add_application(handle, spec);
         }
         for (handle, spec) in &world.chats {
             graph.add_chat(started_at, handle, spec)?;
@@ -86,19 +86,19 @@ impl FakeGraph {
             let reason = format!("`{AGENT}` is the agent itself; choose another handle");
             return Err(ScriptError::Invalid { field: "people", reason });
         }
-        self.people.add_person(handle, spec);
+        self.people.change().add_person(handle, spec);
         self.person(handle)
     }
 
     /// Adds a bot or webhook.
     pub fn add_application(&mut self, handle: &str, spec: &ApplicationSpec) {
-        self.people.add_application(handle, spec);
+        self.people.change().add_application(handle, spec);
     }
 
     /// Gives a person another display name, or none.
     pub fn set_display_name(&mut self, handle: &str, name: Option<&str>) -> Result<(), ScriptError> {
         self.person(handle)?;
-        if let Some(person) = self.people.people.get_mut(handle) {
+        if let Some(person) = self.people.change().people.get_mut(handle) {
             person.display_name = name.map(str::to_owned);
         }
         Ok(())
@@ -139,7 +139,7 @@ impl FakeGraph {
             chat.join(member);
         }
         self.chat_handles.insert(id.clone(), handle.to_owned());
-        self.chats.insert(handle.to_owned(), chat);
+        self.chats.change().insert(handle.to_owned(), chat);
         for item in &spec.history {
             self.post(now, handle, &item.from, &item.message)?;
         }
@@ -441,7 +441,7 @@ impl FakeGraph {
     fn chat_mut_by_handle(&mut self, handle: &str) -> Result<&mut Chat, ScriptError> {
         self.chat(handle)?;
         let unknown = || ScriptError::UnknownChat { name: handle.to_owned(), known: String::new() };
-        self.chats.get_mut(handle).ok_or_else(unknown)
+        self.chats.change().get_mut(handle).ok_or_else(unknown)
     }
 }
 

@@ -14,6 +14,7 @@ use super::draw;
 use super::fault::{ErrorBody, Fault, FaultAction, Seen};
 use super::log::{CallLog, CallRecord, Violation, ViolationKind};
 use super::mail::{Mailbox, SentMail};
+use super::memo::{Counted, Memo};
 use super::moment::{self, Ms};
 use super::people::Directory;
 use super::query::Query;
@@ -38,9 +39,9 @@ pub struct FakeGraph {
     pub(super) started_ms: Ms,
     pub(super) base_url: String,
     pub(super) base: Option<Url>,
-    pub(super) people: Directory,
+    pub(super) people: Counted<Directory>,
     /// By handle.
-    pub(super) chats: BTreeMap<String, Chat>,
+    pub(super) chats: Counted<BTreeMap<String, Chat>>,
     /// Handles by id.
     pub(super) chat_handles: BTreeMap<String, String>,
     pub(super) auth: Auth,
@@ -58,6 +59,7 @@ pub struct FakeGraph {
     pub(super) error_style: ErrorStyle,
     /// The rules that anything went by so far.
     pub(super) exercised: Trace,
+    pub(super) memo: Memo,
 }
 
 /// A request, taken apart.
@@ -128,8 +130,8 @@ impl FakeGraph {
             started_ms: moment::of(started_at),
             base_url: DEFAULT_BASE_URL.to_owned(),
             base: Url::parse(DEFAULT_BASE_URL).ok(),
-            people: Directory::new(agent),
-            chats: BTreeMap::new(),
+            people: Counted::new(Directory::new(agent)),
+            chats: Counted::default(),
             chat_handles: BTreeMap::new(),
             auth: Auth::new(),
             throttle: Throttle::default(),
@@ -143,6 +145,7 @@ impl FakeGraph {
             date_skew_ms: 0,
             error_style: ErrorStyle::default(),
             exercised: Trace::default(),
+            memo: Memo::default(),
         }
     }
 
@@ -277,9 +280,12 @@ impl FakeGraph {
         }
         match call.route.operation {
             Operation::Me => Ok(Reply::Json(200, self.me(call))),
-            Operation::ListChats => self.list_chats(call, token.has_any(auth::READ)),
+            Operation::ListChats if token.has_any(auth::READ) => {
+                self.told_again(call, |graph, call| graph.list_chats(call, true))
+            }
+            Operation::ListChats => self.list_chats(call, false),
             Operation::GetChat => self.get_chat(call),
-            Operation::ListMessages => self.list_messages(call),
+            Operation::ListMessages => self.told_again(call, Self::list_messages),
             Operation::GetMessage => self.get_message(call),
             Operation::SendMessage => self.send_message(call),
             Operation::ReplyWithQuote => self.reply_with_quote(call),

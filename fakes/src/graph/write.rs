@@ -263,7 +263,10 @@ impl FakeGraph {
 
     fn chat_mut(&mut self, call: &Call<'_>) -> Result<&mut Chat, Rejection> {
         let handle = self.chat_of(call)?.handle.clone();
-        self.chats.get_mut(&handle).ok_or_else(|| Rejection::new(RuleId::NotAMember, 404, "no such chat"))
+        self.chats
+            .change()
+            .get_mut(&handle)
+            .ok_or_else(|| Rejection::new(RuleId::NotAMember, 404, "no such chat"))
     }
 
     /// The id of the message that a request names, if the agent wrote it and it still stands.

@@ -46,9 +46,32 @@ pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text
             })
             .collect();
     }
-    let Some(messages) = messages_in(text) else { return Vec::new() };
+    let Some(value) = first_object(text) else { return Vec::new() };
+    in_value(at_ms, carrier, tool, woke, &value)
+}
+
+/// What is wrong with a text, as [`oddity`], and every message in it, as [`sightings`]: the text is read once.
+pub fn look(
+    at_ms: u64,
+    carrier: &str,
+    tool: Option<&str>,
+    woke: bool,
+    text: &str,
+) -> (Option<String>, Vec<Sighting>) {
+    if carrier == "channel" || !is_of_messages(tool, text) {
+        return (oddity(tool, text), sightings(at_ms, carrier, tool, woke, text));
+    }
+    match serde_json::from_str(text) {
+        Ok(value) => (odd_value(&value), in_value(at_ms, carrier, tool, woke, &value)),
+        Err(_) => (oddity(tool, text), sightings(at_ms, carrier, tool, woke, text)),
+    }
+}
+
+fn in_value(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, value: &Value) -> Vec<Sighting> {
+    let messages = value.get("messages").and_then(Value::as_array);
     messages
-        .iter()
+        .into_iter()
+        .flatten()
         .filter_map(|message| {
             Some(Sighting {
                 at_ms,
@@ -84,13 +107,20 @@ const MESSAGE_TOOLS: [&str; 2] = ["wait_for_inbound_message", "inbox_pull"];
 
 /// What is wrong with a result that should be messages and nothing beside them.
 pub fn oddity(tool: Option<&str>, text: &str) -> Option<String> {
-    if !tool.is_some_and(|tool| MESSAGE_TOOLS.contains(&tool)) || !text.trim_start().starts_with('{') {
+    if !is_of_messages(tool, text) {
         return None;
     }
-    let value: Value = match serde_json::from_str(text) {
-        Ok(value) => value,
-        Err(error) => return Some(format!("the result is not one JSON object: {error}")),
-    };
+    match serde_json::from_str(text) {
+        Ok(value) => odd_value(&value),
+        Err(error) => Some(format!("the result is not one JSON object: {error}")),
+    }
+}
+
+fn is_of_messages(tool: Option<&str>, text: &str) -> bool {
+    tool.is_some_and(|tool| MESSAGE_TOOLS.contains(&tool)) && text.trim_start().starts_with('{')
+}
+
+fn odd_value(value: &Value) -> Option<String> {
     let Some(messages) = value.get("messages").and_then(Value::as_array) else {
         return Some("the result has no list of messages".to_owned());
     };
@@ -107,11 +137,9 @@ fn flag(message: &Value, name: &str) -> bool {
     message.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
 
-fn messages_in(text: &str) -> Option<Vec<Value>> {
+fn first_object(text: &str) -> Option<Value> {
     let start = text.find('{')?;
-    let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-    let value = stream.next()?.ok()?;
-    Some(value.get("messages")?.as_array()?.clone())
+    serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>().next()?.ok()
 }
 
 /// What a `<channel …>` element says.

@@ -6,7 +6,7 @@ use reports::event::{Failure, Lane, ModelLine, WireLine};
 use schemas::{Direction, WireValidator};
 use serde_json::Value;
 
-use crate::oracle::{Ledger, oddity, sightings};
+use crate::oracle::{Ledger, look};
 
 /// Lines of a transcript that are kept; later ones are counted.
 const TRANSCRIPT_LINES_MAX: usize = 4_000;
@@ -137,10 +137,11 @@ impl SessionView {
 
     /// The model was shown something.
     pub(crate) fn shown(&mut self, line: ModelLine) {
-        if let Some(odd) = oddity(line.tool.as_deref(), &line.text) {
+        let (odd, seen) = look(line.at_ms, &line.carrier, line.tool.as_deref(), line.woke, &line.text);
+        if let Some(odd) = odd {
             self.fail("oracle.unreadable", line.at_ms, odd, Some(&line.text));
         }
-        for sighting in sightings(line.at_ms, &line.carrier, line.tool.as_deref(), line.woke, &line.text) {
+        for sighting in seen {
             self.ledger.see(sighting);
         }
         self.model.push(line);
@@ -174,8 +175,8 @@ impl SessionView {
     /// A line for the transcript that is not on this wire.
     pub(crate) fn note(&mut self, at_ms: u64, lane: Lane, text: &str) {
         if self.transcript.len() < TRANSCRIPT_LINES_MAX {
-            let text =
-                if self.secret.is_empty() { text.to_owned() } else { text.replace(&self.secret, "<token>") };
+            let hidden = !self.secret.is_empty() && text.contains(&self.secret);
+            let text = if hidden { text.replace(&self.secret, "<token>") } else { text.to_owned() };
             self.transcript.push(WireLine { at_ms, lane, text });
         } else {
             self.left_out += 1;

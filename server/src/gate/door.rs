@@ -262,6 +262,11 @@ impl Gate {
         Some(PolicyNews::Changed { allowed, denied })
     }
 
+    /// Whether another [`Gate::refresh`] brings nothing unless the file changes.
+    pub fn is_settled(&self) -> bool {
+        self.live().broken.is_none()
+    }
+
     /// Somebody unknown wrote in a 1:1 chat. Where pairing is on and a code is free, it is on its way now.
     pub fn meet(&self, stranger: &Stranger) -> Option<PairingReply> {
         let (pairing, storage) = (self.pairing.as_ref()?, self.storage.as_deref()?);

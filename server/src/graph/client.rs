@@ -180,6 +180,24 @@ impl GraphClient {
         self.exchange(Method::Get, url, None, scope, 0).await
     }
 
+    /// As [`GraphClient::get_once`], but nothing when the answer's body is `last` again, to the byte: it has been read
+    /// before. With the answer come its bytes, to ask with the next time.
+    pub async fn get_news_once(
+        &self,
+        url: &str,
+        scope: Scope<'_>,
+        last: &[u8],
+    ) -> Result<Option<(Answer, Vec<u8>)>, GraphError> {
+        let read = |client: &Self, response: &GraphResponse, id: &str, token: &Secret| {
+            if (200..300).contains(&response.status) && !last.is_empty() && response.body == last {
+                client.note_date(response);
+                return Ok(None);
+            }
+            client.read(response, id, token).map(|answer| Some((answer, response.body.clone())))
+        };
+        self.exchange_as(Method::Get, url, None, scope, 0, read).await
+    }
+
     /// A GET that is repeated by rule until `patience` is used up.
     pub async fn get(&self, url: &str, scope: Scope<'_>, patience: Duration) -> Result<Answer, GraphError> {
         let deadline = Instant::now() + patience.min(retry::RETRY_TOTAL_MAX);
@@ -339,10 +357,7 @@ impl GraphClient {
     }
 
     fn read(&self, response: &GraphResponse, id: &str, token: &Secret) -> Result<Answer, GraphError> {
-        let date = response.header("date").and_then(retry::http_date);
-        if let Some(date) = date {
-            self.note_server_time(date);
-        }
+        let date = self.note_date(response);
         let request_id = response.header("request-id").map(error::one_line);
         let failed = |failure, message: String| GraphError {
             status: Some(response.status),
@@ -401,6 +416,12 @@ impl GraphClient {
         let wrong = self.read(response, id, token).err();
         Err(wrong
             .unwrap_or_else(|| GraphError::new(Failure::Malformed, "no file came".to_owned(), id.to_owned())))
+    }
+
+    fn note_date(&self, response: &GraphResponse) -> Option<Timestamp> {
+        let date = response.header("date").and_then(retry::http_date)?;
+        self.note_server_time(date);
+        Some(date)
     }
 
     fn note_server_time(&self, date: Timestamp) {

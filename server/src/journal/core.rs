@@ -199,6 +199,10 @@ impl Core {
         Ok(true)
     }
 
+    pub(super) fn is_settled(&self) -> bool {
+        self.is_leader() && self.pending.is_empty()
+    }
+
     pub(super) fn append(&mut self, drafts: Vec<Draft>) -> Result<Appended> {
         if !self.is_leader() {
             return Err(JournalError::NotLeader);

@@ -96,6 +96,11 @@ impl Journal {
         self.core().refresh()
     }
 
+    /// Whether another [`Journal::refresh`] of a leader has nothing to do unless something is appended.
+    pub fn is_settled(&self) -> bool {
+        self.core().is_settled()
+    }
+
     /// Whether the disk has a record of this key, as far back as keys are remembered. While it takes no writes, the
     /// answer is no: the caller must append again, and so must not move its cursor.
     pub fn has(&self, key: &str) -> bool {

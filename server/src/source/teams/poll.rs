@@ -4,7 +4,7 @@
 mod listed;
 mod taken;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ use super::TeamsParts;
 use super::cursor::{ChatCursor, Cursor};
 use super::identity::identify;
 use super::judge::News;
-use super::listing::{ListJob, Listing, list};
+use super::listing::{FirstPage, ListJob, Listing, list};
 use super::reading::{ReadDone, ReadJob, read};
 use super::wire::Preview;
 use crate::gate::Refusals;
@@ -103,6 +103,7 @@ pub(super) struct Poll<'a> {
     chats: BTreeMap<String, Live>,
     reads: FuturesUnordered<LocalBoxFuture<'static, ReadDone>>,
     listing: Option<LocalBoxFuture<'static, Result<Listing, GraphError>>>,
+    first_page: Rc<RefCell<FirstPage>>,
     next_list: Instant,
     list_failures: u32,
     unsorted_until: Option<Instant>,
@@ -132,6 +133,7 @@ impl<'a> Poll<'a> {
             chats: BTreeMap::new(),
             reads: FuturesUnordered::new(),
             listing: None,
+            first_page: Rc::default(),
             next_list: now,
             list_failures: 0,
             unsorted_until: None,
@@ -231,11 +233,12 @@ impl<'a> Poll<'a> {
         };
         self.next_list = now + self.parts.client.jitter(self.cadence(now));
         let (client, known) = (self.parts.client.clone(), self.parts.known.clone());
+        let first_page = Rc::clone(&self.first_page);
         let asked_at = self.parts.clock.now();
         self.status.update(|state| state.asked_at = Some(asked_at));
         self.listing = Some(Box::pin(async move {
             identify(&client, &known).await?;
-            list(client, job).await
+            list(client, job, first_page).await
         }));
     }
 

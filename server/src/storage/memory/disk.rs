@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use tokio::sync::watch;
+
 use super::{Crash, Fault};
 use crate::random::{Random, SplitMix};
 
@@ -20,6 +22,19 @@ pub(super) struct Node {
     durable: Vec<u8>,
     /// From here on a failed sync lost the bytes, and no later one brings them back.
     lost_from: Option<usize>,
+    /// Cut below what is durable since the last sync, so the two images may differ before their ends.
+    was_cut: bool,
+}
+
+impl Node {
+    /// Makes the first `kept` bytes durable. Costs what is new, for a log is synced at every record.
+    fn keep(&mut self, kept: usize) {
+        if std::mem::take(&mut self.was_cut) {
+            self.durable.clear();
+        }
+        self.durable.truncate(kept);
+        self.durable.extend_from_slice(&self.seen[self.durable.len()..kept]);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -36,9 +51,16 @@ pub(super) struct Disk {
     pub(super) fault: Option<(u64, Fault)>,
     pub(super) space_left: Option<u64>,
     pub(super) syncs_fail: bool,
+    /// Counts what may have changed a file.
+    pub(super) changed: watch::Sender<u64>,
 }
 
 impl Disk {
+    /// Tells whoever waits for it that a file may be another now.
+    pub(super) fn note_change(&self) {
+        self.changed.send_modify(|count| *count += 1);
+    }
+
     fn number(&mut self) -> u64 {
         self.next_number += 1;
         self.next_number
@@ -123,6 +145,7 @@ impl Disk {
         if !folder_is_there {
             return Err(io::Error::new(io::ErrorKind::NotFound, format!("{path}: no such folder")));
         }
+        self.note_change();
         let inode = self.number();
         self.nodes.insert(inode, Node::default());
         self.names.insert(path.to_owned(), inode);
@@ -130,6 +153,7 @@ impl Disk {
     }
 
     pub(super) fn append(&mut self, process: u64, inode: Inode, bytes: &[u8]) -> io::Result<()> {
+        self.note_change();
         if let Some(fault) = self.due_fault(process)? {
             self.node_mut(inode).seen.extend_from_slice(&bytes[..bytes.len() / 2]);
             return Err(self.strike(process, fault));
@@ -159,7 +183,7 @@ impl Disk {
         }
         let node = self.node_mut(inode);
         let kept = node.lost_from.unwrap_or(node.seen.len());
-        node.durable = node.seen[..kept].to_vec();
+        node.keep(kept);
         if self.names.get(path) == Some(&inode) {
             self.durable_names.insert(path.to_owned(), inode);
         }
@@ -167,8 +191,10 @@ impl Disk {
     }
 
     pub(super) fn truncate(&mut self, inode: Inode, len: u64) {
+        self.note_change();
         let node = self.node_mut(inode);
         let len = usize::try_from(len).unwrap_or(usize::MAX);
+        node.was_cut |= len < node.durable.len();
         node.seen.resize(len, 0);
         node.lost_from = node.lost_from.filter(|from| *from < len);
     }
@@ -181,6 +207,7 @@ impl Disk {
         durable: bool,
     ) -> io::Result<()> {
         // As on a real disk the sibling is written, then renamed; each can fail.
+        self.note_change();
         let sibling = format!("{path}.tmp");
         self.enter(process)?;
         self.names.remove(&sibling);
@@ -200,6 +227,7 @@ impl Disk {
     }
 
     pub(super) fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
+        self.note_change();
         let inode = self.find(from)?;
         for names in [&mut self.names, &mut self.durable_names] {
             names.remove(from);
@@ -212,9 +240,10 @@ impl Disk {
         if let Some((folder, _)) = path.rsplit_once('/') {
             self.create_dir(folder);
         }
+        self.note_change();
         let inode = self.number();
         let bytes = bytes.to_vec();
-        self.nodes.insert(inode, Node { seen: bytes.clone(), durable: bytes, lost_from: None });
+        self.nodes.insert(inode, Node { seen: bytes.clone(), durable: bytes, ..Node::default() });
         self.names.insert(path.to_owned(), inode);
         self.durable_names.insert(path.to_owned(), inode);
     }
@@ -235,6 +264,7 @@ impl Disk {
     }
 
     pub(super) fn crash(&mut self, crash: Crash, seed: u64) {
+        self.note_change();
         self.alive.clear();
         self.locks.clear();
         if crash == Crash::Process {
@@ -251,6 +281,7 @@ impl Disk {
             node.seen = after_power_cut(node, &dice);
             node.durable.clone_from(&node.seen);
             node.lost_from = None;
+            node.was_cut = false;
         }
         self.names.clone_from(&names);
         self.durable_names = names;

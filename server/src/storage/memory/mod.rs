@@ -7,6 +7,8 @@ mod disk;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::watch;
+
 use self::disk::{Disk, Inode};
 use super::{AppendFile, Lock, Stamp, Storage, check_path};
 
@@ -193,6 +195,7 @@ impl Storage for MemoryStorage {
         check_path(path)?;
         let mut disk = self.locked();
         disk.enter(self.process)?;
+        disk.note_change();
         disk.names.remove(path);
         Ok(())
     }
@@ -207,6 +210,10 @@ impl Storage for MemoryStorage {
         Ok(taken.map(|id| -> Box<dyn Lock> {
             Box::new(MemoryLock { storage: self.clone(), path: path.to_owned(), id })
         }))
+    }
+
+    fn changes(&self) -> Option<watch::Receiver<u64>> {
+        Some(self.locked().changed.subscribe())
     }
 
     /// Nobody can let go of a lock while the only thread waits for it, so one try is all there is.
