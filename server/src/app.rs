@@ -17,9 +17,11 @@ use crate::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
 use crate::journal::{Interaction, Journal, JournalError, JournalOptions};
 use crate::mcp::{self, SessionOptions};
 use crate::random::Random;
+use crate::source::bot::{BotParts, BotSource, Credentials, Endpoint, NoEndpoint};
 use crate::source::teams::{Known, TeamsDoor, TeamsOutbox, TeamsParts, TeamsSource};
 use crate::source::{InboundSource, SourceStatus};
 use crate::storage::{MemoryStorage, Storage};
+use crate::tool::Door;
 
 pub use crate::mcp::Exit;
 
@@ -50,12 +52,16 @@ pub struct App {
     pub home: String,
     /// The way to Microsoft Graph.
     pub transport: Arc<dyn GraphTransport>,
+    /// What the bot's activities arrive at.
+    pub endpoint: Arc<dyn Endpoint>,
     /// How the Teams source is doing; a handle for whoever wants to watch.
     pub teams_status: SourceStatus,
+    /// The same of the bot.
+    pub bot_status: SourceStatus,
 }
 
 impl App {
-    /// A server with a good configuration.
+    /// A server with a good configuration. It has no endpoint for a bot; one can be set.
     pub fn new(
         config: Config,
         clock: Arc<dyn Clock>,
@@ -63,13 +69,33 @@ impl App {
         storage: Arc<dyn Storage>,
         transport: Arc<dyn GraphTransport>,
     ) -> Self {
-        let teams_status = SourceStatus::default();
-        Self { config, trouble: None, clock, random, storage, home: String::new(), transport, teams_status }
+        Self {
+            config,
+            trouble: None,
+            clock,
+            random,
+            storage,
+            home: String::new(),
+            transport,
+            endpoint: Arc::new(NoEndpoint),
+            teams_status: SourceStatus::default(),
+            bot_status: SourceStatus::default(),
+        }
     }
 
-    /// Whether this process could poll, and so may lead.
+    /// Whether this process could poll Teams.
     fn can_poll(&self) -> bool {
         self.trouble.is_none() && self.config.teams.enabled && self.config.auth != Auth::None
+    }
+
+    /// Whether this process could hear a bot.
+    fn can_listen(&self) -> bool {
+        self.trouble.is_none() && self.config.bot.enabled && Credentials::of(&self.config.bot).is_ok()
+    }
+
+    /// Whether there is anything to lead.
+    fn may_lead(&self) -> bool {
+        self.can_poll() || self.can_listen()
     }
 }
 
@@ -104,14 +130,17 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         home: app.home.clone(),
         options: app.config.teams.clone(),
     }));
+    let agent = known.agent();
+    let bot = bot(&app, &gate, agent);
+    session.doors.extend(bot.iter().map(|bot| Arc::new(bot.door(&journal)) as Arc<dyn Door>));
     session.tool_sets.clone_from(&app.config.tools);
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
     session.health = Some(health(&app, gate.is_closed()));
 
     let (lead, leading) = watch::channel(journal.is_leader());
-    let polls = app.can_poll();
-    if polls && gate.is_closed() {
+    let (polls, may_lead) = (app.can_poll(), app.may_lead());
+    if may_lead && gate.is_closed() {
         tracing::warn!(
             "the allowlist is empty, so nobody can write to the agent; add [[allow]] or ENTRACLAW_ALLOW"
         );
@@ -130,19 +159,45 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
     tokio::select! {
         biased;
         exit = mcp::serve(session, reader, writer) => exit,
-        never = keep_up(&journal, &lead, polls) => match never {},
+        never = keep_up(&journal, &lead, may_lead) => match never {},
+        never = listen(bot, &journal, leading.clone()) => match never {},
         never = poll(source, &journal, leading, polls) => match never {},
     }
 }
 
+/// The bot, where one is wanted and has what it needs. What is missing is told; the server goes on without it.
+fn bot(app: &App, gate: &Arc<Gate>, agent: Agent) -> Option<BotSource> {
+    if !app.config.bot.enabled || app.trouble.is_some() {
+        return None;
+    }
+    let credentials = Credentials::of(&app.config.bot).map_err(|problem| {
+        tracing::warn!("{problem}");
+        app.bot_status.update(|state| state.error = Some(problem));
+    });
+    let parts = BotParts {
+        transport: app.transport.clone(),
+        endpoint: app.endpoint.clone(),
+        storage: app.storage.clone(),
+        clock: app.clock.clone(),
+        gate: gate.clone(),
+        agent,
+        options: app.config.bot.clone(),
+    };
+    Some(BotSource::new(parts, credentials.ok()?, app.bot_status.clone()))
+}
+
 /// Why messages may not be coming, in words for the model, who tells its user.
 fn health(app: &App, nobody_allowed: bool) -> mcp::Health {
-    let teams = app.teams_status.clone();
-    let standing = if app.config.auth == Auth::None {
+    let (teams, bot) = (app.teams_status.clone(), app.bot_status.clone());
+    let listens = app.can_listen();
+    let standing = if app.config.auth == Auth::None && listens {
+        // A bot needs no sign-in to Graph.
+        None
+    } else if app.config.auth == Auth::None {
         Some(
             "there is no sign-in, so no messages come; tell your user to set ENTRACLAW_AUTH=static and ENTRACLAW_ACCESS_TOKEN",
         )
-    } else if !app.config.teams.enabled {
+    } else if !app.config.teams.enabled && !listens {
         Some("`teams.enabled` is false, so no messages come from Teams")
     } else if nobody_allowed {
         Some(
@@ -152,13 +207,14 @@ fn health(app: &App, nobody_allowed: bool) -> mcp::Health {
         None
     };
     Arc::new(move || {
-        if let Some(standing) = standing {
-            return Some(standing.to_owned());
-        }
+        let short = |text: String| text.chars().take(HEALTH_CHARS_MAX).collect::<String>();
         let state = teams.get();
-        let error: String =
-            state.error.filter(|_| state.failures > 1)?.chars().take(HEALTH_CHARS_MAX).collect();
-        Some(format!("Teams can't be read at the moment, so messages may come late: {error}"))
+        let late = state.error.filter(|_| state.failures > 1).map(|error| {
+            format!("Teams can't be read at the moment, so messages may come late: {}", short(error))
+        });
+        let teams = standing.map(str::to_owned).or(late);
+        let texts: Vec<String> = teams.into_iter().chain(bot.get().error.map(short)).collect();
+        (!texts.is_empty()).then(|| texts.join("; "))
     })
 }
 
@@ -171,8 +227,8 @@ fn tokens(auth: &Auth) -> Arc<dyn TokenSource> {
 
 /// Opens the journal. One that can't be opened is replaced by an empty one in memory, and every tool says why.
 fn open_journal(app: &mut App) -> Journal {
-    // Who can't poll must not keep the lead from somebody who can.
-    let options = JournalOptions { may_lead: app.can_poll(), ..JournalOptions::default() };
+    // Who can neither poll nor listen must not keep the lead from somebody who can.
+    let options = JournalOptions { may_lead: app.may_lead(), ..JournalOptions::default() };
     if app.trouble.is_some() {
         // Nothing is done until it is mended, so nothing is written either.
         app.storage = Arc::new(MemoryStorage::new());
@@ -223,6 +279,15 @@ async fn keep_up(journal: &Journal, lead: &watch::Sender<bool>, may_lead: bool) 
 
 fn note_lead_error(error: &JournalError) {
     tracing::warn!(%error, "the lead could not be taken");
+}
+
+/// Listens for the bot once this process leads.
+async fn listen(bot: Option<BotSource>, journal: &Journal, mut leading: watch::Receiver<bool>) -> Infallible {
+    let Some(mut bot) = bot else { return std::future::pending().await };
+    sleep(NETWORK_PAUSE).await;
+    // The sender lives as long as this future.
+    let _ = leading.wait_for(|leading| *leading).await;
+    bot.run(journal).await
 }
 
 /// Runs the source once this process leads.

@@ -20,7 +20,7 @@ pub(crate) struct Miss {
 }
 
 impl Miss {
-    fn new(message: impl Into<String>) -> Self {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), expected: None, observed: None }
     }
 
@@ -44,6 +44,7 @@ pub(crate) fn rule(expect: &Expect) -> &'static str {
         Expect::Reply(_) => "expect.reply",
         Expect::Graph(_) => "expect.graph",
         Expect::Sent(_) => "expect.sent",
+        Expect::Bot(_) => "expect.bot",
         Expect::Interactions(_) => "expect.interactions",
         Expect::Journal(_) => "expect.journal",
     }
@@ -57,6 +58,7 @@ pub(crate) fn within(expect: &Expect) -> Option<Span> {
         Expect::Wire(e) => e.within,
         Expect::Reply(e) => e.within,
         Expect::Sent(e) => e.within,
+        Expect::Bot(e) => e.within,
         Expect::Graph(_) | Expect::Interactions(_) | Expect::Journal(_) => None,
     }
 }
@@ -80,6 +82,7 @@ pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
         Expect::Reply(e) => play.with_view(e.on.as_deref(), |view| reply(e, view)),
         Expect::Graph(e) => graph(e, play),
         Expect::Sent(e) => sent(e, play),
+        Expect::Bot(e) => super::bot::check(e, play),
         Expect::Interactions(e) => interactions(e, play),
         Expect::Journal(e) => journal(e, play),
     }

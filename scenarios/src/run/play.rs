@@ -1,8 +1,10 @@
 //! A cell being played: its sessions, its Graph, its disk, and everything seen so far.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use fakes::bot::{BotDelivery, SharedBot};
 use fakes::graph::SharedGraph;
 use reports::event::{CellFinished, Failure, Lane, Status};
 use tokio::sync::Notify;
@@ -35,6 +37,9 @@ pub(crate) struct Play<'a> {
     pub(crate) cell: &'a Cell,
     pub(crate) stage: Rc<dyn Stage>,
     pub(crate) graph: SharedGraph,
+    pub(crate) bot: SharedBot,
+    /// Activities by label, to be sent once more.
+    pub(crate) activities: RefCell<BTreeMap<String, BotDelivery>>,
     pub(crate) watch: Stopwatch,
     pub(crate) changed: Rc<Notify>,
     pub(crate) sessions: BTreeMap<String, Session>,
@@ -46,7 +51,7 @@ impl<'a> Play<'a> {
     pub(crate) fn new(
         cell: &'a Cell,
         stage: Rc<dyn Stage>,
-        graph: SharedGraph,
+        (graph, bot): (SharedGraph, SharedBot),
         watch: Stopwatch,
     ) -> anyhow::Result<Self> {
         let changed = Rc::new(Notify::new());
@@ -78,7 +83,17 @@ impl<'a> Play<'a> {
             let session = Session::new(profile, spec.agent, TOKEN, watch, Rc::clone(&changed), server);
             sessions.insert(name.clone(), session);
         }
-        Ok(Self { cell, stage, graph, watch, changed, sessions, failures: Vec::new() })
+        Ok(Self {
+            cell,
+            stage,
+            graph,
+            bot,
+            activities: RefCell::default(),
+            watch,
+            changed,
+            sessions,
+            failures: Vec::new(),
+        })
     }
 
     pub(crate) fn now_ms(&self) -> u64 {
@@ -208,14 +223,17 @@ impl<'a> Play<'a> {
     }
 
     fn judge_secret(&mut self, now_ms: u64) {
+        let mut secrets = self.bot.with(|bot| bot.secrets());
+        secrets.push(TOKEN.to_owned());
         for folder in ["", "inbox", "inbox/consumers", "interactions", "sources", "log"] {
             for name in self.stage.files(folder) {
                 let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
                 let bytes = self.stage.read(&path);
-                if bytes.windows(TOKEN.len()).any(|window| window == TOKEN.as_bytes()) {
+                let text = String::from_utf8_lossy(&bytes);
+                if secrets.iter().any(|secret| text.contains(secret.as_str())) {
                     self.failures.push(Failure {
                         rule: "oracle.secret".to_owned(),
-                        message: format!("the access token is in the file {path}"),
+                        message: format!("a token or secret is in the file {path}"),
                         at_ms: now_ms,
                         step: None,
                         line: None,

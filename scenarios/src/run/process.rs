@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use fakes::bot::BotDelivery;
 use fakes::host::process::{ProcessServer, ServerCommand};
+use futures_util::future::LocalBoxFuture;
 use reports::event::CellFinished;
 
 use super::play::Play;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
-use super::{steps, world};
+use super::{bot, steps, world};
 use crate::plan::Cell;
 use crate::scenario::DiskStep;
 
@@ -24,12 +26,24 @@ pub(crate) fn play(cell: &Cell, binary: &Path) -> anyhow::Result<CellFinished> {
         let server = fakes::graph::serve(world.graph.clone(), wall_clock).await?;
         let mut environment = world.environment;
         environment.insert("ENTRACLAW_GRAPH_URL".to_owned(), server.base_url());
+        let channel = fakes::bot::serve(world.bot.clone(), wall_clock).await;
+        let port = bot::free_port()?;
+        environment.insert("ENTRACLAW_BOT_LISTEN".to_owned(), format!("127.0.0.1:{port}"));
+        let (openid_url, login_url) =
+            world.bot.with(|bot| (bot.urls().0.to_owned(), bot.urls().1.to_owned()));
+        environment.insert("ENTRACLAW_BOT_OPENID_URL".to_owned(), openid_url);
+        environment.insert("ENTRACLAW_BOT_LOGIN_URL".to_owned(), login_url);
         environment.insert("ENTRACLAW_HOME".to_owned(), home.path().join("home").display().to_string());
-        let stage =
-            Rc::new(ProcessStage { binary: binary.to_owned(), environment, home: home.path().join("home") });
-        let mut play = Play::new(cell, stage, world.graph, watch)?;
+        let stage = Rc::new(ProcessStage {
+            binary: binary.to_owned(),
+            environment,
+            port,
+            home: home.path().join("home"),
+        });
+        let mut play = Play::new(cell, stage, (world.graph, world.bot), watch)?;
         steps::all(&mut play).await?;
         play.judge();
+        drop(channel);
         Ok(play.finish())
     })
 }
@@ -43,6 +57,7 @@ struct ProcessStage {
     binary: PathBuf,
     environment: BTreeMap<String, String>,
     home: PathBuf,
+    port: u16,
 }
 
 impl Stage for ProcessStage {
@@ -82,6 +97,10 @@ impl Stage for ProcessStage {
 
     fn disk(&self, _step: &DiskStep) -> anyhow::Result<()> {
         anyhow::bail!("disk faults can only be simulated; leave `process` out of `mode`")
+    }
+
+    fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>> {
+        Box::pin(bot::post(self.port, activity))
     }
 
     fn now(&self) -> jiff::Timestamp {

@@ -13,12 +13,14 @@ use entraclaw::config::{Config, Sources};
 use entraclaw::graph::{GraphRequest, GraphResponse, GraphTransport, TransportError};
 use entraclaw::random::SplitMix;
 use entraclaw::storage::memory::{Crash, MemoryStorage};
+use fakes::bot::{BotDelivery, SharedBot};
 use fakes::graph::{Fate, Request, SharedGraph};
 use fakes::host::task::TaskServer;
 use futures_util::future::{BoxFuture, LocalBoxFuture};
 use reports::event::CellFinished;
 use tokio::io::DuplexStream;
 
+use super::bot::{self, SimPort};
 use super::play::Play;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
@@ -39,13 +41,15 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
             clock,
             transport: Arc::new(SimTransport {
                 graph: world.graph.clone(),
+                bot: world.bot.clone(),
                 epoch: world::epoch(cell.seed),
                 watch,
             }),
+            port: SimPort::default(),
             seed: cell.seed,
             starts: std::cell::Cell::new(0),
         });
-        let mut play = Play::new(cell, stage, world.graph, watch)?;
+        let mut play = Play::new(cell, stage, (world.graph, world.bot), watch)?;
         steps::all(&mut play).await?;
         play.judge();
         Ok(play.finish())
@@ -57,6 +61,7 @@ struct SimStage {
     disk: MemoryStorage,
     clock: Arc<dyn Clock>,
     transport: Arc<SimTransport>,
+    port: SimPort,
     seed: u64,
     starts: std::cell::Cell<u64>,
 }
@@ -70,6 +75,7 @@ impl Stage for SimStage {
         self.starts.set(self.starts.get() + 1);
         let (disk, clock, transport) =
             (self.disk.clone(), Arc::clone(&self.clock), Arc::clone(&self.transport));
+        let port = self.port.clone();
         let mut seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.starts.get());
         AnyServer::Sim(TaskServer::new(Box::new(move |input, output| {
             let process = Process(disk.new_process());
@@ -83,6 +89,7 @@ impl Stage for SimStage {
                 Arc::new(process.0.clone()),
                 Arc::clone(&transport) as Arc<dyn GraphTransport>,
             );
+            app.endpoint = Arc::new(port.clone());
             app.trouble = config.err().map(|errors| errors.to_string());
             Box::pin(async move {
                 let _alive = process;
@@ -120,6 +127,10 @@ impl Stage for SimStage {
         Ok(())
     }
 
+    fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>> {
+        Box::pin(self.port.deliver(bot::request(activity)))
+    }
+
     fn now(&self) -> jiff::Timestamp {
         self.clock.now()
     }
@@ -138,9 +149,10 @@ impl Drop for Process {
     }
 }
 
-/// The fake Graph in the same thread, with exact latencies.
+/// The fake Graph and the fake channel of the bot in the same thread, with exact latencies.
 struct SimTransport {
     graph: SharedGraph,
+    bot: SharedBot,
     epoch: jiff::Timestamp,
     watch: Stopwatch,
 }
@@ -158,7 +170,12 @@ impl GraphTransport for SimTransport {
             let mut asked = Request::new(request.method.as_str(), &request.url);
             asked.headers = request.headers;
             asked.body = request.body.unwrap_or_default();
-            let answer = self.graph.handle(self.now(), &asked);
+            let to_bot = self.bot.with(|bot| bot.is_ours(&asked.url));
+            let answer = if to_bot {
+                self.bot.handle(self.now(), &asked)
+            } else {
+                self.graph.handle(self.now(), &asked)
+            };
             tokio::time::sleep(Duration::from_millis(answer.delay_ms)).await;
             let host = "graph.microsoft.com".to_owned();
             match answer.fate {

@@ -120,6 +120,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         }
         Step::Fault(fault) => play.graph.with(|graph| graph.add_fault(fault.clone()))?,
         Step::Heal => play.graph.with(fakes::graph::FakeGraph::clear_faults),
+        Step::Bot(step) => return super::bot::step(play, step).await,
         Step::Disk(step) => play.stage.disk(step)?,
         Step::Raw(raw) => raw_line(play, raw).await?,
         Step::Heartbeat(beat) => return heartbeat(play, beat).await,
@@ -346,15 +347,18 @@ fn make_calls(play: &mut Play<'_>, calls: &[Call], on: Option<&str>) -> anyhow::
     Ok(())
 }
 
-/// Replaces `$chat:HANDLE`, `$person:HANDLE`, `$id:LABEL` and `$fill:N` in arguments.
+/// Replaces `$chat:HANDLE`, `$conversation:HANDLE`, `$person:HANDLE`, `$id:LABEL` and `$fill:N` in arguments.
 fn fill_in(play: &Play<'_>, value: Value) -> anyhow::Result<Value> {
     Ok(match value {
         Value::String(text) => Value::String(if let Some(handle) = text.strip_prefix("$chat:") {
             play.graph.with(|graph| graph.chat_id(handle).map(str::to_owned))?
+        } else if let Some(handle) = text.strip_prefix("$conversation:") {
+            fakes::bot::FakeBot::conversation_id(handle)
         } else if let Some(handle) = text.strip_prefix("$person:") {
             play.graph.with(|graph| graph.person(handle).map(|person| person.object_id.clone()))?
         } else if let Some(label) = text.strip_prefix("$id:") {
-            place(play, label)?.1
+            play.with_view(None, |view| view.ledger.by_label(label).map(|written| written.message_id.clone()))
+                .ok_or_else(|| anyhow::anyhow!("no message is labelled `{label}`"))?
         } else if let Some(length) = text.strip_prefix("$fill:") {
             "x".repeat(length.parse()?)
         } else {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
+use fakes::bot::SharedBot;
 use fakes::graph::{ChatSpec, FakeGraph, PersonSpec, SharedGraph, TokenSpec, WorldSpec};
 use jiff::Timestamp;
 
@@ -20,6 +21,7 @@ const POLL_INTERVAL_MS: u32 = 5_000;
 /// Graph as it is when the cell begins.
 pub(crate) struct World {
     pub(crate) graph: SharedGraph,
+    pub(crate) bot: SharedBot,
     /// The server's configuration as environment variables.
     pub(crate) environment: BTreeMap<String, String>,
 }
@@ -58,6 +60,10 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
         ("ENTRACLAW_IDENTITY_TENANT_ID".to_owned(), agent.tenant_id.clone()),
         ("ENTRACLAW_GRAPH_URL".to_owned(), graph.base_url().to_owned()),
     ]);
+    let bot = SharedBot::default();
+    if scenario.server.contains_key("bot.enabled") {
+        environment.extend(bot.with(|bot| super::bot::settings(bot)));
+    }
     for (name, value) in &scenario.server {
         let value = match value.strip_prefix("$chat:") {
             Some(handle) => graph.chat_id(handle)?.to_owned(),
@@ -71,5 +77,5 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
             format!("{}ms", POLL_INTERVAL_MS / PROCESS_SPEED),
         );
     }
-    Ok(World { graph: SharedGraph::new(graph), environment })
+    Ok(World { graph: SharedGraph::new(graph), bot, environment })
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Span;
+use super::{BotExpect, Span};
 
 /// One demand.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
@@ -21,6 +21,8 @@ pub enum Expect {
     Graph(GraphExpect),
     /// Messages the agent wrote to a chat.
     Sent(SentExpect),
+    /// What the bot's channel has seen.
+    Bot(BotExpect),
     /// Lines of the interaction log.
     Interactions(InteractionExpect),
     /// Records in the journal.

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_saphyr::Spanned;
 
 use super::error::{Place, nearest};
-use super::{Expect, HostStep, Hosts, Mode, Scenario, ScenarioError, ServerStep, Step};
+use super::{BotStep, Expect, HostStep, Hosts, Mode, Scenario, ScenarioError, ServerStep, Step};
 
 include!(concat!(env!("OUT_DIR"), "/suites.rs"));
 
@@ -229,7 +229,7 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
         return Err(checker.fail(id, "a scenario without steps shows nothing", Some("add `steps:`")));
     }
     let expects = scenario.steps.iter().any(|step| matches!(step.value, Step::Expect(_)));
-    let writes = scenario.steps.iter().any(|step| matches!(step.value, Step::Write(_)));
+    let writes = scenario.steps.iter().any(|step| matches!(step.value, Step::Write(_) | Step::Bot(_)));
     let judged = expects || (scenario.all_delivered && writes);
     if !judged {
         return Err(checker.fail(
@@ -332,6 +332,7 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
                 on(checker, name)?;
             }
         }
+        Step::Bot(bot) => check_bot(checker, step, bot)?,
         Step::Expect(expect) => check_expect(checker, step, expect)?,
         Step::Advance(_)
         | Step::Heartbeat(_)
@@ -340,6 +341,30 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
         | Step::Fault(_)
         | Step::Heal
         | Step::Disk(_) => {}
+    }
+    Ok(())
+}
+
+fn check_bot(checker: &mut Checker<'_>, step: &Spanned<Step>, bot: &BotStep) -> Result<(), ScenarioError> {
+    match bot {
+        BotStep::Say(say) => {
+            if let Some(from) = &say.from {
+                checker.known(step, "person", from, &checker.people)?;
+            }
+            if let Some(message) = &say.message {
+                checker.known(step, "message", message, &checker.labels)?;
+            }
+            if say.forged.is_some() && say.status.is_none() && !say.unheard {
+                let help = "add `status`; the best that a forgery gets is 403";
+                return Err(checker.fail(step, "a forged activity must be refused", Some(help)));
+            }
+            if let Some(label) = &say.label {
+                checker.labels.insert(label.clone());
+                checker.labels.extend((1..=say.count.unwrap_or(1)).map(|n| format!("{label}-{n}")));
+            }
+        }
+        BotStep::Again(again) => checker.known(step, "message", &again.message, &checker.labels)?,
+        BotStep::ChangeKeys | BotStep::Fault(_) => {}
     }
     Ok(())
 }
@@ -357,6 +382,10 @@ fn says_nothing(expect: &Expect) -> Option<&'static str> {
         Expect::Graph(e) => (
             e.no_violations || e.at_least.is_some() || e.at_most.is_some(),
             "add `at_least`, `at_most` or `no_violations`",
+        ),
+        Expect::Bot(e) => (
+            e.answers.is_some() || e.keys_fetched_at_most.is_some(),
+            "add `answers` or `keys_fetched_at_most`",
         ),
         Expect::Journal(e) => (
             e.records.is_some() || e.same_text_as_model || e.files_ending.is_some(),
@@ -398,6 +427,12 @@ fn check_expect(checker: &Checker<'_>, step: &Spanned<Step>, expect: &Expect) ->
         Expect::Sent(sent) => {
             if let Some(chat) = &sent.chat {
                 checker.known(step, "chat", chat, &checker.chats)?;
+            }
+            None
+        }
+        Expect::Bot(bot) => {
+            if let Some(label) = &bot.reply_to {
+                checker.known(step, "message", label, &checker.labels)?;
             }
             None
         }

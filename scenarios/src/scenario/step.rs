@@ -4,7 +4,7 @@ use fakes::graph::{FaultSpec, MessageSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Expect, Span};
+use super::{BotStep, Expect, Span};
 
 /// One step; each ends before the next begins.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
@@ -35,6 +35,8 @@ pub enum Step {
     Fault(FaultSpec),
     /// All Graph faults end.
     Heal,
+    /// Something happens at the bot's channel.
+    Bot(BotStep),
     /// The disk misbehaves from now on.
     Disk(DiskStep),
     /// The host writes this line to the server, past its own manners.
@@ -94,7 +96,7 @@ pub struct MessageRef {
 pub struct Call {
     /// The tool.
     pub tool: String,
-    /// Its arguments. `$chat:HANDLE`, `$person:HANDLE` and `$id:LABEL` strings are replaced by ids.
+    /// Its arguments. `$chat:HANDLE`, `$conversation:HANDLE`, `$person:HANDLE` and `$id:LABEL` strings are replaced by ids.
     #[serde(default)]
     #[schemars(with = "Option<Value>")]
     pub args: Option<Value>,

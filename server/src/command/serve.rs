@@ -13,6 +13,7 @@ use crate::clock::SystemClock;
 use crate::config::{Config, ConfigErrors, Sources, key};
 use crate::graph::HttpTransport;
 use crate::random::SplitMix;
+use crate::source::bot::HttpEndpoint;
 use crate::storage::{DiskStorage, MemoryStorage, Storage};
 
 const CONFIG_FILE: &str = "config.toml";
@@ -84,6 +85,7 @@ fn assemble(flags: ServeFlags, environment: &Environment) -> App {
         storage,
         Arc::new(HttpTransport::new(loopback)),
     );
+    app.endpoint = Arc::new(HttpEndpoint);
     app.home = home.map(|home| home.display().to_string()).unwrap_or_default();
     if !troubles.is_empty() {
         let list = troubles.join("\n");

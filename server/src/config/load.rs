@@ -24,7 +24,7 @@ pub(super) fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
 }
 
 #[derive(Default)]
-struct Loader {
+pub(super) struct Loader {
     settings: BTreeMap<&'static Key, (String, Origin)>,
     allow: Vec<(file::AllowText, Origin)>,
     errors: Vec<ConfigError>,
@@ -77,6 +77,7 @@ impl Loader {
         let origin = self.graph_origin();
         Config {
             auth: self.auth(environment.get(key::ACCESS_TOKEN_VARIABLE)),
+            bot: self.bot(environment),
             identity: Identity {
                 tenant_id: self.guid(&key::IDENTITY_TENANT_ID),
                 object_id: self.guid(&key::IDENTITY_OBJECT_ID),
@@ -93,11 +94,11 @@ impl Loader {
         }
     }
 
-    fn error(&mut self, origin: &Origin, problem: String, fix: impl Into<String>) {
+    pub(super) fn error(&mut self, origin: &Origin, problem: String, fix: impl Into<String>) {
         self.errors.push(ConfigError { origin: origin.clone(), problem, fix: fix.into() });
     }
 
-    fn value(&self, key: &'static Key) -> Option<(String, Origin)> {
+    pub(super) fn value(&self, key: &'static Key) -> Option<(String, Origin)> {
         self.settings.get(key).cloned()
     }
 
@@ -144,7 +145,7 @@ impl Loader {
         }
     }
 
-    fn guid(&mut self, key: &'static Key) -> Option<Guid> {
+    pub(super) fn guid(&mut self, key: &'static Key) -> Option<Guid> {
         let (text, at) = self.value(key)?;
         let guid = Guid::parse(&text);
         if guid.is_none() {
@@ -176,7 +177,7 @@ impl Loader {
         text
     }
 
-    fn truth(&mut self, key: &'static Key, default: bool) -> bool {
+    pub(super) fn truth(&mut self, key: &'static Key, default: bool) -> bool {
         let Some((text, at)) = self.value(key) else { return default };
         match text.as_str() {
             "true" | "1" => true,

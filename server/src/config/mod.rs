@@ -1,6 +1,7 @@
 //! What the user decided: one typed [`Config`] out of flags, environment and file, in that order of strength.
 //! It must never read anything itself: text comes in, values or explained errors go out.
 
+mod bot;
 pub mod duration;
 mod error;
 mod file;
@@ -9,7 +10,10 @@ mod load;
 mod secret;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::time::Duration;
+
+use url::Url;
 
 pub use error::{ConfigError, ConfigErrors, Origin};
 pub use key::Key;
@@ -32,6 +36,8 @@ pub const PAGE_SIZE_MAX: u32 = 50;
 pub struct Config {
     /// `[auth]`
     pub auth: Auth,
+    /// `[bot]`
+    pub bot: Bot,
     /// `[graph]`
     pub graph: Graph,
     /// `[identity]`
@@ -62,6 +68,25 @@ pub enum Auth {
     None,
     /// With a token that somebody else got; for development.
     Static(Secret),
+}
+
+/// The bot endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bot {
+    /// Whether it is wanted at all.
+    pub enabled: bool,
+    /// Where it listens; always on this machine.
+    pub listen: SocketAddr,
+    /// The application id of the bot's registration.
+    pub app_id: Option<Guid>,
+    /// The tenant of the registration; the agent's own where nothing else is said.
+    pub tenant_id: Option<Guid>,
+    /// The registration's secret, from the environment.
+    pub secret: Option<Secret>,
+    /// Where the channel says which keys it signs with: Microsoft's, or one on this machine.
+    pub openid_url: Url,
+    /// Root of the login service: Microsoft's, or one on this machine.
+    pub login_url: Url,
 }
 
 /// Where Graph is.
