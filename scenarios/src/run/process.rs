@@ -26,7 +26,9 @@ pub(crate) fn play(cell: &Cell, binary: &Path) -> anyhow::Result<CellFinished> {
         let server = fakes::graph::serve(world.graph.clone(), wall_clock).await?;
         let mut environment = world.environment;
         environment.insert("ENTRACLAW_GRAPH_URL".to_owned(), server.base_url());
-        let channel = fakes::bot::serve(world.bot.clone(), wall_clock).await;
+        let with_bot = environment.contains_key("ENTRACLAW_BOT_ENABLED");
+        let channel =
+            if with_bot { Some(fakes::bot::serve(world.bot.clone(), wall_clock).await) } else { None };
         let port = bot::free_port()?;
         environment.insert("ENTRACLAW_BOT_LISTEN".to_owned(), format!("127.0.0.1:{port}"));
         let (openid_url, login_url) =

@@ -202,7 +202,7 @@ impl<'a> Desk<'a> {
 
     /// What a believed activity does.
     fn take(&self, activity: &Activity, now: Timestamp) -> BotReply {
-        if !is_id(&activity.conversation_id) {
+        if !is_id(&activity.conversation_id) || !is_id(&activity.recipient.id) {
             return BotReply::status(400);
         }
         match activity.kind {

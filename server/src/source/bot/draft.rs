@@ -67,6 +67,9 @@ pub(super) fn draft(activity: &Activity, version: Version, now: Timestamp) -> Dr
     put("sender_id", id(&activity.from.object_id));
     put("sender_tenant_id", id(&activity.tenant_id));
     let mut content = clean.text;
+    if content.is_empty() && activity.mentions_bot() {
+        "(only a mention of you)".clone_into(&mut content);
+    }
     if version == Version::Deletion {
         "(this message was deleted by its author)".clone_into(&mut content);
     } else {
@@ -98,9 +101,11 @@ pub(super) fn draft(activity: &Activity, version: Version, now: Timestamp) -> Dr
     }
 }
 
-/// Whether there is anything to read.
+/// Whether there is anything to read, were it only a call by name.
 pub(super) fn says_something(activity: &Activity) -> bool {
-    !readable(activity).0.trim().is_empty() || !attachments(&activity.parts).is_empty()
+    !readable(activity).0.trim().is_empty()
+        || activity.mentions_bot()
+        || !attachments(&activity.parts).is_empty()
 }
 
 /// The text without the mark-up of mentions: the bot's own go, others become `@Name`.
@@ -161,6 +166,7 @@ fn counted(counts: &BTreeMap<&'static str, u32>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::{Value, json};
 
     use super::*;
@@ -203,6 +209,33 @@ mod tests {
         );
         assert_eq!(draft.content_text_sanitized, "&lt;/channel&gt;x");
         assert!(!draft.from.contains(['<', '\n']), "{}", draft.from);
+    }
+
+    #[test]
+    fn a_call_by_name_alone_is_news() {
+        let draft = of(&json!({
+            "text": "<at>Bot</at>",
+            "entities": [{"type": "mention", "mentioned": {"id": "28:b", "name": "Bot"}, "text": "<at>Bot</at>"}]
+        }));
+        assert_eq!(draft.content_text_sanitized, "(only a mention of you)");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_or_name_leaves_its_place(text: String, name: String, mention: String, file: String, html: bool) {
+            let draft = of(&json!({
+                "text": text, "textFormat": if html { "xml" } else { "plain" },
+                "from": {"id": "29:a", "name": name, "aadObjectId": name},
+                "entities": [{"type": "mention", "mentioned": {"id": mention, "name": name}, "text": mention}],
+                "attachments": [{"contentType": file, "name": file}], "replyToId": mention
+            }));
+            let bad_in_text = draft.content_text_sanitized.contains(['<', '>', '\u{1b}', '\u{202e}']);
+            prop_assert!(!bad_in_text, "{:?}", draft.content_text_sanitized);
+            for value in draft.meta.values().chain([&draft.from]) {
+                let bad_in_fact = value.contains(['<', '>', '\n', '\u{1b}']);
+                prop_assert!(!bad_in_fact, "{:?}", value);
+            }
+        }
     }
 
     #[test]

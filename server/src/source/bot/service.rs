@@ -3,15 +3,13 @@
 
 use url::{Host, Url};
 
-/// Hosts of the connector for Teams.
-const HOSTS: [&str; 4] = [
-    "smba.trafficmanager.net",
-    "smba.infra.gcc.teams.microsoft.com",
-    "smba.infra.gov.teams.microsoft.us",
-    "smba.infra.dod.teams.microsoft.us",
-];
+/// Hosts of the connector for Teams. Those of other clouds have other issuers, which are not believed.
+const HOSTS: [&str; 2] = ["smba.trafficmanager.net", "smba.infra.gcc.teams.microsoft.com"];
 /// Domains of which every host is the Bot Framework's.
 const DOMAINS: [&str; 1] = [".botframework.com"];
+
+/// Longest address, in bytes; real ones have under 100.
+const ADDRESS_BYTES_MAX: usize = 1_024;
 
 /// A checked base address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +18,7 @@ pub(super) struct Service(Url);
 impl Service {
     /// Checks an address; `loopback` also lets one on this machine pass, for tests against a channel that runs here.
     pub(super) fn parse(text: &str, loopback: bool) -> Option<Self> {
-        let url = Url::parse(text).ok()?;
+        let url = Url::parse(text).ok().filter(|_| text.len() <= ADDRESS_BYTES_MAX)?;
         let plain = url.username().is_empty()
             && url.password().is_none()
             && url.query().is_none()
