@@ -60,6 +60,8 @@ pub enum Forgery {
 const KIDS: [&str; 2] = ["bot-key-1", "bot-key-2"];
 /// A key that is published for another channel.
 const UNENDORSED_KID: &str = "bot-key-web";
+/// A channel in which a client can choose who it is.
+pub(super) const OTHER_CHANNEL: &str = "webchat";
 const HOUR_S: i64 = 3_600;
 
 fn key(place: usize) -> Option<&'static RsaKeyPair> {
@@ -74,17 +76,17 @@ fn key(place: usize) -> Option<&'static RsaKeyPair> {
 
 /// The key set as it is published when so many changes have been.
 pub(super) fn key_set(changes: usize) -> Value {
-    let entry = |place: usize, kid: &str, endorsed: &str| {
+    let entry = |place: usize, kid: &str, endorsed: &[&str]| {
         let public = key(place).map(|key| PublicKeyComponents::<Vec<u8>>::from(key.public()));
         let (n, e) = public.map(|public| (public.n, public.e)).unwrap_or_default();
         json!({
             "kty": "RSA", "use": "sig", "kid": kid, "x5t": kid, "n": URL_SAFE_NO_PAD.encode(n),
-            "e": URL_SAFE_NO_PAD.encode(e), "endorsements": [endorsed]
+            "e": URL_SAFE_NO_PAD.encode(e), "endorsements": endorsed
         })
     };
     json!({"keys": [
-        entry(changes, KIDS[changes % KIDS.len()], super::CHANNEL),
-        entry(changes, UNENDORSED_KID, "webchat"),
+        entry(changes, KIDS[changes % KIDS.len()], &[super::CHANNEL, OTHER_CHANNEL]),
+        entry(changes, UNENDORSED_KID, &[OTHER_CHANNEL]),
     ]})
 }
 

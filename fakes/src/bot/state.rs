@@ -219,7 +219,7 @@ impl FakeBot {
             Some(Forgery::ForeignService) => "https://smba.trafficmanager.net.contoso.com/emea/",
             _ => &self.service_url,
         };
-        let channel = if forgery == Some(Forgery::OtherChannel) { "webchat" } else { CHANNEL };
+        let channel = if forgery == Some(Forgery::OtherChannel) { sign::OTHER_CHANNEL } else { CHANNEL };
         let bot_id = format!("28:{}", self.app_id);
         let (kind, event) = match saying.event {
             BotEvent::Message => ("message", None),
