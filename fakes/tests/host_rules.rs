@@ -375,3 +375,32 @@ fn every_call_has_exactly_one_outcome_when_the_host_ends() {
     assert_eq!(bench.outcomes().len(), 3);
     assert!(bench.outcomes().iter().all(|(_, outcome)| *outcome == Outcome::Cancelled));
 }
+
+fn ask(id: &str) -> Action {
+    Action::AskPermission(fakes::host::PermissionAsk {
+        request_id: id.to_owned(),
+        tool_name: "Bash".to_owned(),
+        description: "delete everything".to_owned(),
+        input_preview: "rm -r .".to_owned(),
+    })
+}
+
+#[rstest]
+#[case(CHANNELS, Mode::Tui, 1)]
+#[case(CHANNELS, Mode::Print, 0)]
+#[case(CLAUDE, Mode::Tui, 0)]
+#[case(COPILOT, Mode::Tui, 0)]
+fn a_permission_dialog_is_told_where_the_host_relays_it(
+    #[case] host: &str,
+    #[case] mode: Mode,
+    #[case] told: usize,
+) {
+    let mut bench = Bench::open(host, mode, &["a"]);
+    bench.act(ask("abcde"));
+    assert_eq!(bench.count("notifications/claude/channel/permission_request"), told);
+    bench.notify(
+        "notifications/claude/channel/permission",
+        &json!({"request_id": "abcde", "behavior": "allow"}),
+    );
+    assert!(bench.model().is_empty(), "a model is told nothing of it");
+}

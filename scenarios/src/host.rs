@@ -63,6 +63,10 @@ impl Host {
         let (met, why) = match need {
             Need::Channel => (channel, "a channel push does not reach this host's model"),
             Need::NoChannel => (!channel, "this host delivers channel pushes, so none is dropped"),
+            Need::Permission => (
+                *Mode::Tui.of(&profile.channel.permission_relayed),
+                "this host does not tell the server of its permission dialogs",
+            ),
             Need::HardLimit60 => (
                 limit_ms == 60_000 && !*profile.calls.progress_extends,
                 "this host has no hard call limit of 60 s",

@@ -6,27 +6,33 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
 use crate::clock::Clock;
 use crate::config::{Auth, Config};
-use crate::entra::{NoToken, StaticToken, TokenSource};
-use crate::gate::{Agent, Gate};
+use crate::entra::keys::{KeyStore, MemoryKeyStore};
+use crate::entra::{EntraParts, TokenSource, graph_resource, token_source};
+use crate::gate::{Agent, Gate, MailGate, PairingReply, Person, PolicyNews};
 use crate::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
 use crate::journal::{Interaction, Journal, JournalError, JournalOptions};
 use crate::mcp::{self, SessionOptions};
+use crate::permission::{self, PermissionPort, REQUESTS_MAX, Relay};
 use crate::random::Random;
-use crate::source::bot::{BotParts, BotSource, Credentials, Endpoint, NoEndpoint};
+use crate::source::bot::{Credentials, Endpoint, NoEndpoint};
+use crate::source::mail::{GraphMailDesk, MailKnown, MailParts, MailSource, Quota};
 use crate::source::teams::{Known, TeamsDoor, TeamsOutbox, TeamsParts, TeamsSource};
 use crate::source::{InboundSource, SourceStatus};
 use crate::storage::{MemoryStorage, Storage};
-use crate::tool::Door;
+use crate::tool::{Door, MailDoor};
 
+use self::sponsors::Sponsors;
 pub use crate::mcp::Exit;
 
 /// How often a follower looks for new records, and tries to take the lead at every second look.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
+/// A follower looks at the policy at every so many looks, which is once a second; the leader at each of its own.
+const POLICY_LOOKS: u64 = 4;
 /// How often the leader lets the journal try again what the disk did not take.
 const LEAD_INTERVAL: Duration = Duration::from_secs(1);
 /// Head start of the host's first request before the network is touched.
@@ -34,6 +40,8 @@ const NETWORK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Longest reason in a tool's answer.
 const HEALTH_CHARS_MAX: usize = 300;
+/// The same for a sign-in that failed, which names what somebody must do at its end.
+const SIGN_IN_CHARS_MAX: usize = 700;
 
 /// What a server is made of.
 pub struct App {
@@ -52,16 +60,23 @@ pub struct App {
     pub home: String,
     /// The way to Microsoft Graph.
     pub transport: Arc<dyn GraphTransport>,
+    /// The way to where the agent signs in.
+    pub login_transport: Arc<dyn GraphTransport>,
+    /// Where private keys and refresh tokens are.
+    pub keys: Arc<dyn KeyStore>,
     /// What the bot's activities arrive at.
     pub endpoint: Arc<dyn Endpoint>,
     /// How the Teams source is doing; a handle for whoever wants to watch.
     pub teams_status: SourceStatus,
-    /// The same of the bot.
+    /// How the mail source is doing.
+    pub mail_status: SourceStatus,
+    /// How the bot is doing.
     pub bot_status: SourceStatus,
 }
 
 impl App {
-    /// A server with a good configuration. It has no endpoint for a bot; one can be set.
+    /// A server with a good configuration. It signs in by the same transport, has no keys and no endpoint for a bot;
+    /// all three can be set.
     pub fn new(
         config: Config,
         clock: Arc<dyn Clock>,
@@ -69,6 +84,8 @@ impl App {
         storage: Arc<dyn Storage>,
         transport: Arc<dyn GraphTransport>,
     ) -> Self {
+        let (teams_status, mail_status) = (SourceStatus::default(), SourceStatus::default());
+        let (login_transport, keys) = (transport.clone(), Arc::new(MemoryKeyStore::default()));
         Self {
             config,
             trouble: None,
@@ -77,15 +94,19 @@ impl App {
             storage,
             home: String::new(),
             transport,
+            login_transport,
+            keys,
             endpoint: Arc::new(NoEndpoint),
-            teams_status: SourceStatus::default(),
+            teams_status,
+            mail_status,
             bot_status: SourceStatus::default(),
         }
     }
 
     /// Whether this process could poll Teams.
     fn can_poll(&self) -> bool {
-        self.trouble.is_none() && self.config.teams.enabled && self.config.auth != Auth::None
+        let any = self.config.teams.enabled || self.config.mail.enabled;
+        self.trouble.is_none() && any && self.config.auth != Auth::None
     }
 
     /// Whether this process could hear a bot.
@@ -102,9 +123,10 @@ impl App {
 /// Serves one host until its pipes end. Everything, sources included, stops with the returned future, wherever it is.
 pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncWrite + Unpin) -> Exit {
     let journal = open_journal(&mut app);
+    let tokens = tokens(&app);
     let client = Arc::new(GraphClient::new(GraphParts {
         transport: app.transport.clone(),
-        tokens: tokens(&app.config.auth),
+        tokens: tokens.clone(),
         clock: app.clock.clone(),
         random: app.random.clone(),
         origin: app.config.graph.origin.clone(),
@@ -112,10 +134,17 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         // A poll interval below it is only accepted for a Graph on this machine.
         chat_spacing: CHAT_SPACING.min(app.config.teams.poll_interval),
     }));
-    let people = app.config.allow.iter().filter_map(|p| p.tenant_id.clone().zip(p.object_id.clone()));
-    let gate = Arc::new(Gate::new(people));
+    let (gate, pairings) = gate(&app);
+    if let Some(news) = gate.refresh() {
+        tracing::info!("{news}");
+        if let PolicyNews::Closed(_) = news {
+            journal.interaction(news.interaction());
+        }
+    }
+    let mail_gate = Arc::new(MailGate::over(gate.clone()));
     let identity = app.config.identity.clone();
-    let known = Arc::new(Known::new(Agent { tenant_id: identity.tenant_id, object_id: identity.object_id }));
+    let known =
+        Arc::new(Known::new(Agent { tenant_id: identity.tenant_id.clone(), object_id: identity.object_id }));
 
     let outbox = TeamsOutbox {
         client: client.clone(),
@@ -124,33 +153,63 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         known: known.clone(),
     };
     let mut session = SessionOptions::new(journal.clone(), app.random.clone(), Arc::new(outbox.clone()));
+    let relay = relay(&app, &gate, &journal, &outbox);
+    let relay = relay.map(|relay| {
+        let (requests, asked) = mpsc::channel(REQUESTS_MAX);
+        let (answered, answers) = mpsc::channel(REQUESTS_MAX);
+        session.permission = Some(PermissionPort { requests, answers });
+        permission::run(relay, asked, answered)
+    });
     session.doors.push(Arc::new(TeamsDoor {
-        outbox,
+        outbox: outbox.clone(),
         storage: app.storage.clone(),
         home: app.home.clone(),
         options: app.config.teams.clone(),
     }));
     let agent = known.agent();
-    let bot = bot(&app, &gate, agent);
+    let bot = bot::source(&app, &gate, agent);
     session.doors.extend(bot.iter().map(|bot| Arc::new(bot.door(&journal)) as Arc<dyn Door>));
     session.tool_sets.clone_from(&app.config.tools);
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
-    session.health = Some(health(&app, gate.is_closed()));
+    session.health = Some(health(&app, &tokens, gate.clone()));
+    if app.config.mail.enabled {
+        session.doors.push(Arc::new(MailDoor(Arc::new(GraphMailDesk {
+            client: client.clone(),
+            journal: journal.clone(),
+            gate: mail_gate.clone(),
+            random: app.random.clone(),
+            quota: Arc::new(Quota::new(app.config.mail.messages_per_hour)),
+        }))));
+    }
 
     let (lead, leading) = watch::channel(journal.is_leader());
     let (polls, may_lead) = (app.can_poll(), app.may_lead());
-    if may_lead && gate.is_closed() {
+    let sponsors = Sponsors::new(&app.config, client.clone(), gate.clone(), known.clone());
+    let sponsors = sponsors.filter(|_| may_lead && app.config.auth != Auth::None);
+    let (sponsors_known, sponsored) = watch::channel(sponsors.is_none());
+    if may_lead && gate.is_closed() && sponsors.is_none() {
         tracing::warn!(
             "the allowlist is empty, so nobody can write to the agent; add [[allow]] or ENTRACLAW_ALLOW"
         );
     }
-    let source = TeamsSource::with_status(
+    let mail = MailSource::with_status(
+        MailParts {
+            client: client.clone(),
+            storage: app.storage.clone(),
+            clock: app.clock.clone(),
+            gate: mail_gate,
+            known: Arc::new(MailKnown::default()),
+            options: app.config.mail.clone(),
+        },
+        app.mail_status.clone(),
+    );
+    let teams = TeamsSource::with_status(
         TeamsParts {
             client,
             storage: app.storage.clone(),
             clock: app.clock.clone(),
-            gate,
+            gate: gate.clone(),
             known,
             options: app.config.teams.clone(),
         },
@@ -159,70 +218,124 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
     tokio::select! {
         biased;
         exit = mcp::serve(session, reader, writer) => exit,
-        never = keep_up(&journal, &lead, may_lead) => match never {},
-        never = listen(bot, &journal, leading.clone()) => match never {},
-        never = poll(source, &journal, leading, polls) => match never {},
+        never = keep_up(&journal, &gate, &lead, may_lead) => match never {},
+        never = send_pairings(pairings, &outbox) => match never {},
+        never = or_never(relay) => match never {},
+        never = know_sponsors(sponsors, &sponsors_known) => match never {},
+        never = bot::listen(bot, &journal, leading.clone(), sponsored.clone()) => match never {},
+        never = poll(teams, &journal, leading.clone(), sponsored.clone(), polls && app.config.teams.enabled) => match never {},
+        never = poll(mail, &journal, leading, sponsored, polls && app.config.mail.enabled) => match never {},
+        never = tokens.keep_fresh() => match never {},
     }
 }
 
-/// The bot, where one is wanted and has what it needs. What is missing is told; the server goes on without it.
-fn bot(app: &App, gate: &Arc<Gate>, agent: Agent) -> Option<BotSource> {
-    if !app.config.bot.enabled || app.trouble.is_some() {
-        return None;
-    }
-    let credentials = Credentials::of(&app.config.bot).map_err(|problem| {
-        tracing::warn!("{problem}");
-        app.bot_status.update(|state| state.error = Some(problem));
+/// The gate of a configuration, and the codes that strangers are to be told.
+fn gate(app: &App) -> (Arc<Gate>, Option<mpsc::Receiver<PairingReply>>) {
+    let people = app.config.allow.iter().map(|allowed| Person {
+        tenant_id: allowed.tenant_id.clone(),
+        object_id: allowed.object_id.clone(),
+        mail: allowed.mail.clone(),
+        name: allowed.name.clone(),
+        ..Person::default()
     });
-    let parts = BotParts {
-        transport: app.transport.clone(),
-        endpoint: app.endpoint.clone(),
-        storage: app.storage.clone(),
-        clock: app.clock.clone(),
+    let gate = Gate::for_people(people.collect()).with_policy(app.storage.clone());
+    if !app.config.gate.pairing {
+        return (Arc::new(gate), None);
+    }
+    let (gate, pairings) = gate.with_pairing(app.clock.clone(), app.random.clone());
+    (Arc::new(gate), Some(pairings))
+}
+
+fn relay(app: &App, gate: &Arc<Gate>, journal: &Journal, outbox: &TeamsOutbox) -> Option<Relay> {
+    let wanted = app.config.gate.permission_relay && app.trouble.is_none() && app.config.auth != Auth::None;
+    wanted.then(|| Relay {
+        outbox: outbox.clone(),
         gate: gate.clone(),
-        agent,
-        options: app.config.bot.clone(),
-    };
-    Some(BotSource::new(parts, credentials.ok()?, app.bot_status.clone()))
+        journal: journal.clone(),
+        storage: app.storage.clone(),
+        operator: app.config.gate.operator.clone(),
+        session: app.random.uuid(),
+    })
+}
+
+async fn or_never(future: Option<impl Future<Output = Infallible>>) -> Infallible {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Tells strangers their codes, one after another.
+async fn send_pairings(pairings: Option<mpsc::Receiver<PairingReply>>, outbox: &TeamsOutbox) -> Infallible {
+    let Some(mut pairings) = pairings else { return std::future::pending().await };
+    while let Some(reply) = pairings.recv().await {
+        // It is not tried again: the person is told no other code for an hour, whatever became of this one.
+        if let Err(error) = outbox.tell(&reply.chat_id, reply.html()).await {
+            tracing::warn!(%error, who = reply.who, "a pairing code could not be sent");
+        }
+    }
+    std::future::pending().await
 }
 
 /// Why messages may not be coming, in words for the model, who tells its user.
-fn health(app: &App, nobody_allowed: bool) -> mcp::Health {
-    let (teams, bot) = (app.teams_status.clone(), app.bot_status.clone());
-    let listens = app.can_listen();
-    let standing = if app.config.auth == Auth::None && listens {
+fn health(app: &App, tokens: &Arc<dyn TokenSource>, gate: Arc<Gate>) -> mcp::Health {
+    let (teams, mail, tokens) = (app.teams_status.clone(), app.mail_status.clone(), tokens.clone());
+    let (bot, listens) = (app.bot_status.clone(), app.can_listen());
+    let reads = app.config.teams.enabled || app.config.mail.enabled;
+    let standing = match (app.config.auth == Auth::None, reads) {
         // A bot needs no sign-in to Graph.
-        None
-    } else if app.config.auth == Auth::None {
-        Some(
-            "there is no sign-in, so no messages come; tell your user to set ENTRACLAW_AUTH=static and ENTRACLAW_ACCESS_TOKEN",
-        )
-    } else if !app.config.teams.enabled && !listens {
-        Some("`teams.enabled` is false, so no messages come from Teams")
-    } else if nobody_allowed {
-        Some(
-            "nobody is allowed to write to you; tell your user to add [[allow]] to the configuration, or ENTRACLAW_ALLOW",
-        )
-    } else {
-        None
+        _ if listens => None,
+        (true, _) => Some(
+            "there is no sign-in, so no messages come; tell your user to set `auth.mode` and to run `entraclaw login`, or to set ENTRACLAW_ACCESS_TOKEN",
+        ),
+        (false, false) => Some("`teams.enabled` and `mail.enabled` are false, so no messages come"),
+        (false, true) => None,
+    };
+    let nobody = move |gate: &Gate| {
+        let how = if gate.pairs() {
+            "let somebody write to the agent and run `entraclaw pair` with the code they are told"
+        } else {
+            "run `entraclaw allow`, or add [[allow]] to the configuration"
+        };
+        format!("nobody is allowed to write to you; tell your user to {how}")
+    };
+    let signs_in = app.config.auth != Auth::None;
+    let short = |text: String| text.chars().take(HEALTH_CHARS_MAX).collect::<String>();
+    let first = move || {
+        if let Some(standing) = standing {
+            return Some(standing.to_owned());
+        }
+        if let Some(error) = tokens.trouble().filter(|_| signs_in) {
+            let error: String = error.to_string().chars().take(SIGN_IN_CHARS_MAX).collect();
+            return Some(format!("the agent can't sign in, so no messages come; tell your user: {error}"));
+        }
+        if let Some(trouble) = gate.trouble() {
+            return Some(short(format!("{trouble}; tell your user")));
+        }
+        if gate.is_closed() {
+            return Some(nobody(&gate));
+        }
+        [("Teams", &teams), ("mail", &mail)].into_iter().find_map(|(name, status)| {
+            let state = status.get();
+            let error = short(state.error.filter(|_| state.failures > 1)?);
+            Some(format!("{name} can't be read at the moment, so messages may come late: {error}"))
+        })
     };
     Arc::new(move || {
-        let short = |text: String| text.chars().take(HEALTH_CHARS_MAX).collect::<String>();
-        let state = teams.get();
-        let late = state.error.filter(|_| state.failures > 1).map(|error| {
-            format!("Teams can't be read at the moment, so messages may come late: {}", short(error))
-        });
-        let teams = standing.map(str::to_owned).or(late);
-        let texts: Vec<String> = teams.into_iter().chain(bot.get().error.map(short)).collect();
+        let texts: Vec<String> = first().into_iter().chain(bot.get().error.map(short)).collect();
         (!texts.is_empty()).then(|| texts.join("; "))
     })
 }
 
-fn tokens(auth: &Auth) -> Arc<dyn TokenSource> {
-    match auth {
-        Auth::None => Arc::new(NoToken),
-        Auth::Static(token) => Arc::new(StaticToken(token.clone())),
-    }
+fn tokens(app: &App) -> Arc<dyn TokenSource> {
+    let parts = EntraParts {
+        transport: app.login_transport.clone(),
+        clock: app.clock.clone(),
+        random: app.random.clone(),
+        authority: app.config.sign_in.authority.clone(),
+        request_timeout: app.config.graph.request_timeout,
+    };
+    token_source(&app.config.auth, parts, app.keys.clone(), &graph_resource(&app.config.graph.origin))
 }
 
 /// Opens the journal. One that can't be opened is replaced by an empty one in memory, and every tool says why.
@@ -256,7 +369,7 @@ fn open_journal(app: &mut App) -> Journal {
 }
 
 /// Follows the leader's journal, and takes the lead when it is free.
-async fn keep_up(journal: &Journal, lead: &watch::Sender<bool>, may_lead: bool) -> Infallible {
+async fn keep_up(journal: &Journal, gate: &Gate, lead: &watch::Sender<bool>, may_lead: bool) -> Infallible {
     let mut look: u64 = 0;
     loop {
         sleep(if *lead.borrow() { LEAD_INTERVAL } else { FOLLOW_INTERVAL }).await;
@@ -264,6 +377,12 @@ async fn keep_up(journal: &Journal, lead: &watch::Sender<bool>, may_lead: bool) 
             tracing::warn!(%error, "the journal could not be looked at");
         }
         look += 1;
+        if (*lead.borrow() || look.is_multiple_of(POLICY_LOOKS))
+            && let Some(news) = gate.refresh()
+        {
+            tracing::info!("{news}");
+            journal.interaction(news.interaction());
+        }
         if may_lead && !*lead.borrow() && look.is_multiple_of(2) {
             match journal.try_lead() {
                 Ok(true) => {
@@ -281,31 +400,36 @@ fn note_lead_error(error: &JournalError) {
     tracing::warn!(%error, "the lead could not be taken");
 }
 
-/// Listens for the bot once this process leads.
-async fn listen(bot: Option<BotSource>, journal: &Journal, mut leading: watch::Receiver<bool>) -> Infallible {
-    let Some(mut bot) = bot else { return std::future::pending().await };
+/// Asks who the sponsors are, and says when that was first answered or given up.
+async fn know_sponsors(sponsors: Option<Sponsors>, known: &watch::Sender<bool>) -> Infallible {
+    let Some(sponsors) = sponsors else { return std::future::pending().await };
     sleep(NETWORK_PAUSE).await;
-    // The sender lives as long as this future.
-    let _ = leading.wait_for(|leading| *leading).await;
-    bot.run(journal).await
+    let good_until = sponsors.ask().await;
+    known.send_replace(true);
+    sponsors.keep_asking(good_until).await
 }
 
-/// Runs the source once this process leads.
+/// Runs the source once this process leads, and knows the sponsors: what they write before that would be refused for good.
 async fn poll(
-    mut source: TeamsSource,
+    mut source: impl InboundSource,
     journal: &Journal,
     mut leading: watch::Receiver<bool>,
+    mut sponsored: watch::Receiver<bool>,
     polls: bool,
 ) -> Infallible {
     if !polls {
-        tracing::warn!("teams is not polled: there is no usable sign-in, or `teams.enabled` is false");
+        let name = source.name();
+        tracing::info!("{name} is not polled: there is no usable sign-in, or `{name}.enabled` is false");
         return std::future::pending().await;
     }
     sleep(NETWORK_PAUSE).await;
-    // The sender lives as long as this future.
+    // The senders live as long as this future.
     let _ = leading.wait_for(|leading| *leading).await;
+    let _ = sponsored.wait_for(|known| *known).await;
     source.run(journal).await
 }
 
+mod bot;
+mod sponsors;
 #[cfg(test)]
 mod tests;

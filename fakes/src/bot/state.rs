@@ -14,6 +14,8 @@ use crate::graph::{Answer, Fate, Request, application_id, tenant_id};
 
 /// Everything that is kept of what was asked.
 const CALLS_MAX: usize = 10_000;
+/// What a token for the connector is asked for by.
+const CONNECTOR_SCOPE: &str = "https://api.botframework.com/.default";
 /// A token's life in seconds.
 const TOKEN_LIFE_S: i64 = 3_600;
 
@@ -118,7 +120,7 @@ pub struct FakeBot {
     login_url: String,
     service_url: String,
     changes: usize,
-    made: u64,
+    last_id: i64,
     conversations: BTreeMap<String, String>,
     tokens: BTreeMap<String, i64>,
     faults: Vec<BotFault>,
@@ -136,7 +138,7 @@ impl Default for FakeBot {
             login_url: LOGIN_URL.to_owned(),
             service_url: SERVICE_URL.to_owned(),
             changes: 0,
-            made: 0,
+            last_id: 0,
             conversations: BTreeMap::new(),
             tokens: BTreeMap::new(),
             faults: Vec::new(),
@@ -195,12 +197,15 @@ impl FakeBot {
         self.tokens.keys().cloned().chain([self.secret.clone()]).collect()
     }
 
-    /// Whether a request goes to one of our addresses.
-    pub fn is_ours(&self, url: &str) -> bool {
-        [self.metadata_url.rsplit_once("/v1/").map_or("", |(base, _)| base), &self.service_url]
-            .iter()
-            .any(|base| url.starts_with(base))
-            || url.starts_with(&self.token_url())
+    /// Whether a request is for us. Others ask the same login service for tokens, but not for the connector.
+    pub fn is_ours(&self, request: &Request) -> bool {
+        let bases = [self.metadata_url.rsplit_once("/v1/").map_or("", |(base, _)| base), &self.service_url];
+        let for_connector = || {
+            let mut form = url::form_urlencoded::parse(&request.body);
+            form.any(|(name, value)| name == "scope" && value == CONNECTOR_SCOPE)
+        };
+        bases.iter().any(|base| request.url.starts_with(base))
+            || request.url.starts_with(&self.token_url()) && for_connector()
     }
 
     fn token_url(&self) -> String {
@@ -209,11 +214,13 @@ impl FakeBot {
 
     /// Makes an activity of a person.
     pub fn deliver(&mut self, now: Timestamp, from: &BotPerson, saying: &BotSaying) -> BotDelivery {
-        self.made += 1;
         let conversation_id = Self::conversation_id(&saying.conversation);
         self.conversations.insert(conversation_id.clone(), saying.conversation.clone());
-        let number = now.as_millisecond().saturating_mul(1_000).saturating_add_unsigned(self.made % 1_000);
-        let id = saying.id.clone().unwrap_or_else(|| number.to_string());
+        let id = saying.id.clone().unwrap_or_else(|| {
+            // Teams' ids are the moment in milliseconds; two never have the same.
+            self.last_id = now.as_millisecond().max(self.last_id + 1);
+            self.last_id.to_string()
+        });
         let forgery = saying.forgery;
         let service_url = match forgery {
             Some(Forgery::ForeignService) => "https://smba.trafficmanager.net.contoso.com/emea/",
@@ -318,7 +325,7 @@ impl FakeBot {
         {
             return refuse("7000215", "Invalid client secret provided.");
         }
-        if !is("grant_type", "client_credentials") || !is("scope", "https://api.botframework.com/.default") {
+        if !is("grant_type", "client_credentials") || !is("scope", CONNECTOR_SCOPE) {
             return refuse("70011", "The provided value for the input parameter 'scope' is not valid.");
         }
         let token = format!("sim-bot-token-{}-5d1c", self.tokens.len() + 1);

@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::moment::{self, Ms};
 use super::reject::Rejection;
@@ -15,7 +16,7 @@ use super::rules::RuleId;
 use super::wire::Request;
 
 /// Delegated scopes that the fake knows.
-pub const ALL_SCOPES: [&str; 8] = [
+pub const ALL_SCOPES: [&str; 12] = [
     "User.Read",
     "Chat.ReadBasic",
     "Chat.Read",
@@ -24,6 +25,10 @@ pub const ALL_SCOPES: [&str; 8] = [
     "ChatMessage.Send",
     "ChatMember.Read",
     "ChatMember.ReadWrite",
+    "Mail.Read",
+    "Mail.ReadWrite",
+    "Mail.Send",
+    "Application.Read.All",
 ];
 
 /// An accepted token.
@@ -43,6 +48,8 @@ pub(super) struct Token {
     expires_ms: Option<Ms>,
     scopes: BTreeSet<String>,
     claims: Option<String>,
+    /// The claims that it was asked for with.
+    has: Option<Value>,
 }
 
 impl Token {
@@ -55,11 +62,14 @@ impl Token {
 pub(super) struct Auth {
     tokens: BTreeMap<String, Token>,
     scopes: BTreeSet<String>,
+    /// Every token must have these claims.
+    demanded: Option<Value>,
 }
 
 impl Auth {
     pub(super) fn new() -> Self {
-        Self { tokens: BTreeMap::new(), scopes: ALL_SCOPES.iter().map(|s| (*s).to_owned()).collect() }
+        let scopes = ALL_SCOPES.iter().map(|s| (*s).to_owned()).collect();
+        Self { tokens: BTreeMap::new(), scopes, demanded: None }
     }
 
     pub(super) fn set_scopes<'a>(&mut self, scopes: impl IntoIterator<Item = &'a str>) {
@@ -73,11 +83,25 @@ impl Auth {
         let scopes =
             spec.scopes.as_ref().map_or_else(|| self.scopes.clone(), |s| s.iter().cloned().collect());
         let expires_ms = spec.expires_after_ms.map(|life| started_ms.saturating_add(moment::span(life)));
-        self.tokens.insert(spec.token.clone(), Token { expires_ms, scopes, claims: None });
+        self.tokens.insert(spec.token.clone(), Token { expires_ms, scopes, claims: None, has: None });
+    }
+
+    /// Accepts a token that the fake Entra has given, until an instant.
+    pub(super) fn accept_issued(&mut self, token: &str, ends_ms: Ms, has: Option<Value>) {
+        let scopes = self.scopes.clone();
+        self.tokens.insert(token.to_owned(), Token { expires_ms: Some(ends_ms), scopes, claims: None, has });
+    }
+
+    pub(super) fn demand(&mut self, claims: Option<Value>) {
+        self.demanded = claims;
     }
 
     pub(super) fn revoke(&mut self, token: &str) {
         self.tokens.remove(token);
+    }
+
+    pub(super) fn revoke_all(&mut self) {
+        self.tokens.clear();
     }
 
     pub(super) fn challenge(&mut self, token: &str, claims: &str) {
@@ -107,6 +131,9 @@ impl Auth {
         if let Some(claims) = &token.claims {
             return Err(insufficient_claims(claims));
         }
+        if let Some(demanded) = self.demanded.as_ref().filter(|claims| token.has.as_ref() != Some(*claims)) {
+            return Err(insufficient_claims(&demanded.to_string()));
+        }
         Ok(token.clone())
     }
 }
@@ -132,19 +159,22 @@ pub(super) fn scopes_for(operation: Operation) -> &'static [&'static str] {
     match operation {
         Operation::Me => &["User.Read"],
         Operation::ListChats | Operation::GetChat => &["Chat.ReadBasic", "Chat.Read", "Chat.ReadWrite"],
-        Operation::ListMessages | Operation::GetMessage => READ,
+        Operation::ListMessages | Operation::GetMessage | Operation::HostedContent => READ,
         Operation::SendMessage | Operation::ReplyWithQuote | Operation::React => {
             &["ChatMessage.Send", "Chat.ReadWrite"]
         }
-        Operation::EditMessage | Operation::SoftDelete => &["Chat.ReadWrite"],
+        Operation::EditMessage | Operation::SoftDelete | Operation::MarkRead => &["Chat.ReadWrite"],
         Operation::ListMembers => {
             &["ChatMember.Read", "ChatMember.ReadWrite", "Chat.ReadBasic", "Chat.Read", "Chat.ReadWrite"]
         }
         Operation::CreateChat => &["Chat.Create", "Chat.ReadWrite"],
-        Operation::MarkRead => &["Chat.ReadWrite"],
-        Operation::HostedContent => READ,
         Operation::ShareContent => &["Files.Read.All", "Files.ReadWrite.All"],
+        Operation::ListSponsors => &["Application.Read.All"],
         Operation::AddMember => &["ChatMember.ReadWrite", "Chat.ReadWrite"],
+        Operation::MailDelta => &["Mail.ReadBasic", "Mail.Read", "Mail.ReadWrite"],
+        Operation::GetMail => &["Mail.Read", "Mail.ReadWrite"],
+        Operation::CreateMail | Operation::EditMail | Operation::CreateReply => &["Mail.ReadWrite"],
+        Operation::ReplyMail | Operation::SendDraft => &["Mail.Send"],
         Operation::StoredFile | Operation::GetAllMessages | Operation::ChatDelta | Operation::Unknown => &[],
     }
 }

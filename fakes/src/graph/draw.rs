@@ -22,7 +22,7 @@ pub(super) fn happens(seed: u64, name: &str, probability: f64) -> bool {
 }
 
 /// A lower-case UUID of version 4 that follows from a seed and a name.
-pub(super) fn guid(seed: u64, name: &str) -> String {
+pub(crate) fn guid(seed: u64, name: &str) -> String {
     let high = (bits(seed, &format!("{name}/high")) & 0xffff_ffff_ffff_0fff) | 0x4000;
     let low = (bits(seed, &format!("{name}/low")) & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000;
     format!(

@@ -56,7 +56,7 @@ impl FakeGraph {
     fn shared_file(&self, share: &str) -> Option<String> {
         let url = URL_SAFE_NO_PAD.decode(share.strip_prefix("u!")?).ok()?;
         let url = String::from_utf8(url).ok()?;
-        let messages = self.chats.values().flat_map(|chat| chat.all());
+        let messages = self.chats.values().flat_map(super::chat::Chat::all);
         let mut parts = messages.flat_map(|message| &message.attachments);
         let part = parts.find(|part| part["contentUrl"].as_str() == Some(url.as_str()))?;
         Some(part["name"].as_str().unwrap_or("a file").to_owned())

@@ -1,4 +1,4 @@
-//! A fake Microsoft Graph for Teams: one deterministic state machine with several skins.
+//! A fake Microsoft Graph for Teams and mail: one deterministic state machine with several skins.
 //! Every rule it goes by is in [`rules`], with its source; it shares no code with the server that it judges.
 
 mod auth;
@@ -7,6 +7,7 @@ mod draw;
 mod fault;
 mod file;
 mod log;
+mod mail;
 mod message;
 mod moment;
 mod payload;
@@ -19,6 +20,7 @@ mod rules;
 mod script;
 mod shared;
 mod spec;
+mod sponsors;
 mod state;
 mod throttle;
 mod trace;
@@ -27,8 +29,11 @@ mod wiremock_skin;
 mod write;
 
 pub use auth::{ALL_SCOPES, TokenSpec};
+pub(crate) use draw::guid as guid_of;
 pub use fault::{ErrorBody, FaultAction, FaultSpec};
 pub use log::{CALLS_KEPT_MAX, CallRecord, VIOLATIONS_KEPT_MAX, Violation, ViolationKind};
+pub use mail::{DeltaLoss, MailAuth, MailEncryption, MailHistorySpec, MailSpec, MailboxSpec, SentMail};
+pub(crate) use moment::{http_date as http_date_of, iso as iso_instant};
 pub use people::{Application, Person, application_id, object_id, tenant_id};
 pub use route::Operation;
 pub use rules::{Mark, Rule, RuleId, rules};
@@ -38,8 +43,10 @@ pub use spec::{
     HOME_TENANT, HistorySpec, IdentityType, Importance, MentionSpec, MessageSpec, PersonSpec, RawOverride,
     ScriptError, SystemEventSpec, WorldSpec,
 };
+pub use sponsors::agent_identity_id;
 pub use state::FakeGraph;
 pub use throttle::{Bucket, RetryAfterForm, ThrottleSpec};
 pub use wire::{Answer, Fate, Request};
 pub use wiremock_skin::{DELAY_MAX_MS, GraphServer, WiremockSkin, serve, wiremock_skin};
+pub(crate) use wiremock_skin::{HttpFake, listen};
 pub use write::SentMessage;

@@ -21,7 +21,7 @@ pub(super) fn span(ms: u64) -> Ms {
 }
 
 /// `2026-01-31T09:30:00.123Z`, the form of every date in a message.
-pub(super) fn iso(ms: Ms) -> String {
+pub(crate) fn iso(ms: Ms) -> String {
     format!("{:.3}", timestamp(ms))
 }
 
@@ -31,7 +31,7 @@ pub(super) fn iso_error(ms: Ms) -> String {
 }
 
 /// `Sat, 31 Jan 2026 09:30:00 GMT`, the form of `Date` and of a dated `Retry-After`.
-pub(super) fn http_date(ms: Ms) -> String {
+pub(crate) fn http_date(ms: Ms) -> String {
     DateTimePrinter::new()
         .timestamp_to_rfc9110_string(&timestamp(ms))
         .unwrap_or_else(|_| "Thu, 01 Jan 1970 00:00:00 GMT".to_owned())

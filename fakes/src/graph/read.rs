@@ -29,6 +29,11 @@ impl FakeGraph {
             "userPrincipalName": me.mail,
             "mail": me.mail,
         });
+        if call.query.option("$select").is_some_and(|fields| fields.contains("proxyAddresses")) {
+            let own = me.mail.iter().map(|mail| format!("SMTP:{mail}"));
+            let further = self.mailbox.iter().flat_map(|mailbox| mailbox.spec.aliases.iter());
+            user["proxyAddresses"] = own.chain(further.map(|alias| format!("smtp:{alias}"))).collect();
+        }
         if let (Some(fields), Some(user)) = (call.query.option("$select"), user.as_object_mut()) {
             let fields: Vec<&str> = fields.split(',').map(str::trim).collect();
             user.retain(|name, _| name.starts_with('@') || fields.contains(&name.as_str()));

@@ -44,10 +44,26 @@ pub enum Operation {
     ListMembers,
     /// `POST …/chats/{id}/members`.
     AddMember,
+    /// `GET /servicePrincipals/{id}/microsoft.graph.agentIdentity/sponsors`.
+    ListSponsors,
     /// `GET …/chats/getAllMessages`, with or without `/delta`.
     GetAllMessages,
     /// `GET …/chats/{id}/messages/delta`.
     ChatDelta,
+    /// `GET …/mailFolders/{id}/messages/delta`.
+    MailDelta,
+    /// `GET …/messages/{id}`.
+    GetMail,
+    /// `POST …/messages`.
+    CreateMail,
+    /// `PATCH …/messages/{id}`.
+    EditMail,
+    /// `POST …/messages/{id}/createReply`.
+    CreateReply,
+    /// `POST …/messages/{id}/reply`.
+    ReplyMail,
+    /// `POST …/messages/{id}/send`.
+    SendDraft,
     /// Anything else.
     Unknown,
 }
@@ -69,8 +85,26 @@ pub(super) struct Route {
     pub(super) message: Option<String>,
     /// The last step, which tells setting a reaction from taking it away.
     pub(super) action: Option<String>,
+    /// The service principal that a path names.
+    pub(super) principal: Option<String>,
     /// The path exists and takes other verbs.
     pub(super) wrong_method: bool,
+}
+
+impl Operation {
+    /// Whether it is one of the mailbox.
+    pub(super) fn is_of_mail(self) -> bool {
+        matches!(
+            self,
+            Self::MailDelta
+                | Self::GetMail
+                | Self::CreateMail
+                | Self::EditMail
+                | Self::CreateReply
+                | Self::ReplyMail
+                | Self::SendDraft
+        )
+    }
 }
 
 impl Route {
@@ -81,6 +115,7 @@ impl Route {
             chat: None,
             message: None,
             action: None,
+            principal: None,
             wrong_method: false,
         }
     }
@@ -112,9 +147,18 @@ pub(super) fn route(method: &str, url: &Url) -> Route {
             route.owner = Owner::User((*user).to_owned());
             rest
         }
+        ["v1.0", "servicePrincipals", id, "microsoft.graph.agentIdentity", "sponsors"] => {
+            route.principal = Some((*id).to_owned());
+            return verbs(route, method, &[("GET", Operation::ListSponsors)]);
+        }
         ["v1.0", rest @ ..] => rest,
         _ => return route,
     };
+    if route.owner != Owner::Nobody
+        && let Some(known) = mail_verbs(&mut route, rest)
+    {
+        return verbs(route, method, known);
+    }
     let ["chats", rest @ ..] = rest else { return route };
     if let ["getAllMessages"] | ["getAllMessages", "delta"] = rest {
         return verbs(route, method, &[("GET", Operation::GetAllMessages)]);
@@ -150,6 +194,31 @@ pub(super) fn route(method: &str, url: &Url) -> Route {
             verbs(route, method, &[("POST", operation)])
         }
         _ => Route { chat: None, ..route },
+    }
+}
+
+/// The verbs of a path of the mailbox.
+fn mail_verbs(route: &mut Route, rest: &[&str]) -> Option<&'static [(&'static str, Operation)]> {
+    match rest {
+        ["mailFolders", folder, "messages", "delta"] => {
+            route.action = Some((*folder).to_owned());
+            Some(&[("GET", Operation::MailDelta)])
+        }
+        ["messages"] => Some(&[("POST", Operation::CreateMail)]),
+        ["messages", mail] => {
+            route.message = Some((*mail).to_owned());
+            Some(&[("GET", Operation::GetMail), ("PATCH", Operation::EditMail)])
+        }
+        ["messages", mail, action] => {
+            route.message = Some((*mail).to_owned());
+            match *action {
+                "createReply" => Some(&[("POST", Operation::CreateReply)]),
+                "reply" => Some(&[("POST", Operation::ReplyMail)]),
+                "send" => Some(&[("POST", Operation::SendDraft)]),
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }
 

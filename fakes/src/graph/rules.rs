@@ -97,6 +97,12 @@ rules! {
     Me "me" Doc "graph/api/user-get"
         "GET /me shows the signed-in user; $select chooses fields";
 
+    // Sponsors.
+    SponsorsList "sponsors-list" Peer "microsoft/entrabot, sponsor resolution"
+        "the sponsors of an agent identity are listed with their ids and nothing else, on one page";
+    SponsorsUnknown "sponsors-unknown" Guess "graph/errors lists 404 for what does not exist"
+        "the sponsors of anything else answer 404";
+
     // Chats.
     ChatIdShapes "chat-id-shapes" Doc "graph/api/chat-list"
         "19:{guid}_{guid}@unq.gbl.spaces, 19:{hex}@thread.v2, 19:meeting_{b64}@thread.v2";
@@ -267,7 +273,83 @@ rules! {
     AddMember "add-member" Doc "graph/api/chat-post-members"
         "POST members with user@odata.bind answers 201; the chat gets a membersAdded event";
 
+    // Mail.
+    MailboxMissing "mailbox-missing" Doc "graph/errors, Outlook"
+        "a user without a mailbox answers 404 MailboxNotEnabledForRESTAPI";
+    MailFields "mail-fields" Doc "graph/resources/message"
+        "the documented fields; uniqueBody only when it is selected; dates have whole seconds";
+    MailHeadersSingle "mail-headers-single" Guess "general knowledge: mostly on a single GET"
+        "internetMessageHeaders are not shown in a delta even when they are selected";
+    MailAttachments "mail-attachments" Doc "graph/api/message-get"
+        "$expand=attachments shows what is attached; nothing else can be expanded";
+    MailImmutableId "mail-immutable-id" Doc "graph/outlook-immutable-id"
+        "with Prefer: IdType=\"ImmutableId\" an id survives a move, and a draft keeps its id when it is sent";
+    MailIdMoves "mail-id-moves" Doc "graph/outlook-immutable-id"
+        "without it the id of a mail changes when it is moved";
+    MailInvitation "mail-invitation" Doc "graph/resources/eventmessage"
+        "invitations are in the inbox as eventMessage, told apart by @odata.type";
+    MailGone "mail-gone" Doc "graph/errors, Outlook"
+        "a mail that is not there answers 404 ErrorItemNotFound";
+    MailDelta "mail-delta" Doc "graph/api/message-delta"
+        "the delta is of one folder; it begins with everything that is there and goes on with what changed";
+    MailDeltaLinks "mail-delta-links" Doc "graph/delta-query-overview"
+        "a page has a next link or a delta link, never both; both are opaque and carry the options of the first call";
+    MailDeltaTampered "mail-delta-tampered" Guess "the token is opaque"
+        "a token that the service did not issue answers 400";
+    MailDeltaOptions "mail-delta-options" Doc "graph/delta-query-messages"
+        "$filter takes receivedDateTime ge or gt, $orderby receivedDateTime desc; other options answer 400";
+    MailDeltaFilter "mail-delta-filter" Doc "graph/delta-query-messages"
+        "a filtered series holds only what was received since, at most 5,000 mails";
+    MailDeltaUnordered "mail-delta-unordered" Doc "graph/delta-query-overview"
+        "the order of the items means nothing";
+    MailDeltaDuplicates "mail-delta-duplicates" Doc "graph/delta-query-overview"
+        "an item can appear several times";
+    MailDeltaReplay "mail-delta-replay" Doc "graph/delta-query-overview"
+        "what was told in an earlier round can be told again";
+    MailEmptyPage "mail-empty-page" Doc "graph/delta-query-overview"
+        "a page can be empty and have a next link";
+    MailPartial "mail-partial" Doc "graph/delta-query-messages"
+        "a changed item shows its id and what changed; isRead is a text there in the documentation's sample";
+    MailRemoved "mail-removed" Doc "graph/delta-query-messages"
+        "what left the folder is {id, @removed{reason: deleted or changed}}";
+    MailPageSize "mail-page-size" Doc "graph/delta-query-messages"
+        "Prefer: odata.maxpagesize bounds a page and has to be in every request";
+    MailPageDefault "mail-page-default" Guess "the page size without a wish is not documented"
+        "a page has 10 mails when nothing is asked";
+    MailDeltaGone "mail-delta-gone" Doc "graph/delta-query-overview"
+        "a reset answers 410 with a Location that has an empty token";
+    MailStateNotFound "mail-state-not-found" Doc "graph/delta-query-overview"
+        "an expired token answers 40x with the code syncStateNotFound";
+    MailDraft "mail-draft" Doc "graph/api/user-post-messages"
+        "POST messages makes a draft: 201 with the mail";
+    MailInvalid "mail-invalid" Doc "graph/errors"
+        "a mail with members of a wrong kind answers 400";
+    MailOwnHeaders "mail-own-headers" Doc "graph/outlook-create-send-messages"
+        "custom headers begin with x- and can be given only when a mail is made";
+    MailReplyDraft "mail-reply-draft" Doc "graph/api/message-createreply"
+        "createReply makes a draft in the conversation, to Reply-To if there is one, else to From: 201 with the mail";
+    MailReplyBoth "mail-reply-both" Doc "graph/api/message-createreply"
+        "a comment and a body of the message together answer 400";
+    MailEditDraft "mail-edit-draft" Doc "graph/api/message-update"
+        "PATCH changes subject, body and recipients of a draft only: 200 with the mail";
+    MailSend "mail-send" Doc "graph/api/message-send"
+        "send of a draft answers 202 without a body";
+    MailSendOnce "mail-send-once" Guess "what is no draft can't be sent; the status was not read anywhere"
+        "send of a mail that was sent answers 400";
+    MailSendNobody "mail-send-nobody" Guess "general knowledge"
+        "send of a draft without recipients answers 400 ErrorInvalidRecipients";
+    MailSentLate "mail-sent-late" Doc "graph/outlook-immutable-id"
+        "a sent mail is in the sent items after a delay, and nowhere before";
+    MailReply "mail-reply" Doc "graph/api/message-reply"
+        "reply drafts and sends at once: 202 without a body";
+    MailToOneself "mail-to-oneself" Guess "mail is delivered to whom it is addressed"
+        "a mail to one's own address is in one's own inbox";
+
     // Throttling.
+    ThrottleMailbox "throttle-mailbox" Doc "graph/throttling-limits, Outlook"
+        "10,000 requests in ten minutes per app and mailbox";
+    ThrottleMailboxConcurrency "throttle-mailbox-concurrency" Doc "graph/throttling-limits, Outlook"
+        "4 requests at a time per app and mailbox";
     ThrottleChat "throttle-chat" Doc "graph/throttling-limits, Teams"
         "1 request a second on one chat: reads, writes and members together";
     ThrottleGet "throttle-get" Doc "graph/throttling-limits, Teams"

@@ -46,11 +46,15 @@ impl FakeGraph {
         for (handle, spec) in &world.people {
             graph.add_person(handle, spec)?;
         }
+        graph.set_sponsors(&world.sponsors)?;
         for (handle, spec) in &world.applications {
             graph.people.add_application(handle, spec);
         }
         for (handle, spec) in &world.chats {
             graph.add_chat(started_at, handle, spec)?;
+        }
+        if let Some(mailbox) = &world.mail {
+            graph.open_mailbox(started_at, mailbox)?;
         }
         for fault in &world.faults {
             graph.add_fault(fault.clone())?;
@@ -160,6 +164,21 @@ impl FakeGraph {
     /// Answers a token with a claims challenge from now on. `claims` is in clear.
     pub fn challenge_token(&mut self, token: &str, claims: &str) {
         self.auth.challenge(token, claims);
+    }
+
+    /// Accepts a token that the fake Entra has given, until an instant in milliseconds since 1970, with its claims.
+    pub(crate) fn accept_issued(&mut self, token: &str, ends_ms: i64, claims: Option<Value>) {
+        self.auth.accept_issued(token, ends_ms, claims);
+    }
+
+    /// From now on answers every token that was not asked for with these claims with a claims challenge.
+    pub fn demand_claims(&mut self, claims: Option<Value>) {
+        self.auth.demand(claims);
+    }
+
+    /// Ends every token that was accepted so far, as when an administrator revokes sessions.
+    pub fn revoke_all_tokens(&mut self) {
+        self.auth.revoke_all();
     }
 
     /// The scopes that all tokens have from now on.

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::auth::TokenSpec;
 use super::fault::FaultSpec;
+use super::mail::MailboxSpec;
 use super::throttle::ThrottleSpec;
 
 /// The handle under which the agent itself appears among people, senders and members.
@@ -26,8 +27,12 @@ pub struct WorldSpec {
     pub people: BTreeMap<String, PersonSpec>,
     /// Bots and webhooks by handle.
     pub applications: BTreeMap<String, ApplicationSpec>,
+    /// Sponsors of the agent identity, by handle.
+    pub sponsors: Vec<String>,
     /// Chats by handle.
     pub chats: BTreeMap<String, ChatSpec>,
+    /// The agent's mailbox; absent means that it has none.
+    pub mail: Option<MailboxSpec>,
     /// Accepted tokens; none means that nobody gets in.
     pub tokens: Vec<TokenSpec>,
     /// Scopes that every token has; absent means all that the fake knows.

@@ -13,6 +13,7 @@ use super::chat::Chat;
 use super::draw;
 use super::fault::{ErrorBody, Fault, FaultAction, Seen};
 use super::log::{CallLog, CallRecord, Violation, ViolationKind};
+use super::mail::{Mailbox, SentMail};
 use super::moment::{self, Ms};
 use super::people::Directory;
 use super::query::Query;
@@ -47,6 +48,11 @@ pub struct FakeGraph {
     pub(super) faults: Vec<Fault>,
     pub(super) log: CallLog,
     pub(super) sent: Vec<SentMessage>,
+    /// None until a world gives the agent one.
+    pub(super) mailbox: Option<Mailbox>,
+    pub(super) sent_mails: Vec<SentMail>,
+    /// Handles of the sponsors of the agent identity.
+    pub(super) sponsors: Vec<String>,
     pub(super) latency_ms: u64,
     pub(super) date_skew_ms: i64,
     pub(super) error_style: ErrorStyle,
@@ -65,6 +71,20 @@ pub(super) struct Call<'a> {
     /// The caller asked for values of enumerations that are newer than the version.
     pub(super) newer_values: bool,
     pub(super) trace: Trace,
+}
+
+impl Call<'_> {
+    /// The value of a preference that begins so, among all `Prefer` headers.
+    pub(super) fn preference(&self, start: &str) -> Option<&str> {
+        let prefer = self.request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("prefer"));
+        let mut words = prefer.flat_map(|(_, value)| value.split(',')).map(str::trim);
+        words.find_map(|word| word.strip_prefix(start))
+    }
+
+    /// Whether exactly this is preferred.
+    pub(super) fn prefers(&self, word: &str) -> bool {
+        self.preference(word) == Some("")
+    }
 }
 
 /// What an operation answers.
@@ -116,6 +136,9 @@ impl FakeGraph {
             faults: Vec::new(),
             log: CallLog::default(),
             sent: Vec::new(),
+            mailbox: None,
+            sent_mails: Vec::new(),
+            sponsors: Vec::new(),
             latency_ms: 0,
             date_skew_ms: 0,
             error_style: ErrorStyle::default(),
@@ -137,9 +160,6 @@ impl FakeGraph {
         if self.base.as_ref().map(Url::origin) != Some(url.origin()) || !url.username().is_empty() {
             return self.elsewhere(now_ms, seq, request, &ids, &url.origin().ascii_serialization());
         }
-        let prefer = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("prefer"));
-        let newer_values =
-            prefer.flat_map(|(_, v)| v.split(',')).any(|p| p.trim() == "include-unknown-enum-members");
         let mut call = Call {
             now_ms,
             seq,
@@ -147,15 +167,22 @@ impl FakeGraph {
             url: &url,
             query: Query::of(&url),
             route: route(&request.method, &url),
-            newer_values,
+            newer_values: false,
             trace: Trace::default(),
         };
+        call.newer_values = call.prefers("include-unknown-enum-members");
         let (reply, spoilers) = self.serve(&mut call);
         let mut answer = self.answer(reply, &mut call, &ids);
         let again = format!("{}{}", self.base_url, path_and_query(&url));
         for action in spoilers {
             call.trace.note(action.rule());
             action.spoil(&mut answer, &again);
+        }
+        if call.route.operation.is_of_mail()
+            && let Some(mailbox) = &mut self.mailbox
+        {
+            let delay_ms = i64::try_from(answer.delay_ms).unwrap_or(i64::MAX);
+            mailbox.busy_until_ms.push(now_ms.saturating_add(delay_ms));
         }
         let chat = call.route.chat.as_ref().and_then(|id| self.chat_handles.get(id)).cloned();
         self.exercised.rules.extend(&call.trace.rules);
@@ -231,6 +258,7 @@ impl FakeGraph {
         if let Err(refusal) = self.throttle.count(buckets, call.now_ms) {
             return Err(self.throttled(&refusal, call));
         }
+        self.count_mailbox(call)?;
         if call.route.wrong_method {
             let message = format!("{} is not supported here", call.request.method);
             return Err(Rejection::new(RuleId::WrongMethod, 405, message));
@@ -265,6 +293,7 @@ impl FakeGraph {
             Operation::ShareContent => self.share_content(call),
             Operation::ListMembers => self.list_members(call),
             Operation::AddMember => self.post_member(call),
+            Operation::ListSponsors => self.list_sponsors(call),
             Operation::GetAllMessages => Err(Rejection::new(
                 RuleId::AllMessagesDelegated,
                 412,
@@ -274,10 +303,41 @@ impl FakeGraph {
                 RuleId::ChatDeltaUndocumented,
                 "delta is not supported on the messages of one chat",
             )),
+            Operation::MailDelta => self.mail_delta(call),
+            Operation::GetMail => self.get_mail(call),
+            Operation::CreateMail => self.create_mail(call),
+            Operation::EditMail => self.edit_mail(call),
+            Operation::CreateReply => self.create_reply(call),
+            Operation::ReplyMail => self.reply_mail(call),
+            Operation::SendDraft => self.send_draft(call),
             Operation::Unknown => {
                 Err(Rejection::new(RuleId::UnknownPath, 404, "resource not found for the path"))
             }
         }
+    }
+
+    /// One request too many at a time is refused; so that mails in transit arrive, time passes for the mailbox too.
+    fn count_mailbox(&mut self, call: &mut Call<'_>) -> Result<(), Rejection> {
+        const AT_A_TIME_MAX: usize = 4;
+        let (now_ms, seed, off) = (call.now_ms, self.seed, self.throttle.spec.off);
+        let Some(mailbox) = self.mailbox.as_mut().filter(|_| call.route.operation.is_of_mail()) else {
+            return Ok(());
+        };
+        mailbox.settle(now_ms, seed);
+        mailbox.busy_until_ms.retain(|until_ms| *until_ms > now_ms);
+        if off || mailbox.busy_until_ms.len() < AT_A_TIME_MAX {
+            return Ok(());
+        }
+        let rejection = Rejection {
+            code: "ApplicationThrottled",
+            ..Rejection::new(
+                RuleId::ThrottleMailboxConcurrency,
+                429,
+                "the application is over its MailboxConcurrency limit",
+            )
+        };
+        let form = self.throttle.spec.retry_after;
+        Err(self.told_to_wait(rejection, None, 1, form, call))
     }
 
     /// The faults that strike a call, up to the first that answers in the place of the service.

@@ -11,7 +11,7 @@ use super::route::Operation;
 use super::rules::RuleId;
 
 /// Calls remembered for one window; more cannot change a verdict.
-const WINDOW_CALLS_MAX: usize = 512;
+const WINDOW_CALLS_MAX: usize = 10_240;
 
 /// How the fake limits its callers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -67,6 +67,8 @@ pub enum Bucket {
     MessageWrites,
     /// Listing chats and getting one.
     UserChats,
+    /// Everything of the mailbox.
+    Mailbox,
     /// Everything else.
     Other,
 }
@@ -79,6 +81,7 @@ impl Bucket {
             Self::MessageReads => (20, 1000, RuleId::ThrottleGet),
             Self::MessageWrites => (20, 1000, RuleId::ThrottlePost),
             Self::UserChats => (5, 1000, RuleId::ThrottleUser),
+            Self::Mailbox => (10_000, 600_000, RuleId::ThrottleMailbox),
             Self::Other => (30, 1000, RuleId::ThrottleOther),
         }
     }
@@ -103,6 +106,7 @@ impl Bucket {
                 buckets.extend(chat.map(|id| Self::Members(id.to_owned())));
                 buckets.push(Self::Other);
             }
+            _ if operation.is_of_mail() => buckets.push(Self::Mailbox),
             _ => buckets.push(Self::Other),
         }
         buckets
@@ -219,7 +223,7 @@ mod tests {
     #[test]
     fn a_hammering_caller_costs_bounded_memory() {
         let mut throttle = Throttle::default();
-        for _ in 0..5000 {
+        for _ in 0..50_000 {
             let _ = throttle.count(&[Bucket::Other], 7);
         }
         assert!(throttle.windows[&Bucket::Other].calls.len() <= WINDOW_CALLS_MAX);

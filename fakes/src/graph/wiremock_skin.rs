@@ -25,15 +25,14 @@ pub const DELAY_MAX_MS: u64 = 50;
 /// Bodies shorter than this are not compressed, in bytes.
 const GZIP_FROM_BYTES: usize = 1024;
 
-type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+type Service = Arc<dyn Fn(&Request) -> Answer + Send + Sync>;
 
 /// Answers every request of a wiremock server.
 ///
 /// Mounted alone it can't break a connection and answers 502 instead; [`serve`] mounts it so that it can.
 #[derive(Clone)]
 pub struct WiremockSkin {
-    graph: SharedGraph,
-    clock: Clock,
+    service: Service,
     /// The answer that was made while looking whether to break the connection.
     made: Arc<Mutex<Option<Answer>>>,
 }
@@ -43,7 +42,11 @@ pub fn wiremock_skin(
     graph: SharedGraph,
     clock: impl Fn() -> Timestamp + Send + Sync + 'static,
 ) -> WiremockSkin {
-    WiremockSkin { graph, clock: Arc::new(clock), made: Arc::new(Mutex::new(None)) }
+    skin(move |request: &Request| graph.handle(clock(), request))
+}
+
+fn skin(service: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> WiremockSkin {
+    WiremockSkin { service: Arc::new(service), made: Arc::new(Mutex::new(None)) }
 }
 
 impl WiremockSkin {
@@ -59,7 +62,7 @@ impl WiremockSkin {
             headers: request.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect(),
             body: request.body.clone(),
         };
-        self.graph.handle((self.clock)(), &request)
+        (self.service)(&request)
     }
 
     fn made(&self) -> std::sync::MutexGuard<'_, Option<Answer>> {
@@ -119,9 +122,29 @@ fn zipped(body: &[u8]) -> Option<Vec<u8>> {
     encoder.finish().ok()
 }
 
+/// Any fake that listens on loopback until it is dropped.
+pub(crate) struct HttpFake(MockServer);
+
+impl HttpFake {
+    /// Its origin, e.g. `http://127.0.0.1:40123`.
+    pub(crate) fn base_url(&self) -> String {
+        self.0.uri()
+    }
+}
+
+/// Starts a server that can break connections too.
+pub(crate) async fn listen(service: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> HttpFake {
+    let server = MockServer::builder().disable_request_recording().start().await;
+    let skin = skin(service);
+    let broken = |_: &wiremock::Request| std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+    Mock::given(Breaks(skin.clone())).respond_with_err(broken).with_priority(1).mount(&server).await;
+    Mock::given(any()).respond_with(skin).with_priority(2).mount(&server).await;
+    HttpFake(server)
+}
+
 /// A fake Graph that listens on loopback until it is dropped.
 pub struct GraphServer {
-    server: MockServer,
+    http: HttpFake,
     /// The fake behind it.
     pub graph: SharedGraph,
 }
@@ -129,7 +152,7 @@ pub struct GraphServer {
 impl GraphServer {
     /// Its origin, e.g. `http://127.0.0.1:40123`.
     pub fn base_url(&self) -> String {
-        self.server.uri()
+        self.http.base_url()
     }
 }
 
@@ -138,11 +161,8 @@ pub async fn serve(
     graph: SharedGraph,
     clock: impl Fn() -> Timestamp + Send + Sync + 'static,
 ) -> Result<GraphServer, ScriptError> {
-    let server = MockServer::builder().disable_request_recording().start().await;
-    graph.with(|graph| graph.set_base_url(&server.uri()))?;
-    let skin = wiremock_skin(graph.clone(), clock);
-    let broken = |_: &wiremock::Request| std::io::Error::from(std::io::ErrorKind::ConnectionReset);
-    Mock::given(Breaks(skin.clone())).respond_with_err(broken).with_priority(1).mount(&server).await;
-    Mock::given(any()).respond_with(skin).with_priority(2).mount(&server).await;
-    Ok(GraphServer { server, graph })
+    let behind = graph.clone();
+    let http = listen(move |request: &Request| behind.handle(clock(), request)).await;
+    graph.with(|graph| graph.set_base_url(&http.base_url()))?;
+    Ok(GraphServer { http, graph })
 }

@@ -202,15 +202,14 @@ impl FakeGraph {
         let known = chats.find(|chat| {
             chat.kind == ChatKind::OneOnOne && kind == ChatKind::OneOnOne && chat.has_member(&handles[0])
         });
-        let id = match known {
-            Some(chat) => chat.id.clone(),
-            None => {
-                let handle = format!("created-{}", call.seq);
-                let topic = body["topic"].as_str().map(str::to_owned);
-                let spec = ChatSpec { kind, members: handles, topic, ..ChatSpec::default() };
-                self.add_chat(moment::timestamp(call.now_ms), &handle, &spec)
-                    .map_err(|error| broken(&error.to_string()))?
-            }
+        let id = if let Some(chat) = known {
+            chat.id.clone()
+        } else {
+            let handle = format!("created-{}", call.seq);
+            let topic = body["topic"].as_str().map(str::to_owned);
+            let spec = ChatSpec { kind, members: handles, topic, ..ChatSpec::default() };
+            self.add_chat(moment::timestamp(call.now_ms), &handle, &spec)
+                .map_err(|error| broken(&error.to_string()))?
         };
         call.trace.note(if kind == ChatKind::OneOnOne {
             RuleId::CreateOneOnOne

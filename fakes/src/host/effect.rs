@@ -25,6 +25,19 @@ impl ToolCall {
     }
 }
 
+/// A permission dialog.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionAsk {
+    /// Five letters a to z without l.
+    pub request_id: String,
+    /// The tool.
+    pub tool_name: String,
+    /// What it is about to do.
+    pub description: String,
+    /// The beginning of its arguments.
+    pub input_preview: String,
+}
+
 /// What the model or the person does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
@@ -71,6 +84,8 @@ pub enum Action {
         /// The form's content, on `accept`.
         content: Option<Value>,
     },
+    /// The host asks its person for a permission, and tells the server where it relays that.
+    AskPermission(PermissionAsk),
     /// The person has the server started anew.
     Reconnect,
     /// The host ends in the normal way.

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::drive::{HostEvent, HostEventKind, Order};
-use super::effect::{Action, ToolCall};
+use super::effect::{Action, PermissionAsk, ToolCall};
 
 /// Most steps of one script.
 const STEPS_MAX: usize = 10_000;
@@ -46,6 +46,8 @@ pub enum ScriptStep {
     Prompt(ScriptPrompt),
     /// The person answers an open elicitation.
     Answer(ScriptAnswer),
+    /// The host asks its person for a permission.
+    Permission(ScriptPermission),
     /// The person has the server started anew.
     Reconnect,
     /// The host ends.
@@ -88,6 +90,22 @@ pub struct ScriptAnswer {
     /// The form's content, on `accept`.
     #[serde(default)]
     pub content: Option<Map<String, Value>>,
+}
+
+/// A permission dialog.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptPermission {
+    /// Five letters a to z without l.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// What it is about to do.
+    #[serde(default)]
+    pub description: String,
+    /// The beginning of its arguments.
+    #[serde(default)]
+    pub preview: String,
 }
 
 fn yes() -> bool {
@@ -215,10 +233,18 @@ impl ScriptStep {
                 action: answer.action,
                 content: answer.content.map(Value::Object),
             },
+            Self::Permission(ask) => Action::AskPermission(ask.into()),
             Self::Reconnect => Action::Reconnect,
             Self::Exit => Action::Exit,
             Self::Kill => Action::Kill,
         }
+    }
+}
+
+impl From<ScriptPermission> for PermissionAsk {
+    fn from(ask: ScriptPermission) -> Self {
+        let ScriptPermission { id, tool, description, preview } = ask;
+        Self { request_id: id, tool_name: tool, description, input_preview: preview }
     }
 }
 
@@ -245,13 +271,14 @@ mod tests {
 - read: entraclaw://inbox
 - prompt: { name: greet, arguments: { who: Bob } }
 - answer: { action: accept, content: { ok: true } }
+- permission: { id: abcde, tool: Bash, description: delete it, preview: rm }
 - idle
 - reconnect
 - exit
 - kill
 ";
         let script = Script::parse("agent.yaml", text).unwrap();
-        assert_eq!(script.steps.len(), 12);
+        assert_eq!(script.steps.len(), 13);
         assert_eq!(script.steps[3], ScriptStep::Interrupt);
     }
 

@@ -2,6 +2,7 @@
 
 use fakes::graph::{
     AGENT, AttachmentSpec, ChatKind, ChatSpec, MessageSpec, PersonSpec, RuleId, SystemEventSpec,
+    agent_identity_id,
 };
 use serde_json::{Value, json};
 
@@ -18,6 +19,18 @@ fn find<'a>(page: &'a Value, id: &str) -> &'a Value {
 }
 
 cases! {
+    sponsors_are_ids [SponsorsList, SponsorsUnknown] |b| {
+        let path = |id: &str| format!("/v1.0/servicePrincipals/{id}/microsoft.graph.agentIdentity/sponsors");
+        let id = agent_identity_id();
+        assert_eq!(b.json(&path(&id))["value"], json!([]));
+        b.graph.set_sponsors(&["alice".to_owned()]).unwrap();
+        let alice = b.graph.person("alice").unwrap().object_id.clone();
+        let listed = b.json(&path(&id))["value"].clone();
+        assert_eq!(listed, json!([{"@odata.type": "#microsoft.graph.user", "id": alice}]));
+        b.refused(&path(&alice), 404, RuleId::SponsorsUnknown);
+        assert!(b.graph.set_sponsors(&["nobody".to_owned()]).is_err());
+    }
+
     the_three_ways_to_list_are_one [ChatFields, ChatIdShapes, PreviewAbsent, ChatsTopDefault] |b| {
         let me = b.graph.agent().object_id.clone();
         let page = b.json("/v1.0/me/chats");

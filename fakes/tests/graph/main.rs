@@ -5,6 +5,7 @@ mod chats;
 mod determinism;
 mod faults;
 mod http;
+mod mail;
 mod messages;
 mod paging;
 mod payloads;
@@ -21,6 +22,7 @@ fn every_rule_has_a_case() {
     let cases = [
         chats::cases(),
         faults::cases(),
+        mail::cases(),
         messages::cases(),
         payloads::cases(),
         throttle::cases(),

@@ -34,7 +34,7 @@ cases! {
     a_body_that_is_none [MalformedBody, SendInvalid] |b| {
         let path = b.chat("dm", "/messages");
         for body in ["", "{", "[]", "null", "\u{ff}"] {
-            let mut request = fakes::graph::Request::new("POST", &path).bearer(crate::bench::TOKEN);
+            let mut request = Request::new("POST", &path).bearer(crate::bench::TOKEN);
             request.body = body.as_bytes().to_vec();
             let answer = b.ask(&request);
             b.check_refusal(&answer, 400, RuleId::MalformedBody);

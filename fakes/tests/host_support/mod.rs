@@ -53,7 +53,7 @@ impl Bench {
                     "initialize" => {
                         json!({"result": {"protocolVersion": "2025-11-25", "serverInfo": {"name": "s", "version": "1"},
                         "capabilities": {"tools": {"listChanged": true}, "prompts": {"listChanged": true},
-                            "resources": {"listChanged": true}, "experimental": {"claude/channel": {}}}}})
+                            "resources": {"listChanged": true}, "experimental": {"claude/channel": {}, "claude/channel/permission": {}}}}})
                     }
                     "tools/list" => json!({"result": {"tools": items}}),
                     "prompts/list" => json!({"result": {"prompts": []}}),

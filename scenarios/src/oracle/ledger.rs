@@ -1,7 +1,7 @@
 //! What people wrote, against what the model was shown: nothing lost, nothing twice without a mark, in order, and
 //! the same characters by every way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use reports::event::Failure;
 
@@ -24,6 +24,8 @@ pub struct Written {
     pub allowed: bool,
     /// Text of which the sanitised form must be exactly this, where the scenario knows it.
     pub expected_text: Option<String>,
+    /// Its place in the order is judged against messages written at least so long before; never when nothing.
+    pub ordered_after_ms: Option<u64>,
 }
 
 /// Everything written and everything seen in one host session's consumer.
@@ -267,13 +269,25 @@ impl Ledger {
     /// First showings must follow the order of writing within each chat.
     fn judge_order(&self, failures: &mut Vec<Failure>) {
         let mut chats: BTreeMap<&str, Vec<&Written>> = BTreeMap::new();
-        for message in self.written.iter().filter(|m| m.allowed && m.visible_ms == m.at_ms) {
+        let ordered = |m: &&Written| m.allowed && m.visible_ms == m.at_ms && m.ordered_after_ms.is_some();
+        for message in self.written.iter().filter(ordered) {
             chats.entry(&message.chat_id).or_default().push(message);
         }
         for messages in chats.values() {
+            // Of those that were written long enough before, the one that was shown last.
             let mut last: Option<(usize, &Written)> = None;
+            let mut recent: VecDeque<(usize, &Written)> = VecDeque::new();
             for message in messages {
                 let Some(position) = self.places(message).next() else { continue };
+                let apart_ms = message.ordered_after_ms.unwrap_or(0);
+                while let Some(&(at, earlier)) = recent.front()
+                    && earlier.at_ms + apart_ms <= message.at_ms
+                {
+                    recent.pop_front();
+                    if last.is_none_or(|(most, _)| most < at) {
+                        last = Some((at, earlier));
+                    }
+                }
                 if let Some((before, earlier)) = last
                     && position < before
                 {
@@ -286,7 +300,7 @@ impl Ledger {
                         ),
                     ));
                 }
-                last = Some((position, message));
+                recent.push_back((position, message));
             }
         }
     }
@@ -317,6 +331,7 @@ mod tests {
             visible_ms: at_ms,
             allowed,
             expected_text: None,
+            ordered_after_ms: Some(0),
         }
     }
 
@@ -362,6 +377,23 @@ mod tests {
         ] {
             assert!(found.iter().any(|f| f == rule), "{rule} in {found:?}");
         }
+    }
+
+    #[test]
+    fn the_order_of_what_came_at_once_is_not_judged() {
+        let judged = |apart_ms, second_ms| {
+            let mut ledger = Ledger::default();
+            for (label, at_ms) in [("a", 1), ("b", second_ms), ("c", 5_000)] {
+                ledger.write(Written { ordered_after_ms: apart_ms, ..written(label, at_ms, true) });
+            }
+            for (n, id) in ["b", "a", "c"].into_iter().enumerate() {
+                ledger.see(seen(id, 6_000 + u64::try_from(n).unwrap(), id, false));
+            }
+            rules(&ledger)
+        };
+        assert!(judged(Some(1_000), 1_000).is_empty() && judged(None, 4_000).is_empty());
+        assert_eq!(judged(Some(1_000), 1_001), ["oracle.order"]);
+        assert_eq!(judged(Some(0), 1), ["oracle.order"]);
     }
 
     #[test]

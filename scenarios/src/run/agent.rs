@@ -89,6 +89,11 @@ async fn pull(port: &SessionPort) -> u64 {
 
 async fn answer(port: &SessionPort, message: &Value) {
     let id = message.get("id").and_then(Value::as_str).unwrap_or_default();
+    if message.get("channel").and_then(Value::as_str) == Some("email") {
+        let arguments = json!({"reply_to": id, "content": format!("answer to {id}"), "content_type": "text"});
+        port.call("send_email", arguments).await;
+        return;
+    }
     let Some(chat_id) = message.get("chat_id") else { return };
     let content = format!("answer to {id}");
     if message.get("channel").and_then(Value::as_str) == Some("bot") {

@@ -219,8 +219,9 @@ fn make(play: &Play<'_>, say: &BotSay, label: &str, n: u32) -> anyhow::Result<Bo
                 && !say.unheard
                 && !say.nobody_listens
                 && (!group || say.mention)
-                && !scenario.strangers.contains(&handle),
+                && play.may_speak(&handle),
             expected_text: None,
+            ordered_after_ms: Some(0),
         });
         play.activities.borrow_mut().insert(label.to_owned(), delivery.clone());
     }

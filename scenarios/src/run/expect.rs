@@ -7,8 +7,8 @@ use super::view::{CallView, Line, SessionView};
 use crate::matching::mismatch;
 use crate::oracle::{Sighting, Written};
 use crate::scenario::{
-    Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect, ResultExpect,
-    SentExpect, Span, WireExpect,
+    EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
+    ResultExpect, SentExpect, SentMailExpect, Span, WireExpect,
 };
 
 /// Why a demand does not hold (yet).
@@ -20,11 +20,11 @@ pub(crate) struct Miss {
 }
 
 impl Miss {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
+    pub(super) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), expected: None, observed: None }
     }
 
-    fn texts(message: impl Into<String>, expected: &str, observed: &str) -> Self {
+    pub(super) fn texts(message: impl Into<String>, expected: &str, observed: &str) -> Self {
         Self {
             message: message.into(),
             expected: Some(expected.to_owned()),
@@ -43,8 +43,10 @@ pub(crate) fn rule(expect: &Expect) -> &'static str {
         Expect::Wire(_) => "expect.wire",
         Expect::Reply(_) => "expect.reply",
         Expect::Graph(_) => "expect.graph",
+        Expect::Entra(_) => "expect.entra",
         Expect::Sent(_) => "expect.sent",
         Expect::Bot(_) => "expect.bot",
+        Expect::SentMail(_) => "expect.sent_mail",
         Expect::Interactions(_) => "expect.interactions",
         Expect::Journal(_) => "expect.journal",
     }
@@ -58,8 +60,10 @@ pub(crate) fn within(expect: &Expect) -> Option<Span> {
         Expect::Wire(e) => e.within,
         Expect::Reply(e) => e.within,
         Expect::Sent(e) => e.within,
+        Expect::SentMail(e) => e.within,
         Expect::Bot(e) => e.within,
-        Expect::Graph(_) | Expect::Interactions(_) | Expect::Journal(_) => None,
+        Expect::Interactions(e) => e.within,
+        Expect::Graph(_) | Expect::Entra(_) | Expect::Journal(_) => None,
     }
 }
 
@@ -81,8 +85,10 @@ pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
         Expect::Wire(e) => play.with_view(e.on.as_deref(), |view| wire(e, view)),
         Expect::Reply(e) => play.with_view(e.on.as_deref(), |view| reply(e, view)),
         Expect::Graph(e) => graph(e, play),
+        Expect::Entra(e) => entra(e, play),
         Expect::Sent(e) => sent(e, play),
         Expect::Bot(e) => super::bot::check(e, play),
+        Expect::SentMail(e) => sent_mail(e, play),
         Expect::Interactions(e) => interactions(e, play),
         Expect::Journal(e) => journal(e, play),
     }
@@ -340,6 +346,7 @@ fn graph(expect: &GraphExpect, play: &Play) -> Checked {
         .iter()
         .filter(|call| call.at_ms >= since)
         .filter(|call| expect.method.as_deref().is_none_or(|method| call.method == method))
+        .filter(|call| expect.status.is_none_or(|status| call.status == status))
         .filter(|call| expect.path.as_deref().is_none_or(|path| call.url.contains(path)))
         .count();
     if let Some(least) = expect.at_least
@@ -350,6 +357,33 @@ fn graph(expect: &GraphExpect, play: &Play) -> Checked {
     match expect.at_most {
         Some(most) if count > most as usize => {
             Err(Miss::new(format!("{count} requests to Graph, not at most {most}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn entra(expect: &EntraExpect, play: &Play) -> Checked {
+    let (calls, violations) = play.entra.with(|entra| (entra.calls().to_vec(), entra.violations().to_vec()));
+    if expect.no_violations && !violations.is_empty() {
+        return Err(Miss::texts("the server broke a rule of Entra", "no violations", &violations.join("\n")));
+    }
+    let now = play.stage.now();
+    let recent = |call: &fakes::entra::EntraCall| {
+        expect.during_last.is_none_or(|span| now.duration_since(call.at).as_millis() <= i128::from(span.ms()))
+    };
+    let count = calls
+        .iter()
+        .filter(|call| recent(call))
+        .filter(|call| expect.grant.is_none_or(|grant| call.grant == grant))
+        .filter(|call| expect.refused.is_none_or(|number| call.number == Some(number)))
+        .filter(|call| !expect.granted || call.status == 200 && call.number.is_none())
+        .count();
+    match (expect.at_least, expect.at_most) {
+        (Some(least), _) if count < least as usize => {
+            Err(Miss::new(format!("{count} such requests to Entra, not at least {least}")))
+        }
+        (_, Some(most)) if count > most as usize => {
+            Err(Miss::new(format!("{count} such requests to Entra, not at most {most}")))
         }
         _ => Ok(()),
     }
@@ -371,6 +405,29 @@ fn sent(expect: &SentExpect, play: &Play) -> Checked {
     ))
 }
 
+fn sent_mail(expect: &SentMailExpect, play: &Play) -> Checked {
+    let sent = play.graph.with(|graph| graph.mails_sent_by_agent().to_vec());
+    let has = |wanted: &Option<String>, text: &str| wanted.as_deref().is_none_or(|w| text.contains(w));
+    let count = sent
+        .iter()
+        .filter(|mail| expect.to.as_ref().is_none_or(|to| mail.to.contains(to) || mail.cc.contains(to)))
+        .filter(|mail| has(&expect.subject, &mail.subject) && has(&expect.contains, &mail.content))
+        .count();
+    let shown: Vec<String> = sent
+        .iter()
+        .map(|mail| format!("to {}: {}\n{}", mail.to.join(", "), mail.subject, mail.content))
+        .collect();
+    let shown = shown.join("\n---\n");
+    if count != expect.count as usize {
+        return Err(Miss::texts(
+            format!("the agent sent {count} such mails, not {}", expect.count),
+            "",
+            &shown,
+        ));
+    }
+    words(None, expect.lacks.as_deref(), &shown, "a mail of the agent")
+}
+
 fn interactions(expect: &InteractionExpect, play: &Play) -> Checked {
     let lines = play.disk_lines("interactions", ".jsonl");
     let matching: Vec<&String> = lines
@@ -379,6 +436,7 @@ fn interactions(expect: &InteractionExpect, play: &Play) -> Checked {
             let json: Option<Value> = serde_json::from_str(line).ok();
             let kind = json.as_ref().and_then(|json| json.get("kind")).and_then(Value::as_str);
             expect.kind.as_deref().is_none_or(|wanted| kind == Some(wanted))
+                && expect.contains.as_deref().is_none_or(|words| line.contains(words))
         })
         .collect();
     let count = matching.len();

@@ -1,10 +1,11 @@
 //! A cell being played: its sessions, its Graph, its disk, and everything seen so far.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use fakes::bot::{BotDelivery, SharedBot};
+use fakes::entra::SharedEntra;
 use fakes::graph::SharedGraph;
 use reports::event::{CellFinished, Failure, Lane, Status};
 use tokio::sync::Notify;
@@ -40,10 +41,13 @@ pub(crate) struct Play<'a> {
     pub(crate) bot: SharedBot,
     /// Activities by label, to be sent once more.
     pub(crate) activities: RefCell<BTreeMap<String, BotDelivery>>,
+    pub(crate) entra: SharedEntra,
     pub(crate) watch: Stopwatch,
     pub(crate) changed: Rc<Notify>,
     pub(crate) sessions: BTreeMap<String, Session>,
     pub(crate) failures: Vec<Failure>,
+    /// People who may speak at this moment.
+    speakers: RefCell<BTreeSet<String>>,
 }
 
 impl<'a> Play<'a> {
@@ -51,7 +55,7 @@ impl<'a> Play<'a> {
     pub(crate) fn new(
         cell: &'a Cell,
         stage: Rc<dyn Stage>,
-        (graph, bot): (SharedGraph, SharedBot),
+        (graph, entra, bot): (SharedGraph, SharedEntra, SharedBot),
         watch: Stopwatch,
     ) -> anyhow::Result<Self> {
         let changed = Rc::new(Notify::new());
@@ -83,17 +87,39 @@ impl<'a> Play<'a> {
             let session = Session::new(profile, spec.agent, TOKEN, watch, Rc::clone(&changed), server);
             sessions.insert(name.clone(), session);
         }
+        let people = scenario.world.people.keys();
+        let listed = people.filter(|person| !scenario.strangers.contains(person));
+        let by_sponsorship = scenario.server.get("gate.sponsors").is_some_and(|value| value == "true");
+        let sponsors = scenario.world.sponsors.iter().filter(|_| by_sponsorship);
+        let speakers = RefCell::new(listed.chain(sponsors).cloned().collect());
         Ok(Self {
             cell,
             stage,
             graph,
+            entra,
             bot,
             activities: RefCell::default(),
             watch,
             changed,
             sessions,
             failures: Vec::new(),
+            speakers,
         })
+    }
+
+    /// Whether the model should hear a person now.
+    pub(crate) fn may_speak(&self, person: &str) -> bool {
+        self.speakers.borrow().contains(person)
+    }
+
+    /// From now on the model should hear a person, or not.
+    pub(crate) fn let_speak(&self, person: &str, may: bool) {
+        let mut speakers = self.speakers.borrow_mut();
+        if may {
+            speakers.insert(person.to_owned());
+        } else {
+            speakers.remove(person);
+        }
     }
 
     pub(crate) fn now_ms(&self) -> u64 {
@@ -222,26 +248,39 @@ impl<'a> Play<'a> {
         self.failures.sort_by_key(|failure| failure.at_ms);
     }
 
+    /// No token is in a file or a line. The key store is the one place for refresh tokens.
     fn judge_secret(&mut self, now_ms: u64) {
         let mut secrets = self.bot.with(|bot| bot.secrets());
         secrets.push(TOKEN.to_owned());
+        self.entra.with(|entra| secrets.extend(entra.secrets().iter().cloned()));
+        let holds = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            secrets.iter().any(|secret| text.contains(secret.as_str()))
+        };
+        let mut places = Vec::new();
         for folder in ["", "inbox", "inbox/consumers", "interactions", "sources", "log"] {
             for name in self.stage.files(folder) {
                 let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
-                let bytes = self.stage.read(&path);
-                let text = String::from_utf8_lossy(&bytes);
-                if secrets.iter().any(|secret| text.contains(secret.as_str())) {
-                    self.failures.push(Failure {
-                        rule: "oracle.secret".to_owned(),
-                        message: format!("a token or secret is in the file {path}"),
-                        at_ms: now_ms,
-                        step: None,
-                        line: None,
-                        expected: None,
-                        observed: None,
-                    });
+                if holds(&self.stage.read(&path)) {
+                    places.push(format!("the file {path}"));
                 }
             }
+        }
+        for (name, session) in &self.sessions {
+            if session.view.borrow().lines.iter().any(|line| holds(line.text.as_bytes())) {
+                places.push(format!("a line of session `{name}`"));
+            }
+        }
+        for place in places {
+            self.failures.push(Failure {
+                rule: "oracle.secret".to_owned(),
+                message: format!("a token is in {place}"),
+                at_ms: now_ms,
+                step: None,
+                line: None,
+                expected: None,
+                observed: None,
+            });
         }
     }
 
@@ -273,6 +312,19 @@ impl<'a> Play<'a> {
                 lane: Lane::Graph,
                 text: format!("{} {} → {}", call.method, call.url, call.status),
             }
+        }));
+        let (now, ended_ms) = (self.stage.now(), self.now_ms());
+        finished.transcript.extend(self.entra.with(|entra| {
+            let line = |call: &fakes::entra::EntraCall| {
+                let ago_ms = u64::try_from(now.duration_since(call.at).as_millis()).unwrap_or(0);
+                let refused = call.number.map_or_else(String::new, |number| format!(" AADSTS{number}"));
+                reports::event::WireLine {
+                    at_ms: ended_ms.saturating_sub(ago_ms),
+                    lane: Lane::Graph,
+                    text: format!("entra {:?} → {}{refused}", call.grant, call.status),
+                }
+            };
+            entra.calls().iter().take(GRAPH_LINES_MAX).map(line).collect::<Vec<_>>()
         }));
         finished.transcript.sort_by_key(|line| line.at_ms);
         finished.model_view.sort_by_key(|line| line.at_ms);

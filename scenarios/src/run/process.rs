@@ -12,7 +12,7 @@ use reports::event::CellFinished;
 use super::play::Play;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
-use super::{bot, steps, world};
+use super::{bot, sign_in, steps, world};
 use crate::plan::Cell;
 use crate::scenario::DiskStep;
 
@@ -26,6 +26,9 @@ pub(crate) fn play(cell: &Cell, binary: &Path) -> anyhow::Result<CellFinished> {
         let server = fakes::graph::serve(world.graph.clone(), wall_clock).await?;
         let mut environment = world.environment;
         environment.insert("ENTRACLAW_GRAPH_URL".to_owned(), server.base_url());
+        let login = fakes::entra::serve(world.entra.clone(), wall_clock).await;
+        environment.insert("ENTRACLAW_LOGIN_URL".to_owned(), login.base_url());
+        sign_in::write(home.path(), &world.keys, &mut environment).await?;
         let with_bot = environment.contains_key("ENTRACLAW_BOT_ENABLED");
         let channel =
             if with_bot { Some(fakes::bot::serve(world.bot.clone(), wall_clock).await) } else { None };
@@ -42,7 +45,7 @@ pub(crate) fn play(cell: &Cell, binary: &Path) -> anyhow::Result<CellFinished> {
             port,
             home: home.path().join("home"),
         });
-        let mut play = Play::new(cell, stage, (world.graph, world.bot), watch)?;
+        let mut play = Play::new(cell, stage, (world.graph, world.entra, world.bot), watch)?;
         steps::all(&mut play).await?;
         play.judge();
         drop(channel);
@@ -91,6 +94,22 @@ impl Stage for ProcessStage {
     #[expect(clippy::disallowed_methods, reason = "the stage looks at the server's real files")]
     fn read(&self, path: &str) -> Vec<u8> {
         std::fs::read(self.home.join(path)).unwrap_or_default()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Result<String, String> {
+        let output = std::process::Command::new(&self.binary)
+            .args(arguments)
+            .env_clear()
+            .envs(&self.environment)
+            .output()
+            .map_err(|error| error.to_string())?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the stage is an editor of the server's real files")]
+    fn overwrite(&self, path: &str, text: &str) -> anyhow::Result<()> {
+        Ok(std::fs::write(self.home.join(path), text)?)
     }
 
     fn power_cut(&self) -> anyhow::Result<()> {

@@ -10,10 +10,13 @@ use std::time::Duration;
 use entraclaw::app::{self, App};
 use entraclaw::clock::{Clock, TokioClock};
 use entraclaw::config::{Config, Sources};
+use entraclaw::entra::keys::MemoryKeyStore;
 use entraclaw::graph::{GraphRequest, GraphResponse, GraphTransport, TransportError};
 use entraclaw::random::SplitMix;
+use entraclaw::storage::Storage;
 use entraclaw::storage::memory::{Crash, MemoryStorage};
 use fakes::bot::{BotDelivery, SharedBot};
+use fakes::entra::SharedEntra;
 use fakes::graph::{Fate, Request, SharedGraph};
 use fakes::host::task::TaskServer;
 use futures_util::future::{BoxFuture, LocalBoxFuture};
@@ -38,10 +41,13 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
         let stage = Rc::new(SimStage {
             environment: world.environment,
             disk: MemoryStorage::new(),
+            server_clock: Arc::new(TokioClock::starting_at(world::server_epoch(cell))),
             clock,
+            keys: world.keys,
             transport: Arc::new(SimTransport {
                 graph: world.graph.clone(),
                 bot: world.bot.clone(),
+                entra: world.entra.clone(),
                 epoch: world::epoch(cell.seed),
                 watch,
             }),
@@ -49,7 +55,7 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
             seed: cell.seed,
             starts: std::cell::Cell::new(0),
         });
-        let mut play = Play::new(cell, stage, (world.graph, world.bot), watch)?;
+        let mut play = Play::new(cell, stage, (world.graph, world.entra, world.bot), watch)?;
         steps::all(&mut play).await?;
         play.judge();
         Ok(play.finish())
@@ -60,6 +66,9 @@ struct SimStage {
     environment: BTreeMap<String, String>,
     disk: MemoryStorage,
     clock: Arc<dyn Clock>,
+    /// The clock of the machine that the server runs on.
+    server_clock: Arc<dyn Clock>,
+    keys: MemoryKeyStore,
     transport: Arc<SimTransport>,
     port: SimPort,
     seed: u64,
@@ -74,8 +83,8 @@ impl Stage for SimStage {
         }
         self.starts.set(self.starts.get() + 1);
         let (disk, clock, transport) =
-            (self.disk.clone(), Arc::clone(&self.clock), Arc::clone(&self.transport));
-        let port = self.port.clone();
+            (self.disk.clone(), Arc::clone(&self.server_clock), Arc::clone(&self.transport));
+        let (keys, port) = (self.keys.clone(), self.port.clone());
         let mut seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.starts.get());
         AnyServer::Sim(TaskServer::new(Box::new(move |input, output| {
             let process = Process(disk.new_process());
@@ -90,6 +99,7 @@ impl Stage for SimStage {
                 Arc::clone(&transport) as Arc<dyn GraphTransport>,
             );
             app.endpoint = Arc::new(port.clone());
+            app.keys = Arc::new(keys.clone());
             app.trouble = config.err().map(|errors| errors.to_string());
             Box::pin(async move {
                 let _alive = process;
@@ -108,6 +118,17 @@ impl Stage for SimStage {
 
     fn read(&self, path: &str) -> Vec<u8> {
         self.disk.bytes(path).unwrap_or_default()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Result<String, String> {
+        let process = Process(self.disk.new_process());
+        let storage: Arc<dyn Storage> = Arc::new(process.0.clone());
+        entraclaw::command::operate(arguments, &storage, &self.clock)
+    }
+
+    fn overwrite(&self, path: &str, text: &str) -> anyhow::Result<()> {
+        self.disk.set_bytes(path, text.as_bytes());
+        Ok(())
     }
 
     fn power_cut(&self) -> anyhow::Result<()> {
@@ -149,9 +170,10 @@ impl Drop for Process {
     }
 }
 
-/// The fake Graph and the fake channel of the bot in the same thread, with exact latencies.
+/// The fake Graph, the fake Entra and the fake channel of the bot in the same thread, with exact latencies.
 struct SimTransport {
     graph: SharedGraph,
+    entra: SharedEntra,
     bot: SharedBot,
     epoch: jiff::Timestamp,
     watch: Stopwatch,
@@ -170,14 +192,18 @@ impl GraphTransport for SimTransport {
             let mut asked = Request::new(request.method.as_str(), &request.url);
             asked.headers = request.headers;
             asked.body = request.body.unwrap_or_default();
-            let to_bot = self.bot.with(|bot| bot.is_ours(&asked.url));
-            let answer = if to_bot {
-                self.bot.handle(self.now(), &asked)
+            // The bot signs in at Entra's address too, for another resource.
+            let to_bot = self.bot.with(|bot| bot.is_ours(&asked));
+            let at_entra = asked.url.starts_with(fakes::entra::DEFAULT_LOGIN_URL);
+            let (answer, host) = if to_bot {
+                (self.bot.handle(self.now(), &asked), "login.botframework.com")
+            } else if at_entra {
+                (self.entra.handle(self.now(), &asked), "login.microsoftonline.com")
             } else {
-                self.graph.handle(self.now(), &asked)
+                (self.graph.handle(self.now(), &asked), "graph.microsoft.com")
             };
             tokio::time::sleep(Duration::from_millis(answer.delay_ms)).await;
-            let host = "graph.microsoft.com".to_owned();
+            let host = host.to_owned();
             match answer.fate {
                 Fate::Delivered => {
                     let headers = answer

@@ -20,6 +20,10 @@ pub(crate) trait Stage {
     fn files(&self, folder: &str) -> Vec<String>;
     /// A file of the server's home.
     fn read(&self, path: &str) -> Vec<u8>;
+    /// Runs a command of the program, as typed. What it says when it is done, or why it is not.
+    fn command(&self, arguments: &[&str]) -> Result<String, String>;
+    /// Writes a file of the server's home, as an editor does.
+    fn overwrite(&self, path: &str, text: &str) -> anyhow::Result<()>;
     /// Cuts the power of the machine: what was not synced may be gone.
     fn power_cut(&self) -> anyhow::Result<()>;
     /// Makes the disk misbehave.

@@ -4,20 +4,22 @@ use std::time::Duration;
 
 use fakes::graph::MessageSpec;
 use fakes::host::drive::Order;
-use fakes::host::{Action, Signal};
+use fakes::host::{Action, PermissionAsk, Signal};
 use reports::event::Failure;
 use serde_json::Value;
 
 use super::expect::{self, Miss};
 use super::play::{MAIN, Play};
-use super::scaled;
 use super::view::SessionView;
+use super::{operator, scaled};
 use crate::oracle::Written;
-use crate::scenario::{Call, Expect, Heartbeat, HostStep, Raw, ServerStep, Step, TurnStep, Write};
+use crate::scenario::{Call, EntraStep, Expect, Heartbeat, HostStep, Raw, ServerStep, Step, TurnStep, Write};
 use crate::vectors;
 
 /// A scenario that waits longer than this in all is a livelock.
 const CELL_MAX: Duration = Duration::from_secs(40 * 24 * 3600);
+/// Time between two looks at a file that something is expected of.
+const FILE_LOOK: Duration = Duration::from_millis(100);
 /// Tool calls of a step need this long to be on the wire.
 const SETTLE: Duration = Duration::from_millis(1);
 
@@ -69,12 +71,14 @@ pub(crate) async fn all(play: &mut Play<'_>) -> anyhow::Result<()> {
 }
 
 /// A step's outcome: `Ok(Err(…))` is a demand that did not hold, `Err(…)` a scenario that can't be played.
-type Played = anyhow::Result<Result<(), Miss>>;
+pub(super) type Played = anyhow::Result<Result<(), Miss>>;
 
 async fn one(play: &mut Play<'_>, step: &Step) -> Played {
     let mode = play.cell.mode;
     match step {
         Step::Write(write) => write_messages(play, write).await?,
+        Step::Mail(mail) => super::mail::write(play, mail).await?,
+        Step::Mailbox(step) => super::mail::change(play, step)?,
         Step::Edit(edit) => {
             let (chat, _) = place(play, &edit.message)?;
             let now = play.stage.now();
@@ -104,6 +108,17 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
             session(play, MAIN)?.order(Order::Act(Action::EndTurn));
             tokio::time::sleep(SETTLE).await;
         }
+        Step::Permission(ask) => {
+            let action = Action::AskPermission(PermissionAsk {
+                request_id: ask.id.clone(),
+                tool_name: ask.tool.clone(),
+                description: ask.description.clone(),
+                input_preview: ask.preview.clone(),
+            });
+            session(play, ask.on.as_deref().unwrap_or(MAIN))?.order(Order::Act(action));
+            tokio::time::sleep(SETTLE).await;
+        }
+        Step::Operator(act) => return operator::act(play, act).await,
         Step::Host(step) => return host(play, step).await,
         Step::Server(ServerStep::Crash(name)) => {
             session(play, name)?.order(Order::Signal(Signal::Kill));
@@ -121,12 +136,38 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Fault(fault) => play.graph.with(|graph| graph.add_fault(fault.clone()))?,
         Step::Heal => play.graph.with(fakes::graph::FakeGraph::clear_faults),
         Step::Bot(step) => return super::bot::step(play, step).await,
+        Step::Entra(step) => entra(play, step)?,
         Step::Disk(step) => play.stage.disk(step)?,
         Step::Raw(raw) => raw_line(play, raw).await?,
         Step::Heartbeat(beat) => return heartbeat(play, beat).await,
+        Step::Random(random) => {
+            let chats: Vec<String> = play.cell.scenario.scenario.world.chats.keys().cloned().collect();
+            for step in super::random::plan(random, play.cell.seed, &chats) {
+                if let Err(miss) = Box::pin(one(play, &step)).await? {
+                    return Ok(Err(miss));
+                }
+            }
+        }
         Step::Expect(expect) => return Ok(demand(play, expect).await),
     }
     Ok(Ok(()))
+}
+
+fn entra(play: &Play<'_>, step: &EntraStep) -> anyhow::Result<()> {
+    match step {
+        EntraStep::Fault(fault) => play.entra.with(|entra| entra.add_fault(fault.clone()))?,
+        EntraStep::Heal => play.entra.with(fakes::entra::FakeEntra::clear_faults),
+        EntraStep::Register(certificate) => play.entra.with(|entra| entra.register(*certificate)),
+        EntraStep::Consent => play.entra.with(fakes::entra::FakeEntra::consent),
+        EntraStep::DemandClaims(claims) => {
+            play.graph.with(|graph| graph.demand_claims(Some(claims.clone())));
+        }
+        EntraStep::EndTokens => play.graph.with(fakes::graph::FakeGraph::revoke_all_tokens),
+        EntraStep::RevokeRefreshTokens => {
+            play.entra.with(fakes::entra::FakeEntra::revoke_refresh_tokens);
+        }
+    }
+    Ok(())
 }
 
 /// Checks a demand now and at every change until it holds or its time is over.
@@ -140,13 +181,16 @@ async fn demand(play: &Play<'_>, expect: &Expect) -> Result<(), Miss> {
     loop {
         let changed = play.changed.notified();
         let checked = expect::check(expect, play);
-        if checked.is_ok() || tokio::time::Instant::now() >= deadline {
+        let now = tokio::time::Instant::now();
+        if checked.is_ok() || now >= deadline {
             return checked;
         }
+        // Nothing tells of a file.
+        let look = if matches!(expect, Expect::Interactions(_)) { now + FILE_LOOK } else { deadline };
         tokio::select! {
             biased;
             () = changed => {}
-            () = tokio::time::sleep_until(deadline) => {}
+            () = tokio::time::sleep_until(look.min(deadline)) => {}
         }
     }
 }
@@ -228,14 +272,18 @@ async fn host(play: &mut Play<'_>, step: &HostStep) -> Played {
 
 /// Chat handle and id of a labelled message.
 fn place(play: &Play<'_>, label: &str) -> anyhow::Result<(String, String)> {
-    let written = play
-        .with_view(None, |view| view.ledger.by_label(label).cloned())
-        .ok_or_else(|| anyhow::anyhow!("no message is labelled `{label}`"))?;
+    let written = written(play, label)?;
     let handle = play
         .graph
         .with(|graph| graph.chat_handle(&written.chat_id).map(str::to_owned))
         .ok_or_else(|| anyhow::anyhow!("the chat of `{label}` has no handle"))?;
     Ok((handle, written.message_id))
+}
+
+/// A message of any source by its label.
+fn written(play: &Play<'_>, label: &str) -> anyhow::Result<Written> {
+    play.with_view(None, |view| view.ledger.by_label(label).cloned())
+        .ok_or_else(|| anyhow::anyhow!("no message is labelled `{label}`"))
 }
 
 async fn write_messages(play: &Play<'_>, write: &Write) -> anyhow::Result<()> {
@@ -280,7 +328,7 @@ async fn write_messages(play: &Play<'_>, write: &Write) -> anyhow::Result<()> {
 }
 
 /// `all`, an id, or the beginning of ids with a `*`.
-fn is_meant(vector: &str, id: &str) -> bool {
+pub(super) fn is_meant(vector: &str, id: &str) -> bool {
     match vector.strip_suffix('*') {
         Some(start) => id.starts_with(start),
         None => vector == "all" || id == vector,
@@ -291,8 +339,13 @@ fn is_meant(vector: &str, id: &str) -> bool {
 fn plain(message: &MessageSpec) -> Option<String> {
     let alone = MessageSpec { text: message.text.clone(), ..MessageSpec::default() } == *message;
     let text = message.text.as_ref().filter(|_| alone)?;
+    is_plain(text).then(|| text.clone())
+}
+
+/// Whether the sanitiser leaves a text as it is for certain.
+pub(super) fn is_plain(text: &str) -> bool {
     let harmless = |c: char| c.is_ascii_alphanumeric() || " ,.?!'".contains(c);
-    (text.chars().all(harmless) && text.trim() == text && !text.contains("  ")).then(|| text.clone())
+    text.chars().all(harmless) && text.trim() == text && !text.contains("  ")
 }
 
 fn post(
@@ -325,10 +378,9 @@ fn post(
         chat_id,
         at_ms,
         visible_ms: at_ms + visible_after_ms,
-        allowed: !scenario.strangers.contains(&from)
-            && scenario.world.people.contains_key(&from)
-            && !is_event,
+        allowed: play.may_speak(&from) && !is_event && !write.unheard,
         expected_text,
+        ordered_after_ms: Some(0),
     });
     Ok(())
 }
@@ -357,8 +409,7 @@ fn fill_in(play: &Play<'_>, value: Value) -> anyhow::Result<Value> {
         } else if let Some(handle) = text.strip_prefix("$person:") {
             play.graph.with(|graph| graph.person(handle).map(|person| person.object_id.clone()))?
         } else if let Some(label) = text.strip_prefix("$id:") {
-            play.with_view(None, |view| view.ledger.by_label(label).map(|written| written.message_id.clone()))
-                .ok_or_else(|| anyhow::anyhow!("no message is labelled `{label}`"))?
+            written(play, label)?.message_id
         } else if let Some(length) = text.strip_prefix("$fill:") {
             "x".repeat(length.parse()?)
         } else {

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
+use entraclaw::entra::keys::MemoryKeyStore;
 use fakes::bot::SharedBot;
+use fakes::entra::{AuthKind, FakeEntra, SharedEntra};
 use fakes::graph::{ChatSpec, FakeGraph, PersonSpec, SharedGraph, TokenSpec, WorldSpec};
 use jiff::Timestamp;
 
-use super::PROCESS_SPEED;
+use super::{PROCESS_SPEED, sign_in};
 use crate::plan::Cell;
 use crate::scenario::Mode;
 
@@ -17,11 +19,18 @@ pub(crate) const TOKEN: &str = "sim-access-token-5f1d7c3e9a";
 const EPOCH: &str = "2026-01-05T09:00:00Z";
 /// The seed's poll interval.
 const POLL_INTERVAL_MS: u32 = 5_000;
+/// The seed's poll interval for mail.
+const MAIL_POLL_INTERVAL_MS: u32 = 60_000;
 
 /// Graph as it is when the cell begins.
 pub(crate) struct World {
     pub(crate) graph: SharedGraph,
+    /// Where the agent signs in.
+    pub(crate) entra: SharedEntra,
+    /// The bot's channel.
     pub(crate) bot: SharedBot,
+    /// What `entraclaw login` would have left behind.
+    pub(crate) keys: MemoryKeyStore,
     /// The server's configuration as environment variables.
     pub(crate) environment: BTreeMap<String, String>,
 }
@@ -33,11 +42,20 @@ pub(crate) fn epoch(seed: u64) -> Timestamp {
     base.checked_add(jiff::SignedDuration::from_millis(shift_ms)).unwrap_or(base)
 }
 
+/// What the server's own clock shows then.
+pub(crate) fn server_epoch(cell: &Cell) -> Timestamp {
+    let ahead = jiff::SignedDuration::from_millis(cell.scenario.scenario.server_clock_ahead_ms);
+    let epoch = epoch(cell.seed);
+    epoch.checked_add(ahead).unwrap_or(epoch)
+}
+
 /// Builds a cell's world.
 pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
     let scenario = &cell.scenario.scenario;
     let mut spec: WorldSpec = scenario.world.clone();
-    spec.tokens.push(TokenSpec { token: TOKEN.to_owned(), ..TokenSpec::default() });
+    if scenario.entra.auth == AuthKind::Static {
+        spec.tokens.push(TokenSpec { token: TOKEN.to_owned(), ..TokenSpec::default() });
+    }
     if cell.mode == Mode::Sim && spec.latency_ms == 0 {
         spec.latency_ms = 5 + cell.seed.wrapping_mul(31) % 90;
     }
@@ -51,23 +69,37 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
     for handle in scenario.world.people.keys().filter(|handle| !scenario.strangers.contains(handle)) {
         let person = graph.person(handle)?;
         allow.push(format!("{}/{}", person.tenant_id, person.object_id));
+        allow.extend(person.mail.clone().filter(|_| spec.mail.is_some()));
     }
     let agent = graph.agent();
     let mut environment = BTreeMap::from([
-        ("ENTRACLAW_AUTH".to_owned(), "static".to_owned()),
-        ("ENTRACLAW_ACCESS_TOKEN".to_owned(), TOKEN.to_owned()),
         ("ENTRACLAW_ALLOW".to_owned(), allow.join(",")),
         ("ENTRACLAW_IDENTITY_TENANT_ID".to_owned(), agent.tenant_id.clone()),
+        ("ENTRACLAW_IDENTITY_AGENT_ID".to_owned(), fakes::graph::agent_identity_id()),
         ("ENTRACLAW_GRAPH_URL".to_owned(), graph.base_url().to_owned()),
     ]);
     let bot = SharedBot::default();
     if scenario.server.contains_key("bot.enabled") {
         environment.extend(bot.with(|bot| super::bot::settings(bot)));
     }
+    if spec.mail.is_some() {
+        environment.insert("ENTRACLAW_MAIL_ENABLED".to_owned(), "true".to_owned());
+        if cell.mode == Mode::Process {
+            let interval = format!("{}ms", MAIL_POLL_INTERVAL_MS / PROCESS_SPEED);
+            environment.insert("ENTRACLAW_MAIL_POLL_INTERVAL".to_owned(), interval);
+        }
+    }
+    let mut entra = FakeEntra::new(&scenario.entra, cell.seed, now);
+    let (keys, settings) = sign_in::prepare(&scenario.entra, &mut entra);
+    environment.extend(settings);
     for (name, value) in &scenario.server {
-        let value = match value.strip_prefix("$chat:") {
-            Some(handle) => graph.chat_id(handle)?.to_owned(),
-            None => value.clone(),
+        let value = match value.split_once(':') {
+            Some(("$chat", handle)) => graph.chat_id(handle)?.to_owned(),
+            Some(("$person", handle)) => {
+                let person = graph.person(handle)?;
+                format!("{}/{}", person.tenant_id, person.object_id)
+            }
+            _ => value.clone(),
         };
         environment.insert(format!("ENTRACLAW_{}", name.replace('.', "_").to_uppercase()), value);
     }
@@ -77,5 +109,6 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
             format!("{}ms", POLL_INTERVAL_MS / PROCESS_SPEED),
         );
     }
-    Ok(World { graph: SharedGraph::new(graph), bot, environment })
+    let graph = SharedGraph::new(graph);
+    Ok(World { entra: SharedEntra::new(entra, Some(graph.clone())), graph, bot, keys, environment })
 }

@@ -19,10 +19,14 @@ pub enum Expect {
     Reply(ReplyExpect),
     /// Requests that reached Graph.
     Graph(GraphExpect),
+    /// Requests that reached Entra.
+    Entra(EntraExpect),
     /// Messages the agent wrote to a chat.
     Sent(SentExpect),
     /// What the bot's channel has seen.
     Bot(BotExpect),
+    /// Mails the agent sent.
+    SentMail(SentMailExpect),
     /// Lines of the interaction log.
     Interactions(InteractionExpect),
     /// Records in the journal.
@@ -139,6 +143,8 @@ pub struct GraphExpect {
     pub method: Option<String>,
     /// Words that the path must hold.
     pub path: Option<String>,
+    /// Only those that were answered so.
+    pub status: Option<u16>,
     /// Only requests of the last so long.
     pub during_last: Option<Span>,
     /// At least so many.
@@ -146,6 +152,26 @@ pub struct GraphExpect {
     /// At most so many.
     pub at_most: Option<u32>,
     /// Rules of Graph that the server broke (retry before `Retry-After`, …): none may be there.
+    pub no_violations: bool,
+}
+
+/// Requests that reached Entra.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EntraExpect {
+    /// Only requests of this kind.
+    pub grant: Option<fakes::entra::Grant>,
+    /// Only those that were refused with this number (`AADSTS…`).
+    pub refused: Option<u64>,
+    /// Only those that were answered with 200.
+    pub granted: bool,
+    /// Only requests of the last so long.
+    pub during_last: Option<Span>,
+    /// At least so many.
+    pub at_least: Option<u32>,
+    /// At most so many.
+    pub at_most: Option<u32>,
+    /// What a well-behaved client would not have done: none may be there.
     pub no_violations: bool,
 }
 
@@ -163,18 +189,40 @@ pub struct SentExpect {
     pub within: Option<Span>,
 }
 
+/// Mails the agent sent.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SentMailExpect {
+    /// An address that it went to.
+    pub to: Option<String>,
+    /// Words in its subject.
+    pub subject: Option<String>,
+    /// Words in it.
+    pub contains: Option<String>,
+    /// Words that must not be in any of them.
+    pub lacks: Option<String>,
+    /// Exactly so many.
+    pub count: u32,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+}
+
 /// Lines of the interaction log.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InteractionExpect {
     /// `inbound`, `outbound`, `refused`, `dropped`, …
     pub kind: Option<String>,
+    /// Only lines that hold these words.
+    pub contains: Option<String>,
     /// At least so many.
     pub at_least: Option<u32>,
     /// Exactly so many.
     pub count: Option<u32>,
     /// No line holds these words.
     pub lacks: Option<String>,
+    /// Time from now until it must hold; now when left out. It is real time in process mode too.
+    pub within: Option<Span>,
 }
 
 /// Records in the journal.

@@ -6,7 +6,10 @@ use std::path::Path;
 use serde_saphyr::Spanned;
 
 use super::error::{Place, nearest};
-use super::{BotStep, Expect, HostStep, Hosts, Mode, Scenario, ScenarioError, ServerStep, Step};
+use super::{
+    BotStep, Expect, HostStep, Hosts, MailboxStep, Mode, OperatorStep, Scenario, ScenarioError, ServerStep,
+    Step,
+};
 
 include!(concat!(env!("OUT_DIR"), "/suites.rs"));
 
@@ -154,6 +157,30 @@ impl Checker<'_> {
         ScenarioError::at(self.file, self.source, place, message, help)
     }
 
+    fn one_text(&self, given: [bool; 3], step: &Spanned<Step>) -> Result<(), ScenarioError> {
+        if given.iter().filter(|set| **set).count() > 1 {
+            return Err(self.fail(step, "a message has one of `text`, `html` and `vector`", None));
+        }
+        Ok(())
+    }
+
+    /// Notes the names that a step gives to its messages.
+    fn name(
+        &mut self,
+        label: Option<&String>,
+        count: Option<u32>,
+        step: &Spanned<Step>,
+    ) -> Result<(), ScenarioError> {
+        let Some(label) = label else { return Ok(()) };
+        if self.labels.contains(label) {
+            let message = format!("a message is named `{label}` already");
+            return Err(self.fail(step, &message, Some("choose another name")));
+        }
+        self.labels.insert(label.clone());
+        self.labels.extend((1..=count.unwrap_or(1)).map(|n| format!("{label}-{n}")));
+        Ok(())
+    }
+
     fn known(
         &self,
         step: &Spanned<Step>,
@@ -176,7 +203,13 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
     let mut checker = Checker {
         file,
         source,
-        labels: BTreeSet::new(),
+        labels: scenario
+            .world
+            .mail
+            .iter()
+            .flat_map(|mailbox| &mailbox.messages)
+            .filter_map(|item| item.message.handle.clone())
+            .collect(),
         calls: BTreeSet::new(),
         sessions: scenario.sessions.keys().cloned().chain(["main".to_owned()]).collect(),
         people: scenario
@@ -229,7 +262,9 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
         return Err(checker.fail(id, "a scenario without steps shows nothing", Some("add `steps:`")));
     }
     let expects = scenario.steps.iter().any(|step| matches!(step.value, Step::Expect(_)));
-    let writes = scenario.steps.iter().any(|step| matches!(step.value, Step::Write(_) | Step::Bot(_)));
+    let writes =
+        |step: &Step| matches!(step, Step::Write(_) | Step::Mail(_) | Step::Random(_) | Step::Bot(_));
+    let writes = scenario.steps.iter().any(|step| writes(&step.value));
     let judged = expects || (scenario.all_delivered && writes);
     if !judged {
         return Err(checker.fail(
@@ -239,14 +274,25 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
         ));
     }
     let in_process = scenario.mode.contains(&Mode::Process);
+    if in_process && scenario.server_clock_ahead_ms != 0 {
+        let help = "leave `process` out of `mode`";
+        return Err(checker.fail(id, "another clock can only be simulated", Some(help)));
+    }
     for step in &scenario.steps {
-        let only_simulated = matches!(step.value, Step::Disk(_) | Step::Server(ServerStep::PowerCut(_)));
+        let only_simulated = match &step.value {
+            Step::Disk(_) | Step::Server(ServerStep::PowerCut(_)) => true,
+            Step::Random(random) => random.troubles.iter().any(|trouble| trouble.is_only_simulated()),
+            _ => false,
+        };
         if in_process && only_simulated {
             return Err(checker.fail(
                 step,
                 "this can only be simulated",
                 Some("leave `process` out of `mode`"),
             ));
+        }
+        if matches!(step.value, Step::Mail(_) | Step::Mailbox(_)) && scenario.world.mail.is_none() {
+            return Err(checker.fail(step, "the agent has no mailbox", Some("add `mail: {}` to the world")));
         }
         if let Step::Advance(span) = &step.value
             && span.0 > ADVANCE_MAX
@@ -275,28 +321,25 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
             for quoted in write.message.iter().flat_map(|message| &message.quotes) {
                 checker.known(step, "message", quoted, &checker.labels)?;
             }
-            if [write.text.is_some(), write.html.is_some(), write.vector.is_some()]
-                .iter()
-                .filter(|set| **set)
-                .count()
-                > 1
-            {
-                return Err(checker.fail(step, "a message has one of `text`, `html` and `vector`", None));
-            }
-            if let Some(label) = &write.label {
-                if checker.labels.contains(label) {
-                    return Err(checker.fail(
-                        step,
-                        &format!("a message is named `{label}` already"),
-                        Some("choose another name"),
-                    ));
-                }
-                checker.labels.insert(label.clone());
-                for n in 1..=write.count.unwrap_or(1) {
-                    checker.labels.insert(format!("{label}-{n}"));
-                }
-            }
+            checker.one_text([write.text.is_some(), write.html.is_some(), write.vector.is_some()], step)?;
+            checker.name(write.label.as_ref(), write.count, step)?;
         }
+        Step::Mail(mail) => {
+            if let Some(from) = &mail.from {
+                checker.known(step, "person", from, &checker.people)?;
+            }
+            if let Some(answered) = mail.message.as_ref().and_then(|message| message.answers.as_ref()) {
+                checker.known(step, "message", answered, &checker.labels)?;
+            }
+            checker.one_text([mail.text.is_some(), mail.html.is_some(), mail.vector.is_some()], step)?;
+            checker.name(mail.label.as_ref(), mail.count, step)?;
+        }
+        Step::Mailbox(
+            MailboxStep::Read(label)
+            | MailboxStep::Unread(label)
+            | MailboxStep::Move(label)
+            | MailboxStep::Remove(label),
+        ) => checker.known(step, "message", label, &checker.labels)?,
         Step::Edit(edit) => checker.known(step, "message", &edit.message, &checker.labels)?,
         Step::Delete(message) => checker.known(step, "message", &message.message, &checker.labels)?,
         Step::Call(call) => {
@@ -324,6 +367,16 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
             | HostStep::LoseReply(name),
         )
         | Step::Server(ServerStep::Crash(name) | ServerStep::PowerCut(name)) => on(checker, name)?,
+        Step::Permission(ask) => {
+            let code = ask.id.bytes().all(|b| b.is_ascii_lowercase() && b != b'l') && ask.id.len() == 5;
+            if !code {
+                return Err(checker.fail(step, "an id has five letters a to z without l", None));
+            }
+            if let Some(name) = &ask.on {
+                on(checker, name)?;
+            }
+        }
+        Step::Operator(act) => check_operator(checker, step, act)?,
         Step::Raw(raw) => {
             if raw.json.is_some() == raw.text.is_some() {
                 return Err(checker.fail(step, "a raw line has either `json` or `text`", None));
@@ -334,12 +387,15 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
         }
         Step::Bot(bot) => check_bot(checker, step, bot)?,
         Step::Expect(expect) => check_expect(checker, step, expect)?,
-        Step::Advance(_)
+        Step::Mailbox(MailboxStep::Forget(_))
+        | Step::Random(_)
+        | Step::Advance(_)
         | Step::Heartbeat(_)
         | Step::Agent(_)
         | Step::Turn(_)
         | Step::Fault(_)
         | Step::Heal
+        | Step::Entra(_)
         | Step::Disk(_) => {}
     }
     Ok(())
@@ -369,6 +425,24 @@ fn check_bot(checker: &mut Checker<'_>, step: &Spanned<Step>, bot: &BotStep) -> 
     Ok(())
 }
 
+fn check_operator(
+    checker: &Checker<'_>,
+    step: &Spanned<Step>,
+    act: &OperatorStep,
+) -> Result<(), ScenarioError> {
+    match act {
+        OperatorStep::Pair(pair) => {
+            checker.known(step, "person", &pair.person, &checker.people)?;
+            pair.chat.iter().try_for_each(|chat| checker.known(step, "chat", chat, &checker.chats))
+        }
+        OperatorStep::Allow(who) | OperatorStep::Deny(who) => {
+            checker.known(step, "person", &who.person, &checker.people)
+        }
+        OperatorStep::Chat(chat) => checker.known(step, "chat", &chat.chat, &checker.chats),
+        OperatorStep::PairCode(_) | OperatorStep::Overwrite(_) => Ok(()),
+    }
+}
+
 /// What a demand lacks to be one; nothing when it demands something.
 fn says_nothing(expect: &Expect) -> Option<&'static str> {
     let (demands, help) = match expect {
@@ -380,6 +454,10 @@ fn says_nothing(expect: &Expect) -> Option<&'static str> {
             "add `count`, `at_least` or `lacks` (which says nothing of no lines)",
         ),
         Expect::Graph(e) => (
+            e.no_violations || e.at_least.is_some() || e.at_most.is_some(),
+            "add `at_least`, `at_most` or `no_violations`",
+        ),
+        Expect::Entra(e) => (
             e.no_violations || e.at_least.is_some() || e.at_most.is_some(),
             "add `at_least`, `at_most` or `no_violations`",
         ),
@@ -399,7 +477,9 @@ fn says_nothing(expect: &Expect) -> Option<&'static str> {
             e.has.is_none() && e.contains.is_none() && e.lacks.is_none() && e.messages.is_none(),
             "a call that did not end well has no result to look into",
         ),
-        Expect::Model(_) | Expect::Result(_) | Expect::Reply(_) | Expect::Sent(_) => (true, ""),
+        Expect::Model(_) | Expect::Result(_) | Expect::Reply(_) | Expect::Sent(_) | Expect::SentMail(_) => {
+            (true, "")
+        }
     };
     (!demands).then_some(help)
 }
@@ -436,7 +516,11 @@ fn check_expect(checker: &Checker<'_>, step: &Spanned<Step>, expect: &Expect) ->
             }
             None
         }
-        Expect::Graph(_) | Expect::Interactions(_) | Expect::Journal(_) => None,
+        Expect::SentMail(_)
+        | Expect::Graph(_)
+        | Expect::Entra(_)
+        | Expect::Interactions(_)
+        | Expect::Journal(_) => None,
     };
     session.map_or(Ok(()), |name| checker.known(step, "session", name, &checker.sessions))
 }

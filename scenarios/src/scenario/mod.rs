@@ -7,10 +7,12 @@ mod duration;
 mod error;
 mod expect;
 mod load;
+mod random;
 mod step;
 
 use std::collections::BTreeMap;
 
+use fakes::entra::EntraSpec;
 use fakes::graph::{ChatSpec, PersonSpec, WorldSpec};
 use serde::Deserialize;
 use serde_saphyr::Spanned;
@@ -20,13 +22,15 @@ pub use duration::Span;
 pub use error::ScenarioError;
 pub(crate) use error::nearest as nearest_name;
 pub use expect::{
-    Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect, ResultExpect,
-    SentExpect, WireExpect,
+    EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
+    ResultExpect, SentExpect, SentMailExpect, WireExpect,
 };
 pub use load::{Loaded, load_builtin, load_path, parse};
+pub use random::{Random, Trouble};
 pub use step::{
-    AgentPolicy, Call, DiskStep, Edit, Heartbeat, HostStep, MessageRef, Raw, ServerStep, Step, TurnStep,
-    Write,
+    AgentPolicy, Call, ChatMessages, ChatStep, DiskStep, Edit, EntraStep, Heartbeat, HostStep, MailWrite,
+    MailboxStep, MessageRef, OperatorStep, OverwriteStep, PairCodeStep, PairStep, PermissionStep, PersonRef,
+    Raw, ServerStep, Step, TurnStep, Write,
 };
 
 /// One scenario file.
@@ -54,12 +58,18 @@ pub struct Scenario {
     /// Known failures; a listed host that passes is a failure too.
     #[serde(default)]
     pub known_issues: Vec<KnownIssue>,
-    /// Configuration of the server, `section.key: value`, as in its config file.
+    /// Configuration of the server, `section.key: value`, as in its config file. `$person:HANDLE` is the person's ids.
     #[serde(default)]
     pub server: BTreeMap<String, String>,
     /// Who and what exists before anything runs. Without it: Alice, and `dm`, her chat with the agent.
     #[serde(default = "alice_alone")]
     pub world: WorldSpec,
+    /// How the agent signs in, and Entra as it is then. Without it: by a token that is simply accepted.
+    #[serde(default)]
+    pub entra: EntraSpec,
+    /// How far the server's clock is ahead of everybody else's, in milliseconds (sim only).
+    #[serde(default)]
+    pub server_clock_ahead_ms: i64,
     /// People that the server's allowlist does not have; everybody else may speak.
     #[serde(default)]
     pub strangers: Vec<String>,
@@ -162,6 +172,8 @@ pub enum Need {
     Channel,
     /// A channel push is dropped without a word.
     NoChannel,
+    /// The host tells the server of its permission dialogs.
+    Permission,
     /// A call is cut off by the host after 60 s.
     HardLimit60,
     /// The host has a time limit for calls that a test can wait out.

@@ -1,18 +1,22 @@
 //! The closed set of steps.
 
-use fakes::graph::{FaultSpec, MessageSpec};
+use fakes::entra::{Credential, EntraFault};
+use fakes::graph::{DeltaLoss, FaultSpec, MailSpec, MessageSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{BotStep, Expect, Span};
+use super::{BotStep, Expect, Random, Span};
 
 /// One step; each ends before the next begins.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "steps live in one list that is built once")]
 pub enum Step {
     /// A person writes to a chat.
     Write(Write),
+    /// A person mails the agent.
+    Mail(MailWrite),
+    /// Something happens in the agent's mailbox.
+    Mailbox(MailboxStep),
     /// A person changes a message.
     Edit(Edit),
     /// A person takes a message back.
@@ -27,6 +31,10 @@ pub enum Step {
     Agent(AgentPolicy),
     /// The person at the terminal starts or ends a turn of work without tool calls: the session is busy between.
     Turn(TurnStep),
+    /// The host asks its person for a permission, and its server where it relays that.
+    Permission(PermissionStep),
+    /// The operator changes who may speak, in the terminal.
+    Operator(OperatorStep),
     /// What happens to the host program.
     Host(HostStep),
     /// What happens to the server process.
@@ -37,12 +45,16 @@ pub enum Step {
     Heal,
     /// Something happens at the bot's channel.
     Bot(BotStep),
+    /// What happens where the agent signs in.
+    Entra(EntraStep),
     /// The disk misbehaves from now on.
     Disk(DiskStep),
     /// The host writes this line to the server, past its own manners.
     Raw(Raw),
     /// The host pings at a steady beat; each answer must come within a time.
     Heartbeat(Heartbeat),
+    /// A stretch of traffic and troubles drawn from the seed.
+    Random(Random),
     /// What must hold now, or within a time.
     Expect(Expect),
 }
@@ -68,8 +80,54 @@ pub struct Write {
     pub count: Option<u32>,
     /// Time between them. Default none: the same instant.
     pub every: Option<Span>,
+    /// The model must never be shown it, although its author may speak: it does not mention the agent, or answers the
+    /// server itself.
+    pub unheard: bool,
     /// Everything else about it: quotes (by label), attachments, mentions, events, malformed members.
     pub message: Option<MessageSpec>,
+}
+
+/// A mail from a person.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MailWrite {
+    /// Person handle; the first person of the world when left out.
+    pub from: Option<String>,
+    /// The subject. `{n}` is the number of the mail when `count` is more than 1.
+    pub subject: Option<String>,
+    /// Plain text, with `{n}` as in the subject.
+    pub text: Option<String>,
+    /// HTML, with `{n}` as in the subject.
+    pub html: Option<String>,
+    /// The input of a sanitiser vector by id; one mail per vector with `all`, or with the start of ids and a `*`.
+    pub vector: Option<String>,
+    /// Name to refer to it by; with `count`, the first is `NAME-1`.
+    #[serde(rename = "as")]
+    pub label: Option<String>,
+    /// How many mails. Default 1.
+    pub count: Option<u32>,
+    /// Time between them. Default none: the same instant.
+    pub every: Option<Span>,
+    /// It must not reach the model, whoever it says it is from.
+    pub unheard: bool,
+    /// Everything else about it: what the mail system found out, headers, quotes, attachments, malformed members.
+    pub message: Option<MailSpec>,
+}
+
+/// What happens in the mailbox.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MailboxStep {
+    /// Somebody marks the labelled mail as read.
+    Read(String),
+    /// Somebody marks the labelled mail as unread.
+    Unread(String),
+    /// The labelled mail is moved to another folder.
+    Move(String),
+    /// The labelled mail is deleted.
+    Remove(String),
+    /// The service forgets how far anybody has read.
+    Forget(DeltaLoss),
 }
 
 /// A change of a message.
@@ -121,7 +179,7 @@ pub enum AgentPolicy {
     Pulls,
     /// Works and never asks.
     Forgets,
-    /// Listens, and answers each message in its chat.
+    /// Listens, and answers each message in its chat, or by mail where it came by mail.
     Replies,
 }
 
@@ -133,6 +191,121 @@ pub enum TurnStep {
     Begin,
     /// The model is done; the session is idle.
     End,
+}
+
+/// A permission dialog of the host.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PermissionStep {
+    /// The host's id of it: five letters a to z without l.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// What it is about to do.
+    #[serde(default)]
+    pub description: String,
+    /// The beginning of its arguments.
+    #[serde(default)]
+    pub preview: String,
+    /// The session; the main one when left out.
+    #[serde(default)]
+    pub on: Option<String>,
+}
+
+/// What the operator does in the terminal.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OperatorStep {
+    /// Types the code that a person was told in their 1:1 chat.
+    Pair(PairStep),
+    /// Types a code of their own invention.
+    PairCode(PairCodeStep),
+    /// Lets a person in.
+    Allow(PersonRef),
+    /// Shuts a person out.
+    Deny(PersonRef),
+    /// Gives a chat a rule.
+    Chat(ChatStep),
+    /// Writes a file of the home folder with an editor.
+    Overwrite(OverwriteStep),
+}
+
+/// Pairing.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PairStep {
+    /// Who reads the code to the operator.
+    pub person: String,
+    /// The chat in which they were told it; `dm` when left out.
+    #[serde(default)]
+    pub chat: Option<String>,
+    /// It is refused, with these words.
+    #[serde(default)]
+    pub refused: Option<String>,
+}
+
+/// A wrong code.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PairCodeStep {
+    /// The code.
+    pub code: String,
+    /// The words with which it is refused.
+    pub refused: String,
+}
+
+/// Names a person.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PersonRef {
+    /// The person's handle.
+    pub person: String,
+}
+
+/// A chat's rule.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChatStep {
+    /// The chat's handle.
+    pub chat: String,
+    /// `all`, `mentioned`, `off` or `default`.
+    pub messages: ChatMessages,
+}
+
+/// Which messages of a chat are heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ChatMessages {
+    /// Every one.
+    All,
+    /// Those that mention the agent.
+    Mentioned,
+    /// None.
+    Off,
+    /// As the configuration says.
+    Default,
+}
+
+impl ChatMessages {
+    /// The word of the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Mentioned => "mentioned",
+            Self::Off => "off",
+            Self::Default => "default",
+        }
+    }
+}
+
+/// A file and its new text.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OverwriteStep {
+    /// The file, below the home folder.
+    pub file: String,
+    /// All of its text.
+    pub text: String,
 }
 
 /// What happens to a host.
@@ -161,6 +334,26 @@ pub enum ServerStep {
     Crash(String),
     /// Power is cut: what was not synced may be gone.
     PowerCut(String),
+}
+
+/// What happens where the agent signs in.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EntraStep {
+    /// Entra misbehaves from now on.
+    Fault(EntraFault),
+    /// All Entra faults end.
+    Heal,
+    /// From now on the blueprint has this certificate.
+    Register(Credential),
+    /// An administrator consents to the agent's permissions.
+    Consent,
+    /// From now on Graph wants these claims in every access token, and answers others with a claims challenge.
+    DemandClaims(Value),
+    /// Every access token that was given so far ends.
+    EndTokens,
+    /// Every refresh token that was given so far is revoked.
+    RevokeRefreshTokens,
 }
 
 /// What happens to the disk (sim only).

@@ -1,7 +1,7 @@
 //! `entraclaw serve`: puts the production adapters together and runs the server on the process's own pipes.
 //! It must never end because of a wrong configuration, and never linger when the host is gone.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use super::environment::Environment;
 use super::logging;
 use crate::app::{self, App};
 use crate::clock::SystemClock;
-use crate::config::{Config, ConfigErrors, Sources, key};
+use crate::config::{Config, ConfigErrors, Key, Sources, key};
+use crate::entra::keys::production_store;
 use crate::graph::HttpTransport;
 use crate::random::SplitMix;
 use crate::source::bot::HttpEndpoint;
@@ -36,10 +37,23 @@ pub(super) fn serve(flags: ServeFlags) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Everything that can be wrong is collected as trouble, which the tools tell.
-fn assemble(flags: ServeFlags, environment: &Environment) -> App {
+/// What every command begins with.
+pub(super) struct Prepared {
+    pub(super) home: Option<PathBuf>,
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) config: Config,
+    /// What is wrong, each with its fix. Then the configuration is the default one, or the storage forgets.
+    pub(super) troubles: Vec<String>,
+}
+
+/// Opens the home folder and reads the configuration.
+pub(super) fn prepare(
+    home: Option<PathBuf>,
+    flags: Vec<(&'static Key, &'static str, String)>,
+    environment: &Environment,
+) -> Prepared {
     let mut troubles = Vec::new();
-    let home = environment.home(flags.home);
+    let home = environment.home(home);
     let open = |home: &Path| {
         if home.is_absolute() {
             return DiskStorage::open(home).map_err(|error| error.to_string());
@@ -58,13 +72,7 @@ fn assemble(flags: ServeFlags, environment: &Environment) -> App {
             Arc::new(MemoryStorage::new())
         }
     };
-    let mut sources = Sources { environment: environment.variables.clone(), ..Sources::default() };
-    if let Some(consumer) = flags.consumer {
-        sources.flags.push((&key::INBOX_CONSUMER, "--consumer", consumer));
-    }
-    if let Some(sets) = flags.tools {
-        sources.flags.push((&key::TOOLS_SETS, "--tools", sets));
-    }
+    let mut sources = Sources { flags, environment: environment.variables.clone(), file: None };
     match config_text(&*storage, home.as_deref()) {
         Ok(file) => sources.file = file,
         Err(problem) => troubles.push(problem),
@@ -73,11 +81,23 @@ fn assemble(flags: ServeFlags, environment: &Environment) -> App {
         troubles.extend(errors.0.iter().map(ToString::to_string));
         Config::default()
     });
+    Prepared { home, storage, config, troubles }
+}
+
+/// Everything that can be wrong is collected as trouble, which the tools tell.
+fn assemble(flags: ServeFlags, environment: &Environment) -> App {
+    let consumer = flags.consumer.map(|consumer| (&key::INBOX_CONSUMER, "--consumer", consumer));
+    let tools = flags.tools.map(|sets| (&key::TOOLS_SETS, "--tools", sets));
+    let prepared = prepare(flags.home, consumer.into_iter().chain(tools).collect(), environment);
+    let Prepared { home, storage, config, troubles } = prepared;
     logging::start(&config.log, &storage);
     for trouble in &troubles {
         tracing::error!("{trouble}");
     }
     let loopback = config.graph.origin.is_loopback();
+    let login_loopback = config.sign_in.authority.is_loopback();
+    let home = home.unwrap_or_default();
+    let keys = production_store(&config, &storage, home.clone());
     let mut app = App::new(
         config,
         Arc::new(SystemClock),
@@ -86,7 +106,9 @@ fn assemble(flags: ServeFlags, environment: &Environment) -> App {
         Arc::new(HttpTransport::new(loopback)),
     );
     app.endpoint = Arc::new(HttpEndpoint);
-    app.home = home.map(|home| home.display().to_string()).unwrap_or_default();
+    app.home = home.display().to_string();
+    app.login_transport = Arc::new(HttpTransport::new(login_loopback));
+    app.keys = keys;
     if !troubles.is_empty() {
         let list = troubles.join("\n");
         app.trouble = Some(format!(

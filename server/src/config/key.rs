@@ -41,13 +41,34 @@ keys! {
     BOT_TENANT_ID = "bot"."tenant_id";
     BOT_OPENID_URL = "bot"."openid_url";
     BOT_LOGIN_URL = "bot"."login_url";
+    GATE_OPERATOR = "gate"."operator";
+    GATE_PAIRING = "gate"."pairing";
+    GATE_PERMISSION_RELAY = "gate"."permission_relay";
+    GATE_SPONSORS = "gate"."sponsors";
+    AUTH_LOGIN_URL = "auth"."login_url" ["ENTRACLAW_LOGIN_URL"];
+    AUTH_BLUEPRINT_ID = "auth"."blueprint_id" ["ENTRACLAW_BLUEPRINT_APP_ID", "ENTRABOT_BLUEPRINT_APP_ID"];
+    AUTH_AGENT_ID = "auth"."agent_id" ["ENTRACLAW_AGENT_ID", "ENTRABOT_AGENT_ID"];
+    AUTH_CLIENT_ID = "auth"."client_id" ["ENTRACLAW_CLIENT_ID", "ENTRABOT_CLIENT_ID"];
+    AUTH_SCOPES = "auth"."scopes";
+    AUTH_ALGORITHM = "auth"."algorithm";
+    AUTH_CERTIFICATE_FILE = "auth"."certificate_file";
+    AUTH_CERTIFICATE_THUMBPRINT = "auth"."certificate_thumbprint" ["ENTRACLAW_BLUEPRINT_CERT_THUMBPRINT", "ENTRABOT_BLUEPRINT_CERT_THUMBPRINT"];
+    AUTH_KEY_FILE = "auth"."key_file";
+    AUTH_KEY_STORE = "auth"."key_store";
     GRAPH_URL = "graph"."url";
     GRAPH_REQUEST_TIMEOUT = "graph"."request_timeout";
     IDENTITY_TENANT_ID = "identity"."tenant_id" ["ENTRACLAW_TENANT_ID", "ENTRABOT_TENANT_ID"];
     IDENTITY_OBJECT_ID = "identity"."object_id" ["ENTRACLAW_AGENT_USER_ID", "ENTRABOT_AGENT_USER_ID"];
+    IDENTITY_AGENT_ID = "identity"."agent_id" ["ENTRACLAW_AGENT_OBJECT_ID", "ENTRABOT_AGENT_OBJECT_ID"];
+    IDENTITY_USER_NAME = "identity"."user_name" ["ENTRACLAW_AGENT_USER_UPN", "ENTRACLAW_AGENT_UPN", "ENTRABOT_AGENT_USER_UPN", "ENTRABOT_AGENT_UPN"];
     INBOX_CONSUMER = "inbox"."consumer";
     LOG_LEVEL = "log"."level";
     LOG_FILE = "log"."file";
+    MAIL_ENABLED = "mail"."enabled";
+    MAIL_POLL_INTERVAL = "mail"."poll_interval";
+    MAIL_LOOK_BACK = "mail"."look_back";
+    MAIL_AUTHSERV_ID = "mail"."authserv_id";
+    MAIL_MESSAGES_PER_HOUR = "mail"."messages_per_hour";
     TEAMS_ENABLED = "teams"."enabled";
     TEAMS_POLL_INTERVAL = "teams"."poll_interval";
     TEAMS_OVERLAP = "teams"."overlap";
@@ -73,7 +94,7 @@ pub const BOT_SECRET_ALIAS: &str = "ENTRABOT_BOT_APP_PASSWORD";
 pub const HOME_VARIABLE: &str = "ENTRACLAW_HOME";
 
 /// Variables that are set for another reader and therefore no mistake.
-const FOREIGN_VARIABLES: &[&str] = &["ENTRACLAW_LOG_DIR", "ENTRACLAW_SHARED", "ENTRACLAW_LOGIN_URL"];
+const FOREIGN_VARIABLES: &[&str] = &["ENTRACLAW_LOG_DIR", "ENTRACLAW_SHARED"];
 
 /// The most letters that a misspelling may differ by and still be taken for the known name.
 const TYPO_LETTERS_MAX: usize = 2;
@@ -154,7 +175,9 @@ mod tests {
     #[case("ENTRACLAW_TEAMS_INTERVAL", Variable::Misspelt("ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned()))]
     #[case("ENTRACLAW_ALOW", Variable::Misspelt("ENTRACLAW_ALLOW".to_owned()))]
     #[case("ENTRACLAW_SHARED", Variable::Other)]
-    #[case("ENTRACLAW_BLUEPRINT_APP_ID", Variable::Other)]
+    #[case("ENTRACLAW_BLUEPRINT_OBJECT_ID", Variable::Other)]
+    #[case("ENTRABOT_BLUEPRINT_APP_ID", Variable::Sets(&AUTH_BLUEPRINT_ID))]
+    #[case("ENTRACLAW_LOGIN_URL", Variable::Sets(&AUTH_LOGIN_URL))]
     #[case("PATH", Variable::Other)]
     fn variables_are_told_apart(#[case] name: &str, #[case] verdict: Variable) {
         assert_eq!(classify(name), verdict);

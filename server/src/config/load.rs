@@ -7,10 +7,11 @@ use std::time::Duration;
 use super::error::{ConfigError, ConfigErrors, Origin};
 use super::key::{self, Key};
 use super::{
-    ALLOW_ENTRIES_MAX, Allow, Auth, Config, Graph, GroupMessages, Identity, Inbox, Log, PAGE_SIZE_MAX,
-    POLL_INTERVAL_REMOTE_MIN, Secret, Sources, Teams, Watchable, duration, file,
+    ALLOW_ENTRIES_MAX, Allow, Config, Gate, Graph, GroupMessages, Identity, Inbox, Log,
+    MAIL_MESSAGES_PER_HOUR_MAX, Mail, PAGE_SIZE_MAX, POLL_INTERVAL_REMOTE_MIN, Sources, Teams, Watchable,
+    duration, file,
 };
-use crate::gate::Guid;
+use crate::gate::{Guid, Person};
 use crate::graph;
 use crate::journal::ConsumerName;
 use crate::tool::ToolSet;
@@ -75,15 +76,20 @@ impl Loader {
 
     fn build(&mut self, environment: &BTreeMap<String, String>) -> Config {
         let origin = self.graph_origin();
+        let identity = Identity {
+            tenant_id: self.guid(&key::IDENTITY_TENANT_ID),
+            object_id: self.guid(&key::IDENTITY_OBJECT_ID),
+            agent_id: self.guid(&key::IDENTITY_AGENT_ID),
+        };
         Config {
             auth: self.auth(environment.get(key::ACCESS_TOKEN_VARIABLE)),
             bot: self.bot(environment),
-            identity: Identity {
-                tenant_id: self.guid(&key::IDENTITY_TENANT_ID),
-                object_id: self.guid(&key::IDENTITY_OBJECT_ID),
-            },
+            sign_in: self.sign_in(),
+            identity,
+            gate: self.gate(),
             inbox: Inbox { consumer: self.consumer() },
             log: Log { level: self.log_level(), file: self.truth(&key::LOG_FILE, false) },
+            mail: self.mail(origin.is_loopback()),
             teams: self.teams(origin.is_loopback()),
             tools: self.tool_sets(),
             allow: self.people(),
@@ -111,38 +117,35 @@ impl Loader {
         })
     }
 
-    fn auth(&mut self, token: Option<&String>) -> Auth {
-        const FIX: &str = "set ENTRACLAW_ACCESS_TOKEN to an access token for Microsoft Graph";
-        let token = token.map(|t| t.trim()).filter(|t| !t.is_empty());
-        let mode = self.value(&key::AUTH_MODE);
-        let at = mode.as_ref().map_or(Origin::Default, |(_, at)| at.clone());
-        match (mode.as_ref().map(|(text, _)| text.as_str()), token) {
-            (None, None) => Auth::None,
-            (None | Some("static"), Some(token)) if token.bytes().all(|b| b.is_ascii_graphic()) => {
-                Auth::Static(Secret::new(token))
-            }
-            (None | Some("static"), Some(_)) => {
-                let at = Origin::Environment(key::ACCESS_TOKEN_VARIABLE.to_owned());
-                self.error(&at, "the token holds a blank or a control character".to_owned(), "copy it again");
-                Auth::None
-            }
-            (Some("static"), None) => {
-                self.error(&at, "`auth.mode` is static, but there is no token".to_owned(), FIX);
-                Auth::None
-            }
-            (Some(later @ ("agent-user" | "device-code" | "browser")), _) => {
-                let problem = format!("`auth.mode` \"{later}\" is not available in this version");
-                self.error(&at, problem, format!("write \"static\" and {FIX}"));
-                Auth::None
-            }
-            (Some(other), _) => {
-                // Not repeated: people put the token itself here.
-                let problem =
-                    format!("`auth.mode` is none that is known ({} characters)", other.chars().count());
-                self.error(&at, problem, format!("write \"static\" and {FIX}"));
-                Auth::None
-            }
+    /// Whether something that stands there has been found wrong already.
+    pub(super) fn has_error_at(&self, at: &Origin) -> bool {
+        self.errors.iter().any(|error| error.origin == *at)
+    }
+
+    fn gate(&mut self) -> Gate {
+        let gate = Gate {
+            sponsors: self.truth(&key::GATE_SPONSORS, false),
+            pairing: self.truth(&key::GATE_PAIRING, false),
+            permission_relay: self.truth(&key::GATE_PERMISSION_RELAY, false),
+            operator: self.operator(),
+        };
+        if gate.sponsors && self.value(&key::IDENTITY_AGENT_ID).is_none() {
+            let at = self.value(&key::GATE_SPONSORS).map_or(Origin::Default, |(_, at)| at);
+            let fix =
+                "set `identity.agent_id` to the object id of the agent identity, or `gate.sponsors` to false";
+            self.error(&at, "`gate.sponsors` is true, but `identity.agent_id` is missing".to_owned(), fix);
         }
+        gate
+    }
+
+    fn operator(&mut self) -> Option<(Guid, Guid)> {
+        let (text, at) = self.value(&key::GATE_OPERATOR)?;
+        let ids = Person::parse(&text).ok().and_then(|person| person.ids());
+        if ids.is_none() {
+            let fix = "write TENANT_ID/OBJECT_ID, two GUIDs";
+            self.error(&at, format!("`gate.operator` is {text:?}, which is no person"), fix);
+        }
+        ids
     }
 
     pub(super) fn guid(&mut self, key: &'static Key) -> Option<Guid> {
@@ -205,17 +208,54 @@ impl Loader {
         parsed
     }
 
-    fn teams(&mut self, graph_is_local: bool) -> Teams {
-        const HOUR_MS: u64 = 3_600_000;
-        let poll_interval = self.duration(&key::TEAMS_POLL_INTERVAL, 5_000, 10, 24 * HOUR_MS);
-        if poll_interval < POLL_INTERVAL_REMOTE_MIN && !graph_is_local {
-            let at = self.value(&key::TEAMS_POLL_INTERVAL).map_or(Origin::Default, |(_, at)| at);
-            let problem = format!("`teams.poll_interval` is {}", duration::show(poll_interval));
+    /// A poll interval; below a second only for a Graph on this machine.
+    fn poll_interval(&mut self, key: &'static Key, default_ms: u64, graph_is_local: bool) -> Duration {
+        let interval = self.duration(key, default_ms, 10, 24 * HOUR_MS);
+        if interval < POLL_INTERVAL_REMOTE_MIN && !graph_is_local {
+            let at = self.value(key).map_or(Origin::Default, |(_, at)| at);
+            let problem = format!("`{}` is {}", key.field(), duration::show(interval));
             let fix = "write 1s or more; less is for a Graph on loopback, set by `graph.url`";
             if !self.errors.iter().any(|e| e.origin == at) {
                 self.error(&at, problem, fix);
             }
         }
+        interval
+    }
+
+    fn mail(&mut self, graph_is_local: bool) -> Mail {
+        Mail {
+            enabled: self.truth(&key::MAIL_ENABLED, false),
+            poll_interval: self.poll_interval(&key::MAIL_POLL_INTERVAL, 60_000, graph_is_local),
+            look_back: self.duration(&key::MAIL_LOOK_BACK, 0, 0, 30 * 24 * HOUR_MS),
+            authserv_id: self.authserv_id(),
+            messages_per_hour: self.messages_per_hour(),
+        }
+    }
+
+    fn authserv_id(&mut self) -> Option<String> {
+        let (text, at) = self.value(&key::MAIL_AUTHSERV_ID)?;
+        let name = text.trim().to_ascii_lowercase();
+        let shaped = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
+        if !shaped {
+            let fix = "write the host name before the first semicolon of Authentication-Results";
+            self.error(&at, format!("`mail.authserv_id` is {text:?}"), fix);
+        }
+        (shaped && !name.is_empty()).then_some(name)
+    }
+
+    fn messages_per_hour(&mut self) -> u32 {
+        const DEFAULT: u32 = 10;
+        let Some((text, at)) = self.value(&key::MAIL_MESSAGES_PER_HOUR) else { return DEFAULT };
+        if let Ok(count @ 1..=MAIL_MESSAGES_PER_HOUR_MAX) = text.parse() {
+            return count;
+        }
+        let fix = format!("write a number from 1 to {MAIL_MESSAGES_PER_HOUR_MAX}");
+        self.error(&at, format!("`mail.messages_per_hour` is {text:?}"), fix);
+        DEFAULT
+    }
+
+    fn teams(&mut self, graph_is_local: bool) -> Teams {
+        let poll_interval = self.poll_interval(&key::TEAMS_POLL_INTERVAL, 5_000, graph_is_local);
         let idle_poll_interval = match self.value(&key::TEAMS_IDLE_POLL_INTERVAL) {
             None => poll_interval,
             Some(_) => {
@@ -268,14 +308,16 @@ impl Loader {
     }
 
     fn group_messages(&mut self) -> GroupMessages {
-        let Some((text, at)) = self.value(&key::TEAMS_GROUP_MESSAGES) else { return GroupMessages::All };
+        let Some((text, at)) = self.value(&key::TEAMS_GROUP_MESSAGES) else {
+            return GroupMessages::Mentioned;
+        };
         match text.as_str() {
             "all" => GroupMessages::All,
             "mentioned" => GroupMessages::Mentioned,
             _ => {
                 let fix = "write \"all\" or \"mentioned\"";
                 self.error(&at, format!("`teams.group_messages` is {text:?}"), fix);
-                GroupMessages::All
+                GroupMessages::Mentioned
             }
         }
     }
@@ -333,6 +375,7 @@ impl Loader {
     }
 }
 
+const HOUR_MS: u64 = 3_600_000;
 const GUID_FIX: &str = "write it like 00000000-0000-0000-0000-000000000000";
 
 /// `tenant/object` or `mail@host`.
@@ -355,7 +398,7 @@ fn words(text: &str) -> BTreeSet<String> {
     text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-fn is_mail_address(text: &str) -> bool {
+pub(super) fn is_mail_address(text: &str) -> bool {
     let text = text.trim();
     text.split_once('@').is_some_and(|(local, host)| {
         !local.is_empty() && !host.is_empty() && !host.contains('@') && !text.contains(char::is_whitespace)

@@ -1,6 +1,7 @@
 //! What the user decided: one typed [`Config`] out of flags, environment and file, in that order of strength.
 //! It must never read anything itself: text comes in, values or explained errors go out.
 
+mod auth;
 mod bot;
 pub mod duration;
 mod error;
@@ -15,6 +16,9 @@ use std::time::Duration;
 
 use url::Url;
 
+pub use auth::{
+    AgentUser, AgentUserName, Algorithm, Auth, Delegated, KeyStoreKind, LoginBy, SignIn, Thumbprint,
+};
 pub use error::{ConfigError, ConfigErrors, Origin};
 pub use key::Key;
 pub use secret::Secret;
@@ -28,16 +32,22 @@ use crate::tool::ToolSet;
 pub const ALLOW_ENTRIES_MAX: usize = 1_000;
 /// The shortest poll interval against a Graph that is not on this machine.
 pub const POLL_INTERVAL_REMOTE_MIN: Duration = Duration::from_secs(1);
+/// The most mails an hour that can be allowed in one conversation.
+pub const MAIL_MESSAGES_PER_HOUR_MAX: u32 = 100;
 /// Graph's own limit for `$top` of chats and messages.
 pub const PAGE_SIZE_MAX: u32 = 50;
 
 /// Everything that can be decided from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// `[auth]`
+    /// `[auth]`: how.
     pub auth: Auth,
     /// `[bot]`
     pub bot: Bot,
+    /// `[gate]`
+    pub gate: Gate,
+    /// `[auth]`: where.
+    pub sign_in: SignIn,
     /// `[graph]`
     pub graph: Graph,
     /// `[identity]`
@@ -46,6 +56,8 @@ pub struct Config {
     pub inbox: Inbox,
     /// `[log]`
     pub log: Log,
+    /// `[mail]`
+    pub mail: Mail,
     /// `[teams]`
     pub teams: Teams,
     /// `tools.sets`: which tools the model gets.
@@ -61,13 +73,17 @@ impl Default for Config {
     }
 }
 
-/// How the agent signs in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Auth {
-    /// Not at all: nothing is polled and nothing can be sent.
-    None,
-    /// With a token that somebody else got; for development.
-    Static(Secret),
+/// Who may speak, beside the allowlist and the policy.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Gate {
+    /// Whether the sponsors of the agent identity may speak; Graph is asked who they are.
+    pub sponsors: bool,
+    /// Whether a stranger who writes in a 1:1 chat is told a code for `entraclaw pair`.
+    pub pairing: bool,
+    /// Whether the host's permission requests are sent to the operator's 1:1 chat.
+    pub permission_relay: bool,
+    /// Who answers them, as tenant and object id; without it the first allowed person with a known 1:1 chat.
+    pub operator: Option<(Guid, Guid)>,
 }
 
 /// The bot endpoint.
@@ -105,6 +121,8 @@ pub struct Identity {
     pub tenant_id: Option<Guid>,
     /// The agent's own object id; its messages are not news.
     pub object_id: Option<Guid>,
+    /// The object id of the agent identity, which the agent's user belongs to; its sponsors are asked for by it.
+    pub agent_id: Option<Guid>,
 }
 
 /// Who reads the inbox.
@@ -121,6 +139,22 @@ pub struct Log {
     pub level: String,
     /// Whether `log/entraclaw.log` in the home folder is written.
     pub file: bool,
+}
+
+/// The mail source and the tools for mail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mail {
+    /// Whether the inbox is polled and mail can be read and sent.
+    pub enabled: bool,
+    /// Time between two looks at the inbox.
+    pub poll_interval: Duration,
+    /// How far back a first start looks; what is older is history.
+    pub look_back: Duration,
+    /// The name under which the organisation's own mail gateway writes `Authentication-Results`; Exchange Online
+    /// gives none.
+    pub authserv_id: Option<String>,
+    /// Mails that may be sent in one conversation, or to one address, in an hour.
+    pub messages_per_hour: u32,
 }
 
 /// The Teams source.

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use rstest::rstest;
 
-use super::{Auth, Config, GroupMessages, Secret, Sources, key};
+use super::{
+    AgentUserName, Algorithm, Auth, Config, GroupMessages, KeyStoreKind, Secret, Sources, Thumbprint, key,
+};
 
 const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";
 const ALICE: &str = "bbbbbbbb-0000-0000-0000-000000000002";
@@ -103,6 +105,17 @@ fn the_variable_replaces_the_allowlist_of_the_file() {
 }
 
 #[test]
+fn mail_is_off_until_it_is_switched_on() {
+    let mail = Config::load(&Sources::default()).unwrap().mail;
+    assert!(!mail.enabled && mail.authserv_id.is_none());
+    assert_eq!((mail.poll_interval, mail.messages_per_hour), (Duration::from_secs(60), 10));
+    let on = [("ENTRACLAW_MAIL_ENABLED", "true"), ("ENTRACLAW_MAIL_AUTHSERV_ID", " MX.contoso.com ")];
+    let mail = Config::load(&from_environment(&on)).unwrap().mail;
+    assert!(mail.enabled);
+    assert_eq!(mail.authserv_id.as_deref(), Some("mx.contoso.com"));
+}
+
+#[test]
 fn a_token_is_taken_and_never_shown() {
     let config = Config::load(&from_environment(&[("ENTRACLAW_ACCESS_TOKEN", " eyJ.secret.x ")])).unwrap();
     assert_eq!(config.auth, Auth::Static(Secret::new("eyJ.secret.x")));
@@ -128,6 +141,18 @@ fn a_token_is_taken_and_never_shown() {
 #[case(
     "[teams]\npoll_interval = \"500ms\"",
     "config.toml, line 2: `teams.poll_interval` is 500ms; write 1s or more; less is for a Graph on loopback, set by `graph.url`"
+)]
+#[case(
+    "[mail]\npoll_interval = \"1ms\"",
+    "config.toml, line 2: `mail.poll_interval` is 1ms; write 10ms to 24h"
+)]
+#[case(
+    "[mail]\nmessages_per_hour = 0",
+    "config.toml, line 2: `mail.messages_per_hour` is \"0\"; write a number from 1 to 100"
+)]
+#[case(
+    "[mail]\nauthserv_id = \"a; dmarc=pass\"",
+    "config.toml, line 2: `mail.authserv_id` is \"a; dmarc=pass\"; write the host name before the first semicolon of Authentication-Results"
 )]
 #[case(
     "[teams]\npoll_interval = \"0s\"",
@@ -156,7 +181,19 @@ fn a_token_is_taken_and_never_shown() {
 )]
 #[case(
     "[auth]\nmode = \"browser\"",
-    "config.toml, line 2: `auth.mode` \"browser\" is not available in this version; write \"static\" and set ENTRACLAW_ACCESS_TOKEN to an access token for Microsoft Graph"
+    "config.toml, line 2: `auth.mode` is browser, but `identity.tenant_id` is missing; set it to the account's tenant\nconfig.toml, line 2: `auth.mode` is browser, but `auth.client_id` is missing; set it to a public client application"
+)]
+#[case(
+    "auth.mode = \"agent-user\"\nidentity.tenant_id = \"x\"\nauth.blueprint_id = \"y\"\nauth.agent_id = \"bbbbbbbb-0000-0000-0000-000000000002\"",
+    "config.toml, line 2: `identity.tenant_id` is \"x\", which is not a GUID; write it like 00000000-0000-0000-0000-000000000000\nconfig.toml, line 3: `auth.blueprint_id` is \"y\", which is not a GUID; write it like 00000000-0000-0000-0000-000000000000\nconfig.toml, line 1: `auth.mode` is agent-user, but the agent user is not named; set `identity.object_id`, or `identity.user_name`"
+)]
+#[case(
+    "[auth]\nlogin_url = \"http://login.contoso.com\"",
+    "config.toml, line 2: `auth.login_url` is plain http to login.contoso.com, which would show the sign-in to the network; use https; http is for 127.0.0.0/8, [::1] and localhost only"
+)]
+#[case(
+    "[auth]\nkey_store = \"keyring\"",
+    "config.toml, line 2: `auth.key_store` is \"keyring\"; write \"system\", or \"file\" to keep secrets in files with mode 0600"
 )]
 #[case(
     "[auth]\naccess_token = \"x\"",
@@ -215,10 +252,52 @@ fn a_file_that_is_not_toml_names_the_line(#[case] text: &str, #[case] start: &st
 #[case(&[("ENTRACLAW_TEAMS_POLL_INTERVAL", "fast")], "environment variable ENTRACLAW_TEAMS_POLL_INTERVAL: `teams.poll_interval` is \"fast\", which is not a duration; write a number and a unit, such as \"5s\" or \"500ms\"")]
 #[case(&[("ENTRACLAW_GRAPH_URL", "https://a:b@contoso.com")], "environment variable ENTRACLAW_GRAPH_URL: `graph.url` holds user information; remove the part before the @")]
 #[case(&[("ENTRACLAW_ALLOW", "Alice")], "environment variable ENTRACLAW_ALLOW: `allow.object_id` is \"Alice\", which is not a GUID; write it like 00000000-0000-0000-0000-000000000000\nenvironment variable ENTRACLAW_ALLOW: an entry of `allow` has no `tenant_id`; add `tenant_id`: a person is a tenant id with an object id")]
-#[case(&[("ENTRACLAW_AUTH", "magic")], "environment variable ENTRACLAW_AUTH: `auth.mode` is none that is known (5 characters); write \"static\" and set ENTRACLAW_ACCESS_TOKEN to an access token for Microsoft Graph")]
+#[case(&[("ENTRACLAW_AUTH", "magic")], "environment variable ENTRACLAW_AUTH: `auth.mode` is none that is known (5 characters); write \"agent-user\", \"device-code\", \"browser\" or \"static\"")]
 #[case(&[("ENTRACLAW_GRAPH_URI", "x")], "environment variable ENTRACLAW_GRAPH_URI: it is not a known setting; did you mean ENTRACLAW_GRAPH_URL?")]
 fn a_bad_environment_names_the_variable(#[case] pairs: &[(&str, &str)], #[case] message: &str) {
     assert_eq!(Config::load(&from_environment(pairs)).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn the_peers_names_are_understood() {
+    let names = [
+        ("ENTRACLAW_AUTH", "agent-user"),
+        ("ENTRABOT_TENANT_ID", TENANT),
+        ("ENTRABOT_BLUEPRINT_APP_ID", ALICE),
+        ("ENTRABOT_AGENT_ID", TENANT),
+        ("ENTRABOT_AGENT_USER_UPN", "agent@contoso.com"),
+        ("ENTRACLAW_BLUEPRINT_CERT_THUMBPRINT", &"0f".repeat(32)),
+        ("ENTRACLAW_LOGIN_URL", "http://127.0.0.1:9"),
+        ("ENTRACLAW_AUTH_ALGORITHM", "RS256"),
+        ("ENTRACLAW_AUTH_KEY_STORE", "file"),
+    ];
+    let config = Config::load(&from_environment(&names)).unwrap();
+    let Auth::AgentUser(who) = &config.auth else { panic!("{:?}", config.auth) };
+    assert_eq!(
+        (who.tenant_id.as_str(), who.blueprint_id.as_str(), who.agent_id.as_str()),
+        (TENANT, ALICE, TENANT)
+    );
+    assert_eq!(who.user, AgentUserName::PrincipalName("agent@contoso.com".to_owned()));
+    assert_eq!((who.algorithm, who.thumbprint), (Algorithm::Rs256, Some(Thumbprint([0x0f; 32]))));
+    assert!(config.sign_in.authority.is_loopback());
+    assert_eq!(config.sign_in.key_store, KeyStoreKind::File);
+}
+
+#[test]
+fn an_account_that_a_person_signs_in_always_asks_to_stay_signed_in() {
+    let mut names = vec![
+        ("ENTRACLAW_AUTH", "device-code"),
+        ("ENTRACLAW_TENANT_ID", TENANT),
+        ("ENTRACLAW_CLIENT_ID", ALICE),
+        ("ENTRACLAW_AUTH_SCOPES", "Chat.Read"),
+    ];
+    let scopes = |names: &[(&str, &str)]| match Config::load(&from_environment(names)).unwrap().auth {
+        Auth::Delegated(who) => who.scopes,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(scopes(&names), "offline_access Chat.Read");
+    names.pop();
+    assert!(scopes(&names).starts_with("offline_access "));
 }
 
 #[test]

@@ -14,7 +14,12 @@ pub struct Claims {
     pub tenant_id: Option<Guid>,
     /// `oid`: the owner.
     pub object_id: Option<Guid>,
+    /// `scp`: what it may do, as far as can be shown.
+    pub scopes: Vec<String>,
 }
+
+/// Scopes that are read.
+const SCOPES_MAX: usize = 100;
 
 /// Decodes the claims, leniently.
 pub fn claims(token: &Secret) -> Claims {
@@ -26,7 +31,10 @@ pub fn claims(token: &Secret) -> Claims {
     };
     let value = read().unwrap_or_default();
     let guid = |name: &str| value.get(name).and_then(|v| v.as_str()).and_then(Guid::parse);
-    Claims { tenant_id: guid("tid"), object_id: guid("oid") }
+    let scopes = value.get("scp").and_then(|v| v.as_str()).unwrap_or_default();
+    let plain = |scope: &&str| scope.bytes().all(|b| b.is_ascii_graphic());
+    let scopes = scopes.split(' ').filter(|s| !s.is_empty()).filter(plain).take(SCOPES_MAX);
+    Claims { tenant_id: guid("tid"), object_id: guid("oid"), scopes: scopes.map(str::to_owned).collect() }
 }
 
 #[cfg(test)]
@@ -42,8 +50,9 @@ mod tests {
     #[test]
     fn owner_and_tenant_are_read() {
         let read = claims(&token(
-            r#"{"tid":"AAAAAAAA-0000-0000-0000-000000000001","oid":"bbbbbbbb-0000-0000-0000-000000000002"}"#,
+            r#"{"tid":"AAAAAAAA-0000-0000-0000-000000000001","oid":"bbbbbbbb-0000-0000-0000-000000000002","scp":"User.Read  Chat.Read \u001b[31m"}"#,
         ));
+        assert_eq!(read.scopes, ["User.Read", "Chat.Read"]);
         assert_eq!(read.tenant_id.unwrap().as_str(), "aaaaaaaa-0000-0000-0000-000000000001");
         assert_eq!(read.object_id.unwrap().as_str(), "bbbbbbbb-0000-0000-0000-000000000002");
     }

@@ -1,8 +1,30 @@
 //! Sign-in: where access tokens come from, and what a token says about its owner.
-//! It must never write a token anywhere, and never trust a claim for anything but a default.
+//! It must never write an access token anywhere, and never trust a claim for anything but a default.
 
+mod assertion;
+mod authority;
+mod challenge;
 mod claims;
+mod delegated;
+mod error;
+mod exchange;
+mod grant;
+mod hops;
+pub mod keys;
+mod login;
+mod record;
+mod refusal;
+mod renewing;
+mod source;
 mod token;
 
+pub use assertion::{split_pem, thumbprint_of};
+pub use authority::{Authority, AuthorityError, DEFAULT_LOGIN_URL};
+pub use challenge::claims_challenge;
 pub use claims::{Claims, claims};
-pub use token::{AuthError, NoToken, StaticToken, TokenSource};
+pub use error::{AuthError, AuthFailure};
+pub use exchange::EntraParts;
+pub use login::{BrowserLogin, DeviceLogin, DevicePrompt, Judged, Redirects, SignedIn, check_agent_user};
+pub use record::SignInRecord;
+pub use source::{graph_resource, token_source};
+pub use token::{NoToken, StaticToken, TokenSource};

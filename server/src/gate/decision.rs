@@ -1,7 +1,6 @@
-//! The decision: a sender, the agent and the allowlist in, a verdict with its reason out. Pure.
+//! The words of a decision: who wrote, who the agent is, and the verdict with its reason.
 //! What is not known for certain must never be taken for an allowed person.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use super::Guid;
@@ -57,8 +56,14 @@ pub enum Verdict {
 /// Why a sender is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// Not on the allowlist.
+    /// Not on the allowlist, nor let in by the policy, nor a sponsor.
     NotListed,
+    /// Shut out by the policy, whoever allows it.
+    Denied,
+    /// Written before its author was let in.
+    BeforeAllowed,
+    /// The policy hears nothing of this chat.
+    ChatOff,
     /// An application, bot, webhook, device or conversation.
     NotAPerson,
     /// Somebody without a work account.
@@ -76,11 +81,59 @@ impl Reason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NotListed => "not on the allowlist",
+            Self::Denied => "denied",
+            Self::BeforeAllowed => "written before its author was let in",
+            Self::ChatOff => "the chat is off",
             Self::NotAPerson => "not a person",
             Self::Outsider => "no work account",
             Self::NoObjectId => "no object id",
             Self::NoTenantId => "no tenant id, and `identity.tenant_id` is not known",
             Self::NotMentioned => "the agent is not mentioned",
+        }
+    }
+}
+
+impl Sender<'_> {
+    /// Tenant and object id, for the one who could be on a list; else why there can be none.
+    pub(super) fn ids(&self, agent: &Agent) -> Result<(Guid, Guid), Verdict> {
+        match self.kind {
+            SenderKind::Person | SenderKind::Federated => {}
+            SenderKind::Outsider => return Err(Verdict::Refuse(Reason::Outsider)),
+            SenderKind::Application | SenderKind::Thing | SenderKind::Nobody => {
+                return Err(Verdict::Refuse(Reason::NotAPerson));
+            }
+        }
+        let Some(object_id) = self.object_id.and_then(Guid::parse) else {
+            return Err(Verdict::Refuse(Reason::NoObjectId));
+        };
+        if agent.object_id.as_ref() == Some(&object_id) {
+            return Err(Verdict::Own);
+        }
+        // A tenant id that is there but no GUID is a tenant nobody can have allowed.
+        let tenant_id = match (self.tenant_id, self.kind) {
+            (Some(text), _) => Guid::parse(text),
+            (None, SenderKind::Person) => agent.tenant_id.clone(),
+            (None, _) => None,
+        };
+        tenant_id.map(|tenant_id| (tenant_id, object_id)).ok_or(Verdict::Refuse(Reason::NoTenantId))
+    }
+
+    /// Tenant and object id, of a person other than the agent.
+    pub fn person(&self, agent: &Agent) -> Option<(Guid, Guid)> {
+        self.ids(agent).ok()
+    }
+
+    /// Who it is, for the interaction log: `tenant/object`, or what is known of it.
+    pub fn shown(&self, agent: &Agent) -> Option<String> {
+        let id = |text: Option<&str>| text.and_then(Guid::parse).map(|guid| guid.to_string());
+        let tenant = id(self.tenant_id).or_else(|| {
+            let is_ours = self.tenant_id.is_none() && self.kind == SenderKind::Person;
+            agent.tenant_id.as_ref().filter(|_| is_ours).map(ToString::to_string)
+        });
+        match (tenant, id(self.object_id)) {
+            (Some(tenant), Some(object)) => Some(format!("{tenant}/{object}")),
+            (None, object) => object,
+            (Some(_), None) => None,
         }
     }
 }
@@ -91,58 +144,12 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The allowlist.
-#[derive(Debug, Clone, Default)]
-pub struct Gate {
-    people: BTreeSet<(Guid, Guid)>,
-}
-
-impl Gate {
-    /// A gate for these people, each a tenant id with an object id.
-    pub fn new(people: impl IntoIterator<Item = (Guid, Guid)>) -> Self {
-        Self { people: people.into_iter().collect() }
-    }
-
-    /// Whether nobody is let in.
-    pub fn is_closed(&self) -> bool {
-        self.people.is_empty()
-    }
-
-    /// Judges a sender.
-    pub fn decide(&self, sender: &Sender<'_>, agent: &Agent) -> Verdict {
-        match sender.kind {
-            SenderKind::Person | SenderKind::Federated => {}
-            SenderKind::Outsider => return Verdict::Refuse(Reason::Outsider),
-            SenderKind::Application | SenderKind::Thing | SenderKind::Nobody => {
-                return Verdict::Refuse(Reason::NotAPerson);
-            }
-        }
-        let Some(object_id) = sender.object_id.and_then(Guid::parse) else {
-            return Verdict::Refuse(Reason::NoObjectId);
-        };
-        if agent.object_id.as_ref() == Some(&object_id) {
-            return Verdict::Own;
-        }
-        // A tenant id that is there but no GUID is a tenant nobody can have allowed.
-        let tenant_id = match (sender.tenant_id, sender.kind) {
-            (Some(text), _) => Guid::parse(text),
-            (None, SenderKind::Person) => agent.tenant_id.clone(),
-            (None, _) => None,
-        };
-        let Some(tenant_id) = tenant_id else { return Verdict::Refuse(Reason::NoTenantId) };
-        if self.people.contains(&(tenant_id, object_id)) {
-            Verdict::Accept
-        } else {
-            Verdict::Refuse(Reason::NotListed)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::gate::Gate;
 
     const OWN: &str = "aaaaaaaa-0000-0000-0000-000000000001";
     const OTHER: &str = "aaaaaaaa-0000-0000-0000-000000000002";
@@ -191,8 +198,8 @@ mod tests {
     #[test]
     fn an_empty_list_lets_nobody_in() {
         let sender = Sender { tenant_id: Some(OWN), object_id: Some(ALICE), kind: SenderKind::Person };
-        assert!(Gate::default().is_closed());
-        assert_eq!(Gate::default().decide(&sender, &Agent::default()), Verdict::Refuse(Reason::NotListed));
+        assert!(Gate::new([]).is_closed());
+        assert_eq!(Gate::new([]).decide(&sender, &Agent::default()), Verdict::Refuse(Reason::NotListed));
     }
 
     #[test]

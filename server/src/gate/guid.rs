@@ -3,9 +3,27 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A lower-case GUID without braces, as Entra writes tenant and object ids.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
 pub struct Guid(String);
+
+impl TryFrom<String> for Guid {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or_else(|| format!("{text:?} is not a GUID"))
+    }
+}
+
+impl From<Guid> for String {
+    fn from(guid: Guid) -> Self {
+        guid.0
+    }
+}
 
 impl Guid {
     /// Reads a GUID in any letter case; `None` for everything else.

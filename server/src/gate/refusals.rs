@@ -12,16 +12,22 @@ pub const REFUSALS_PER_HOUR_MAX: usize = 100;
 const WINDOW: SignedDuration = SignedDuration::from_hours(1);
 
 /// Remembers for an hour what has been written.
-#[derive(Debug, Default)]
-pub struct Refusals {
+#[derive(Debug)]
+pub struct Refusals<R = Reason> {
     window: Option<Timestamp>,
-    written: BTreeSet<(String, String, Reason)>,
+    written: BTreeSet<(String, String, R)>,
     suppressed: u64,
 }
 
-impl Refusals {
+impl<R> Default for Refusals<R> {
+    fn default() -> Self {
+        Self { window: None, written: BTreeSet::new(), suppressed: 0 }
+    }
+}
+
+impl<R: Ord> Refusals<R> {
     /// Whether to write a refusal of this sender in this chat, and how many were not written before it.
-    pub fn note(&mut self, chat_id: &str, who: &str, reason: Reason, now: Timestamp) -> Option<u64> {
+    pub fn note(&mut self, chat_id: &str, who: &str, reason: R, now: Timestamp) -> Option<u64> {
         if self.window.is_none_or(|start| now.duration_since(start) >= WINDOW || now < start) {
             self.window = Some(now);
             self.written.clear();

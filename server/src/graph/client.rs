@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::error::{self, Failure, GraphError};
+use super::error::{self, Failure, GraphError, Needs};
 use super::pace::{Pace, Scope};
 use super::{GraphRequest, GraphResponse, GraphTransport, Method, Origin, TransportError, retry};
 use crate::clock::Clock;
 use crate::config::Secret;
-use crate::entra::TokenSource;
+use crate::entra::{TokenSource, claims_challenge};
 use crate::random::Random;
 
 /// The largest body that is read.
@@ -23,6 +24,10 @@ const POST_WAIT_MAX: Duration = Duration::from_secs(20);
 /// Where SharePoint and OneDrive keep files.
 const FILE_STORES: [&str; 3] = [".sharepoint.com", ".sharepoint.us", ".svc.ms"];
 const USER_AGENT: &str = concat!("entraclaw/", env!("CARGO_PKG_VERSION"));
+/// Requests for the mailbox at a time; Graph refuses a fifth.
+const MAILBOX_REQUESTS_MAX: usize = 4;
+/// Items that a page of mail is asked to hold.
+const MAIL_PAGE_ITEMS: u32 = 50;
 /// A difference to the server's clock below this is the coarseness of `Date`, not skew.
 const SKEW_IGNORED: SignedDuration = SignedDuration::from_secs(2);
 
@@ -73,6 +78,7 @@ fn is_file_store(location: &str) -> bool {
 pub struct GraphClient {
     parts: GraphParts,
     pace: Pace,
+    mailbox: Semaphore,
     skew: Mutex<SignedDuration>,
 }
 
@@ -80,7 +86,8 @@ impl GraphClient {
     /// A client that has not talked to anybody yet.
     pub fn new(parts: GraphParts) -> Self {
         let pace = Pace::new(parts.chat_spacing);
-        Self { parts, pace, skew: Mutex::new(SignedDuration::ZERO) }
+        let mailbox = Semaphore::new(MAILBOX_REQUESTS_MAX);
+        Self { parts, pace, mailbox, skew: Mutex::new(SignedDuration::ZERO) }
     }
 
     /// An absolute URL of version 1.0.
@@ -118,8 +125,18 @@ impl GraphClient {
 
     /// The `@odata.nextLink` of a page, checked to stay on our origin.
     pub fn next_link(&self, page: &Value) -> Result<Option<String>, GraphError> {
-        let Some(link) = page.get("@odata.nextLink").and_then(Value::as_str) else { return Ok(None) };
-        self.parts.origin.follow(link).map(Some).map_err(|foreign| {
+        self.link(page, "@odata.nextLink")
+    }
+
+    /// The link of this name in an answer, checked to stay on our origin.
+    pub fn link(&self, page: &Value, name: &str) -> Result<Option<String>, GraphError> {
+        let Some(link) = page.get(name).and_then(Value::as_str) else { return Ok(None) };
+        self.own_link(link).map(Some)
+    }
+
+    /// A link that was kept, checked to stay on our origin.
+    pub fn own_link(&self, link: &str) -> Result<String, GraphError> {
+        self.parts.origin.follow(link).map_err(|foreign| {
             GraphError::new(Failure::ForeignLink, foreign.to_string(), self.parts.random.uuid())
         })
     }
@@ -168,11 +185,16 @@ impl GraphClient {
         let headers = vec![("user-agent".to_owned(), USER_AGENT.to_owned())];
         let request = GraphRequest { method: Method::Get, url: location, headers, body: None };
         let response = self.send(request, &id).await?;
-        match self.found(&response, &id, &Secret::new(""))? {
-            Found::Bytes(bytes) => Ok(bytes),
-            Found::Elsewhere(_) => {
-                Err(GraphError::new(Failure::Malformed, "the store of files sends on and on".to_owned(), id))
+        let failed = |failure, message: String| GraphError {
+            status: Some(response.status),
+            ..GraphError::new(failure, message, id.clone())
+        };
+        match response.status {
+            200..300 if response.body.len() <= BODY_BYTES_MAX => Ok(response.body),
+            200..300 => {
+                Err(failed(Failure::Malformed, format!("the file is larger than {BODY_BYTES_MAX} bytes")))
             }
+            status => Err(failed(error::failure_of(status), format!("the store of files answered {status}"))),
         }
     }
 
@@ -232,21 +254,28 @@ impl GraphClient {
         attempt: u32,
         read: impl Fn(&Self, &GraphResponse, &str, &Secret) -> Result<T, GraphError>,
     ) -> Result<T, GraphError> {
-        let sign_in =
-            |error: crate::entra::AuthError, id| GraphError::new(Failure::SignIn, error.to_string(), id);
-        let mut token = self.parts.tokens.token().await.map_err(|e| sign_in(e, self.parts.random.uuid()))?;
+        let tokens = &self.parts.tokens;
+        let mut token =
+            tokens.token().await.map_err(|error| GraphError::sign_in(error, self.parts.random.uuid()))?;
         let mut refreshed = false;
         loop {
+            // Given back at the end of each try. It is never closed, so there is always one to come.
+            let _turn = if scope == Scope::Mailbox { self.mailbox.acquire().await.ok() } else { None };
             tokio::time::sleep_until(self.pace.book(scope, Instant::now())).await;
             let id = self.parts.random.uuid();
-            let request = request(method, url, body.clone(), &token, &id, attempt);
+            let mut request = request(method, url, body.clone(), &token, &id, attempt);
+            request.headers.push(("prefer".to_owned(), preferences(scope)));
             let error = match self.send(request, &id).await.and_then(|r| read(self, &r, &id, &token)) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
             if error.failure == Failure::Unauthorized && !refreshed {
                 refreshed = true;
-                token = self.parts.tokens.refresh(&token).await.map_err(|e| sign_in(e, id))?;
+                let other = match error.needs.as_deref() {
+                    Some(Needs::Claims(claims)) => tokens.challenged(&token, claims).await,
+                    _ => tokens.refresh(&token).await,
+                };
+                token = other.map_err(|error| GraphError::sign_in(error, id))?;
                 continue;
             }
             if error.failure == Failure::Throttled {
@@ -310,6 +339,13 @@ impl GraphClient {
             failed(error::failure_of(response.status), message.replace(token.expose(), "(hidden)"));
         error.codes = envelope.codes.iter().map(|c| c.replace(token.expose(), "(hidden)")).collect();
         error.request_id = error.request_id.or(envelope.request_id);
+        // A challenge may come as 403 too, and a better token helps there as well.
+        if matches!(response.status, 401 | 403)
+            && let Some(claims) = claims_challenge(&response.headers)
+        {
+            error.failure = Failure::Unauthorized;
+            error.needs = Some(Box::new(Needs::Claims(claims)));
+        }
         error.retry_after = response
             .header("retry-after")
             .and_then(|value| retry::retry_after(value, date.unwrap_or_else(|| self.server_now())));
@@ -338,6 +374,15 @@ impl GraphClient {
     }
 }
 
+/// What is preferred, in one header. System messages are called `unknownFutureValue` without the first; ids of mails
+/// change when they are moved without the second, which must be in every request; so must the size of a page.
+fn preferences(scope: Scope<'_>) -> String {
+    match scope {
+        Scope::Mailbox => format!("IdType=\"ImmutableId\", odata.maxpagesize={MAIL_PAGE_ITEMS}"),
+        Scope::Chat(_) | Scope::Common => "include-unknown-enum-members".to_owned(),
+    }
+}
+
 fn request(
     method: Method,
     url: &str,
@@ -349,8 +394,6 @@ fn request(
     let mut headers = vec![
         ("authorization", format!("Bearer {}", token.expose())),
         ("accept", "application/json".to_owned()),
-        // Without it, system messages are called `unknownFutureValue`.
-        ("prefer", "include-unknown-enum-members".to_owned()),
         ("client-request-id", id.to_owned()),
         ("user-agent", USER_AGENT.to_owned()),
     ];

@@ -6,11 +6,15 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::entra::AuthError;
+
 /// What kind of failure it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// There is no token, or no fresh one.
+    /// There is no token, or no fresh one, and somebody must do something.
     SignIn,
+    /// There is no token now; it is being tried by itself.
+    SignInLater,
     /// 401 also with a fresh token.
     Unauthorized,
     /// 403: scope, licence or policy.
@@ -51,9 +55,20 @@ pub struct GraphError {
     /// The server's id of the request.
     pub request_id: Option<String>,
     /// Our id of the request.
-    pub client_request_id: String,
+    pub client_request_id: Box<str>,
     /// How long the server wants to be left alone.
     pub retry_after: Option<Duration>,
+    /// What a sign-in needs to get further.
+    pub needs: Option<Box<Needs>>,
+}
+
+/// What a sign-in needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Needs {
+    /// Somebody must do this.
+    Fix(String),
+    /// A token with these claims (JSON).
+    Claims(String),
 }
 
 /// The most characters of a foreign message that are kept.
@@ -72,8 +87,19 @@ impl GraphError {
             codes: Vec::new(),
             message,
             request_id: None,
-            client_request_id,
+            client_request_id: client_request_id.into_boxed_str(),
             retry_after: None,
+            needs: None,
+        }
+    }
+
+    /// No token, so nothing was sent.
+    pub(super) fn sign_in(error: AuthError, client_request_id: String) -> Self {
+        let failure = if error.is_transient() { Failure::SignInLater } else { Failure::SignIn };
+        Self {
+            retry_after: error.retry_after,
+            needs: Some(Box::new(Needs::Fix(error.fix))),
+            ..Self::new(failure, error.problem, client_request_id)
         }
     }
 
@@ -86,7 +112,8 @@ impl GraphError {
     pub fn is_transient(&self) -> bool {
         matches!(
             self.failure,
-            Failure::Throttled
+            Failure::SignInLater
+                | Failure::Throttled
                 | Failure::Unavailable
                 | Failure::Unreachable
                 | Failure::NoAnswer
@@ -99,6 +126,7 @@ impl GraphError {
         match self.failure {
             Failure::Unavailable | Failure::NoAnswer | Failure::Malformed | Failure::ForeignLink => false,
             Failure::SignIn
+            | Failure::SignInLater
             | Failure::Unauthorized
             | Failure::Forbidden
             | Failure::NotFound
@@ -116,10 +144,17 @@ impl GraphError {
     }
 
     /// What somebody can do about it.
-    pub fn advice(&self) -> &'static str {
+    pub fn advice(&self) -> &str {
+        match self.needs.as_deref() {
+            Some(Needs::Fix(fix)) => return fix,
+            Some(Needs::Claims(_)) => {
+                return "a policy wants more of this sign-in than it can give; ask the administrator to except the agent";
+            }
+            None => {}
+        }
         match self.failure {
             Failure::SignIn | Failure::Unauthorized => {
-                "get a new access token, set ENTRACLAW_ACCESS_TOKEN and start the server again"
+                "graph refuses also a fresh access token; see with `entraclaw login` who has signed in"
             }
             Failure::Forbidden => {
                 "check that the token has the scopes Chat.Read and ChatMessage.Send and that the agent has a Teams licence"
@@ -129,7 +164,7 @@ impl GraphError {
                 "the request is not accepted as it is; repeating it does not help"
             }
             Failure::Gone => "start again from the beginning",
-            Failure::Throttled => "wait; it is tried again by itself",
+            Failure::SignInLater | Failure::Throttled => "wait; it is tried again by itself",
             Failure::Unavailable | Failure::Malformed | Failure::NoAnswer => {
                 "graph is in trouble; reading is tried again by itself"
             }
@@ -210,7 +245,7 @@ pub(super) fn envelope(body: &[u8]) -> Envelope {
 }
 
 /// A foreign text as one short line without control characters.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let mut line: String = text
         .chars()
         .take(MESSAGE_CHARS_MAX)

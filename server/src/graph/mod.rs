@@ -11,9 +11,12 @@ pub(crate) mod script;
 mod transport;
 
 pub use client::{Answer, BODY_BYTES_MAX, GraphClient, GraphParts};
-pub use error::{Failure, GraphError};
+pub(crate) use error::one_line;
+pub use error::{Failure, GraphError, Needs};
 pub use http::HttpTransport;
+pub(crate) use origin::is_loopback;
 pub use origin::{DEFAULT_ROOT, ForeignLink, Origin, OriginError};
 pub use pace::{CHAT_SPACING, Scope};
 pub use retry::{RETRIES_MAX, RETRY_AFTER_MAX, RETRY_TOTAL_MAX, backoff};
+pub(crate) use retry::{http_date, retry_after as read_retry_after};
 pub use transport::{GraphRequest, GraphResponse, GraphTransport, Method, TransportError};

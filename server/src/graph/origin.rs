@@ -112,7 +112,8 @@ impl Origin {
     }
 }
 
-fn is_loopback(host: &Host<&str>) -> bool {
+/// Whether a host is this machine, by its name alone.
+pub(crate) fn is_loopback(host: &Host<&str>) -> bool {
     match host {
         Host::Domain(name) => *name == "localhost",
         Host::Ipv4(address) => address.is_loopback(),

@@ -21,6 +21,8 @@ const CHATS_MAX: usize = 1_024;
 pub enum Scope<'a> {
     /// One chat.
     Chat(&'a str),
+    /// The agent's mailbox.
+    Mailbox,
     /// Nothing.
     Common,
 }
@@ -35,6 +37,8 @@ pub(super) struct Pace {
 #[derive(Debug, Default)]
 struct Booked {
     chats: BTreeMap<String, Instant>,
+    /// The mailbox is left alone until then.
+    mailbox: Option<Instant>,
     /// When the budget is whole again.
     budget: Option<Instant>,
 }
@@ -52,6 +56,9 @@ impl Pace {
         let budget = booked.budget.map_or(now, |at| at.max(now));
         booked.budget = Some(budget + interval);
         let mut at = now.max(budget.checked_sub(interval * (BURST_REQUESTS_MAX - 1)).unwrap_or(now));
+        if scope == Scope::Mailbox {
+            at = at.max(booked.mailbox.unwrap_or(now));
+        }
         if let Scope::Chat(chat) = scope {
             at = at.max(booked.chats.get(chat).copied().unwrap_or(now));
             if booked.chats.len() >= CHATS_MAX {
@@ -62,12 +69,16 @@ impl Pace {
         at
     }
 
-    /// Leaves a chat alone until `until`, because the server said so.
+    /// Leaves a chat or the mailbox alone until `until`, because the server said so.
     pub(super) fn hold(&self, scope: Scope<'_>, until: Instant) {
-        if let Scope::Chat(chat) = scope {
-            let mut booked = self.booked.lock().unwrap_or_else(PoisonError::into_inner);
-            let free = booked.chats.entry(chat.to_owned()).or_insert(until);
-            *free = (*free).max(until);
+        let mut booked = self.booked.lock().unwrap_or_else(PoisonError::into_inner);
+        match scope {
+            Scope::Chat(chat) => {
+                let free = booked.chats.entry(chat.to_owned()).or_insert(until);
+                *free = (*free).max(until);
+            }
+            Scope::Mailbox => booked.mailbox = booked.mailbox.max(Some(until)),
+            Scope::Common => {}
         }
     }
 
@@ -94,6 +105,9 @@ mod tests {
         pace.hold(Scope::Chat("a"), now + Duration::from_secs(30));
         assert_eq!(pace.book(Scope::Chat("a"), now), now + Duration::from_secs(30));
         assert_eq!(pace.book(Scope::Chat("b"), now), now + CHAT_SPACING);
+        assert_eq!(pace.book(Scope::Common, now), now);
+        pace.hold(Scope::Mailbox, now + Duration::from_secs(9));
+        assert_eq!(pace.book(Scope::Mailbox, now), now + Duration::from_secs(9));
         assert_eq!(pace.book(Scope::Common, now), now);
     }
 

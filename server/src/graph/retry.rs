@@ -27,7 +27,7 @@ pub fn backoff(retry: u32, random: &dyn Random) -> Duration {
 
 /// Reads `Retry-After`: seconds, or an HTTP date relative to `now`, which is the server's own `Date` when it has
 /// one. `None` when it makes no sense.
-pub(super) fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
+pub(crate) fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
     let value = value.trim();
     let wanted = if value.is_empty() {
         return None;
@@ -42,7 +42,7 @@ pub(super) fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
 }
 
 /// Reads an HTTP date (`Sat, 21 Nov 2026 10:00:00 GMT`).
-pub(super) fn http_date(value: &str) -> Option<Timestamp> {
+pub(crate) fn http_date(value: &str) -> Option<Timestamp> {
     DateTimeParser::new().parse_timestamp(value.trim()).ok()
 }
 

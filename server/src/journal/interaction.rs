@@ -18,6 +18,10 @@ pub enum InteractionKind {
     Refused,
     /// A message was lost.
     Dropped,
+    /// Somebody was let in or shut out, or asked to be; or the policy could not be used.
+    Access,
+    /// A host asked for a permission, or the operator answered.
+    Permission,
     /// Something broke.
     Fault,
     /// A session began or ended, a leader took over.

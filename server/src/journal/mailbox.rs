@@ -466,7 +466,7 @@ fn take_slot(storage: &dyn Storage, consumer: &ConsumerName, max: u16) -> Result
 }
 
 /// The newest record with an id, within reach.
-fn find_id(core: &mut Core, id: &str) -> Result<Option<u64>> {
+pub(super) fn find_id(core: &mut Core, id: &str) -> Result<Option<u64>> {
     let mut before = u64::MAX;
     for _ in 0..ID_SEARCH_PAGES_MAX {
         let Some(entries) = core.page_before(before)? else { return Ok(None) };

@@ -125,6 +125,13 @@ impl Journal {
         Ok(records)
     }
 
+    /// The newest record with this id, as far back as an acknowledgement looks.
+    pub fn find(&self, id: &str) -> Result<Option<Record>> {
+        let mut core = self.core();
+        let Some(seq) = mailbox::find_id(&mut core, id)? else { return Ok(None) };
+        Ok(core.entry(seq)?.map(|entry| entry.record.clone()))
+    }
+
     /// The newest record's place; 0 when there is none.
     pub fn last_seq(&self) -> u64 {
         self.core().last_seq()

@@ -12,6 +12,7 @@ use super::message::{Id, Incoming, Object, RpcError, kind_of};
 use super::session::{Batch, Caller, Route, Session};
 use crate::carrier::log_ping::Level;
 use crate::carrier::resource;
+use crate::permission;
 use crate::tool::catalog;
 
 /// Most messages in a batch of 2025-03-26.
@@ -111,6 +112,7 @@ impl Session {
         match method {
             "notifications/initialized" => self.on_initialized(),
             "notifications/cancelled" => self.on_cancelled(params),
+            permission::REQUEST_METHOD => self.on_permission_request(params),
             _ => {}
         }
     }

@@ -10,6 +10,7 @@ use super::message::{Object, RpcError, kind_of};
 use super::session::{Caller, LegacySession, Session};
 use crate::carrier::channel;
 use crate::carrier::log_ping::Level;
+use crate::permission;
 use crate::tool::INSTRUCTIONS;
 
 /// The family that must be served by `initialize`: its channel does not exist in the modern era.
@@ -46,10 +47,14 @@ impl Session {
             pushed_seq: last_seq.saturating_sub(channel::BACKLOG_RECORDS_MAX),
             push_failed_seq: None,
         });
+        let mut experimental = json!({channel::CAPABILITY: {}});
+        if self.options.permission.is_some() {
+            experimental[permission::CAPABILITY] = json!({});
+        }
         Ok(json!({
             "protocolVersion": version,
             "capabilities": {
-                "experimental": {channel::CAPABILITY: {}},
+                "experimental": experimental,
                 "logging": {},
                 "resources": {"subscribe": true, "listChanged": false},
                 "tools": {"listChanged": false}

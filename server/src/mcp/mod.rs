@@ -13,6 +13,7 @@ mod id_scan;
 mod lifecycle;
 mod message;
 mod outgoing;
+mod permissions;
 mod pump;
 mod session;
 mod subscription;
@@ -100,6 +101,9 @@ pub async fn serve(
                     return Exit::InputFailed;
                 }
             },
+            Some(answer) = permissions::next(&mut session.options.permission), if session.out.has_room() => {
+                session.on_permission_answer(&answer);
+            }
             Some(done) = session.works.next(), if !session.works.is_empty() => session.on_worked(done),
             changed = session.grown.changed(), if journal_lives => journal_lives = changed.is_ok(),
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {

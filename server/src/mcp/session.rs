@@ -20,6 +20,7 @@ use super::outgoing::{OUT_BYTES_MAX, Outgoing};
 use crate::carrier::log_ping::Level;
 use crate::carrier::wait::Heartbeat;
 use crate::journal::{ConsumerName, DeliveryId, Journal, JournalError, Mailbox};
+use crate::permission::PermissionPort;
 use crate::random::Random;
 use crate::tool::answer::{ANSWER_BYTES_MAX, Answer};
 use crate::tool::{Door, MessageView, Outbox, SendDoor, ToolSet};
@@ -45,6 +46,8 @@ pub struct SessionOptions {
     pub health: Option<Health>,
     /// This server's version, as it tells it to clients.
     pub version: String,
+    /// Relays permission requests of the host to the operator; none where that is off.
+    pub permission: Option<PermissionPort>,
     /// Bounds.
     pub limits: Limits,
     /// What is known of hosts.
@@ -62,6 +65,7 @@ impl SessionOptions {
             consumer: None,
             trouble: None,
             health: None,
+            permission: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             limits: Limits::default(),
             hosts: HOSTS,

@@ -2,6 +2,7 @@
 //! It must never end because of an error, and never move its cursor before the journal has what it covered.
 
 pub mod bot;
+pub mod mail;
 mod status;
 pub mod teams;
 

@@ -11,6 +11,10 @@ use std::io;
 pub use disk::DiskStorage;
 pub use memory::{Crash, Fault, MemoryStorage};
 
+/// Tells one state of a file from another; it can only be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp(pub(crate) [u64; 4]);
+
 /// A folder tree that belongs to this program alone. Folders 0700, files 0600.
 pub trait Storage: Send + Sync {
     /// Creates a folder and its parents; an existing one is fine.
@@ -19,6 +23,9 @@ pub trait Storage: Send + Sync {
     fn list(&self, dir: &str) -> io::Result<Vec<String>>;
     /// Length in bytes, or `None` when there is no such file.
     fn len(&self, path: &str) -> io::Result<Option<u64>>;
+    /// What changes whenever a file is replaced or written to, or `None` when there is no such file. One look at the
+    /// folder, nothing is read.
+    fn stamp(&self, path: &str) -> io::Result<Option<Stamp>>;
     /// Up to `len` bytes from `offset`; shorter at the end of the file.
     fn read(&self, path: &str, offset: u64, len: usize) -> io::Result<Vec<u8>>;
     /// Opens for appending, creating the file when `create`. The first [`AppendFile::sync`] syncs its folder too.

@@ -85,6 +85,14 @@ fn cut(message: &mut MessageView, excess: usize) {
     let mark = json_bytes(&message.id) + r#","rest_since_id":"#.len() + "#4294967295".len();
     let whole = &message.content_text_sanitized;
     let room = json_bytes(whole).saturating_sub(2 + excess + mark);
+    let end = json_prefix(whole, room);
+    let rest_at = message.part_from + end;
+    message.content_text_sanitized.truncate(end);
+    message.rest_since_id = Some(format!("{}#{rest_at}", message.id));
+}
+
+/// The longest beginning of a text that takes at most `room` bytes in a JSON string.
+pub(crate) fn json_prefix(whole: &str, room: usize) -> usize {
     let mut end = 0;
     let mut used = 0;
     for (at, c) in whole.char_indices() {
@@ -95,15 +103,14 @@ fn cut(message: &mut MessageView, excess: usize) {
         end = at + c.len_utf8();
     }
     // Not inside `&amp;` and its like.
-    if let Some(at) = whole[..end].rfind('&')
+    if end < whole.len()
+        && let Some(at) = whole[..end].rfind('&')
         && end - at < "&quot;".len()
         && !whole[at..end].contains(';')
     {
         end = at;
     }
-    let rest_at = message.part_from + end;
-    message.content_text_sanitized.truncate(end);
-    message.rest_since_id = Some(format!("{}#{rest_at}", message.id));
+    end
 }
 
 fn json_char_bytes(c: char) -> usize {

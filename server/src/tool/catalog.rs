@@ -9,6 +9,7 @@ use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use super::door::{Door, ToolSet};
+use super::mail::TO_MAX;
 use super::send::{CONTENT_BYTES_MAX, REPLY_TO_MAX};
 use super::texts;
 
@@ -20,6 +21,11 @@ pub const INBOX_PULL: &str = "inbox_pull";
 pub const INBOUND_QUEUE_STATS: &str = "inbound_queue_stats";
 /// Answers in Teams.
 pub const SEND_TEAMS_MESSAGE: &str = "send_teams_message";
+
+/// Shows a whole mail.
+pub(crate) const READ_EMAIL: &str = "read_email";
+/// Answers or writes a mail.
+pub(crate) const SEND_EMAIL: &str = "send_email";
 
 /// Most messages in one answer; whoever asks for more gets this many and is told what is left.
 pub(crate) const ITEMS_MAX: u64 = 100;
@@ -94,6 +100,45 @@ pub(super) fn send() -> Tool {
                 "Ids of the messages that you answer, for a reference in the chat."}
         }),
         &["chat_id", "content"],
+        writes(),
+        true,
+    )
+}
+
+/// `read_email`.
+pub(super) fn read_email() -> Tool {
+    tool(
+        READ_EMAIL,
+        "Read mail",
+        texts::READ_EMAIL,
+        &json!({
+            "message_id": {"type": "string", "description": "The id of a message whose channel is email."},
+            "part_from": {"type": "integer", "minimum": 0, "default": 0, "description":
+                "Where to go on: rest_from of the part before."}
+        }),
+        &["message_id"],
+        reads(),
+        false,
+    )
+}
+
+/// `send_email`.
+pub(super) fn send_email() -> Tool {
+    tool(
+        SEND_EMAIL,
+        "Send mail",
+        texts::SEND_EMAIL,
+        &json!({
+            "content": {"type": "string", "description": format!("The text, at most {CONTENT_BYTES_MAX} bytes.")},
+            "content_type": {"type": "string", "enum": ["html", "text"], "default": "html", "description":
+                "html: simple tags such as <p>, <b>, <ul>; escape & and < yourself. text: shown as it is."},
+            "reply_to": {"type": "string", "default": "", "description":
+                "The id of the mail that you answer."},
+            "to": {"type": "array", "items": {"type": "string"}, "maxItems": TO_MAX, "default": [], "description":
+                "Only for a new mail: allowed addresses."},
+            "subject": {"type": "string", "default": "", "description": "Only for a new mail."}
+        }),
+        &["content"],
         writes(),
         true,
     )

@@ -45,6 +45,12 @@ pub(crate) fn content(arguments: &mut Arguments) -> Result<OutgoingTeams, Refusa
             content.len()
         ));
     }
+    if chat_id == "email" {
+        return Err(
+            "chat_id: this message came by mail; nothing was sent; answer with send_email and its id in reply_to"
+                .to_owned(),
+        );
+    }
     if chat_id.len() > ID_BYTES_MAX || chat_id.contains(char::is_control) {
         return Err("chat_id: this is no chat id; copy the chat_id of the message that you answer".to_owned());
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use entraclaw::storage::{AppendFile, Lock, MemoryStorage, Storage};
+use entraclaw::storage::{AppendFile, Lock, MemoryStorage, Stamp, Storage};
 use tokio::sync::watch;
 
 use crate::support::*;
@@ -64,6 +64,10 @@ impl Storage for Observer {
 
     fn len(&self, path: &str) -> io::Result<Option<u64>> {
         self.disk.len(path)
+    }
+
+    fn stamp(&self, path: &str) -> io::Result<Option<Stamp>> {
+        self.disk.stamp(path)
     }
 
     fn read(&self, path: &str, offset: u64, len: usize) -> io::Result<Vec<u8>> {

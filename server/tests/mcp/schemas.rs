@@ -5,7 +5,9 @@
 use std::path::Path;
 
 use entraclaw::carrier::channel::ChannelPush;
-use entraclaw::tool::{InboxResource, PullResult, SendResult, StatsResult, WaitResult};
+use entraclaw::tool::{
+    EmailResult, InboxResource, PullResult, SendEmailResult, SendResult, StatsResult, WaitResult,
+};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Value, json};
 
@@ -37,6 +39,8 @@ fn tool_results() {
         "inbox_pull": reference::<PullResult>(&mut generator),
         "inbound_queue_stats": reference::<StatsResult>(&mut generator),
         "send_teams_message": reference::<SendResult>(&mut generator),
+        "read_email": reference::<EmailResult>(&mut generator),
+        "send_email": reference::<SendEmailResult>(&mut generator),
         "entraclaw://inbox": reference::<InboxResource>(&mut generator)
     });
     let definitions = generator.take_definitions(true);

@@ -10,7 +10,7 @@ use entraclaw::mcp::{Exit, SessionOptions, serve};
 use entraclaw::random::SplitMix;
 use entraclaw::record::{Channel, Draft};
 use entraclaw::storage::MemoryStorage;
-use entraclaw::tool::{Outbox, OutgoingTeams, SendError, Sent};
+use entraclaw::tool::{MailDesk, MailDoor, Outbox, OutgoingTeams, SendError, Sent};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -48,6 +48,7 @@ impl Outbox for FakeOutbox {
 pub(crate) struct Home {
     pub(crate) journal: Journal,
     pub(crate) outbox: Arc<FakeOutbox>,
+    pub(crate) mail: Option<Arc<dyn MailDesk>>,
 }
 
 impl Home {
@@ -56,7 +57,7 @@ impl Home {
             Arc::new(TokioClock::starting_at("2026-01-01T00:00:00Z".parse().unwrap()));
         let (journal, _) =
             Journal::open(Arc::new(MemoryStorage::new()), clock, JournalOptions::default()).unwrap();
-        Self { journal, outbox: Arc::default() }
+        Self { journal, outbox: Arc::default(), mail: None }
     }
 
     /// Messages `m<n>` from Alice arrive in one go.
@@ -73,6 +74,9 @@ impl Home {
         let mut options =
             SessionOptions::new(self.journal.clone(), Arc::new(SplitMix::seeded(7)), self.outbox.clone());
         "0.0.0".clone_into(&mut options.version);
+        if let Some(desk) = &self.mail {
+            options.doors.push(Arc::new(MailDoor(desk.clone())));
+        }
         options
     }
 

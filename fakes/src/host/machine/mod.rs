@@ -7,6 +7,7 @@ mod life;
 mod lists;
 mod notices;
 mod opening;
+mod permission;
 mod requests;
 mod send;
 mod turn;
@@ -112,6 +113,8 @@ struct Link {
     strict_refusals: usize,
     lists_started: bool,
     last_relist_ms: BTreeMap<ListKind, u64>,
+    /// Permission dialogs that the server was told of.
+    permissions: BTreeSet<String>,
     stdout_closed: bool,
 }
 
@@ -139,6 +142,7 @@ impl Link {
             strict_refusals: 0,
             lists_started: false,
             last_relist_ms: BTreeMap::new(),
+            permissions: BTreeSet::new(),
             stdout_closed: false,
         }
     }
@@ -309,6 +313,7 @@ impl HostMachine {
             Action::AnswerElicitation { action, content } => {
                 self.answer_elicitation(&action, content);
             }
+            Action::AskPermission(ask) => self.ask_permission(ask),
             Action::Reconnect => self.reconnect(),
             Action::Exit => self.exit(),
             Action::Kill => self.kill(),

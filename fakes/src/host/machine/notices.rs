@@ -21,18 +21,14 @@ impl HostMachine {
             "notifications/resources/list_changed" => self.list_changed(ListKind::Resources),
             "notifications/subscriptions/acknowledged" => self.on_acknowledged(),
             _ if method == *self.profile.channel.method => self.on_channel(params),
+            _ if method == *self.profile.channel.permission_answer_method => self.on_permission(params),
             _ => self.note(format!("dropped {method}")),
         }
     }
 
     fn on_channel(&mut self, params: &Value) {
         let facts = self.profile.channel.clone();
-        let declared = self
-            .link
-            .capabilities
-            .get("experimental")
-            .and_then(|experimental| experimental.get(facts.capability.as_str()))
-            .is_some();
+        let declared = self.experiments_with(&facts.capability);
         let refusal = if !declared {
             Some("the server does not declare the capability")
         } else if self.link.era == Era::Modern && !*facts.modern {
@@ -56,6 +52,12 @@ impl HostMachine {
             }
             Err(reason) => self.note(format!("dropped {}: {reason}", *facts.method)),
         }
+    }
+
+    /// Whether the server declares an experimental capability.
+    pub(super) fn experiments_with(&self, capability: &str) -> bool {
+        let experimental = self.link.capabilities.get("experimental");
+        experimental.and_then(|declared| declared.get(capability)).is_some()
     }
 
     /// Whether a notification came on our stream although the filter does not name it.

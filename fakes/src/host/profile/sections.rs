@@ -205,6 +205,14 @@ facts! {
         reserved_tags: Vec<String>,
         /// Brackets that count as `<` when looking for those names.
         look_alike_brackets: Vec<String>,
+        /// Whether a permission dialog is told to the server.
+        permission_relayed: PerMode<bool>,
+        /// Member of `capabilities.experimental` that the server must declare for it, beside that of the channel.
+        permission_capability: String,
+        /// The notification that tells it.
+        permission_request_method: String,
+        /// The notification that answers it.
+        permission_answer_method: String,
     }
 }
 

@@ -134,6 +134,67 @@ async fn a_refused_token_is_renewed_once() {
     assert_eq!(script.seen().len(), 2);
 }
 
+/// Gives the claims that it was challenged with as token.
+struct Challenged;
+
+impl TokenSource for Challenged {
+    fn token(&self) -> BoxFuture<'_, Result<Secret, AuthError>> {
+        Box::pin(future::ready(Ok(Secret::new("plain"))))
+    }
+
+    fn refresh<'a>(&'a self, _: &'a Secret) -> BoxFuture<'a, Result<Secret, AuthError>> {
+        self.token()
+    }
+
+    fn challenged<'a>(&'a self, _: &'a Secret, claims: &'a str) -> BoxFuture<'a, Result<Secret, AuthError>> {
+        Box::pin(future::ready(Ok(Secret::new(claims))))
+    }
+}
+
+#[rstest]
+#[case(401)]
+#[case(403)]
+#[tokio::test(start_paused = true)]
+async fn a_claims_challenge_reaches_the_token_source(#[case] status: u16) {
+    // {"a":1}
+    let challenge = r#"Bearer realm="", error="insufficient_claims", claims="eyJhIjoxfQ==""#;
+    let script = replies(vec![
+        Reply::error(status, "InvalidAuthenticationToken").header("www-authenticate", challenge),
+    ]);
+    let client = script.client_with(Arc::new(Challenged));
+    client.get_once("https://graph.microsoft.com/v1.0/me", Scope::Common).await.unwrap();
+    assert_eq!(script.seen()[1].header("authorization"), Some("Bearer {\"a\":1}"));
+    let script = Script::new(move |_| Reply::error(status, "x").header("www-authenticate", challenge));
+    let client = script.client_with(Arc::new(Challenged));
+    let error = client.get_once("https://graph.microsoft.com/v1.0/me", Scope::Common).await.unwrap_err();
+    assert_eq!((error.failure, script.seen().len()), (Failure::Unauthorized, 2));
+    assert!(error.advice().contains("policy"), "{}", error.advice());
+}
+
+/// Entra is in trouble for a while.
+#[derive(Default)]
+struct Troubled(AtomicU32);
+
+impl TokenSource for Troubled {
+    fn token(&self) -> BoxFuture<'_, Result<Secret, AuthError>> {
+        let tries = self.0.fetch_add(1, Ordering::Relaxed);
+        let error = AuthError::new(crate::entra::AuthFailure::Unavailable, "busy", "wait");
+        Box::pin(future::ready(if tries < 2 { Err(error) } else { Ok(Secret::new("t")) }))
+    }
+
+    fn refresh<'a>(&'a self, _: &'a Secret) -> BoxFuture<'a, Result<Secret, AuthError>> {
+        self.token()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sign_in_that_is_in_trouble_is_waited_for() {
+    let script = replies(vec![]);
+    let client = script.client_with(Arc::new(Troubled::default()));
+    client.get("https://graph.microsoft.com/v1.0/me", Scope::Common, MINUTE).await.unwrap();
+    assert_eq!(script.seen().len(), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_second_401_surfaces() {
     let script = Script::new(|_| Reply::error(401, "InvalidAuthenticationToken"));
@@ -149,7 +210,7 @@ async fn a_static_token_that_is_refused_says_what_to_do() {
     let error =
         script.client().get_once("https://graph.microsoft.com/v1.0/me", Scope::Common).await.unwrap_err();
     assert_eq!(error.failure, Failure::SignIn);
-    assert!(error.to_string().contains("set ENTRACLAW_ACCESS_TOKEN"), "{error}");
+    assert!(error.advice().contains("set ENTRACLAW_ACCESS_TOKEN"), "{error}");
     assert_eq!(script.seen().len(), 1);
 }
 
@@ -233,4 +294,19 @@ async fn a_link_to_somewhere_else_is_not_followed() {
     assert!(error.to_string().contains("it leads to https://contoso.com"), "{error}");
     assert_eq!(client.next_link(&json!({"@odata.nextLink": 7})).unwrap(), None);
     assert_eq!(client.next_link(&json!([])).unwrap(), None);
+}
+
+#[rstest]
+#[case("https://contoso.sharepoint.com/x?tempauth=1", true)]
+#[case("https://contoso-my.sharepoint.com/x", true)]
+#[case("http://contoso.sharepoint.com/x", false)]
+#[case("https://contoso.sharepoint.com:8443/x", false)]
+#[case("https://me@contoso.sharepoint.com/x", false)]
+#[case("https://sharepoint.com.example.com/x", false)]
+#[case("https://evilsharepoint.com/x", false)]
+#[case("https://127.0.0.1/x", false)]
+#[case("file:///etc/passwd", false)]
+#[case("", false)]
+fn only_microsofts_stores_of_files_are_followed(#[case] location: &str, #[case] known: bool) {
+    assert_eq!(is_file_store(location), known);
 }

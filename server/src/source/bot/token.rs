@@ -11,7 +11,7 @@ use url::Url;
 
 use super::Credentials;
 use crate::config::Secret;
-use crate::entra::AuthError;
+use crate::entra::{AuthError, AuthFailure};
 use crate::graph::{GraphRequest, GraphTransport, Method};
 
 /// What the token is for.
@@ -83,10 +83,11 @@ impl Tokens {
             ],
             body: Some(form.into_bytes()),
         };
-        let failed = |problem: String, fix: &str| AuthError { problem, fix: fix.to_owned() };
-        let unreachable = |why: String| {
-            failed(format!("the bot could not sign in: {why}"), "check the network; try again in a minute")
+        let failed = |failure: AuthFailure, why: String, fix: &str| {
+            AuthError::new(failure, format!("the bot could not sign in: {why}"), fix)
         };
+        let unreachable =
+            |why: String| failed(AuthFailure::Unreachable, why, "check the network; try again in a minute");
         let answer = match tokio::time::timeout(REQUEST_TIMEOUT, self.transport.send(request)).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => return Err(unreachable(error.to_string())),
@@ -102,7 +103,7 @@ impl Tokens {
                 .unwrap_or_default()
                 .replace(self.credentials.secret.expose(), "(hidden)");
             let reason: String = reason.chars().filter(|c| !c.is_control()).take(REASON_CHARS_MAX).collect();
-            return Err(failed(format!("the bot could not sign in: {reason}"), FIX));
+            return Err(failed(AuthFailure::Credential, reason, FIX));
         }
         let token = body.get("access_token").and_then(Value::as_str).filter(|token| !token.is_empty());
         let Some(token) = token.filter(|_| answer.status == 200) else {

@@ -20,7 +20,8 @@ const CURSOR_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Chats whose position is kept; those that have been silent longest are forgotten first, which is safe, for they
 /// come back as new ones whose older messages are history.
 pub(super) const CHATS_MAX: usize = 1_000;
-/// Edited or deleted messages a chat remembers, to tell an edit that was delivered from a later one.
+/// Edited or deleted messages a chat remembers, to tell an edit that was delivered from a later one; and as many that
+/// were not delivered, to tell them from those that were not judged yet.
 pub(super) const RECENT_MAX: usize = 32;
 /// How far before the journal's newest message reading starts when the cursor is lost.
 const SAFE_POINT_BEFORE: SignedDuration = SignedDuration::from_mins(10);
@@ -64,6 +65,10 @@ pub(super) struct ChatCursor {
     /// written, the journal knows.
     #[serde(default)]
     pub(super) recent: BTreeMap<String, String>,
+    /// Messages that were judged and not delivered, with the stamp that they had. They are read again for a while, and
+    /// must not be logged again, nor delivered because their author has been let in since.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) passed: BTreeMap<String, String>,
 }
 
 impl Cursor {
@@ -95,7 +100,14 @@ impl Cursor {
 impl ChatCursor {
     /// A chat in which everything up to `floor` is history.
     pub(super) fn from_floor(floor: Timestamp) -> Self {
-        Self { floor, read_to: floor, settled_to: None, print: String::new(), recent: BTreeMap::new() }
+        Self {
+            floor,
+            read_to: floor,
+            settled_to: None,
+            print: String::new(),
+            recent: BTreeMap::new(),
+            passed: BTreeMap::new(),
+        }
     }
 
     /// From where a reading that leaves nothing out starts.
@@ -112,11 +124,20 @@ impl ChatCursor {
 
     /// Remembers a message that was delivered edited or deleted.
     pub(super) fn note_delivered(&mut self, message_id: &str, stamp: &str) {
-        self.recent.insert(message_id.to_owned(), stamp.to_owned());
-        while self.recent.len() > RECENT_MAX {
-            // Message ids are times, so the first is the oldest.
-            self.recent.pop_first();
-        }
+        remember(&mut self.recent, message_id, stamp);
+    }
+
+    /// Remembers a message that is not delivered.
+    pub(super) fn note_passed(&mut self, message_id: &str, stamp: &str) {
+        remember(&mut self.passed, message_id, stamp);
+    }
+}
+
+fn remember(messages: &mut BTreeMap<String, String>, message_id: &str, stamp: &str) {
+    messages.insert(message_id.to_owned(), stamp.to_owned());
+    while messages.len() > RECENT_MAX {
+        // Message ids are times, so the first is the oldest.
+        messages.pop_first();
     }
 }
 

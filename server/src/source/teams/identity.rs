@@ -15,7 +15,7 @@ use crate::graph::{Failure, GraphClient, GraphError, Scope};
 const IDENTITY_PAUSE: Duration = Duration::from_secs(600);
 
 /// Finds out what is not known yet. Fails only where asking again soon may help.
-pub(super) async fn identify(client: &GraphClient, known: &Known) -> Result<(), GraphError> {
+pub(crate) async fn identify(client: &GraphClient, known: &Known) -> Result<(), GraphError> {
     if known.agent().object_id.is_some() && known.agent().tenant_id.is_some() {
         return Ok(());
     }

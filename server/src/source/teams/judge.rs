@@ -1,7 +1,7 @@
 //! Which messages of a reading are news, and from whom. Pure but for the refusals it hands back.
 //! It must never look at a display name.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::cursor::ChatCursor;
 use super::draft::{Version, draft, key};
@@ -9,11 +9,16 @@ use super::known::Known;
 use super::reading::Pages;
 use super::wire::{Message, MessageKind};
 use crate::config::GroupMessages;
-use crate::gate::{Agent, Gate, Reason, Sender, Verdict};
+use crate::gate::{Agent, ChatRule, Gate, Reason, Sender, Stranger, Verdict};
+use crate::permission::{self, Answer, Book};
 use crate::record::Draft;
+use crate::sanitize::{Context, Limits, Markup, clean_name, sanitize};
 
 /// The stamp of a delivered message that was then deleted.
 const DELETED: &str = "deleted";
+
+/// Graph's word for a chat of two.
+const ONE_ON_ONE: &str = "oneOnOne";
 
 /// What judging needs to know.
 pub(super) struct Bench<'a> {
@@ -25,8 +30,12 @@ pub(super) struct Bench<'a> {
     pub(super) watched_from: Option<Timestamp>,
     /// The server's time.
     pub(super) now: Timestamp,
+    /// How far it is ahead of ours.
+    pub(super) skew: SignedDuration,
     /// Whether the journal has a record of this key.
     pub(super) delivered: &'a dyn Fn(&str) -> bool,
+    /// What the operator was asked.
+    pub(super) asked: &'a Book,
 }
 
 /// A message that is news, with what orders it among others.
@@ -40,8 +49,11 @@ pub(super) struct News {
 #[derive(Debug)]
 pub(super) struct Refused {
     pub(super) message_id: String,
-    pub(super) who: String,
+    /// `tenant/object`, as far as it is known.
+    pub(super) who: Option<String>,
     pub(super) reason: Reason,
+    /// The author, where it is somebody who could be told a pairing code.
+    pub(super) stranger: Option<Stranger>,
 }
 
 /// What came of a reading.
@@ -50,6 +62,8 @@ pub(super) struct Judged {
     /// Oldest first.
     pub(super) news: Vec<News>,
     pub(super) refused: Vec<Refused>,
+    /// Answers to permission requests; no model sees them.
+    pub(super) answers: Vec<Answer>,
     /// The position once the news are in the journal.
     pub(super) cursor: ChatCursor,
     /// When somebody last did something there.
@@ -67,6 +81,7 @@ impl Bench<'_> {
     ) -> Judged {
         let mut news = Vec::new();
         let mut refused = Vec::new();
+        let mut answers = Vec::new();
         let mut active_at = None;
         for message in &pages.messages {
             active_at = active_at.max(message.modified);
@@ -74,16 +89,23 @@ impl Bench<'_> {
             let modified = message.modified.unwrap_or(cursor.read_to).min(self.now);
             cursor.read_to = cursor.read_to.max(modified);
             let Some(version) = self.version(chat_id, &cursor, message) else { continue };
-            match self.verdict(chat_kind, message) {
+            let stamp = stamp(message);
+            match self.verdict(chat_id, chat_kind, message) {
                 Verdict::Own => continue,
                 Verdict::Refuse(reason) => {
-                    let who = message.sender.object_id.clone().unwrap_or_default();
-                    refused.push(Refused { message_id: message.id.clone(), who, reason });
+                    cursor.note_passed(&message.id, stamp);
+                    refused.push(self.refused(chat_id, chat_kind, message, version, reason));
                     continue;
                 }
                 Verdict::Accept => {}
             }
-            let stamp = if message.deleted { DELETED } else { &message.edited };
+            if version == Version::First
+                && let Some(answer) = self.answer(chat_id, chat_kind, message)
+            {
+                cursor.note_passed(&message.id, stamp);
+                answers.push(answer);
+                continue;
+            }
             if !stamp.is_empty() {
                 // Of the others, the journal's keys tell.
                 cursor.note_delivered(&message.id, stamp);
@@ -93,13 +115,14 @@ impl Bench<'_> {
                 draft: draft(chat_id, chat_kind, message, version, &self.agent, self.now),
             });
         }
-        Judged { news, refused, cursor, active_at }
+        Judged { news, refused, answers, cursor, active_at }
     }
 
     /// What the message is to somebody who has read up to `cursor`; `None` when it is nothing new.
     fn version(&self, chat_id: &str, cursor: &ChatCursor, message: &Message) -> Option<Version> {
         if message.kind == MessageKind::System
             || message.created.is_some_and(|created| created <= cursor.floor)
+            || cursor.passed.get(&message.id).is_some_and(|passed| passed == stamp(message))
             || self.known.was_sent(chat_id, &message.id)
         {
             return None;
@@ -115,21 +138,73 @@ impl Bench<'_> {
         (!message.edited.is_empty() && stamp != message.edited).then_some(Version::Edit)
     }
 
-    fn verdict(&self, chat_kind: &str, message: &Message) -> Verdict {
-        let sender = Sender {
-            tenant_id: message.sender.tenant_id.as_deref(),
-            object_id: message.sender.object_id.as_deref(),
-            kind: message.sender.kind,
+    fn verdict(&self, chat_id: &str, chat_kind: &str, message: &Message) -> Verdict {
+        let written = message.created.and_then(|at| at.checked_sub(self.skew).ok());
+        let verdict = self.gate.decide_at(&sender(message), &self.agent, written);
+        if verdict != Verdict::Accept {
+            return verdict;
+        }
+        let only_mentioned = match self.gate.chat_rule(chat_id) {
+            Some(ChatRule::Off) => return Verdict::Refuse(Reason::ChatOff),
+            Some(ChatRule::All) => false,
+            Some(ChatRule::Mentioned) => true,
+            None => self.group_messages == GroupMessages::Mentioned,
         };
-        let verdict = self.gate.decide(&sender, &self.agent);
         let watched =
             self.watched_from.is_some_and(|from| message.created.is_none_or(|created| created > from));
-        let only_mentioned =
-            self.group_messages == GroupMessages::Mentioned && chat_kind != "oneOnOne" && !watched;
-        if verdict == Verdict::Accept && only_mentioned && !self.mentions_agent(message) {
+        if only_mentioned && chat_kind != ONE_ON_ONE && !watched && !self.mentions_agent(message) {
             return Verdict::Refuse(Reason::NotMentioned);
         }
-        verdict
+        Verdict::Accept
+    }
+
+    fn refused(
+        &self,
+        chat_id: &str,
+        chat_kind: &str,
+        message: &Message,
+        version: Version,
+        reason: Reason,
+    ) -> Refused {
+        let sender = sender(message);
+        let asks = reason == Reason::NotListed
+            && chat_kind == ONE_ON_ONE
+            && version == Version::First
+            && message.edited.is_empty()
+            && self.gate.chat_rule(chat_id) != Some(ChatRule::Off);
+        let ids = asks.then(|| sender.person(&self.agent)).flatten();
+        let stranger = ids.map(|(tenant_id, object_id)| Stranger {
+            tenant_id,
+            object_id,
+            name: message.sender.name.as_deref().map(clean_name).filter(|name| !name.is_empty()),
+            chat_id: chat_id.to_owned(),
+        });
+        Refused { message_id: message.id.clone(), who: sender.shown(&self.agent), reason, stranger }
+    }
+
+    /// The answer to something that was asked of this person in this chat: words of its own in the exact form, in a
+    /// message that was never edited and that carries nothing else.
+    fn answer(&self, chat_id: &str, chat_kind: &str, message: &Message) -> Option<Answer> {
+        let is_bare =
+            message.edited.is_empty() && message.attachments.is_empty() && message.mentions.is_empty();
+        if self.asked.questions.is_empty() || chat_kind != ONE_ON_ONE || !is_bare {
+            return None;
+        }
+        let markup = if message.html { Markup::Html } else { Markup::Text };
+        let clean = sanitize(&message.content, markup, &Context::default(), &Limits::default());
+        if !clean.removed.is_empty() || !clean.flagged.is_empty() || clean.left_out_bytes > 0 {
+            return None;
+        }
+        let (code, behavior) = permission::parse(&clean.text)?;
+        let answer = Answer {
+            code,
+            behavior,
+            chat_id: chat_id.to_owned(),
+            ids: sender(message).person(&self.agent)?,
+            message_id: message.id.clone(),
+            written: message.created?,
+        };
+        self.asked.knows(&answer).then_some(answer)
     }
 
     fn mentions_agent(&self, message: &Message) -> bool {
@@ -137,4 +212,17 @@ impl Bench<'_> {
         let users = message.mentions.iter().filter_map(|m| m.user_id.as_deref());
         users.into_iter().any(|id| id.eq_ignore_ascii_case(own.as_str()))
     }
+}
+
+fn sender(message: &Message) -> Sender<'_> {
+    Sender {
+        tenant_id: message.sender.tenant_id.as_deref(),
+        object_id: message.sender.object_id.as_deref(),
+        kind: message.sender.kind,
+    }
+}
+
+/// What tells this state of a message from others.
+fn stamp(message: &Message) -> &str {
+    if message.deleted { DELETED } else { &message.edited }
 }

@@ -22,6 +22,8 @@ pub struct Known(Mutex<Inner>);
 struct Inner {
     agent: Agent,
     chats: BTreeSet<String>,
+    /// Who was in when they were found acceptable: the gate's generation.
+    chats_of: u64,
     sent: VecDeque<(String, String)>,
     identity_asked: Option<Instant>,
 }
@@ -65,9 +67,13 @@ impl Known {
         self.with(|inner| inner.identity_asked = None);
     }
 
-    /// An allowed person is in this chat.
-    pub(super) fn accept_chat(&self, chat_id: &str) {
+    /// An allowed person is in this chat, by what the gate held in this generation.
+    pub(super) fn accept_chat(&self, chat_id: &str, generation: u64) {
         self.with(|inner| {
+            if generation < inner.chats_of {
+                return;
+            }
+            inner.chats_are_of(generation);
             if inner.chats.len() >= CHATS_MAX && !inner.chats.contains(chat_id) {
                 // A forgotten chat costs one request when it is written to.
                 inner.chats.pop_first();
@@ -76,9 +82,12 @@ impl Known {
         });
     }
 
-    /// Whether an allowed person is known to be in this chat.
-    pub(super) fn is_accepted(&self, chat_id: &str) -> bool {
-        self.with(|inner| inner.chats.contains(chat_id))
+    /// Whether an allowed person is known to be in this chat, by what the gate holds in this generation.
+    pub(super) fn is_accepted(&self, chat_id: &str, generation: u64) -> bool {
+        self.with(|inner| {
+            inner.chats_are_of(generation);
+            inner.chats.contains(chat_id)
+        })
     }
 
     /// The agent itself sent this.
@@ -94,5 +103,15 @@ impl Known {
     /// Whether the agent itself sent this.
     pub(super) fn was_sent(&self, chat_id: &str, message_id: &str) -> bool {
         self.with(|inner| inner.sent.iter().any(|(c, m)| c == chat_id && m == message_id))
+    }
+}
+
+impl Inner {
+    /// Forgets what an older generation of the gate found acceptable.
+    fn chats_are_of(&mut self, generation: u64) {
+        if self.chats_of < generation {
+            self.chats_of = generation;
+            self.chats.clear();
+        }
     }
 }

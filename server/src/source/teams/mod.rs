@@ -8,7 +8,7 @@ mod identity;
 mod judge;
 mod known;
 mod listing;
-mod outgoing;
+pub(in crate::source) mod outgoing;
 mod poll;
 mod reading;
 mod send;
@@ -23,6 +23,7 @@ use futures_util::future::LocalBoxFuture;
 
 pub use cursor::CURSOR_FILE;
 pub use door::TeamsDoor;
+pub(crate) use identity::identify;
 pub use known::Known;
 pub use send::TeamsOutbox;
 

@@ -51,11 +51,15 @@ const ELEMENTS: &[&str] = &[
 const ELEMENT_CHARS_MAX: usize = 32;
 
 /// Why a text may not leave, with what to do.
-pub(super) fn check(content: &str, content_type: ContentType, token: Option<&Secret>) -> Result<(), String> {
+pub(in crate::source) fn check(
+    content: &str,
+    content_type: ContentType,
+    token: Option<&Secret>,
+) -> Result<(), String> {
     let chars = content.chars().count();
     if chars > CONTENT_CHARS_MAX {
         return Err(format!(
-            "content: {chars} characters, Teams takes {CONTENT_CHARS_MAX}; send it in parts"
+            "content: {chars} characters, at most {CONTENT_CHARS_MAX} are taken; send it in parts"
         ));
     }
     if content.trim().is_empty() {

@@ -42,6 +42,8 @@ const REFUSAL_PAUSE: Duration = Duration::from_secs(30);
 const SIGNED_OUT_PAUSE: Duration = Duration::from_secs(5);
 /// The longest pause after failures that the server named no time for.
 const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(600);
+/// Pause before the sign-in is asked for again.
+const SIGN_IN_PAUSE: Duration = Duration::from_secs(30);
 /// How long a question that Graph refused is not asked again.
 const REFUSED_PAUSE: Duration = Duration::from_secs(3_600);
 /// Pause before a chat is read again whose messages the journal did not keep.
@@ -84,6 +86,8 @@ struct Gathered {
     chat_id: String,
     news: Vec<News>,
     cursor: ChatCursor,
+    /// The gate's, when they were judged.
+    generation: u64,
 }
 
 pub(super) struct Poll<'a> {
@@ -290,8 +294,12 @@ impl<'a> Poll<'a> {
         if error.is_transient() {
             return self.parts.client.delay_after(error, failures);
         }
+        if error.failure == Failure::SignIn {
+            // The sign-in has a pause of its own; asking for it costs nothing, and somebody may have mended it.
+            return SIGN_IN_PAUSE;
+        }
         // Repeating it does not help soon, but somebody may repair it. A refused token may be replaced at any moment.
-        let signed_out = matches!(error.failure, Failure::Unauthorized | Failure::SignIn);
+        let signed_out = error.failure == Failure::Unauthorized;
         let pause = if signed_out { SIGNED_OUT_PAUSE } else { REFUSAL_PAUSE };
         let pause = pause.saturating_mul(1 << failures.saturating_sub(1).min(8));
         pause.min(FAILURE_PAUSE_MAX)

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::identity::identify;
 use super::outgoing::{self, CONTENT_CHARS_MAX};
 use super::{Known, wire};
-use crate::gate::{Gate, Sender, SenderKind, Verdict};
+use crate::gate::{ChatRule, Gate, Sender, SenderKind, Verdict};
 use crate::graph::{Failure, GraphClient, GraphError, Scope};
 use crate::journal::{Interaction, InteractionKind, Journal};
 use crate::record::Channel;
@@ -79,7 +79,33 @@ impl TeamsOutbox {
         let acceptable = tokio::time::timeout_at(deadline, self.chat_is_acceptable(&message.chat_id)).await;
         acceptable
             .unwrap_or_else(|_| Err(SendError::Graph("looking up the chat took too long".to_owned())))?;
+        self.deliver(message, deadline).await
+    }
 
+    /// Sends words of the server's own. Whoever calls it has decided that they may go there: no model is asked, and
+    /// none can reach it.
+    pub(crate) async fn tell(&self, chat_id: &str, html: String) -> Result<Sent, SendError> {
+        let message = OutgoingTeams {
+            chat_id: chat_id.to_owned(),
+            content: html,
+            content_type: ContentType::Html,
+            reply_to: Vec::new(),
+        };
+        let token = self.client.token().await;
+        outgoing::check(&message.content, message.content_type, token.as_ref())
+            .map_err(SendError::Refused)?;
+        let outcome = self.deliver(&message, tokio::time::Instant::now() + SEND_TIME_MAX).await;
+        if let Err(error) = &outcome {
+            self.log(&message, format!("not sent, or not known to be: {error}"));
+        }
+        outcome
+    }
+
+    async fn deliver(
+        &self,
+        message: &OutgoingTeams,
+        deadline: tokio::time::Instant,
+    ) -> Result<Sent, SendError> {
         // The log has it before anybody else.
         self.log(message, "about to send".to_owned());
         let posted_at = self.client.server_now();
@@ -173,7 +199,15 @@ impl TeamsOutbox {
 
     /// A chat is acceptable when an allowed person has written there or is a member.
     pub(super) async fn chat_is_acceptable(&self, chat_id: &str) -> Result<(), SendError> {
-        if self.known.is_accepted(chat_id) {
+        // Who was shut out a moment ago must not be written to.
+        if let Some(news) = self.gate.refresh() {
+            self.journal.interaction(news.interaction());
+        }
+        let generation = self.gate.generation();
+        if self.gate.chat_rule(chat_id) == Some(ChatRule::Off) {
+            return Err(SendError::NotAllowed);
+        }
+        if self.known.is_accepted(chat_id, generation) {
             return Ok(());
         }
         if self.gate.is_closed() {
@@ -190,7 +224,7 @@ impl TeamsOutbox {
         let chat = self.client.get(&url, scope, LOOK_UP_PATIENCE).await.map_err(|e| unknown_chat(&e))?;
         let listed = chat.body.get("members").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         if listed.iter().any(|member| self.is_allowed(member)) {
-            self.known.accept_chat(chat_id);
+            self.known.accept_chat(chat_id, generation);
             return Ok(());
         }
         // Of a larger chat, the other members are asked for.
@@ -201,7 +235,7 @@ impl TeamsOutbox {
                     self.client.get(&url, scope, LOOK_UP_PATIENCE).await.map_err(|e| unknown_chat(&e))?;
                 let members = page.body.get("value").and_then(Value::as_array);
                 if members.is_some_and(|members| members.iter().any(|member| self.is_allowed(member))) {
-                    self.known.accept_chat(chat_id);
+                    self.known.accept_chat(chat_id, generation);
                     return Ok(());
                 }
                 match self.client.next_link(&page.body).map_err(|e| refused(&e))? {

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::{AppendFile, Lock, Storage, check_path};
+use super::{AppendFile, Lock, Stamp, Storage, check_path};
 
 const LOCK_RETRY_MS: u64 = 1;
 
@@ -146,6 +146,16 @@ impl Storage for DiskStorage {
         let path = self.path(path)?;
         match fs::symlink_metadata(&path) {
             Ok(found) if found.is_file() => Ok(Some(found.len())),
+            Ok(_) => Err(refusal(&path, "is not a plain file; move it away")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(at(&path)(error)),
+        }
+    }
+
+    fn stamp(&self, path: &str) -> io::Result<Option<Stamp>> {
+        let path = self.path(path)?;
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_file() => Ok(Some(platform::stamp(&found))),
             Ok(_) => Err(refusal(&path, "is not a plain file; move it away")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(at(&path)(error)),

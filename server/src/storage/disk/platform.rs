@@ -7,6 +7,8 @@ use std::fs::{self, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
+use crate::storage::Stamp;
+
 #[cfg(unix)]
 const FOLDER_MODE: u32 = 0o700;
 #[cfg(unix)]
@@ -23,6 +25,22 @@ pub(super) fn private(options: &mut OpenOptions) -> &OpenOptions {
 #[cfg(not(unix))]
 pub(super) fn private(options: &mut OpenOptions) -> &OpenOptions {
     options
+}
+
+/// What a change of the file changes: its place, its length, and when it was last touched.
+#[cfg(unix)]
+pub(super) fn stamp(found: &Metadata) -> Stamp {
+    use std::os::unix::fs::MetadataExt;
+    let moment = |seconds: i64, nanos: i64| seconds.wrapping_mul(1_000_000_000).wrapping_add(nanos);
+    let written = moment(found.mtime(), found.mtime_nsec());
+    let touched = moment(found.ctime(), found.ctime_nsec());
+    Stamp([found.ino(), found.len(), written.cast_unsigned(), touched.cast_unsigned()])
+}
+
+#[cfg(windows)]
+pub(super) fn stamp(found: &Metadata) -> Stamp {
+    use std::os::windows::fs::MetadataExt;
+    Stamp([found.creation_time(), found.len(), found.last_write_time(), 0])
 }
 
 /// Creates one folder for this user alone.

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::disk::{Disk, Inode};
-use super::{AppendFile, Lock, Storage, check_path};
+use super::{AppendFile, Lock, Stamp, Storage, check_path};
 
 /// How a simulated machine ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,6 +142,16 @@ impl Storage for MemoryStorage {
         let mut disk = self.locked();
         disk.enter(self.process)?;
         Ok(disk.names.get(path).map(|inode| disk.node(*inode).seen.len() as u64))
+    }
+
+    fn stamp(&self, path: &str) -> io::Result<Option<Stamp>> {
+        check_path(path)?;
+        let mut disk = self.locked();
+        disk.enter(self.process)?;
+        Ok(disk.names.get(path).map(|inode| {
+            let seen = &disk.node(*inode).seen;
+            Stamp([*inode, seen.len() as u64, u64::from(crc32c::crc32c(seen)), 0])
+        }))
     }
 
     fn read(&self, path: &str, offset: u64, len: usize) -> io::Result<Vec<u8>> {

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use super::{PATIENCE, TeamsDoor, failed};
+use super::{PATIENCE, TeamsDoor, beginning, failed};
 use crate::gate::Verdict;
 use crate::graph::{GraphError, Scope};
 use crate::sanitize::clean_file_name;
@@ -138,8 +138,10 @@ fn stem_of(name: &str) -> String {
     let stem = clean.rsplit_once('.').map_or(clean.as_str(), |(stem, _)| stem);
     let stem: String =
         stem.chars().map(|c| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' }).collect();
-    let end = stem.floor_char_boundary(NAME_BYTES_MAX);
-    if end == 0 { "file".to_owned() } else { stem[..end].to_owned() }
+    match beginning(&stem, NAME_BYTES_MAX) {
+        "" => "file".to_owned(),
+        stem => stem.to_owned(),
+    }
 }
 
 #[cfg(test)]

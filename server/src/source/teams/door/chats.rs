@@ -23,6 +23,8 @@ const ANSWER_BYTES_MAX: usize = 7_000;
 impl TeamsDoor {
     pub(super) async fn list_chats(&self, limit: u64) -> Result<Value, String> {
         let client = &self.outbox.client;
+        self.outbox.gate.refresh();
+        let generation = self.outbox.gate.generation();
         // A failure only leaves the agent's own tenant unknown, which shows fewer chats.
         let _ = identify(client, &self.outbox.known).await;
         let query = [
@@ -44,7 +46,7 @@ impl TeamsDoor {
             let members = row.get("members").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
             let verdicts: Vec<Verdict> =
                 members.iter().map(|m| self.outbox.judge_member(&member_of(m))).collect();
-            if !verdicts.contains(&Verdict::Accept) && !self.outbox.known.is_accepted(&chat.id) {
+            if !verdicts.contains(&Verdict::Accept) && !self.outbox.known.is_accepted(&chat.id, generation) {
                 not_allowed += 1;
                 continue;
             }

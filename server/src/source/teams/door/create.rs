@@ -48,6 +48,7 @@ pub(super) fn wanted(people: &[String], topic: &str) -> Result<Wanted, Refusal> 
 impl TeamsDoor {
     pub(super) async fn create_chat(&self, wanted: Wanted) -> Result<Value, String> {
         let (client, known) = (&self.outbox.client, &self.outbox.known);
+        self.outbox.gate.refresh();
         let _ = identify(client, known).await;
         let agent = known.agent();
         let Some(own) = agent.object_id.clone() else {
@@ -97,7 +98,7 @@ impl TeamsDoor {
         })?;
         let chat = wire::chat(&created.body)
             .ok_or("graph created a chat without saying its id; look at list_chats")?;
-        known.accept_chat(&chat.id);
+        known.accept_chat(&chat.id, self.outbox.gate.generation());
         self.log(&chat.id, None, format!("created this {kind} chat"));
         Ok(json!({"chat_id": chat.id, "kind": kind}))
     }

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{PATIENCE, TeamsDoor, failed};
+use super::{PATIENCE, TeamsDoor, beginning, failed};
 use crate::gate::Verdict;
 use crate::graph::Scope;
 use crate::source::teams::draft::{Version, draft};
@@ -93,7 +93,7 @@ impl TeamsDoor {
         let mut text = clean.content_text_sanitized;
         let cut = text.len() > TEXT_BYTES_MAX;
         if cut {
-            text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
+            text = beginning(&text, TEXT_BYTES_MAX).to_owned();
         }
         let mut line = json!({
             "id": clean.id,

@@ -10,11 +10,11 @@ use super::{
     APPEND_PAUSE, GATHER, Gathered, Live, MISSING_PAUSE, MISSING_TRIES_MAX, Poll, REFUSED_PAUSE,
     SWEPT_CHATS_MAX,
 };
-use crate::gate::{Guid, Reason};
 use crate::journal::{Interaction, InteractionKind};
+use crate::permission::{self, Answer, Taken};
 use crate::record::Channel;
 use crate::source::teams::cursor;
-use crate::source::teams::judge::{Bench, Judged, News};
+use crate::source::teams::judge::{Bench, Judged, News, Refused};
 use crate::source::teams::reading::ReadDone;
 use crate::source::teams::watched::Watched;
 
@@ -69,21 +69,39 @@ impl Poll<'_> {
             });
         }
         let Some(position) = self.cursor.chats.get(&job.chat_id).cloned() else { return };
+        let generation = self.parts.gate.generation();
+        let server_now = self.parts.client.server_now();
         let bench = Bench {
             gate: &self.parts.gate,
             known: &self.parts.known,
             agent: self.parts.known.agent(),
             group_messages: self.parts.options.group_messages,
             watched_from: self.watched_from(&job.chat_id).filter(|_| kind != "oneOnOne"),
-            now: self.parts.client.server_now(),
+            now: server_now,
+            skew: server_now.duration_since(self.parts.clock.now()),
             delivered: &|key| self.journal.has(key),
+            asked: &permission::questions(&*self.parts.storage),
         };
-        let Judged { news, refused, mut cursor, active_at } =
+        let Judged { news, refused, answers, mut cursor, active_at } =
             bench.judge(&job.chat_id, &kind, position.clone(), &pages);
         cursor.note_read_from(pages.from, &position, self.overlap());
         self.heat(&job.chat_id, active_at, now);
+        for answer in answers {
+            self.take_answer(&answer);
+        }
+        // One is enough: they are all of the other one of the two.
+        if let Some(stranger) = refused.iter().rev().find_map(|one| one.stranger.as_ref())
+            && let Some(reply) = self.parts.gate.meet(stranger)
+        {
+            self.journal.interaction(Interaction {
+                channel: Some(Channel::Teams),
+                chat_id: Some(job.chat_id.clone()),
+                who: Some(reply.who),
+                ..Interaction::new(InteractionKind::Access).detail("is told a pairing code")
+            });
+        }
         for one in refused {
-            self.refuse(&job.chat_id, &one.message_id, &one.who, one.reason);
+            self.refuse(&job.chat_id, one);
         }
         if let (Some(wanted), false) = (&job.wanted, again) {
             cursor.print.clone_from(&wanted.print);
@@ -91,7 +109,7 @@ impl Poll<'_> {
         if let Some(live) = self.chats.get_mut(&job.chat_id) {
             live.gathered = true;
         }
-        self.gathered.push(Gathered { chat_id: job.chat_id, news, cursor });
+        self.gathered.push(Gathered { chat_id: job.chat_id, news, cursor, generation });
         self.flush_at = self.flush_at.or(Some(now + GATHER));
     }
 
@@ -125,8 +143,27 @@ impl Poll<'_> {
         }
     }
 
-    fn refuse(&mut self, chat_id: &str, message_id: &str, who: &str, reason: Reason) {
-        let Some(unwritten) = self.refusals.note(chat_id, who, reason, self.parts.clock.now()) else {
+    fn take_answer(&self, answer: &Answer) {
+        let detail = match permission::take(&*self.parts.storage, answer) {
+            Ok(Taken::Counts) => format!("answered {} with {:?}", answer.code, answer.behavior),
+            Ok(Taken::Repeated) => format!("{} was answered before; this one does not count", answer.code),
+            Ok(Taken::Expired) => format!("{} has expired; the answer does not count", answer.code),
+            Ok(Taken::NotAsked) => format!("{} was not asked; the answer does not count", answer.code),
+            Err(error) => format!("the answer to {} could not be kept: {error}", answer.code),
+        };
+        self.journal.interaction(Interaction {
+            channel: Some(Channel::Teams),
+            chat_id: Some(answer.chat_id.clone()),
+            id: Some(answer.message_id.clone()),
+            who: Some(format!("{}/{}", answer.ids.0, answer.ids.1)),
+            ..Interaction::new(InteractionKind::Permission).detail(detail)
+        });
+    }
+
+    fn refuse(&mut self, chat_id: &str, refused: Refused) {
+        let Refused { message_id, who, reason, .. } = refused;
+        let now = self.parts.clock.now();
+        let Some(unwritten) = self.refusals.note(chat_id, who.as_deref().unwrap_or(""), reason, now) else {
             return;
         };
         let detail = match unwritten {
@@ -136,8 +173,8 @@ impl Poll<'_> {
         self.journal.interaction(Interaction {
             channel: Some(Channel::Teams),
             chat_id: Some(chat_id.to_owned()),
-            id: Some(message_id.to_owned()),
-            who: Guid::parse(who).map(|guid| guid.to_string()),
+            id: Some(message_id),
+            who,
             ..Interaction::new(InteractionKind::Refused).detail(detail)
         });
     }
@@ -151,8 +188,12 @@ impl Poll<'_> {
         }
         self.flush_at = None;
         let mut gathered = std::mem::take(&mut self.gathered);
+        let with_news: Vec<(String, u64)> = gathered
+            .iter()
+            .filter(|g| !g.news.is_empty())
+            .map(|g| (g.chat_id.clone(), g.generation))
+            .collect();
         let mut news: Vec<News> = gathered.iter_mut().flat_map(|g| std::mem::take(&mut g.news)).collect();
-        let with_news: Vec<String> = news.iter().map(|n| n.draft.chat_id.clone()).collect();
         news.sort_by(|a, b| (a.written, &a.draft.id).cmp(&(b.written, &b.draft.id)));
         if !news.is_empty()
             && let Err(error) = self.journal.append(news.into_iter().map(|n| n.draft).collect())
@@ -167,8 +208,8 @@ impl Poll<'_> {
             }
             return;
         }
-        for chat_id in with_news {
-            self.parts.known.accept_chat(&chat_id);
+        for (chat_id, generation) in with_news {
+            self.parts.known.accept_chat(&chat_id, generation);
         }
         for Gathered { chat_id, cursor, .. } in gathered {
             if let Some(live) = self.chats.get_mut(&chat_id) {

@@ -140,7 +140,7 @@ async fn strangers_are_logged_by_id_and_never_shown() {
     assert!(house.texts().is_empty());
     let refused: Vec<_> = house.interactions().into_iter().filter(|i| i["kind"] == "refused").collect();
     assert_eq!(refused.len(), 1, "one line for one stranger");
-    assert_eq!(refused[0]["who"], MALLORY);
+    assert_eq!(refused[0]["who"], format!("{TENANT}/{MALLORY}"));
     assert_eq!(refused[0]["detail"], "not on the allowlist");
     assert!(!format!("{refused:?}").contains("secret words"));
 }
@@ -247,4 +247,50 @@ async fn an_edit_and_a_deletion_far_below_the_newest_messages_are_told() {
     assert_eq!(records.len(), 124);
     let edits: Vec<_> = records.iter().filter_map(|r| Some((r.edit_of.clone()?, r.deleted))).collect();
     assert_eq!(edits, [(first, false), (second, true)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_refused_is_logged_once_and_stays_unheard_when_its_author_is_let_in() {
+    let mini = Mini::new();
+    let house = House::with_policy(&mini, MemoryStorage::new());
+    house.run_s(6).await;
+    mini.say_as(DM, MALLORY, "let me in");
+    house.run_s(6).await;
+    let house = house.restarted_with_policy();
+    house.run_s(6).await;
+    let mallory = Person::by_ids(guid(TENANT), guid(MALLORY));
+    operator::allow(&house.storage, &mallory, None, house.parts.clock.now()).unwrap();
+    house.parts.gate.refresh();
+    // The chat is still read back over the refused message.
+    mini.say_as(DM, MALLORY, "thank you");
+    house.run_s(12).await;
+    assert_eq!(house.texts(), ["thank you"]);
+    let refused = house.interactions().into_iter().filter(|i| i["kind"] == "refused").count();
+    assert_eq!(refused, 1);
+    // Nor does it come back when the position is lost.
+    house.storage.set_bytes(CURSOR_FILE, b"{");
+    let house = house.restarted_with_policy();
+    house.run_s(12).await;
+    assert_eq!(house.texts(), ["thank you"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_message_is_judged_anew_when_it_is_edited() {
+    let mini = Mini::new();
+    let mut house = House::new(&mini);
+    house.parts.options.group_messages = GroupMessages::Mentioned;
+    house.run_s(6).await;
+    let id = mini.say(GROUP, "to all");
+    house.run_s(6).await;
+    assert!(house.texts().is_empty());
+    mini.change(GROUP, &id, |message, now| {
+        message["lastEditedDateTime"] = json!(now);
+        message["body"]["content"] = json!("to all, and to <at id=\"0\">Agent</at>");
+        message["mentions"] =
+            json!([{"id": 0, "mentionText": "Agent", "mentioned": {"user": {"id": AGENT}}}]);
+    });
+    house.run_s(60).await;
+    let records = house.records();
+    assert!(records.len() == 1 && records[0].content_text_sanitized.contains("to all"), "{records:?}");
+    assert_eq!(records[0].edit_of, None, "nobody was shown it before");
 }

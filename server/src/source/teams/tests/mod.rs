@@ -13,7 +13,7 @@ use super::mini::{AGENT, ALICE, BOB, MALLORY, Mini, TENANT, start_of_time};
 use super::*;
 use crate::clock::TokioClock;
 use crate::config::{Config, GroupMessages, Sources};
-use crate::gate::{Agent, Guid};
+use crate::gate::{Agent, Guid, Person, operator};
 use crate::graph::script::Reply;
 use crate::journal::JournalOptions;
 use crate::record::Record;
@@ -36,7 +36,6 @@ impl House {
     }
 
     fn at(mini: &Mini, storage: MemoryStorage) -> Self {
-        let guid = |text| Guid::parse(text).unwrap();
         let clock = Arc::new(TokioClock::starting_at(mini.now()));
         let shared: Arc<dyn Storage> = Arc::new(storage.clone());
         let (journal, _) = Journal::open(shared.clone(), clock.clone(), JournalOptions::default()).unwrap();
@@ -47,9 +46,21 @@ impl House {
             clock,
             gate: Arc::new(Gate::new([(guid(TENANT), guid(ALICE)), (guid(TENANT), guid(BOB))])),
             known: Arc::new(Known::new(agent)),
-            options: Config::load(&Sources::default()).unwrap().teams,
+            options: config::Teams {
+                group_messages: GroupMessages::All,
+                ..Config::load(&Sources::default()).unwrap().teams
+            },
         };
         Self { mini: mini.clone(), storage, journal, parts }
+    }
+
+    /// The same with the policy of the home folder.
+    fn with_policy(mini: &Mini, storage: MemoryStorage) -> Self {
+        let mut house = Self::at(mini, storage);
+        let gate = Gate::new([(guid(TENANT), guid(ALICE))]).with_policy(house.parts.storage.clone());
+        gate.refresh();
+        house.parts.gate = Arc::new(gate);
+        house
     }
 
     /// Lets the source run for a while; then it is dropped where it stands.
@@ -72,6 +83,14 @@ impl House {
         Self::at(&self.mini, storage)
     }
 
+    /// The same with the policy of the home folder.
+    fn restarted_with_policy(self) -> Self {
+        let storage = self.storage.new_process();
+        self.storage.kill();
+        drop(self.journal);
+        Self::with_policy(&self.mini, storage)
+    }
+
     fn records(&self) -> Vec<Record> {
         self.journal.read_after(0, 100_000).unwrap()
     }
@@ -85,6 +104,10 @@ impl House {
         let bytes: Vec<u8> = paths.flat_map(|p| self.storage.bytes(&p).unwrap()).collect();
         String::from_utf8(bytes).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect()
     }
+}
+
+fn guid(text: &str) -> Guid {
+    Guid::parse(text).unwrap()
 }
 
 fn count(lines: &[String], part: &str) -> usize {

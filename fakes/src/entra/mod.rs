@@ -1,0 +1,22 @@
+//! A fake Microsoft Entra: the token, device code and authorization endpoints of one tenant, as a state machine.
+//! Every rule it goes by is in [`rules`], with its source; a signature is really verified, and nothing is granted by default.
+
+mod assertion;
+mod credential;
+mod fault;
+mod federation;
+mod form;
+mod grants;
+mod people;
+mod refuse;
+mod rules;
+mod shared;
+mod spec;
+mod state;
+
+pub use credential::Credential;
+pub use fault::{EntraFault, EntraFaultAction, EntraFaultBody};
+pub use rules::{EntraRule, EntraRuleId, rules};
+pub use shared::{EntraServer, SharedEntra, serve};
+pub use spec::{AuthKind, EntraSpec, SignatureAlgorithm};
+pub use state::{DEFAULT_LOGIN_URL, EntraCall, EntraIds, FakeEntra, Grant};

@@ -1,0 +1,13 @@
+//! The agent's mailbox in the fake Graph: arrival, delta, reading, drafts, sending.
+//! It shares the requests, faults, limits and rules of the chats; only the mailbox is its own.
+
+mod delta;
+mod mailbox;
+mod script;
+mod show;
+mod spec;
+mod write;
+
+pub(super) use mailbox::Mailbox;
+pub use spec::{DeltaLoss, MailAuth, MailEncryption, MailHistorySpec, MailSpec, MailboxSpec};
+pub use write::SentMail;

@@ -1,0 +1,65 @@
+//! A stretch of time that nobody has written down: who writes when, and what goes wrong, is drawn from the seed.
+//! The same seed must always draw the same.
+
+use serde::Deserialize;
+
+use super::Span;
+
+/// What the stretch is like.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Random {
+    /// How long it is, about; it ends with everything working.
+    pub lasting: Span,
+    /// How often somebody writes; each time a burst of one to `burst` messages to one chat.
+    pub bursts: u32,
+    /// Most messages of a burst. Default 6.
+    #[serde(default = "default_burst")]
+    pub burst: u32,
+    /// What may go wrong; each burst meets one of them with a chance of one in three.
+    #[serde(default)]
+    pub troubles: Vec<Trouble>,
+}
+
+fn default_burst() -> u32 {
+    6
+}
+
+/// Something that goes wrong for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Trouble {
+    /// Graph answers 429 on one chat, with a minute to wait.
+    Throttle,
+    /// No connection to Graph.
+    Outage,
+    /// Graph answers a gateway's HTML with 503.
+    ServerError,
+    /// Some of Graph's answers are cut in the middle.
+    CutJson,
+    /// Graph refuses the token for a while.
+    TokenRefused,
+    /// Graph takes its time.
+    Slow,
+    /// A message becomes visible half a minute late.
+    Late,
+    /// A message is edited, another is taken back.
+    Change,
+    /// An answer to the host is lost.
+    LostReply,
+    /// `kill -9`, and the host is started again.
+    Crash,
+    /// The power fails, and the host is started again.
+    PowerCut,
+    /// The disk is full.
+    DiskFull,
+    /// Syncs fail.
+    FailedSync,
+}
+
+impl Trouble {
+    /// Whether it needs a disk and a power supply that obey.
+    pub fn is_only_simulated(self) -> bool {
+        matches!(self, Self::PowerCut | Self::DiskFull | Self::FailedSync)
+    }
+}

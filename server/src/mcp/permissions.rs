@@ -1,0 +1,43 @@
+//! Permission requests of the host on their way out, and the operator's answers on their way back.
+//!
+//! Nothing here decides anything; a request that can't go out is left to the host's own dialog.
+
+use serde_json::{Value, to_value};
+
+use super::message::{Object, notification};
+use super::session::Session;
+use crate::permission::{self, PermissionAnswer, PermissionPort, PermissionRequest, is_code};
+
+/// The next answer; never one where the relay is off.
+pub(super) async fn next(port: &mut Option<PermissionPort>) -> Option<PermissionAnswer> {
+    match port {
+        Some(port) => port.answers.recv().await,
+        None => None,
+    }
+}
+
+impl Session {
+    pub(super) fn on_permission_request(&mut self, params: &Object) {
+        let Some(port) = &self.options.permission else { return };
+        if !self.legacy.as_ref().is_some_and(|session| session.ready) {
+            return tracing::warn!("ignored a permission request before the session has begun");
+        }
+        let request: PermissionRequest = match serde_json::from_value(Value::Object(params.clone())) {
+            Ok(request) => request,
+            Err(error) => return tracing::warn!(%error, "ignored a permission request of another shape"),
+        };
+        if !is_code(&request.request_id) {
+            return tracing::warn!(
+                "ignored a permission request whose id is not five letters a to z without l"
+            );
+        }
+        if port.requests.try_send(request).is_err() {
+            tracing::warn!("too many permission requests at once; this one is left to the host's own dialog");
+        }
+    }
+
+    pub(super) fn on_permission_answer(&mut self, answer: &PermissionAnswer) {
+        let answer = notification(permission::ANSWER_METHOD, &to_value(answer).unwrap_or_default());
+        self.out.push(&answer, None, Vec::new());
+    }
+}

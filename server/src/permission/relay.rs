@@ -1,0 +1,194 @@
+//! The loop between a host that asks and a chat that answers.
+//! It must never ask anybody who may not speak, and never answer for the operator.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::book::{self, QUESTION_LIFE, Question};
+use super::{BOOK_FILE, PermissionAnswer, PermissionRequest, REQUESTS_MAX, notice};
+use crate::gate::{ChatRule, Gate, Guid};
+use crate::journal::{Interaction, InteractionKind, Journal};
+use crate::record::Channel;
+use crate::source::teams::TeamsOutbox;
+use crate::storage::{Stamp, Storage};
+
+/// How often open questions are looked at.
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+/// How much later than written an answer may be read.
+const ANSWER_GRACE: Duration = Duration::from_secs(300);
+/// The newest records that are looked at for the operator's chat.
+const CHAT_LOOK_BACK_RECORDS: u64 = 1_000;
+
+/// What the relay is made of; a cheap clone.
+#[derive(Clone)]
+pub struct Relay {
+    /// Sends to the chat.
+    pub outbox: TeamsOutbox,
+    /// Who may speak.
+    pub gate: Arc<Gate>,
+    /// For the operator's chat and the interaction log.
+    pub journal: Journal,
+    /// Where open questions are kept.
+    pub storage: Arc<dyn Storage>,
+    /// Who answers; without it the first allowed person with a known 1:1 chat.
+    pub operator: Option<(Guid, Guid)>,
+    /// Tells this session's questions from those of others.
+    pub session: String,
+}
+
+/// Where the operator is.
+struct Desk {
+    ids: (Guid, Guid),
+    chat_id: String,
+}
+
+/// Relays for ever.
+pub async fn run(
+    relay: Relay,
+    mut requests: mpsc::Receiver<PermissionRequest>,
+    answers: mpsc::Sender<PermissionAnswer>,
+) -> Infallible {
+    let mut asking: FuturesUnordered<LocalBoxFuture<'_, Option<String>>> = FuturesUnordered::new();
+    // Codes that wait, and until when.
+    let mut open: BTreeMap<String, Instant> = BTreeMap::new();
+    let mut seen: Option<Stamp> = None;
+    let mut look_at = Instant::now();
+    loop {
+        tokio::select! {
+            biased;
+            Some(request) = requests.recv(), if asking.len() < REQUESTS_MAX => {
+                asking.push(Box::pin(relay.ask(request)));
+            }
+            Some(asked) = asking.next(), if !asking.is_empty() => {
+                if let Some(code) = asked {
+                    let life = Duration::try_from(QUESTION_LIFE).unwrap_or_default();
+                    open.insert(code, Instant::now() + life + ANSWER_GRACE);
+                    (seen, look_at) = (None, Instant::now() + LOOK_INTERVAL);
+                }
+            }
+            () = sleep_until(look_at), if !open.is_empty() => {
+                let now = Instant::now();
+                look_at = now + LOOK_INTERVAL;
+                let stamp = relay.storage.stamp(BOOK_FILE).ok().flatten();
+                if stamp != seen {
+                    seen = stamp;
+                    for answer in relay.answered(&open) {
+                        open.remove(&answer.request_id);
+                        relay.log(None, format!("the host is told of {}: {:?}", answer.request_id, answer.behavior));
+                        // A host that is gone needs no answer.
+                        let _ = answers.send(answer).await;
+                    }
+                }
+                let (over, waiting) = open.into_iter().partition(|(_, until)| *until <= now);
+                open = waiting;
+                let over: BTreeMap<String, Instant> = over;
+                for code in over.keys() {
+                    relay.log(None, format!("request {code} has expired without an answer"));
+                }
+            }
+            else => return std::future::pending().await,
+        }
+    }
+}
+
+impl Relay {
+    /// Sends a request to the operator. Returns its code if it can be answered.
+    async fn ask(&self, request: PermissionRequest) -> Option<String> {
+        let Some(desk) = self.desk() else {
+            self.log(None, "a permission request was not relayed: no operator with a known 1:1 chat; let them write to the agent once".to_owned());
+            return None;
+        };
+        let code = request.request_id.clone();
+        let tool = crate::sanitize::clean_name(&request.tool_name);
+        let sent = match self.outbox.tell(&desk.chat_id, notice::html(&request)).await {
+            Ok(sent) => sent,
+            Err(error) => {
+                self.log(Some(&desk), format!("request {code} for {tool} was not relayed: {error}"));
+                return None;
+            }
+        };
+        let asked_at: Option<Timestamp> = sent.ts.parse().ok();
+        let noted = asked_at.map(|asked_at| {
+            let (tenant_id, object_id) = desk.ids.clone();
+            let session = self.session.clone();
+            let chat_id = desk.chat_id.clone();
+            let code = code.clone();
+            let question = Question { code, session, chat_id, tenant_id, object_id, asked_at, answer: None };
+            book::ask(&*self.storage, question)
+        });
+        let detail = match &noted {
+            Some(Ok(true)) => format!("request {code} for {tool} was relayed as {}", sent.message_id),
+            Some(Ok(false)) => {
+                format!("request {code} for {tool} can't be answered: another one with this code is open")
+            }
+            Some(Err(error)) => format!("request {code} for {tool} can't be answered: {BOOK_FILE}: {error}"),
+            None => format!("request {code} for {tool} can't be answered: teams gave it no time"),
+        };
+        self.log(Some(&desk), detail);
+        matches!(noted, Some(Ok(true))).then_some(code)
+    }
+
+    /// Answers to this session's open questions.
+    fn answered(&self, open: &BTreeMap<String, Instant>) -> Vec<PermissionAnswer> {
+        let mut told = BTreeSet::new();
+        let newest_first = book::questions(&*self.storage).questions.into_iter().rev();
+        newest_first
+            .filter(|question| question.session == self.session && open.contains_key(&question.code))
+            .filter(|question| told.insert(question.code.clone()))
+            .filter_map(|question| {
+                Some(PermissionAnswer { behavior: question.answer?, request_id: question.code })
+            })
+            .collect()
+    }
+
+    /// The operator, if they may speak now and their chat is known and not switched off.
+    fn desk(&self) -> Option<Desk> {
+        let people = self.gate.people();
+        let people = people.into_iter().filter_map(|person| Some((person.ids()?, person.chat_id)));
+        let people = people.filter(|(ids, _)| self.operator.as_ref().is_none_or(|operator| operator == ids));
+        let chats = self.known_chats();
+        people
+            .filter_map(|(ids, paired_in)| {
+                let chat_id = chats.get(&ids).cloned().or(paired_in)?;
+                Some(Desk { ids, chat_id })
+            })
+            .find(|desk| self.gate.chat_rule(&desk.chat_id) != Some(ChatRule::Off))
+    }
+
+    /// 1:1 chats of the people who wrote lately.
+    fn known_chats(&self) -> BTreeMap<(Guid, Guid), String> {
+        let after = self.journal.last_seq().saturating_sub(CHAT_LOOK_BACK_RECORDS);
+        let count = usize::try_from(CHAT_LOOK_BACK_RECORDS).unwrap_or(usize::MAX);
+        let records = self.journal.read_after(after, count).unwrap_or_default();
+        let of_two = |record: &crate::record::Record| {
+            record.channel == Channel::Teams
+                && record.meta.get("chat_type").is_some_and(|kind| kind == "oneOnOne")
+        };
+        records
+            .into_iter()
+            .filter(of_two)
+            .filter_map(|record| {
+                let id = |name: &str| record.meta.get(name).and_then(|text| Guid::parse(text));
+                Some(((id("sender_tenant_id")?, id("sender_id")?), record.chat_id.clone()))
+            })
+            .collect()
+    }
+
+    fn log(&self, desk: Option<&Desk>, detail: String) {
+        tracing::info!("{detail}");
+        self.journal.interaction(Interaction {
+            channel: Some(Channel::Teams),
+            chat_id: desk.map(|desk| desk.chat_id.clone()),
+            who: desk.map(|desk| format!("{}/{}", desk.ids.0, desk.ids.1)),
+            ..Interaction::new(InteractionKind::Permission).detail(detail)
+        });
+    }
+}

@@ -1,0 +1,97 @@
+//! The inbox's delta: one page by one link, and what an answer means that is no page.
+//! It must never take a link apart or put one together but the first.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::wire::{self, Mail, Row};
+use crate::graph::{Failure, GraphClient, GraphError, Scope};
+
+/// What a page shows of each mail: enough to see whether it is worth reading.
+const SELECTED: &str = "id,receivedDateTime,from";
+/// What is read of a mail.
+const MAIL_SELECTED: &str = "id,internetMessageId,conversationId,subject,importance,from,sender,replyTo,toRecipients,ccRecipients,receivedDateTime,sentDateTime,isDraft,body,uniqueBody,internetMessageHeaders";
+/// Attachments by name; their contents stay where they are.
+const ATTACHMENTS_EXPANDED: &str = "attachments($select=id,name,contentType,isInline)";
+
+/// A page of the delta.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub(super) rows: Vec<Row>,
+    pub(super) unreadable: usize,
+    /// Where to go on.
+    pub(super) link: String,
+    /// Whether there is nothing more for now.
+    pub(super) last: bool,
+}
+
+/// The link of a new series: everything in the inbox that was received since.
+pub(super) fn first_link(client: &GraphClient, since: Timestamp) -> String {
+    let filter = format!("receivedDateTime ge {since:.0}");
+    client.url(
+        &["me", "mailFolders", "inbox", "messages", "delta"],
+        &[("$select", SELECTED), ("$filter", &filter)],
+    )
+}
+
+/// Reads the page behind a link.
+pub(super) async fn page(client: &GraphClient, link: &str) -> Result<Page, GraphError> {
+    let page = client.get_once(link, Scope::Mailbox).await?.body;
+    if !page.get("value").is_some_and(Value::is_array) {
+        return Err(GraphError::malformed("the page of mail has no `value`"));
+    }
+    let (rows, unreadable) = wire::rows(&page);
+    // Both on one page are against the rule; then there is more.
+    if let Some(link) = client.link(&page, "@odata.nextLink")? {
+        return Ok(Page { rows, unreadable, link, last: false });
+    }
+    match client.link(&page, "@odata.deltaLink")? {
+        Some(link) => Ok(Page { rows, unreadable, link, last: true }),
+        None => Err(GraphError::malformed("the page of mail has no link to go on with")),
+    }
+}
+
+/// Reads a mail; `None` when it is there no longer.
+pub(super) async fn mail(
+    client: &GraphClient,
+    id: &str,
+    patience: std::time::Duration,
+) -> Result<Option<Mail>, GraphError> {
+    let query = [("$select", MAIL_SELECTED), ("$expand", ATTACHMENTS_EXPANDED)];
+    let url = client.url(&["me", "messages", id], &query);
+    match client.get(&url, Scope::Mailbox, patience).await {
+        Ok(answer) => match wire::mail(&answer.body) {
+            Some(mail) => Ok(Some(mail)),
+            None => Err(GraphError::malformed("the mail has no usable id")),
+        },
+        Err(error) if matches!(error.failure, Failure::NotFound | Failure::Gone) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether Graph no longer knows where we were, so that a new series must begin.
+pub(super) fn is_reset(error: &GraphError) -> bool {
+    let code = |code: &String| {
+        let code = code.to_ascii_lowercase();
+        code.starts_with("syncstate") || code.starts_with("resync")
+    };
+    error.failure == Failure::Gone
+        || error.status.is_some_and(|status| (400..500).contains(&status)) && error.codes.iter().any(code)
+}
+
+/// Whether the failure is of the way to Graph, so that asking for another mail would fail too.
+pub(super) fn is_general(error: &GraphError) -> bool {
+    matches!(
+        error.failure,
+        Failure::SignIn | Failure::Unauthorized | Failure::Throttled | Failure::Unreachable
+    )
+}
+
+/// What somebody can do about it.
+pub(super) fn advice(error: &GraphError) -> &str {
+    match error.failure {
+        Failure::Forbidden => "check that the token has the scope Mail.ReadWrite, and Mail.Send for sending",
+        Failure::NotFound => "check that the agent has a mailbox; a new one takes up to a day",
+        _ => error.advice(),
+    }
+}

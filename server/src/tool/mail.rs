@@ -1,0 +1,288 @@
+//! `read_email` and `send_email`: check what the model asks for, and word what came of it.
+//!
+//! Nothing leaves before every argument is known to be right; addresses and mails are the desk's to judge.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::answer::{ANSWER_BYTES_MAX, Answer, FRAME_BYTES};
+use super::arguments::{Arguments, Refusal};
+use super::catalog;
+use super::door::{Door, Offer, Started, ToolSet};
+use super::mail_desk::{MailDesk, MailError, MailPage, MailTarget, OutgoingMail, SentMail};
+use super::outbox::ContentType;
+use super::send::CONTENT_BYTES_MAX;
+
+/// Most addresses of one mail.
+pub(crate) const TO_MAX: usize = 10;
+/// Longest subject, in characters.
+const SUBJECT_CHARS_MAX: usize = 250;
+/// Longest id or address, in bytes.
+const ID_BYTES_MAX: usize = 1_024;
+
+/// What `read_email` answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EmailResult {
+    /// The mail's id.
+    pub message_id: String,
+    /// Its subject.
+    pub subject: String,
+    /// Who wrote it.
+    pub from: String,
+    /// Addresses that it went to.
+    pub to: String,
+    /// Addresses that have a copy.
+    pub cc: String,
+    /// When it was received, RFC 3339.
+    pub ts: String,
+    /// Names of attached files.
+    pub attachments: String,
+    /// How it is encrypted; absent when it is not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub encrypted: String,
+    /// The text with all that it quotes. `&`, `<` and `>` stand as `&amp;`, `&lt;` and `&gt;`.
+    pub content_text_sanitized: String,
+    /// Where in the whole text this part begins, in bytes.
+    pub part_from: usize,
+    /// The text goes on: call again with this as `part_from`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest_from: Option<usize>,
+}
+
+/// What `send_email` answers when the mail left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SendEmailResult {
+    /// Always true; a mail that did not leave is an error.
+    pub sent: bool,
+    /// The id of the sent mail.
+    pub message_id: String,
+    /// The addresses.
+    pub to: Vec<String>,
+    /// Its subject.
+    pub subject: String,
+}
+
+/// Reads the arguments of `read_email`: the mail and the byte to go on from.
+pub(crate) fn asked(arguments: Map<String, Value>) -> Result<(String, usize), Refusal> {
+    let mut arguments = Arguments::new(arguments);
+    let message_id = arguments.required_text("message_id", "the id of a message whose channel is email")?;
+    let part_from = arguments.integer("part_from", 0, 0, u64::from(u32::MAX))?;
+    arguments.finish()?;
+    check_id("message_id", &message_id)?;
+    Ok((message_id, usize::try_from(part_from).unwrap_or(usize::MAX)))
+}
+
+/// Reads the arguments of `send_email`.
+pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingMail, Refusal> {
+    let mut arguments = Arguments::new(arguments);
+    let content = arguments.required_text("content", "the text to send")?;
+    let content_type = match arguments.text("content_type", "html")?.as_str() {
+        "html" => ContentType::Html,
+        "text" => ContentType::Text,
+        _ => return Err("content_type: expected \"html\" or \"text\"; leave it out for html".to_owned()),
+    };
+    let reply_to = arguments.text("reply_to", "")?;
+    let to = arguments.texts("to", TO_MAX)?;
+    let subject = arguments.text("subject", "")?;
+    arguments.finish()?;
+    if content.len() > CONTENT_BYTES_MAX {
+        return Err(format!(
+            "content: {} bytes are more than the {CONTENT_BYTES_MAX} that are taken; nothing was sent; send it in parts or shorten it",
+            content.len()
+        ));
+    }
+    let target = match (reply_to.is_empty(), to.is_empty()) {
+        (false, true) => {
+            check_id("reply_to", &reply_to)?;
+            // A subject is not used: an answer keeps the one of its conversation.
+            MailTarget::Reply { message_id: reply_to }
+        }
+        (true, false) => {
+            if subject.trim().is_empty() {
+                return Err("subject: missing or empty; a new mail needs one".to_owned());
+            }
+            if subject.chars().count() > SUBJECT_CHARS_MAX || subject.contains(char::is_control) {
+                return Err(format!("subject: expected one line of at most {SUBJECT_CHARS_MAX} characters"));
+            }
+            if let Some(long) = to.iter().find(|address| address.len() > ID_BYTES_MAX) {
+                return Err(format!("to: an address of {} bytes is none", long.len()));
+            }
+            MailTarget::New { to, subject }
+        }
+        (false, false) => {
+            return Err(
+                "to: leave it out with reply_to; an answer goes to whom the mail came from".to_owned()
+            );
+        }
+        (true, true) => {
+            return Err("reply_to: missing; give the id of the mail that you answer, or `to` and `subject` for a new one".to_owned());
+        }
+    };
+    Ok(OutgoingMail { target, content, content_type })
+}
+
+/// The door to the mailbox, over a desk.
+pub struct MailDoor(
+    /// Reads and sends.
+    pub Arc<dyn MailDesk>,
+);
+
+impl Door for MailDoor {
+    fn offers(&self) -> Vec<Offer> {
+        [catalog::read_email(), catalog::send_email()].map(|tool| Offer { set: ToolSet::Mail, tool }).into()
+    }
+
+    fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Started, Refusal> {
+        if tool == catalog::READ_EMAIL {
+            let (message_id, part_from) = asked(arguments)?;
+            let reading = self.0.read_email(message_id.clone());
+            let answers = vec![message_id.clone()];
+            let work = async move { page(message_id, part_from, reading.await) };
+            return Ok(Started { answers, work: Box::pin(work) });
+        }
+        let mail = outgoing(arguments)?;
+        let answers = match &mail.target {
+            MailTarget::Reply { message_id } => vec![message_id.clone()],
+            MailTarget::New { .. } => Vec::new(),
+        };
+        let sending = self.0.send_email(mail);
+        Ok(Started { answers, work: Box::pin(async move { sent(sending.await) }) })
+    }
+}
+
+fn check_id(name: &str, id: &str) -> Result<(), Refusal> {
+    if id.len() > ID_BYTES_MAX || id.contains(char::is_control) {
+        return Err(format!("{name}: this is no id; copy the id of the message"));
+    }
+    Ok(())
+}
+
+/// Words what was read, from byte `part_from`, as much as one answer holds.
+pub(crate) fn page(message_id: String, part_from: usize, outcome: Result<MailPage, MailError>) -> Answer {
+    let page = match outcome {
+        Ok(page) => page,
+        Err(error) => return failed("message_id", &error),
+    };
+    let Some(rest) = page.text.get(part_from..).filter(|rest| !rest.is_empty() || part_from == 0) else {
+        return Answer::error("part_from: there is no such place; leave it out, or copy rest_from");
+    };
+    let mut result = EmailResult {
+        message_id,
+        subject: page.subject,
+        from: page.from,
+        to: page.to,
+        cc: page.cc,
+        ts: page.ts,
+        attachments: page.attachments,
+        encrypted: page.encrypted,
+        content_text_sanitized: String::new(),
+        part_from,
+        rest_from: None,
+    };
+    let frame = serde_json::to_string(&result).map_or(0, |json| json.len());
+    let room = (ANSWER_BYTES_MAX - FRAME_BYTES).saturating_sub(frame);
+    let end = super::answer::json_prefix(rest, room);
+    rest[..end].clone_into(&mut result.content_text_sanitized);
+    result.rest_from = (end < rest.len()).then_some(part_from + end);
+    Answer::json(&result)
+}
+
+/// Words what became of a mail.
+pub(crate) fn sent(outcome: Result<SentMail, MailError>) -> Answer {
+    match outcome {
+        Ok(SentMail { message_id, to, subject }) => {
+            Answer::json(&SendEmailResult { sent: true, message_id, to, subject })
+        }
+        Err(error) => failed("reply_to", &error),
+    }
+}
+
+fn failed(id_field: &str, error: &MailError) -> Answer {
+    let sending = id_field == "reply_to";
+    let nothing = if sending { "; nothing was sent" } else { "" };
+    Answer::error(&match error {
+        MailError::UnknownMail => {
+            format!("{id_field}: {error}{nothing}; copy the id of a message whose channel is email")
+        }
+        MailError::Gone => format!("{id_field}: {error}{nothing}"),
+        MailError::NotAllowed(_) => {
+            format!(
+                "to: {error}; nothing was sent; tell your user, who can allow the address in the configuration"
+            )
+        }
+        MailError::TooMany => {
+            format!("{error}; nothing was sent; tell your user, or wait for an hour")
+        }
+        MailError::Refused(_) | MailError::Graph(_) => format!("{error}{nothing}"),
+        MailError::UnknownOutcome(_) => {
+            format!("{error}; ask your user to look into the sent items before you send it again")
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: &Value) -> Map<String, Value> {
+        value.as_object().cloned().unwrap()
+    }
+
+    #[rstest]
+    #[case(json!({"content": "x"}), "reply_to: missing")]
+    #[case(json!({"reply_to": "1"}), "content: missing")]
+    #[case(json!({"content": "x", "reply_to": "1", "to": ["a@contoso.com"]}), "to: leave it out with reply_to")]
+    #[case(json!({"content": "x", "to": ["a@contoso.com"]}), "subject: missing")]
+    #[case(json!({"content": "x", "to": ["a@contoso.com"], "subject": "a\nBcc: b@contoso.com"}), "subject: expected one line")]
+    #[case(json!({"content": "x", "to": "a@contoso.com", "subject": "a"}), "to: expected a list")]
+    #[case(json!({"content": "x", "reply_to": "a\nb"}), "reply_to: this is no id")]
+    #[case(json!({"content": "x", "reply_to": "1", "cc": []}), "cc: no such argument")]
+    fn a_wrong_argument_is_named(#[case] arguments: Value, #[case] start: &str) {
+        let refusal = outgoing(object(&arguments)).unwrap_err();
+        assert!(refusal.starts_with(start), "{refusal}");
+    }
+
+    #[test]
+    fn an_answer_and_a_new_mail() {
+        let reply = outgoing(object(&json!({"content": "x", "reply_to": "1", "subject": "y"}))).unwrap();
+        assert_eq!(reply.target, MailTarget::Reply { message_id: "1".to_owned() });
+        let new = json!({"content": "x", "content_type": "text", "to": ["a@contoso.com"], "subject": "y"});
+        let new = outgoing(object(&new)).unwrap();
+        let target = MailTarget::New { to: vec!["a@contoso.com".to_owned()], subject: "y".to_owned() };
+        assert_eq!((new.target, new.content_type), (target, ContentType::Text));
+    }
+
+    fn shown(text: &str, from: usize) -> Value {
+        let read = MailPage { text: text.to_owned(), subject: "s".to_owned(), ..MailPage::default() };
+        let result = page("1".to_owned(), from, Ok(read)).into_result();
+        let text = result.pointer("/content/0/text").and_then(Value::as_str).unwrap();
+        assert!(text.len() <= ANSWER_BYTES_MAX, "{}", text.len());
+        serde_json::from_str(text).unwrap_or_else(|_| json!(text))
+    }
+
+    #[test]
+    fn a_long_mail_comes_whole_in_parts() {
+        for unit in ["a", "\"\\\n", "日本", "&amp;x"] {
+            let text = unit.repeat(5_000);
+            let (mut gathered, mut from) = (String::new(), 0);
+            for _ in 0..100 {
+                let part = shown(&text, from);
+                gathered.push_str(part["content_text_sanitized"].as_str().unwrap());
+                let Some(rest) = part["rest_from"].as_u64() else { break };
+                from = usize::try_from(rest).unwrap();
+            }
+            assert_eq!(gathered, text);
+        }
+        assert_eq!(shown("", 0)["content_text_sanitized"], "");
+        assert!(shown("é", 1).as_str().unwrap().starts_with("part_from: there is no such place"));
+        assert!(shown("x", 1).as_str().unwrap().starts_with("part_from: there is no such place"));
+    }
+}
