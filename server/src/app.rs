@@ -19,7 +19,7 @@ use crate::journal::{Interaction, Journal, JournalError, JournalOptions};
 use crate::mcp::{self, SessionOptions};
 use crate::permission::{self, PermissionPort, REQUESTS_MAX, Relay};
 use crate::random::Random;
-use crate::source::bot::{Credentials, Endpoint, NoEndpoint};
+use crate::source::bot::{BotSource, Credentials, Endpoint, NoEndpoint};
 use crate::source::mail::{GraphMailDesk, MailKnown, MailParts, MailSource, Quota};
 use crate::source::teams::{Known, TeamsDoor, TeamsOutbox, TeamsParts, TeamsSource};
 use crate::source::{InboundSource, SourceStatus};
@@ -153,7 +153,8 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         known: known.clone(),
     };
     let mut session = SessionOptions::new(journal.clone(), app.random.clone(), Arc::new(outbox.clone()));
-    let relay = relay(&app, &gate, &journal, &outbox);
+    let bot = bot::source(&app, &gate, known.agent());
+    let relay = relay(&app, &gate, &journal, &outbox, bot.as_ref());
     let relay = relay.map(|relay| {
         let (requests, asked) = mpsc::channel(REQUESTS_MAX);
         let (answered, answers) = mpsc::channel(REQUESTS_MAX);
@@ -166,8 +167,6 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         home: app.home.clone(),
         options: app.config.teams.clone(),
     }));
-    let agent = known.agent();
-    let bot = bot::source(&app, &gate, agent);
     session.doors.extend(bot.iter().map(|bot| Arc::new(bot.door(&journal)) as Arc<dyn Door>));
     session.tool_sets.clone_from(&app.config.tools);
     session.consumer.clone_from(&app.config.inbox.consumer);
@@ -246,10 +245,18 @@ fn gate(app: &App) -> (Arc<Gate>, Option<mpsc::Receiver<PairingReply>>) {
     (Arc::new(gate), Some(pairings))
 }
 
-fn relay(app: &App, gate: &Arc<Gate>, journal: &Journal, outbox: &TeamsOutbox) -> Option<Relay> {
-    let wanted = app.config.gate.permission_relay && app.trouble.is_none() && app.config.auth != Auth::None;
-    wanted.then(|| Relay {
-        outbox: outbox.clone(),
+fn relay(
+    app: &App,
+    gate: &Arc<Gate>,
+    journal: &Journal,
+    outbox: &TeamsOutbox,
+    bot: Option<&BotSource>,
+) -> Option<Relay> {
+    let teams = (app.config.auth != Auth::None).then(|| outbox.clone());
+    let wanted = app.config.gate.permission_relay && app.trouble.is_none();
+    (wanted && (teams.is_some() || bot.is_some())).then(|| Relay {
+        teams,
+        bot: bot.map(|bot| bot.outbox(journal)),
         gate: gate.clone(),
         journal: journal.clone(),
         storage: app.storage.clone(),

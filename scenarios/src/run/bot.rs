@@ -218,7 +218,7 @@ fn make(play: &Play<'_>, say: &BotSay, label: &str, n: u32) -> anyhow::Result<Bo
             allowed: say.status.is_none_or(|status| matches!(status, 200 | 503))
                 && !say.unheard
                 && !say.nobody_listens
-                && (!group || say.mention)
+                && (!group || say.mention || say.heard)
                 && play.may_speak(&handle),
             expected_text: None,
             ordered_after_ms: Some(0),

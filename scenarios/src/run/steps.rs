@@ -404,7 +404,7 @@ fn fill_in(play: &Play<'_>, value: Value) -> anyhow::Result<Value> {
     Ok(match value {
         Value::String(text) => Value::String(if let Some(handle) = text.strip_prefix("$chat:") {
             play.graph.with(|graph| graph.chat_id(handle).map(str::to_owned))?
-        } else if let Some(handle) = text.strip_prefix("$conversation:") {
+        } else if let Some(handle) = text.strip_prefix(crate::scenario::BOT_CONVERSATION) {
             fakes::bot::FakeBot::conversation_id(handle)
         } else if let Some(handle) = text.strip_prefix("$person:") {
             play.graph.with(|graph| graph.person(handle).map(|person| person.object_id.clone()))?

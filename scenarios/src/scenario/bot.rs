@@ -5,6 +5,9 @@ use serde::Deserialize;
 
 use super::Span;
 
+/// Begins the name of a conversation with the bot where a chat could stand too.
+pub const BOT_CONVERSATION: &str = "$conversation:";
+
 /// What happens at the bot's channel.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -42,6 +45,8 @@ pub struct BotSay {
     pub forged: Option<Forgery>,
     /// The bot must not tell the model about it, though nothing is wrong with it.
     pub unheard: bool,
+    /// The bot must tell the model about it, though it is a group's and does not mention the bot.
+    pub heard: bool,
     /// How many. Default 1.
     pub count: Option<u32>,
     /// All of them at the same time, not one after another.

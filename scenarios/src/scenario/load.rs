@@ -7,8 +7,8 @@ use serde_saphyr::Spanned;
 
 use super::error::{Place, nearest};
 use super::{
-    BotStep, Expect, HostStep, Hosts, MailboxStep, Mode, OperatorStep, Scenario, ScenarioError, ServerStep,
-    Step,
+    BOT_CONVERSATION, BotStep, Expect, HostStep, Hosts, MailboxStep, Mode, OperatorStep, Scenario,
+    ScenarioError, ServerStep, Step,
 };
 
 include!(concat!(env!("OUT_DIR"), "/suites.rs"));
@@ -430,15 +430,20 @@ fn check_operator(
     step: &Spanned<Step>,
     act: &OperatorStep,
 ) -> Result<(), ScenarioError> {
+    let known_chat = |chat: &str| match chat.strip_prefix(BOT_CONVERSATION) {
+        // A conversation is there as soon as somebody writes in it.
+        Some(_) => Ok(()),
+        None => checker.known(step, "chat", chat, &checker.chats),
+    };
     match act {
         OperatorStep::Pair(pair) => {
             checker.known(step, "person", &pair.person, &checker.people)?;
-            pair.chat.iter().try_for_each(|chat| checker.known(step, "chat", chat, &checker.chats))
+            pair.chat.iter().try_for_each(|chat| known_chat(chat))
         }
         OperatorStep::Allow(who) | OperatorStep::Deny(who) => {
             checker.known(step, "person", &who.person, &checker.people)
         }
-        OperatorStep::Chat(chat) => checker.known(step, "chat", &chat.chat, &checker.chats),
+        OperatorStep::Chat(chat) => known_chat(&chat.chat),
         OperatorStep::PairCode(_) | OperatorStep::Overwrite(_) => Ok(()),
     }
 }

@@ -17,7 +17,7 @@ use fakes::graph::{ChatSpec, PersonSpec, WorldSpec};
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-pub use bot::{BotAgain, BotExpect, BotSay, BotStep};
+pub use bot::{BOT_CONVERSATION, BotAgain, BotExpect, BotSay, BotStep};
 pub use duration::Span;
 pub use error::ScenarioError;
 pub(crate) use error::nearest as nearest_name;

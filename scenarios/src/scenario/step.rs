@@ -236,7 +236,7 @@ pub enum OperatorStep {
 pub struct PairStep {
     /// Who reads the code to the operator.
     pub person: String,
-    /// The chat in which they were told it; `dm` when left out.
+    /// The chat in which they were told it; `dm` when left out. `$conversation:HANDLE` is one of the bot's.
     #[serde(default)]
     pub chat: Option<String>,
     /// It is refused, with these words.
@@ -266,7 +266,7 @@ pub struct PersonRef {
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChatStep {
-    /// The chat's handle.
+    /// The chat's handle, or `$conversation:HANDLE` for one of the bot's.
     pub chat: String,
     /// `all`, `mentioned`, `off` or `default`.
     pub messages: ChatMessages,

@@ -97,7 +97,7 @@ mod tests {
         match load(&[("ENTRACLAW_BOT_LISTEN", text)]) {
             Ok(config) => assert!(taken && config.bot.listen.to_string() == text),
             Err(errors) => {
-                assert!(!taken && errors.contains("bot.listen") && errors.contains("127.0.0.1:3978"))
+                assert!(!taken && errors.contains("bot.listen") && errors.contains("127.0.0.1:3978"));
             }
         }
     }

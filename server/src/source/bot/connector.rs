@@ -12,13 +12,15 @@ use super::service::Service;
 use super::token::Tokens;
 use crate::clock::Clock;
 use crate::config::Secret;
-use crate::gate::{Agent, Gate, Sender, SenderKind, Verdict};
+use crate::gate::{Agent, ChatRule, Gate, Sender, SenderKind, Verdict};
 use crate::graph::{GraphRequest, GraphResponse, GraphTransport, Method, TransportError};
 use crate::journal::{Interaction, InteractionKind, Journal};
 use crate::record::Channel;
 use crate::storage::Storage;
 use crate::tool::{SendError, Sent};
 
+/// How long one sending may take in all, so that it answers within the shortest time limit of a host.
+const SEND_TIME_MAX: Duration = Duration::from_secs(45);
 /// How long one request may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 /// The longest `Retry-After` that is waited for; the model is told about a longer one.
@@ -50,12 +52,25 @@ pub(super) struct Outgoing {
     pub(super) content: String,
     /// The activity that it answers; empty for none.
     pub(super) reply_to: String,
+    /// The content is HTML; only ever for words of the server's own.
+    pub(super) html: bool,
+}
+
+impl Outgoing {
+    /// Words of the server's own, as HTML.
+    pub(super) fn own_words(conversation_id: &str, html: String) -> Self {
+        let conversation_id = conversation_id.to_owned();
+        Self { conversation_id, content: html, reply_to: String::new(), html: true }
+    }
 }
 
 impl Connector {
-    /// Sends a message. The interaction log has it before and after.
+    /// Sends a message, if it may go there. The interaction log has it before and after.
     pub(super) async fn send(&self, message: &Outgoing) -> Result<Sent, SendError> {
-        let outcome = self.try_to_send(message).await;
+        let sending = tokio::time::timeout(SEND_TIME_MAX, self.try_to_send(message));
+        let outcome = sending.await.unwrap_or_else(|_| {
+            Err(SendError::UnknownOutcome(format!("no answer within {} s", SEND_TIME_MAX.as_secs())))
+        });
         self.log(
             message,
             match &outcome {
@@ -72,14 +87,24 @@ impl Connector {
             let what = "content: it holds the bot's secret or token; take it out";
             return Err(SendError::Refused(what.to_owned()));
         }
+        self.deliver(&service, &conversation.bot_id, message).await
+    }
+
+    /// Posts a message. Whoever calls it has decided that it may go there.
+    pub(super) async fn deliver(
+        &self,
+        service: &Service,
+        bot_id: &str,
+        message: &Outgoing,
+    ) -> Result<Sent, SendError> {
         let url = service.activities(&message.conversation_id, &message.reply_to);
         let mut activity = json!({
             "type": "message",
-            "from": {"id": conversation.bot_id},
+            "from": {"id": bot_id},
             "conversation": {"id": message.conversation_id},
             "text": message.content,
             // What a model wrote must not load pictures or look like a card.
-            "textFormat": "plain",
+            "textFormat": if message.html { "xml" } else { "plain" },
         });
         if !message.reply_to.is_empty() {
             activity["replyToId"] = json!(message.reply_to);
@@ -113,8 +138,12 @@ impl Connector {
         }
     }
 
-    /// The conversation, if somebody who may speak now has spoken there.
+    /// The conversation, if somebody who may speak now has spoken there and the operator did not switch it off.
     fn conversation(&self, id: &str) -> Result<(Conversation, Service), SendError> {
+        // Who was shut out a moment ago must not be written to.
+        if let Some(news) = self.gate.refresh() {
+            self.journal.interaction(news.interaction());
+        }
         let file = Conversations::read(&*self.storage).map_err(|why| {
             SendError::Refused(format!("the list of the bot's conversations can't be read: {why}"))
         })?;
@@ -125,7 +154,8 @@ impl Connector {
                 Sender { tenant_id: Some(tenant_id), object_id: Some(object_id), kind: SenderKind::Person };
             self.gate.decide(&sender, &self.agent) == Verdict::Accept
         };
-        if !conversation.people.iter().any(is_allowed) {
+        let is_off = self.gate.chat_rule(id) == Some(ChatRule::Off);
+        if is_off || !conversation.people.iter().any(is_allowed) {
             return Err(SendError::NotAllowed);
         }
         let service =

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
 use jiff::{SignedDuration, Timestamp};
+use tokio::sync::mpsc;
 
 use super::conversations::{CONVERSATIONS_FILE, Conversations};
 use super::draft::{Version, draft, key, says_something};
@@ -15,9 +16,10 @@ use super::endpoint::{BOT_BODY_BYTES_MAX, BotReply, BotRequest, Reception};
 use super::jwt::{Believed, Fault, Token, bearer};
 use super::keys::{Key, Keys};
 use super::service::Service;
+use super::strangers::Told;
 use super::wire::{Activity, Kind, is_id};
 use super::{BotParts, SourceStatus, Trust};
-use crate::gate::{Guid, Reason, Refusals, Sender, SenderKind, Verdict};
+use crate::gate::{Guid, Reason, Refusals, Verdict};
 use crate::journal::{Interaction, InteractionKind, Journal, JournalError};
 use crate::record::{Channel, Draft};
 
@@ -36,8 +38,8 @@ const FAULT_LINE_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 
 /// The desk.
 pub(super) struct Desk<'a> {
-    parts: &'a BotParts,
-    journal: &'a Journal,
+    pub(super) parts: &'a BotParts,
+    pub(super) journal: &'a Journal,
     status: SourceStatus,
     app_id: Guid,
     trust: Trust,
@@ -45,7 +47,11 @@ pub(super) struct Desk<'a> {
     busy: Cell<usize>,
     conversations: RefCell<Conversations>,
     unsaved: RefCell<VecDeque<Draft>>,
-    refusals: RefCell<Refusals>,
+    pub(super) refusals: RefCell<Refusals>,
+    /// How far this machine's clock is ahead of the channel's, as far as is known.
+    pub(super) ahead: Cell<Option<SignedDuration>>,
+    /// Codes that the bot is to tell.
+    pub(super) strangers: mpsc::Sender<Told>,
     faults: RefCell<BTreeMap<Fault, (Timestamp, u64)>>,
 }
 
@@ -93,6 +99,7 @@ impl<'a> Desk<'a> {
         status: SourceStatus,
         app_id: Guid,
         keys: &'a Keys,
+        strangers: mpsc::Sender<Told>,
     ) -> Self {
         let (conversations, problem) = Conversations::open(&*parts.storage);
         if let Some(problem) = problem {
@@ -115,6 +122,8 @@ impl<'a> Desk<'a> {
             conversations: RefCell::new(conversations),
             unsaved: RefCell::default(),
             refusals: RefCell::default(),
+            ahead: Cell::new(None),
+            strangers,
             faults: RefCell::default(),
         }
     }
@@ -152,6 +161,7 @@ impl<'a> Desk<'a> {
             state.asked_at = Some(now);
             state.answered_at = Some(now);
         });
+        self.note_time(&activity, now);
         self.take(&activity, now)
     }
 
@@ -244,6 +254,9 @@ impl<'a> Desk<'a> {
         match self.judge(activity) {
             Verdict::Own => return BotReply::status(200),
             Verdict::Refuse(reason) => {
+                if reason == Reason::NotListed {
+                    self.meet(activity, version);
+                }
                 self.refuse(activity, reason, now);
                 // The channel is not told who may speak.
                 return BotReply::status(200);
@@ -251,11 +264,11 @@ impl<'a> Desk<'a> {
             Verdict::Accept => {}
         }
         if version == Version::First {
-            if activity.is_group() && !activity.mentions_bot() {
+            if self.is_chatter(activity) {
                 self.refuse(activity, Reason::NotMentioned, now);
                 return BotReply::status(200);
             }
-            if !says_something(activity) {
+            if !says_something(activity) || self.takes_answer(activity, now) {
                 return BotReply::status(200);
             }
         }
@@ -265,33 +278,6 @@ impl<'a> Desk<'a> {
         // First where the answer goes, then the message: nobody may be asked what can't be answered.
         self.remember(activity, now);
         self.append(draft(activity, version, now))
-    }
-
-    fn judge(&self, activity: &Activity) -> Verdict {
-        let sender = Sender {
-            // What is not stated is nobody's tenant, not the agent's.
-            tenant_id: Some(activity.tenant_id.as_deref().unwrap_or_default()),
-            object_id: activity.from.object_id.as_deref(),
-            kind: if activity.from.is_bot() { SenderKind::Application } else { SenderKind::Person },
-        };
-        self.parts.gate.decide(&sender, &self.parts.agent)
-    }
-
-    fn refuse(&self, activity: &Activity, reason: Reason, now: Timestamp) {
-        let who = activity.from.object_id.as_deref().and_then(Guid::parse).map(|id| id.to_string());
-        let who = who.unwrap_or_default();
-        let noted = self.refusals.borrow_mut().note(&activity.conversation_id, &who, reason, now);
-        if let Some(unwritten) = noted {
-            let more =
-                if unwritten > 0 { format!(" ({unwritten} further ones before it)") } else { String::new() };
-            self.journal.interaction(Interaction {
-                channel: Some(Channel::Bot),
-                chat_id: Some(activity.conversation_id.clone()),
-                id: Some(activity.id.clone()),
-                who: (!who.is_empty()).then_some(who),
-                ..Interaction::new(InteractionKind::Refused).detail(format!("{reason}{more}"))
-            });
-        }
     }
 
     fn has(&self, key: &str) -> bool {
@@ -331,16 +317,12 @@ impl<'a> Desk<'a> {
     }
 
     fn remember(&self, activity: &Activity, now: Timestamp) {
-        let person = |id: &Option<String>| id.as_deref().and_then(Guid::parse);
-        let (Some(tenant), Some(object)) = (person(&activity.tenant_id), person(&activity.from.object_id))
-        else {
-            return;
-        };
+        let Some(person) = Self::person(activity) else { return };
         let changed = self.conversations.borrow_mut().note(
             &activity.conversation_id,
             &activity.service_url,
             &activity.recipient.id,
-            &format!("{tenant}/{object}"),
+            &person,
             now,
         );
         if changed {

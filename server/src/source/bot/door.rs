@@ -1,8 +1,6 @@
 //! The door to the bot: the one tool that answers in its conversations.
 //! It must never send anything before every argument is known to be right.
 
-use std::time::Duration;
-
 use serde_json::{Map, Value, json};
 
 use super::connector::{Connector, Outgoing};
@@ -12,8 +10,6 @@ use crate::tool::{
     Answer, Arguments, CONTENT_BYTES_MAX, Door, Offer, Refusal, SendError, SendResult, Sent, Started, ToolSet,
 };
 
-/// How long one call may take in all, so that it answers within the shortest time limit of a host.
-const CALL_TIME_MAX: Duration = Duration::from_secs(45);
 /// The tool.
 const SEND_BOT_MESSAGE: &str = "send_bot_message";
 const DESCRIPTION: &str = "\
@@ -50,10 +46,7 @@ impl Door for BotDoor {
         let answers = if message.reply_to.is_empty() { Vec::new() } else { vec![message.reply_to.clone()] };
         let connector = self.connector.clone();
         let work = async move {
-            let sending = tokio::time::timeout(CALL_TIME_MAX, connector.send(&message));
-            let outcome = sending.await.unwrap_or_else(|_| {
-                Err(SendError::UnknownOutcome(format!("no answer within {} s", CALL_TIME_MAX.as_secs())))
-            });
+            let outcome = connector.send(&message).await;
             answer(message.conversation_id, outcome)
         };
         Ok(Started { answers, work: Box::pin(work) })
@@ -83,7 +76,7 @@ fn outgoing(arguments: Map<String, Value>) -> Result<Outgoing, Refusal> {
     if !reply_to.is_empty() && !usable(&reply_to) {
         return Err("reply_to: this is no message id; copy the id of the message that you answer".to_owned());
     }
-    Ok(Outgoing { conversation_id, content, reply_to })
+    Ok(Outgoing { conversation_id, content, reply_to, html: false })
 }
 
 fn answer(conversation_id: String, outcome: Result<Sent, SendError>) -> Answer {
@@ -95,7 +88,7 @@ fn answer(conversation_id: String, outcome: Result<Sent, SendError>) -> Answer {
             "conversation_id: the bot is in no such conversation; nothing was sent; copy the chat_id of a message whose channel is bot, and use send_teams_message for the others",
         ),
         Err(error @ SendError::NotAllowed) => Answer::error(&format!(
-            "conversation_id: {error}; nothing was sent; tell your user, who can allow somebody in the configuration"
+            "conversation_id: {error}; nothing was sent; tell your user, who can allow somebody by `entraclaw allow` or switch the conversation on by `entraclaw chat`"
         )),
         Err(error @ SendError::UnknownOutcome(_)) => {
             Answer::error(&format!("{error}; it was not sent again; ask before you send it once more"))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::wire::{Activity, Part};
+use super::wire::{Activity, HTML, Part};
 use crate::record::{Channel, Draft};
 use crate::sanitize::{
     Attachment, AttachmentKind, Context, Limits, Markup, clean_file_name, clean_name, sanitize,
@@ -15,8 +15,6 @@ use crate::sanitize::{
 const NAMELESS: &str = "(no name)";
 /// The most attachments that the facts name; the text names all.
 const ATTACHMENTS_NAMED_MAX: usize = 10;
-/// What Teams sends beside every formatted text: the text once more.
-const HTML: &str = "text/html";
 
 /// What a draft is of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,9 +9,11 @@ mod door;
 mod draft;
 mod endpoint;
 mod http;
+mod judge;
 mod jwt;
 mod keys;
 mod service;
+mod strangers;
 mod token;
 mod wire;
 
@@ -21,23 +23,26 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
+use tokio::sync::mpsc;
 
 pub use conversations::{CONVERSATIONS_FILE, Conversation, Conversations};
 pub use door::BotDoor;
 pub use endpoint::{BOT_BODY_BYTES_MAX, BotReply, BotRequest, Endpoint, NoEndpoint, Reception};
 pub use http::HttpEndpoint;
 
-use self::connector::Connector;
+use self::connector::{Connector, Outgoing};
 use self::desk::Desk;
 use self::keys::Keys;
 use self::token::Tokens;
 use super::{InboundSource, SourceStatus};
 use crate::clock::Clock;
 use crate::config::{self, Secret};
+use crate::gate::pairing::OPEN_PAIRINGS_MAX;
 use crate::gate::{Agent, Gate, Guid};
 use crate::graph::GraphTransport;
 use crate::journal::Journal;
 use crate::storage::Storage;
+use crate::tool::{SendError, Sent};
 
 /// Pause before listening is tried again.
 const LISTEN_PAUSE: Duration = Duration::from_millis(500);
@@ -112,38 +117,65 @@ pub struct BotParts {
 /// The source.
 pub struct BotSource {
     parts: BotParts,
-    credentials: Credentials,
+    app_id: Guid,
+    tokens: Arc<Tokens>,
     status: SourceStatus,
+}
+
+/// Sends words of the server's own to conversations of the bot; a cheap clone.
+#[derive(Clone)]
+pub struct BotOutbox {
+    connector: Connector,
+}
+
+impl BotOutbox {
+    /// Sends HTML to a conversation, if somebody who may speak now has spoken there. No model is asked, and none can
+    /// reach it.
+    ///
+    /// # Errors
+    /// Why it did not arrive, or may not have.
+    pub(crate) async fn tell(&self, conversation_id: &str, html: String) -> Result<Sent, SendError> {
+        self.connector.send(&Outgoing::own_words(conversation_id, html)).await
+    }
 }
 
 impl BotSource {
     /// A source that reports to a handle which somebody else has already.
     pub fn new(parts: BotParts, credentials: Credentials, status: SourceStatus) -> Self {
-        Self { parts, credentials, status }
+        let app_id = credentials.app_id.clone();
+        let tokens = Tokens::new(parts.transport.clone(), &parts.options.login_url, credentials);
+        Self { parts, app_id, tokens: Arc::new(tokens), status }
     }
 
     /// The door to answering.
     pub fn door(&self, journal: &Journal) -> BotDoor {
+        BotDoor { connector: self.connector(journal) }
+    }
+
+    /// The way out for the server's own words.
+    pub fn outbox(&self, journal: &Journal) -> BotOutbox {
+        BotOutbox { connector: self.connector(journal) }
+    }
+
+    fn connector(&self, journal: &Journal) -> Connector {
         let parts = &self.parts;
-        let tokens = Tokens::new(parts.transport.clone(), &parts.options.login_url, self.credentials.clone());
-        let connector = Connector {
+        Connector {
             transport: parts.transport.clone(),
             storage: parts.storage.clone(),
             clock: parts.clock.clone(),
             journal: journal.clone(),
             gate: parts.gate.clone(),
             agent: parts.agent.clone(),
-            tokens: Arc::new(tokens),
+            tokens: self.tokens.clone(),
             trust: Trust::of(&parts.options),
-        };
-        BotDoor { connector }
+        }
     }
 
     async fn listen(&self, journal: &Journal) -> Infallible {
         let parts = &self.parts;
         let keys = Keys::new(parts.transport.clone(), parts.options.openid_url.clone());
-        let app_id = self.credentials.app_id.clone();
-        let desk = Desk::new(parts, journal, self.status.clone(), app_id, &keys);
+        let (strangers, waiting) = mpsc::channel(OPEN_PAIRINGS_MAX);
+        let desk = Desk::new(parts, journal, self.status.clone(), self.app_id.clone(), &keys, strangers);
         let address = parts.options.listen;
         let serving = async {
             let mut failures: u32 = 0;
@@ -165,6 +197,7 @@ impl BotSource {
         tokio::select! {
             biased;
             never = desk.keep_saving() => never,
+            never = strangers::tell(self.connector(journal), waiting) => never,
             never = serving => never,
         }
     }

@@ -6,6 +6,8 @@ use serde_json::Value;
 
 /// Longest id of a conversation, an activity or an account, in bytes; real ones have under 300.
 pub(super) const ID_BYTES_MAX: usize = 1_024;
+/// What Teams attaches to every formatted text: the text once more.
+pub(super) const HTML: &str = "text/html";
 /// Mentions and attachments that are looked at.
 const PARTS_MAX: usize = 50;
 
