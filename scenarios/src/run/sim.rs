@@ -123,7 +123,7 @@ impl Stage for SimStage {
     fn command(&self, arguments: &[&str]) -> Result<String, String> {
         let process = Process(self.disk.new_process());
         let storage: Arc<dyn Storage> = Arc::new(process.0.clone());
-        entraclaw::command::operate(arguments, &storage, &self.clock)
+        entraclaw::command::operate(arguments, &storage, &self.server_clock)
     }
 
     fn overwrite(&self, path: &str, text: &str) -> anyhow::Result<()> {
