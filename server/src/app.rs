@@ -1,13 +1,19 @@
 //! The whole server as one future: journal, sources and one host's connection, over seams that are given.
 //! It must never read a clock, randomness, a file or a socket but through them, nor leave anything running when dropped.
 
+mod bot;
+mod health;
+mod lead;
+mod sponsors;
+#[cfg(test)]
+mod tests;
+
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep};
 
 use crate::clock::Clock;
 use crate::config::{Auth, Config};
@@ -15,34 +21,26 @@ use crate::entra::keys::{KeyStore, MemoryKeyStore};
 use crate::entra::{EntraParts, SIGN_IN_RETRIES_MAX, TokenSource, graph_resource, token_source};
 use crate::gate::{Agent, Gate, MailGate, PairingReply, Person, PolicyNews};
 use crate::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
-use crate::journal::{Interaction, Journal, JournalError, JournalOptions};
+use crate::journal::{Interaction, Journal, JournalOptions};
 use crate::mcp::{self, Presence, SessionOptions};
 use crate::permission::{self, PermissionPort, REQUESTS_MAX, Relay};
 use crate::random::Random;
+use crate::source::SourceStatus;
+use crate::source::bot::{BotSource, Credentials, Endpoint, NoEndpoint};
 use crate::source::mail::{GraphMailDesk, MailKnown, MailParts, MailSource, Quota};
 use crate::source::teams::{Known, TeamsDoor, TeamsOutbox, TeamsParts, TeamsSource};
-use crate::source::{InboundSource, SourceStatus};
 use crate::status::{Keeper, WatchedSource};
 use crate::storage::{MemoryStorage, Storage};
-use crate::tool::MailDoor;
+use crate::tool::{Door, MailDoor};
 use crate::upkeep::{LastRound, Upkeep};
 
-use self::sponsors::Sponsors;
+use self::health::health;
+use self::lead::{keep_up, poll};
+use self::sponsors::{Sponsors, know_sponsors};
 pub use crate::mcp::Exit;
 
-/// How often a follower looks for new records, and tries to take the lead at every second look.
-const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
-/// A follower looks at the policy at every so many looks, which is once a second; the leader at each of its own.
-const POLICY_LOOKS: u64 = 4;
-/// How often the leader lets the journal try again what the disk did not take.
-const LEAD_INTERVAL: Duration = Duration::from_secs(1);
 /// Head start of the host's first request before the network is touched.
 const NETWORK_PAUSE: Duration = Duration::from_millis(50);
-
-/// Longest reason in a tool's answer.
-const HEALTH_CHARS_MAX: usize = 300;
-/// The same for a sign-in that failed, which names what somebody must do at its end.
-const SIGN_IN_CHARS_MAX: usize = 700;
 
 /// What a server is made of.
 pub struct App {
@@ -65,14 +63,19 @@ pub struct App {
     pub login_transport: Arc<dyn GraphTransport>,
     /// Where private keys and refresh tokens are.
     pub keys: Arc<dyn KeyStore>,
+    /// What the bot's activities arrive at.
+    pub endpoint: Arc<dyn Endpoint>,
     /// How the Teams source is doing; a handle for whoever wants to watch.
     pub teams_status: SourceStatus,
     /// How the mail source is doing.
     pub mail_status: SourceStatus,
+    /// How the bot is doing.
+    pub bot_status: SourceStatus,
 }
 
 impl App {
-    /// A server with a good configuration. It signs in by the same transport, and has no keys; both can be set.
+    /// A server with a good configuration. It signs in by the same transport, has no keys and no endpoint for a bot;
+    /// all three can be set.
     pub fn new(
         config: Config,
         clock: Arc<dyn Clock>,
@@ -92,8 +95,10 @@ impl App {
             transport,
             login_transport,
             keys,
+            endpoint: Arc::new(NoEndpoint),
             teams_status,
             mail_status,
+            bot_status: SourceStatus::default(),
         }
     }
 
@@ -146,26 +151,46 @@ impl App {
         let (teams, mail) = (&self.config.teams, &self.config.mail);
         let teams = teams.enabled.then(|| WatchedSource {
             name: "teams",
-            poll_interval: teams.idle_poll_interval,
+            poll_interval: Some(teams.idle_poll_interval),
             status: self.teams_status.clone(),
         });
         let mail = mail.enabled.then(|| WatchedSource {
             name: "mail",
-            poll_interval: mail.poll_interval,
+            poll_interval: Some(mail.poll_interval),
             status: self.mail_status.clone(),
         });
-        teams.into_iter().chain(mail).collect()
+        let bot = self.config.bot.enabled.then(|| WatchedSource {
+            name: "bot",
+            poll_interval: None,
+            status: self.bot_status.clone(),
+        });
+        teams.into_iter().chain(mail).chain(bot).collect()
     }
 
-    /// Whether this process could poll, and so may lead.
+    /// Whether this process could poll Teams or mail.
     fn can_poll(&self) -> bool {
         let any = self.config.teams.enabled || self.config.mail.enabled;
         self.trouble.is_none() && any && self.config.auth != Auth::None
     }
+
+    /// Whether this process could hear a bot.
+    fn can_listen(&self) -> bool {
+        self.trouble.is_none() && self.config.bot.enabled && Credentials::of(&self.config.bot).is_ok()
+    }
+
+    /// Whether there is anything to lead.
+    fn may_lead(&self) -> bool {
+        self.can_poll() || self.can_listen()
+    }
 }
 
 /// Serves one host until its pipes end. Everything, sources included, stops with the returned future, wherever it is.
-pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncWrite + Unpin) -> Exit {
+pub async fn run(app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncWrite + Unpin) -> Exit {
+    // It is large, and whatever holds it would be.
+    Box::pin(serve(app, reader, writer)).await
+}
+
+async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncWrite + Unpin) -> Exit {
     // Also a session with trouble says so in the home folder, if that can be used.
     let home = app.storage.clone();
     let journal = open_journal(&mut app);
@@ -201,7 +226,7 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         upkeep: last_round.clone(),
         id: app.random.uuid(),
         pid: std::process::id(),
-        may_lead: app.can_poll(),
+        may_lead: app.may_lead(),
         trouble: app.trouble.clone(),
     };
     let upkeep = Upkeep {
@@ -213,7 +238,8 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
     };
 
     let mut session = SessionOptions::new(journal.clone(), app.random.clone(), Arc::new(outbox.clone()));
-    let relay = relay(&app, &gate, &journal, &outbox);
+    let bot = bot::source(&app, &gate, known.agent());
+    let relay = relay(&app, &gate, &journal, &outbox, bot.as_ref());
     let relay = relay.map(|relay| {
         let (requests, asked) = mpsc::channel(REQUESTS_MAX);
         let (answered, answers) = mpsc::channel(REQUESTS_MAX);
@@ -226,6 +252,7 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
         home: app.home.clone(),
         options: app.config.teams.clone(),
     }));
+    session.doors.extend(bot.iter().map(|bot| Arc::new(bot.door(&journal)) as Arc<dyn Door>));
     session.tool_sets.clone_from(&app.config.tools);
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
@@ -242,9 +269,11 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
     }
 
     let (lead, leading) = watch::channel(journal.is_leader());
-    let polls = app.can_poll();
+    let (polls, may_lead) = (app.can_poll(), app.may_lead());
     let sponsors = Sponsors::new(&app.config, client.clone(), gate.clone(), known.clone());
-    if polls && gate.is_closed() && sponsors.is_none() {
+    let sponsors = sponsors.filter(|_| may_lead && app.config.auth != Auth::None);
+    let (sponsors_known, sponsored) = watch::channel(sponsors.is_none());
+    if may_lead && gate.is_closed() && sponsors.is_none() {
         tracing::warn!(
             "the allowlist is empty, so nobody can write to the agent; add [[allow]] or ENTRACLAW_ALLOW"
         );
@@ -274,11 +303,13 @@ pub async fn run(mut app: App, reader: impl AsyncRead + Unpin, writer: impl Asyn
     tokio::select! {
         biased;
         exit = mcp::serve(session, reader, writer) => exit,
-        never = keep_up(&journal, &gate, &lead, polls, app.storage.changes()) => match never {},
+        never = keep_up(&journal, &gate, &lead, may_lead, app.storage.changes()) => match never {},
         never = send_pairings(pairings, &outbox) => match never {},
         never = or_never(relay) => match never {},
-        never = poll(teams, sponsors, &journal, leading.clone(), polls && app.config.teams.enabled) => match never {},
-        never = poll(mail, None, &journal, leading.clone(), polls && app.config.mail.enabled) => match never {},
+        never = know_sponsors(sponsors, &sponsors_known) => match never {},
+        never = bot::listen(bot, &journal, leading.clone(), sponsored.clone()) => match never {},
+        never = poll(teams, &journal, leading.clone(), sponsored.clone(), polls && app.config.teams.enabled) => match never {},
+        never = poll(mail, &journal, leading.clone(), sponsored, polls && app.config.mail.enabled) => match never {},
         never = tokens.keep_fresh() => match never {},
         never = upkeep.run(leading) => match never {},
         never = keeper.run() => match never {},
@@ -295,10 +326,18 @@ fn gate(app: &App) -> (Arc<Gate>, Option<mpsc::Receiver<PairingReply>>) {
     (Arc::new(gate), Some(pairings))
 }
 
-fn relay(app: &App, gate: &Arc<Gate>, journal: &Journal, outbox: &TeamsOutbox) -> Option<Relay> {
-    let wanted = app.config.gate.permission_relay && app.trouble.is_none() && app.config.auth != Auth::None;
-    wanted.then(|| Relay {
-        outbox: outbox.clone(),
+fn relay(
+    app: &App,
+    gate: &Arc<Gate>,
+    journal: &Journal,
+    outbox: &TeamsOutbox,
+    bot: Option<&BotSource>,
+) -> Option<Relay> {
+    let teams = (app.config.auth != Auth::None).then(|| outbox.clone());
+    let wanted = app.config.gate.permission_relay && app.trouble.is_none();
+    (wanted && (teams.is_some() || bot.is_some())).then(|| Relay {
+        teams,
+        bot: bot.map(|bot| bot.outbox(journal)),
         gate: gate.clone(),
         journal: journal.clone(),
         storage: app.storage.clone(),
@@ -326,50 +365,10 @@ async fn send_pairings(pairings: Option<mpsc::Receiver<PairingReply>>, outbox: &
     std::future::pending().await
 }
 
-/// Why messages may not be coming, in words for the model, who tells its user.
-fn health(app: &App, tokens: &Arc<dyn TokenSource>, gate: Arc<Gate>) -> mcp::Health {
-    let (teams, mail, tokens) = (app.teams_status.clone(), app.mail_status.clone(), tokens.clone());
-    let standing = if app.config.auth == Auth::None {
-        Some(
-            "there is no sign-in, so no messages come; tell your user to set `auth.mode` and to run `entraclaw login`, or to set ENTRACLAW_ACCESS_TOKEN",
-        )
-    } else if !app.config.teams.enabled && !app.config.mail.enabled {
-        Some("`teams.enabled` and `mail.enabled` are false, so no messages come")
-    } else {
-        None
-    };
-    Arc::new(move || {
-        if let Some(standing) = standing {
-            return Some(standing.to_owned());
-        }
-        if let Some(error) = tokens.trouble() {
-            let error: String = error.to_string().chars().take(SIGN_IN_CHARS_MAX).collect();
-            return Some(format!("the agent can't sign in, so no messages come; tell your user: {error}"));
-        }
-        if let Some(trouble) = gate.trouble() {
-            return Some(format!("{trouble}; tell your user").chars().take(HEALTH_CHARS_MAX).collect());
-        }
-        if gate.is_closed() {
-            let how = if gate.pairs() {
-                "let somebody write to the agent and run `entraclaw pair` with the code they are told"
-            } else {
-                "run `entraclaw allow`, or add [[allow]] to the configuration"
-            };
-            return Some(format!("nobody is allowed to write to you; tell your user to {how}"));
-        }
-        [("Teams", &teams), ("mail", &mail)].into_iter().find_map(|(name, status)| {
-            let state = status.get();
-            let error: String =
-                state.error.filter(|_| state.failures > 1)?.chars().take(HEALTH_CHARS_MAX).collect();
-            Some(format!("{name} can't be read at the moment, so messages may come late: {error}"))
-        })
-    })
-}
-
 /// Opens the journal. One that can't be opened is replaced by an empty one in memory, and every tool says why.
 fn open_journal(app: &mut App) -> Journal {
-    // Who can't poll must not keep the lead from somebody who can.
-    let options = JournalOptions { may_lead: app.can_poll(), ..JournalOptions::default() };
+    // Who can neither poll nor listen must not keep the lead from somebody who can.
+    let options = JournalOptions { may_lead: app.may_lead(), ..JournalOptions::default() };
     if app.trouble.is_some() {
         // Nothing is done until it is mended, so nothing is written either.
         app.storage = Arc::new(MemoryStorage::new());
@@ -395,96 +394,3 @@ fn open_journal(app: &mut App) -> Journal {
         }
     }
 }
-
-/// Follows the leader's journal, and takes the lead when it is free.
-async fn keep_up(
-    journal: &Journal,
-    gate: &Gate,
-    lead: &watch::Sender<bool>,
-    may_lead: bool,
-    mut changes: Option<watch::Receiver<u64>>,
-) -> Infallible {
-    let mut look: u64 = 0;
-    loop {
-        sleep(if *lead.borrow() { LEAD_INTERVAL } else { FOLLOW_INTERVAL }).await;
-        if let Some(changes) = &mut changes {
-            let settled = *lead.borrow() && journal.is_settled() && gate.is_settled();
-            if settled && !changes.has_changed().unwrap_or(true) {
-                rest(changes).await;
-            }
-            changes.mark_unchanged();
-        }
-        if let Err(error) = journal.refresh() {
-            tracing::warn!(%error, "the journal could not be looked at");
-        }
-        look += 1;
-        if (*lead.borrow() || look.is_multiple_of(POLICY_LOOKS))
-            && let Some(news) = gate.refresh()
-        {
-            tracing::info!("{news}");
-            journal.interaction(news.interaction());
-        }
-        if may_lead && !*lead.borrow() && look.is_multiple_of(2) {
-            match journal.try_lead() {
-                Ok(true) => {
-                    tracing::info!("this session leads now: it polls");
-                    lead.send_replace(true);
-                }
-                Ok(false) => {}
-                Err(error) => note_lead_error(&error),
-            }
-        }
-    }
-}
-
-/// Passes over the looks that would find nothing: comes back at the first one after a change of the disk.
-async fn rest(changes: &mut watch::Receiver<u64>) {
-    let began = Instant::now();
-    if changes.changed().await.is_err() {
-        return;
-    }
-    let late = began.elapsed().as_nanos() % LEAD_INTERVAL.as_nanos();
-    if late > 0 {
-        sleep(LEAD_INTERVAL.saturating_sub(Duration::from_nanos(u64::try_from(late).unwrap_or(0)))).await;
-    }
-}
-
-fn note_lead_error(error: &JournalError) {
-    tracing::warn!(%error, "the lead could not be taken");
-}
-
-/// Runs the source once this process leads.
-async fn poll(
-    mut source: impl InboundSource,
-    sponsors: Option<Sponsors>,
-    journal: &Journal,
-    mut leading: watch::Receiver<bool>,
-    polls: bool,
-) -> Infallible {
-    if !polls {
-        let name = source.name();
-        tracing::info!("{name} is not polled: there is no usable sign-in, or `{name}.enabled` is false");
-        return std::future::pending().await;
-    }
-    sleep(NETWORK_PAUSE).await;
-    // The sender lives as long as this future.
-    let Some(sponsors) = sponsors else {
-        let _ = leading.wait_for(|leading| *leading).await;
-        return source.run(journal).await;
-    };
-    // What a sponsor writes before it is known who they are would be refused for good.
-    let again = sponsors.ask().await;
-    let read = async {
-        let _ = leading.wait_for(|leading| *leading).await;
-        source.run(journal).await
-    };
-    tokio::select! {
-        biased;
-        never = sponsors.keep_asking(again) => never,
-        never = read => never,
-    }
-}
-
-mod sponsors;
-#[cfg(test)]
-mod tests;

@@ -54,6 +54,7 @@ fn the_policy_has_a_schema() {
         name: Some("Alice".to_owned()),
         since: Some(at),
         chat_id: Some("chat".to_owned()),
+        channel: Some(entraclaw::record::Channel::Bot),
         ..Person::by_ids(guid(1), guid(2))
     };
     let pending = Pending {
@@ -62,6 +63,7 @@ fn the_policy_has_a_schema() {
         object_id: guid(3),
         name: Some("Bob".to_owned()),
         chat_id: "chat".to_owned(),
+        channel: Some(entraclaw::record::Channel::Bot),
         asked_at: at,
     };
     let mut policy = Policy { wrong_tries_at: vec![at], ..Policy::default() };

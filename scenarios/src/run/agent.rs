@@ -95,6 +95,12 @@ async fn answer(port: &SessionPort, message: &Value) {
         return;
     }
     let Some(chat_id) = message.get("chat_id") else { return };
-    let arguments = json!({"chat_id": chat_id, "content": format!("answer to {id}"), "content_type": "text"});
+    let content = format!("answer to {id}");
+    if message.get("channel").and_then(Value::as_str) == Some("bot") {
+        let arguments = json!({"conversation_id": chat_id, "content": content, "reply_to": id});
+        port.call("send_bot_message", arguments).await;
+        return;
+    }
+    let arguments = json!({"chat_id": chat_id, "content": content, "content_type": "text"});
     port.call("send_teams_message", arguments).await;
 }

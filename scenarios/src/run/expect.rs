@@ -45,6 +45,7 @@ pub(crate) fn rule(expect: &Expect) -> &'static str {
         Expect::Graph(_) => "expect.graph",
         Expect::Entra(_) => "expect.entra",
         Expect::Sent(_) => "expect.sent",
+        Expect::Bot(_) => "expect.bot",
         Expect::SentMail(_) => "expect.sent_mail",
         Expect::Interactions(_) => "expect.interactions",
         Expect::Journal(_) => "expect.journal",
@@ -60,6 +61,7 @@ pub(crate) fn within(expect: &Expect) -> Option<Span> {
         Expect::Reply(e) => e.within,
         Expect::Sent(e) => e.within,
         Expect::SentMail(e) => e.within,
+        Expect::Bot(e) => e.within,
         Expect::Interactions(e) => e.within,
         Expect::Graph(_) | Expect::Entra(_) | Expect::Journal(_) => None,
     }
@@ -85,6 +87,7 @@ pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
         Expect::Graph(e) => graph(e, play),
         Expect::Entra(e) => entra(e, play),
         Expect::Sent(e) => sent(e, play),
+        Expect::Bot(e) => super::bot::check(e, play),
         Expect::SentMail(e) => sent_mail(e, play),
         Expect::Interactions(e) => interactions(e, play),
         Expect::Journal(e) => journal(e, play),

@@ -2,6 +2,7 @@
 
 mod agent;
 mod bare;
+mod bot;
 mod expect;
 mod kills;
 mod mail;

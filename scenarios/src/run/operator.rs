@@ -3,10 +3,12 @@
 
 use std::time::Duration;
 
+use fakes::bot::FakeBot;
+
 use super::expect::Miss;
 use super::play::Play;
 use super::steps::Played;
-use crate::scenario::OperatorStep;
+use crate::scenario::{BOT_CONVERSATION, OperatorStep};
 
 /// Longest that a person waits to be told a code.
 const CODE_MAX: Duration = Duration::from_secs(30);
@@ -41,7 +43,10 @@ pub(super) async fn act(play: &Play<'_>, act: &OperatorStep) -> Played {
             return Ok(outcome("deny", done, None));
         }
         OperatorStep::Chat(chat) => {
-            let id = play.graph.with(|graph| graph.chat_id(&chat.chat).map(str::to_owned))?;
+            let id = match chat.chat.strip_prefix(BOT_CONVERSATION) {
+                Some(handle) => FakeBot::conversation_id(handle),
+                None => play.graph.with(|graph| graph.chat_id(&chat.chat).map(str::to_owned))?,
+            };
             return Ok(outcome("chat", play.stage.command(&["chat", &id, chat.messages.as_str()]), None));
         }
         OperatorStep::Overwrite(file) => play.stage.overwrite(&file.file, &file.text)?,
@@ -71,7 +76,14 @@ fn outcome(command: &str, done: Result<String, String>, refused: Option<&str>) -
 async fn code_in(play: &Play<'_>, chat: &str) -> Option<String> {
     let deadline = tokio::time::Instant::now() + CODE_MAX;
     loop {
-        if let Some(code) = play.sent_by_agent(Some(chat)).iter().rev().find_map(|text| code(text)) {
+        let texts = match chat.strip_prefix(BOT_CONVERSATION).map(FakeBot::conversation_id) {
+            Some(id) => play.bot.with(|bot| {
+                let there = bot.sent().iter().filter(|sent| sent.conversation_id == id);
+                there.map(|sent| sent.text.clone()).collect()
+            }),
+            None => play.sent_by_agent(Some(chat)),
+        };
+        if let Some(code) = texts.iter().rev().find_map(|text| code(text)) {
             return Some(code);
         }
         if tokio::time::Instant::now() >= deadline {

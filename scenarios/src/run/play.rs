@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use fakes::bot::{BotDelivery, SharedBot};
 use fakes::entra::SharedEntra;
 use fakes::graph::SharedGraph;
 use reports::event::{CellFinished, Failure, Lane, Status};
@@ -37,6 +38,9 @@ pub(crate) struct Play<'a> {
     pub(crate) cell: &'a Cell,
     pub(crate) stage: Rc<dyn Stage>,
     pub(crate) graph: SharedGraph,
+    pub(crate) bot: SharedBot,
+    /// Activities by label, to be sent once more.
+    pub(crate) activities: RefCell<BTreeMap<String, BotDelivery>>,
     pub(crate) entra: SharedEntra,
     pub(crate) watch: Stopwatch,
     pub(crate) changed: Rc<Notify>,
@@ -51,7 +55,7 @@ impl<'a> Play<'a> {
     pub(crate) fn new(
         cell: &'a Cell,
         stage: Rc<dyn Stage>,
-        (graph, entra): (SharedGraph, SharedEntra),
+        (graph, entra, bot): (SharedGraph, SharedEntra, SharedBot),
         watch: Stopwatch,
     ) -> anyhow::Result<Self> {
         let changed = Rc::new(Notify::new());
@@ -88,7 +92,19 @@ impl<'a> Play<'a> {
         let by_sponsorship = scenario.server.get("gate.sponsors").is_some_and(|value| value == "true");
         let sponsors = scenario.world.sponsors.iter().filter(|_| by_sponsorship);
         let speakers = RefCell::new(listed.chain(sponsors).cloned().collect());
-        Ok(Self { cell, stage, graph, entra, watch, changed, sessions, failures: Vec::new(), speakers })
+        Ok(Self {
+            cell,
+            stage,
+            graph,
+            entra,
+            bot,
+            activities: RefCell::default(),
+            watch,
+            changed,
+            sessions,
+            failures: Vec::new(),
+            speakers,
+        })
     }
 
     /// Whether the model should hear a person now.
@@ -234,7 +250,8 @@ impl<'a> Play<'a> {
 
     /// No token is in a file or a line. The key store is the one place for refresh tokens.
     fn judge_secret(&mut self, now_ms: u64) {
-        let mut secrets = vec![TOKEN.to_owned()];
+        let mut secrets = self.bot.with(|bot| bot.secrets());
+        secrets.push(TOKEN.to_owned());
         self.entra.with(|entra| secrets.extend(entra.secrets().iter().cloned()));
         let holds = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);

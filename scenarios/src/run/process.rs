@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use fakes::bot::BotDelivery;
 use fakes::host::process::{ProcessServer, ServerCommand};
+use futures_util::future::LocalBoxFuture;
 use reports::event::CellFinished;
 
 use super::play::Play;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
-use super::{sign_in, steps, world};
+use super::{bot, sign_in, steps, world};
 use crate::plan::Cell;
 use crate::scenario::DiskStep;
 
@@ -27,12 +29,26 @@ pub(crate) fn play(cell: &Cell, binary: &Path) -> anyhow::Result<CellFinished> {
         let login = fakes::entra::serve(world.entra.clone(), wall_clock).await;
         environment.insert("ENTRACLAW_LOGIN_URL".to_owned(), login.base_url());
         sign_in::write(home.path(), &world.keys, &mut environment).await?;
+        let with_bot = environment.contains_key("ENTRACLAW_BOT_ENABLED");
+        let channel =
+            if with_bot { Some(fakes::bot::serve(world.bot.clone(), wall_clock).await) } else { None };
+        let port = bot::free_port()?;
+        environment.insert("ENTRACLAW_BOT_LISTEN".to_owned(), format!("127.0.0.1:{port}"));
+        let (openid_url, login_url) =
+            world.bot.with(|bot| (bot.urls().0.to_owned(), bot.urls().1.to_owned()));
+        environment.insert("ENTRACLAW_BOT_OPENID_URL".to_owned(), openid_url);
+        environment.insert("ENTRACLAW_BOT_LOGIN_URL".to_owned(), login_url);
         environment.insert("ENTRACLAW_HOME".to_owned(), home.path().join("home").display().to_string());
-        let stage =
-            Rc::new(ProcessStage { binary: binary.to_owned(), environment, home: home.path().join("home") });
-        let mut play = Play::new(cell, stage, (world.graph, world.entra), watch)?;
+        let stage = Rc::new(ProcessStage {
+            binary: binary.to_owned(),
+            environment,
+            port,
+            home: home.path().join("home"),
+        });
+        let mut play = Play::new(cell, stage, (world.graph, world.entra, world.bot), watch)?;
         steps::all(&mut play).await?;
         play.judge();
+        drop(channel);
         Ok(play.finish())
     })
 }
@@ -46,6 +62,7 @@ struct ProcessStage {
     binary: PathBuf,
     environment: BTreeMap<String, String>,
     home: PathBuf,
+    port: u16,
 }
 
 impl Stage for ProcessStage {
@@ -101,6 +118,10 @@ impl Stage for ProcessStage {
 
     fn disk(&self, _step: &DiskStep) -> anyhow::Result<()> {
         anyhow::bail!("disk faults can only be simulated; leave `process` out of `mode`")
+    }
+
+    fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>> {
+        Box::pin(bot::post(self.port, activity))
     }
 
     fn now(&self) -> jiff::Timestamp {

@@ -15,6 +15,7 @@ use entraclaw::graph::{GraphRequest, GraphResponse, GraphTransport, TransportErr
 use entraclaw::random::SplitMix;
 use entraclaw::storage::Storage;
 use entraclaw::storage::memory::{Crash, MemoryStorage};
+use fakes::bot::{BotDelivery, SharedBot};
 use fakes::entra::SharedEntra;
 use fakes::graph::{Fate, Request, SharedGraph};
 use fakes::host::task::TaskServer;
@@ -22,6 +23,7 @@ use futures_util::future::{BoxFuture, LocalBoxFuture};
 use reports::event::CellFinished;
 use tokio::io::DuplexStream;
 
+use super::bot::{self, SimPort};
 use super::play::Play;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
@@ -44,14 +46,16 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
             keys: world.keys,
             transport: Arc::new(SimTransport {
                 graph: world.graph.clone(),
+                bot: world.bot.clone(),
                 entra: world.entra.clone(),
                 epoch: world::epoch(cell.seed),
                 watch,
             }),
+            port: SimPort::default(),
             seed: cell.seed,
             starts: std::cell::Cell::new(0),
         });
-        let mut play = Play::new(cell, stage, (world.graph, world.entra), watch)?;
+        let mut play = Play::new(cell, stage, (world.graph, world.entra, world.bot), watch)?;
         steps::all(&mut play).await?;
         play.judge();
         Ok(play.finish())
@@ -66,6 +70,7 @@ struct SimStage {
     server_clock: Arc<dyn Clock>,
     keys: MemoryKeyStore,
     transport: Arc<SimTransport>,
+    port: SimPort,
     seed: u64,
     starts: std::cell::Cell<u64>,
 }
@@ -79,7 +84,7 @@ impl Stage for SimStage {
         self.starts.set(self.starts.get() + 1);
         let (disk, clock, transport) =
             (self.disk.clone(), Arc::clone(&self.server_clock), Arc::clone(&self.transport));
-        let keys = self.keys.clone();
+        let (keys, port) = (self.keys.clone(), self.port.clone());
         let mut seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.starts.get());
         AnyServer::Sim(TaskServer::new(Box::new(move |input, output| {
             let process = Process(disk.new_process());
@@ -93,6 +98,7 @@ impl Stage for SimStage {
                 Arc::new(process.0.clone()),
                 Arc::clone(&transport) as Arc<dyn GraphTransport>,
             );
+            app.endpoint = Arc::new(port.clone());
             app.keys = Arc::new(keys.clone());
             app.trouble = config.err().map(|errors| errors.to_string());
             Box::pin(async move {
@@ -117,7 +123,7 @@ impl Stage for SimStage {
     fn command(&self, arguments: &[&str]) -> Result<String, String> {
         let process = Process(self.disk.new_process());
         let storage: Arc<dyn Storage> = Arc::new(process.0.clone());
-        entraclaw::command::operate(arguments, &storage, &self.clock)
+        entraclaw::command::operate(arguments, &storage, &self.server_clock)
     }
 
     fn overwrite(&self, path: &str, text: &str) -> anyhow::Result<()> {
@@ -142,6 +148,10 @@ impl Stage for SimStage {
         Ok(())
     }
 
+    fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>> {
+        Box::pin(self.port.deliver(bot::request(activity)))
+    }
+
     fn now(&self) -> jiff::Timestamp {
         self.clock.now()
     }
@@ -160,10 +170,11 @@ impl Drop for Process {
     }
 }
 
-/// The fake Graph and the fake Entra in the same thread, with exact latencies.
+/// The fake Graph, the fake Entra and the fake channel of the bot in the same thread, with exact latencies.
 struct SimTransport {
     graph: SharedGraph,
     entra: SharedEntra,
+    bot: SharedBot,
     epoch: jiff::Timestamp,
     watch: Stopwatch,
 }
@@ -181,8 +192,12 @@ impl GraphTransport for SimTransport {
             let mut asked = Request::new(request.method.as_str(), &request.url);
             asked.headers = request.headers;
             asked.body = request.body.unwrap_or_default();
+            // The bot signs in at Entra's address too, for another resource.
+            let to_bot = self.bot.with(|bot| bot.is_ours(&asked));
             let at_entra = asked.url.starts_with(fakes::entra::DEFAULT_LOGIN_URL);
-            let (answer, host) = if at_entra {
+            let (answer, host) = if to_bot {
+                (self.bot.handle(self.now(), &asked), "login.botframework.com")
+            } else if at_entra {
                 (self.entra.handle(self.now(), &asked), "login.microsoftonline.com")
             } else {
                 (self.graph.handle(self.now(), &asked), "graph.microsoft.com")

@@ -2,9 +2,11 @@
 
 use std::io;
 
+use fakes::bot::BotDelivery;
 use fakes::host::Signal;
 use fakes::host::drive::Server;
 use fakes::host::process::ProcessServer;
+use futures_util::future::LocalBoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::sim::SimServer;
@@ -26,6 +28,8 @@ pub(crate) trait Stage {
     fn power_cut(&self) -> anyhow::Result<()>;
     /// Makes the disk misbehave.
     fn disk(&self, step: &DiskStep) -> anyhow::Result<()>;
+    /// Brings an activity to the bot endpoint; the status, or `None` when nobody answers there.
+    fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>>;
     /// What is on the calendar now.
     fn now(&self) -> jiff::Timestamp;
 }

@@ -135,6 +135,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         }
         Step::Fault(fault) => play.graph.with(|graph| graph.add_fault(fault.clone()))?,
         Step::Heal => play.graph.with(fakes::graph::FakeGraph::clear_faults),
+        Step::Bot(step) => return super::bot::step(play, step).await,
         Step::Entra(step) => entra(play, step)?,
         Step::Disk(step) => play.stage.disk(step)?,
         Step::Raw(raw) => raw_line(play, raw).await?,
@@ -412,11 +413,13 @@ fn make_calls(play: &mut Play<'_>, calls: &[Call], on: Option<&str>) -> anyhow::
     Ok(())
 }
 
-/// Replaces `$chat:HANDLE`, `$person:HANDLE`, `$id:LABEL` and `$fill:N` in arguments.
+/// Replaces `$chat:HANDLE`, `$conversation:HANDLE`, `$person:HANDLE`, `$id:LABEL` and `$fill:N` in arguments.
 fn fill_in(play: &Play<'_>, value: Value) -> anyhow::Result<Value> {
     Ok(match value {
         Value::String(text) => Value::String(if let Some(handle) = text.strip_prefix("$chat:") {
             play.graph.with(|graph| graph.chat_id(handle).map(str::to_owned))?
+        } else if let Some(handle) = text.strip_prefix(crate::scenario::BOT_CONVERSATION) {
+            fakes::bot::FakeBot::conversation_id(handle)
         } else if let Some(handle) = text.strip_prefix("$person:") {
             play.graph.with(|graph| graph.person(handle).map(|person| person.object_id.clone()))?
         } else if let Some(label) = text.strip_prefix("$id:") {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use entraclaw::entra::keys::MemoryKeyStore;
+use fakes::bot::SharedBot;
 use fakes::entra::{AuthKind, FakeEntra, SharedEntra};
 use fakes::graph::{ChatSpec, FakeGraph, PersonSpec, SharedGraph, TokenSpec, WorldSpec};
 use jiff::Timestamp;
@@ -26,6 +27,8 @@ pub(crate) struct World {
     pub(crate) graph: SharedGraph,
     /// Where the agent signs in.
     pub(crate) entra: SharedEntra,
+    /// The bot's channel.
+    pub(crate) bot: SharedBot,
     /// What `entraclaw login` would have left behind.
     pub(crate) keys: MemoryKeyStore,
     /// The server's configuration as environment variables.
@@ -75,6 +78,10 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
         ("ENTRACLAW_IDENTITY_AGENT_ID".to_owned(), fakes::graph::agent_identity_id()),
         ("ENTRACLAW_GRAPH_URL".to_owned(), graph.base_url().to_owned()),
     ]);
+    let bot = SharedBot::default();
+    if scenario.server.contains_key("bot.enabled") {
+        environment.extend(bot.with(|bot| super::bot::settings(bot)));
+    }
     if spec.mail.is_some() {
         environment.insert("ENTRACLAW_MAIL_ENABLED".to_owned(), "true".to_owned());
         if cell.mode == Mode::Process {
@@ -103,5 +110,5 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
         );
     }
     let graph = SharedGraph::new(graph);
-    Ok(World { entra: SharedEntra::new(entra, Some(graph.clone())), graph, keys, environment })
+    Ok(World { entra: SharedEntra::new(entra, Some(graph.clone())), graph, bot, keys, environment })
 }

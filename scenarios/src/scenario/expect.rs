@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Span;
+use super::{BotExpect, Span};
 
 /// One demand.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
@@ -23,6 +23,8 @@ pub enum Expect {
     Entra(EntraExpect),
     /// Messages the agent wrote to a chat.
     Sent(SentExpect),
+    /// What the bot's channel has seen.
+    Bot(BotExpect),
     /// Mails the agent sent.
     SentMail(SentMailExpect),
     /// Lines of the interaction log.

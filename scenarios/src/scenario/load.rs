@@ -7,7 +7,8 @@ use serde_saphyr::Spanned;
 
 use super::error::{Place, nearest};
 use super::{
-    Expect, HostStep, Hosts, MailboxStep, Mode, OperatorStep, Scenario, ScenarioError, ServerStep, Step,
+    BOT_CONVERSATION, BotStep, Expect, HostStep, Hosts, MailboxStep, Mode, OperatorStep, Scenario,
+    ScenarioError, ServerStep, Step,
 };
 
 include!(concat!(env!("OUT_DIR"), "/suites.rs"));
@@ -261,10 +262,10 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
         return Err(checker.fail(id, "a scenario without steps shows nothing", Some("add `steps:`")));
     }
     let expects = scenario.steps.iter().any(|step| matches!(step.value, Step::Expect(_)));
-    let writes = scenario
-        .steps
-        .iter()
-        .any(|step| matches!(step.value, Step::Write(_) | Step::Mail(_) | Step::Random(_) | Step::Kills(_)));
+    let writes = |step: &Step| {
+        matches!(step, Step::Write(_) | Step::Mail(_) | Step::Random(_) | Step::Kills(_) | Step::Bot(_))
+    };
+    let writes = scenario.steps.iter().any(|step| writes(&step.value));
     let judged = expects || (scenario.all_delivered && writes);
     if !judged {
         return Err(checker.fail(
@@ -385,6 +386,7 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
                 on(checker, name)?;
             }
         }
+        Step::Bot(bot) => check_bot(checker, step, bot)?,
         Step::Expect(expect) => check_expect(checker, step, expect)?,
         Step::Mailbox(MailboxStep::Forget(_))
         | Step::Random(_)
@@ -401,20 +403,49 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
     Ok(())
 }
 
+fn check_bot(checker: &mut Checker<'_>, step: &Spanned<Step>, bot: &BotStep) -> Result<(), ScenarioError> {
+    match bot {
+        BotStep::Say(say) => {
+            if let Some(from) = &say.from {
+                checker.known(step, "person", from, &checker.people)?;
+            }
+            if let Some(message) = &say.message {
+                checker.known(step, "message", message, &checker.labels)?;
+            }
+            if say.forged.is_some() && say.status.is_none() && !say.unheard {
+                let help = "add `status`; the best that a forgery gets is 403";
+                return Err(checker.fail(step, "a forged activity must be refused", Some(help)));
+            }
+            if let Some(label) = &say.label {
+                checker.labels.insert(label.clone());
+                checker.labels.extend((1..=say.count.unwrap_or(1)).map(|n| format!("{label}-{n}")));
+            }
+        }
+        BotStep::Again(again) => checker.known(step, "message", &again.message, &checker.labels)?,
+        BotStep::ChangeKeys | BotStep::Fault(_) => {}
+    }
+    Ok(())
+}
+
 fn check_operator(
     checker: &Checker<'_>,
     step: &Spanned<Step>,
     act: &OperatorStep,
 ) -> Result<(), ScenarioError> {
+    let known_chat = |chat: &str| match chat.strip_prefix(BOT_CONVERSATION) {
+        // A conversation is there as soon as somebody writes in it.
+        Some(_) => Ok(()),
+        None => checker.known(step, "chat", chat, &checker.chats),
+    };
     match act {
         OperatorStep::Pair(pair) => {
             checker.known(step, "person", &pair.person, &checker.people)?;
-            pair.chat.iter().try_for_each(|chat| checker.known(step, "chat", chat, &checker.chats))
+            pair.chat.iter().try_for_each(|chat| known_chat(chat))
         }
         OperatorStep::Allow(who) | OperatorStep::Deny(who) => {
             checker.known(step, "person", &who.person, &checker.people)
         }
-        OperatorStep::Chat(chat) => checker.known(step, "chat", &chat.chat, &checker.chats),
+        OperatorStep::Chat(chat) => known_chat(&chat.chat),
         OperatorStep::PairCode(_) | OperatorStep::Overwrite(_) => Ok(()),
     }
 }
@@ -436,6 +467,10 @@ fn says_nothing(expect: &Expect) -> Option<&'static str> {
         Expect::Entra(e) => (
             e.no_violations || e.at_least.is_some() || e.at_most.is_some(),
             "add `at_least`, `at_most` or `no_violations`",
+        ),
+        Expect::Bot(e) => (
+            e.answers.is_some() || e.keys_fetched_at_most.is_some(),
+            "add `answers` or `keys_fetched_at_most`",
         ),
         Expect::Journal(e) => (
             e.records.is_some() || e.same_text_as_model || e.files_ending.is_some(),
@@ -479,6 +514,12 @@ fn check_expect(checker: &Checker<'_>, step: &Spanned<Step>, expect: &Expect) ->
         Expect::Sent(sent) => {
             if let Some(chat) = &sent.chat {
                 checker.known(step, "chat", chat, &checker.chats)?;
+            }
+            None
+        }
+        Expect::Bot(bot) => {
+            if let Some(label) = &bot.reply_to {
+                checker.known(step, "message", label, &checker.labels)?;
             }
             None
         }

@@ -2,6 +2,7 @@
 //!
 //! The step set is closed and unknown keys are refused; nothing here runs anything.
 
+mod bot;
 mod duration;
 mod error;
 mod expect;
@@ -17,6 +18,7 @@ use fakes::graph::{ChatSpec, PersonSpec, WorldSpec};
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+pub use bot::{BOT_CONVERSATION, BotAgain, BotExpect, BotSay, BotStep};
 pub use duration::Span;
 pub use error::ScenarioError;
 pub(crate) use error::nearest as nearest_name;

@@ -5,7 +5,7 @@ use fakes::graph::{DeltaLoss, FaultSpec, MailSpec, MessageSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Expect, Kills, Random, Span};
+use super::{BotStep, Expect, Kills, Random, Span};
 
 /// One step; each ends before the next begins.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
@@ -43,6 +43,8 @@ pub enum Step {
     Fault(FaultSpec),
     /// All Graph faults end.
     Heal,
+    /// Something happens at the bot's channel.
+    Bot(BotStep),
     /// What happens where the agent signs in.
     Entra(EntraStep),
     /// The disk misbehaves from now on.
@@ -154,7 +156,7 @@ pub struct MessageRef {
 pub struct Call {
     /// The tool.
     pub tool: String,
-    /// Its arguments. `$chat:HANDLE`, `$person:HANDLE` and `$id:LABEL` strings are replaced by ids.
+    /// Its arguments. `$chat:HANDLE`, `$conversation:HANDLE`, `$person:HANDLE` and `$id:LABEL` strings are replaced by ids.
     #[serde(default)]
     #[schemars(with = "Option<Value>")]
     pub args: Option<Value>,
@@ -236,7 +238,7 @@ pub enum OperatorStep {
 pub struct PairStep {
     /// Who reads the code to the operator.
     pub person: String,
-    /// The chat in which they were told it; `dm` when left out.
+    /// The chat in which they were told it; `dm` when left out. `$conversation:HANDLE` is one of the bot's.
     #[serde(default)]
     pub chat: Option<String>,
     /// It is refused, with these words.
@@ -266,7 +268,7 @@ pub struct PersonRef {
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChatStep {
-    /// The chat's handle.
+    /// The chat's handle, or `$conversation:HANDLE` for one of the bot's.
     pub chat: String,
     /// `all`, `mentioned`, `off` or `default`.
     pub messages: ChatMessages,

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
+use super::NETWORK_PAUSE;
 use crate::config::Config;
 use crate::gate::{Gate, Guid};
 use crate::graph::{GraphClient, GraphError, Scope};
@@ -24,6 +26,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Sponsors that are read; an agent has a handful.
 const SPONSORS_MAX: usize = 200;
 const PAGES_MAX: usize = 4;
+
+/// Asks who the sponsors are, and says when that was first answered or given up.
+pub(super) async fn know_sponsors(sponsors: Option<Sponsors>, known: &watch::Sender<bool>) -> Infallible {
+    let Some(sponsors) = sponsors else { return std::future::pending().await };
+    sleep(NETWORK_PAUSE).await;
+    let good_until = sponsors.ask().await;
+    known.send_replace(true);
+    sponsors.keep_asking(good_until).await
+}
 
 /// Asks, and tells the gate.
 pub(super) struct Sponsors {

@@ -19,6 +19,7 @@ use crate::doctor::{
 use crate::entra;
 use crate::gate::operator;
 use crate::graph::{GraphError, Scope};
+use crate::source::bot::Credentials;
 use crate::status::gather;
 
 /// The longest wait for one answer of Graph.
@@ -79,6 +80,8 @@ async fn facts(place: &Place) -> Facts {
             policy_kept_aside: operator::kept_aside(&*app.storage),
             teams: config.teams.enabled,
             mail: config.mail.enabled,
+            bot: config.bot.enabled,
+            bot_trouble: Credentials::of(&config.bot).err().filter(|_| config.bot.enabled),
             auth: config.auth.mode(),
             tenant_id: config.identity.tenant_id.as_ref().map(ToString::to_string),
             object_id: config.identity.object_id.as_ref().map(ToString::to_string),

@@ -14,6 +14,7 @@ use crate::config::{Config, key};
 use crate::entra::keys::production_store;
 use crate::graph::HttpTransport;
 use crate::random::SplitMix;
+use crate::source::bot::HttpEndpoint;
 use crate::storage::Storage;
 
 const EXAMPLE: &str = "\
@@ -29,7 +30,7 @@ pub(super) struct Flags {
     /// Who reads the inbox; consumers have cursors of their own [default: by the host's name]
     #[arg(long, value_name = "NAME")]
     consumer: Option<String>,
-    /// Which tools the model gets: some of inbound, reply, chats, people, files, mail [default: all]
+    /// Which tools the model gets: some of inbound, reply, chats, people, files, mail, bot [default: all]
     #[arg(long, value_name = "SETS")]
     tools: Option<String>,
 }
@@ -63,6 +64,7 @@ pub(super) fn production(config: Config, storage: Arc<dyn Storage>, home: PathBu
         storage,
         Arc::new(HttpTransport::new(loopback)),
     );
+    app.endpoint = Arc::new(HttpEndpoint);
     app.home = home_text;
     app.login_transport = Arc::new(HttpTransport::new(login_loopback));
     app.keys = keys;

@@ -49,7 +49,7 @@ fn report(place: &Place, now: Timestamp) -> Report {
     }));
     // A session that runs has its sign-in from its host, which this command can't see.
     let runs = report.sessions.iter().any(|session| session.alive);
-    if !runs && troubles.is_empty() && place.config.auth == Auth::None {
+    if !runs && troubles.is_empty() && place.config.auth == Auth::None && !place.config.bot.enabled {
         troubles.push(
             "there is no sign-in in this environment; set `auth.mode` in config.toml and run `entraclaw login`, or set \
              ENTRACLAW_AUTH=static and ENTRACLAW_ACCESS_TOKEN, here or in the host's configuration"

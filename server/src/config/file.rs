@@ -96,6 +96,10 @@ impl Reader<'_> {
                 let problem = format!("unknown key `{section}.{}`", name.get_ref());
                 let fix = if name.get_ref().contains("token") {
                     "a token is never kept in the file: set ENTRACLAW_ACCESS_TOKEN".to_owned()
+                } else if section == "bot"
+                    && ["secret", "password"].iter().any(|w| name.get_ref().contains(w))
+                {
+                    format!("a secret is never kept in the file: set {}", key::BOT_SECRET_VARIABLE)
                 } else {
                     meant(section, name.get_ref())
                 };

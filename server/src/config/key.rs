@@ -35,6 +35,12 @@ macro_rules! keys {
 
 keys! {
     AUTH_MODE = "auth"."mode" ["ENTRACLAW_AUTH"];
+    BOT_ENABLED = "bot"."enabled";
+    BOT_LISTEN = "bot"."listen";
+    BOT_APP_ID = "bot"."app_id" ["ENTRABOT_BOT_APP_ID"];
+    BOT_TENANT_ID = "bot"."tenant_id";
+    BOT_OPENID_URL = "bot"."openid_url";
+    BOT_LOGIN_URL = "bot"."login_url";
     GATE_OPERATOR = "gate"."operator";
     GATE_PAIRING = "gate"."pairing";
     GATE_PERMISSION_RELAY = "gate"."permission_relay";
@@ -90,6 +96,10 @@ keys! {
 pub const ALLOW_VARIABLE: &str = "ENTRACLAW_ALLOW";
 /// The static token's variable. A file never holds a token, so there is no key.
 pub const ACCESS_TOKEN_VARIABLE: &str = "ENTRACLAW_ACCESS_TOKEN";
+/// The bot's secret. A file never holds one, so there is no key.
+pub const BOT_SECRET_VARIABLE: &str = "ENTRACLAW_BOT_APP_PASSWORD";
+/// The same under the name of the peer that came before.
+pub const BOT_SECRET_ALIAS: &str = "ENTRABOT_BOT_APP_PASSWORD";
 /// The home folder's variable.
 pub const HOME_VARIABLE: &str = "ENTRACLAW_HOME";
 
@@ -125,7 +135,7 @@ pub fn classify(variable: &str) -> Variable {
     if let Some(key) = ALL.iter().find(|k| k.variable() == variable || k.aliases.contains(&variable)) {
         return Variable::Sets(key);
     }
-    let fixed = [ALLOW_VARIABLE, ACCESS_TOKEN_VARIABLE, HOME_VARIABLE];
+    let fixed = [ALLOW_VARIABLE, ACCESS_TOKEN_VARIABLE, BOT_SECRET_VARIABLE, HOME_VARIABLE];
     if !variable.starts_with("ENTRACLAW_")
         || fixed.contains(&variable)
         || FOREIGN_VARIABLES.contains(&variable)

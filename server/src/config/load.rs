@@ -84,6 +84,7 @@ impl Loader {
         };
         Config {
             auth: self.auth(environment.get(key::ACCESS_TOKEN_VARIABLE)),
+            bot: self.bot(environment),
             sign_in: self.sign_in(),
             identity,
             gate: self.gate(),
@@ -186,7 +187,7 @@ impl Loader {
         text
     }
 
-    fn truth(&mut self, key: &'static Key, default: bool) -> bool {
+    pub(super) fn truth(&mut self, key: &'static Key, default: bool) -> bool {
         let Some((text, at)) = self.value(key) else { return default };
         match text.as_str() {
             "true" | "1" => true,

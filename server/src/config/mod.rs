@@ -2,6 +2,7 @@
 //! It must never read anything itself: text comes in, values or explained errors go out.
 
 mod auth;
+mod bot;
 pub mod duration;
 mod error;
 mod file;
@@ -10,7 +11,10 @@ mod load;
 mod secret;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::time::Duration;
+
+use url::Url;
 
 pub use auth::{
     AgentUser, AgentUserName, Algorithm, Auth, Delegated, KeyStoreKind, LoginBy, SignIn, Thumbprint,
@@ -38,6 +42,8 @@ pub const PAGE_SIZE_MAX: u32 = 50;
 pub struct Config {
     /// `[auth]`: how.
     pub auth: Auth,
+    /// `[bot]`
+    pub bot: Bot,
     /// `[gate]`
     pub gate: Gate,
     /// `[auth]`: where.
@@ -80,6 +86,25 @@ pub struct Gate {
     pub permission_relay: bool,
     /// Who answers them, as tenant and object id; without it the first allowed person with a known 1:1 chat.
     pub operator: Option<(Guid, Guid)>,
+}
+
+/// The bot endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bot {
+    /// Whether it is wanted at all.
+    pub enabled: bool,
+    /// Where it listens; always on this machine.
+    pub listen: SocketAddr,
+    /// The application id of the bot's registration.
+    pub app_id: Option<Guid>,
+    /// The tenant of the registration; the agent's own where nothing else is said.
+    pub tenant_id: Option<Guid>,
+    /// The registration's secret, from the environment.
+    pub secret: Option<Secret>,
+    /// Where the channel says which keys it signs with: Microsoft's, or one on this machine.
+    pub openid_url: Url,
+    /// Root of the login service: Microsoft's, or one on this machine.
+    pub login_url: Url,
 }
 
 /// Where Graph is.

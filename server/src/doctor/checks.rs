@@ -155,14 +155,15 @@ fn people(facts: &Facts) -> Vec<Check> {
         let fix = format!("repair it and move it back to policy.json, or delete {}/{file}", facts.home.path);
         warn("policy", format!("a broken policy is kept aside as {file}"), fix)
     });
-    let on: Vec<&str> =
-        [("teams", config.teams), ("mail", config.mail)].into_iter().filter(|s| s.1).map(|s| s.0).collect();
+    let on = [("teams", config.teams), ("mail", config.mail), ("bot", config.bot)];
+    let on: Vec<&str> = on.into_iter().filter(|s| s.1).map(|s| s.0).collect();
     let sources = if on.is_empty() {
         warn("sources", "no source is switched on", "set `teams.enabled = true` in config.toml")
     } else {
         ok("sources", on.join(" and "))
     };
-    [Some(people), policy, aside, Some(sources)].into_iter().flatten().collect()
+    let bot = config.bot_trouble.as_ref().map(|trouble| fail_with_fix("bot", trouble));
+    [Some(people), policy, aside, Some(sources), bot].into_iter().flatten().collect()
 }
 
 fn sign_in(facts: &Facts) -> Vec<Check> {
@@ -171,6 +172,10 @@ fn sign_in(facts: &Facts) -> Vec<Check> {
         return Vec::new();
     }
     match &facts.sign_in {
+        // A bot has credentials of its own.
+        SignIn::None if facts.config.bot && !facts.config.mail => {
+            vec![ok("sign-in", "none, so only the bot is heard")]
+        }
         SignIn::None => vec![fail(
             "sign-in",
             "none is configured here",
@@ -332,11 +337,15 @@ fn leader(facts: &Facts) -> Vec<Check> {
             .min_by_key(|(_, t)| *t)
     });
     vec![match silent {
-        Some((source, time)) if time > LEADER_SILENT.max(judge::late_after(source)) => warn(
-            "leader",
-            format!("process {pid} leads, but has asked nothing for {} s", time.as_secs()),
-            format!("if it hangs, end it with `kill {pid}`; another session takes over"),
-        ),
+        Some((source, time))
+            if judge::late_after(source).is_some_and(|late| time > LEADER_SILENT.max(late)) =>
+        {
+            warn(
+                "leader",
+                format!("process {pid} leads, but has asked nothing for {} s", time.as_secs()),
+                format!("if it hangs, end it with `kill {pid}`; another session takes over"),
+            )
+        }
         _ => ok("leader", format!("process {pid} polls; other sessions follow and take over when it ends")),
     }]
 }

@@ -60,6 +60,10 @@ pub struct ConfigFacts {
     pub teams: bool,
     /// Whether the inbox is read.
     pub mail: bool,
+    /// Whether the bot endpoint listens.
+    pub bot: bool,
+    /// What it lacks, with the fix.
+    pub bot_trouble: Option<String>,
     /// `auth.mode`.
     pub auth: &'static str,
     /// The agent's tenant, as configured.

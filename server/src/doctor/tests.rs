@@ -105,6 +105,9 @@ fn where_all_is_well_nothing_is_to_be_done() {
 #[case::no_inbox(
     |f: &mut Facts| f.graph.as_mut().unwrap().mail = Some(no("graph answered 404", "check the mailbox")),
     Level::Fail, "mail", "404", "mailbox")]
+#[case::bot_without_credentials(
+    |f: &mut Facts| { f.config.bot = true; f.config.bot_trouble = Some("`bot.app_id` is missing; set it".to_owned()); },
+    Level::Fail, "bot", "`bot.app_id` is missing", "set it")]
 #[case::no_source(|f: &mut Facts| f.config.teams = false, Level::Warn, "sources", "no source", "teams.enabled")]
 #[case::no_sign_in(|f: &mut Facts| { f.sign_in = SignIn::None; f.graph = None; }, Level::Fail, "sign-in", "none is configured", "ENTRACLAW_ACCESS_TOKEN")]
 #[case::sign_in_failed(
@@ -178,8 +181,12 @@ fn lead(facts: &mut Facts, ago_s: i64) {
     let file = SessionFile { pid: 77, leads: true, ..SessionFile::default() };
     facts.report.leader = Some(SessionLine { alive: true, file });
     let asked_at = Some((now() - SignedDuration::from_secs(ago_s)).to_string());
-    let source =
-        SourceLine { name: "teams".to_owned(), poll_interval_ms: 5_000, asked_at, ..SourceLine::default() };
+    let source = SourceLine {
+        name: "teams".to_owned(),
+        poll_interval_ms: Some(5_000),
+        asked_at,
+        ..SourceLine::default()
+    };
     facts.report.status = Some(StatusFile { sources: vec![source], ..StatusFile::default() });
 }
 

@@ -269,23 +269,26 @@ impl Gate {
 
     /// Somebody unknown wrote in a 1:1 chat. Where pairing is on and a code is free, it is on its way now.
     pub fn meet(&self, stranger: &Stranger) -> Option<PairingReply> {
-        let (pairing, storage) = (self.pairing.as_ref()?, self.storage.as_deref()?);
         // A code that nobody would be told must not be made.
-        let permit = pairing.replies.try_reserve().ok()?;
+        let permit = self.pairing.as_ref()?.replies.try_reserve().ok()?;
+        let reply = self.code_for(stranger)?;
+        permit.send(reply.clone());
+        Some(reply)
+    }
+
+    /// The same for whoever tells the stranger by a way of their own.
+    pub fn code_for(&self, stranger: &Stranger) -> Option<PairingReply> {
+        let (pairing, storage) = (self.pairing.as_ref()?, self.storage.as_deref()?);
         let now = pairing.clock.now();
         let asked = policy_file::change(storage, LOCK_WAIT_MS, |policy| {
             pairing::ask(policy, stranger, now, &*pairing.random)
         });
         match asked {
-            Ok(changed) => {
-                let reply = PairingReply {
-                    chat_id: stranger.chat_id.clone(),
-                    who: format!("{}/{}", stranger.tenant_id, stranger.object_id),
-                    code: changed.outcome?,
-                };
-                permit.send(reply.clone());
-                Some(reply)
-            }
+            Ok(changed) => Some(PairingReply {
+                chat_id: stranger.chat_id.clone(),
+                who: format!("{}/{}", stranger.tenant_id, stranger.object_id),
+                code: changed.outcome?,
+            }),
             Err(error) => {
                 tracing::warn!(%error, "a stranger could not be told a code");
                 None

@@ -37,7 +37,7 @@ pub fn deny(
         let known = policy.allow.iter().chain(&policy.deny).find(|other| other.is_same(person)).cloned();
         let mut person = known.unwrap_or_else(|| person.clone());
         person.name = name.map(str::to_owned).or(person.name);
-        (person.since, person.chat_id) = (None, None);
+        (person.since, person.chat_id, person.channel) = (None, None, None);
         policy.shut_out(person.clone());
         person
     })

@@ -9,6 +9,7 @@ use subtle::ConstantTimeEq as _;
 use super::Guid;
 use super::policy::{PENDING_MAX, Pending, Person, Policy};
 use crate::random::Random;
+use crate::record::Channel;
 
 /// Letters of a code.
 pub const CODE_CHARS: usize = 6;
@@ -35,6 +36,8 @@ pub struct Stranger {
     pub name: Option<String>,
     /// The 1:1 chat.
     pub chat_id: String,
+    /// Where it is.
+    pub channel: Channel,
 }
 
 /// Why a code lets nobody in.
@@ -124,6 +127,7 @@ pub fn ask(policy: &mut Policy, stranger: &Stranger, now: Timestamp, random: &dy
         object_id: ids.1,
         name: stranger.name.clone(),
         chat_id: stranger.chat_id.clone(),
+        channel: Some(stranger.channel).filter(|channel| *channel != Channel::Teams),
         asked_at: now,
     });
     Some(code)
@@ -154,6 +158,7 @@ pub fn approve(policy: &mut Policy, typed: &str, now: Timestamp) -> Result<Perso
         name: pending.name.clone(),
         since: Some(now),
         chat_id: Some(pending.chat_id.clone()),
+        channel: pending.channel,
         ..Person::by_ids(pending.tenant_id.clone(), pending.object_id.clone())
     };
     if policy.deny.iter().any(|denied| denied.is_same(&person)) {
@@ -212,6 +217,7 @@ mod tests {
             object_id: guid("bbbbbbbb"),
             name: Some("Bob".to_owned()),
             chat_id: format!("chat-{n}"),
+            channel: Channel::Teams,
         }
     }
 

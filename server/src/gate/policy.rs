@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Guid;
+use crate::record::Channel;
 
 /// The version of the file's shape that this program writes.
 pub const POLICY_VERSION: u32 = 1;
@@ -78,6 +79,9 @@ pub struct Person {
     /// The 1:1 chat that the person was paired in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat_id: Option<String>,
+    /// Where that chat is; in Teams when it is not stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Channel>,
 }
 
 impl Person {
@@ -154,6 +158,9 @@ pub struct Pending {
     pub name: Option<String>,
     /// The 1:1 chat.
     pub chat_id: String,
+    /// Where it is; in Teams when it is not stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Channel>,
     /// When the code was made.
     #[schemars(with = "String")]
     pub asked_at: Timestamp,

@@ -116,6 +116,18 @@ impl Book {
     }
 }
 
+/// What came of an answer, for the interaction log.
+pub fn outcome(answer: &Answer, taken: io::Result<Taken>) -> String {
+    let code = &answer.code;
+    match taken {
+        Ok(Taken::Counts) => format!("answered {code} with {:?}", answer.behavior),
+        Ok(Taken::Repeated) => format!("{code} was answered before; this one does not count"),
+        Ok(Taken::Expired) => format!("{code} has expired; the answer does not count"),
+        Ok(Taken::NotAsked) => format!("{code} was not asked; the answer does not count"),
+        Err(error) => format!("the answer to {code} could not be kept: {error}"),
+    }
+}
+
 /// What was asked. A file that can't be read has nothing in it: then no answer counts.
 pub fn questions(storage: &dyn Storage) -> Book {
     read(storage).unwrap_or_else(|error| {

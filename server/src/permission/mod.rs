@@ -11,7 +11,7 @@ mod relay;
 
 use serde::{Deserialize, Serialize};
 
-pub use book::{Answer, BOOK_FILE, Book, QUESTION_LIFE, Question, Taken, questions, take};
+pub use book::{Answer, BOOK_FILE, Book, QUESTION_LIFE, Question, Taken, outcome, questions, take};
 pub use form::{CODE_CHARS, is_code, parse};
 pub use relay::{Relay, run};
 

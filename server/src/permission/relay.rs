@@ -17,8 +17,10 @@ use super::{BOOK_FILE, PermissionAnswer, PermissionRequest, REQUESTS_MAX, notice
 use crate::gate::{ChatRule, Gate, Guid};
 use crate::journal::{Interaction, InteractionKind, Journal};
 use crate::record::Channel;
+use crate::source::bot::BotOutbox;
 use crate::source::teams::TeamsOutbox;
 use crate::storage::{Stamp, Storage};
+use crate::tool::{SendError, Sent};
 
 /// How often open questions are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
@@ -30,8 +32,10 @@ const CHAT_LOOK_BACK_RECORDS: u64 = 1_000;
 /// What the relay is made of; a cheap clone.
 #[derive(Clone)]
 pub struct Relay {
-    /// Sends to the chat.
-    pub outbox: TeamsOutbox,
+    /// Sends to a chat of Teams; without it nobody is asked there.
+    pub teams: Option<TeamsOutbox>,
+    /// Sends to a conversation of the bot; without it nobody is asked there.
+    pub bot: Option<BotOutbox>,
     /// Who may speak.
     pub gate: Arc<Gate>,
     /// For the operator's chat and the interaction log.
@@ -47,6 +51,7 @@ pub struct Relay {
 /// Where the operator is.
 struct Desk {
     ids: (Guid, Guid),
+    channel: Channel,
     chat_id: String,
 }
 
@@ -108,7 +113,7 @@ impl Relay {
         };
         let code = request.request_id.clone();
         let tool = crate::sanitize::clean_name(&request.tool_name);
-        let sent = match self.outbox.tell(&desk.chat_id, notice::html(&request)).await {
+        let sent = match self.tell(&desk, notice::html(&request)).await {
             Ok(sent) => sent,
             Err(error) => {
                 self.log(Some(&desk), format!("request {code} for {tool} was not relayed: {error}"));
@@ -130,10 +135,27 @@ impl Relay {
                 format!("request {code} for {tool} can't be answered: another one with this code is open")
             }
             Some(Err(error)) => format!("request {code} for {tool} can't be answered: {BOOK_FILE}: {error}"),
-            None => format!("request {code} for {tool} can't be answered: teams gave it no time"),
+            None => format!("request {code} for {tool} can't be answered: it was given no time"),
         };
         self.log(Some(&desk), detail);
         matches!(noted, Some(Ok(true))).then_some(code)
+    }
+
+    async fn tell(&self, desk: &Desk, html: String) -> Result<Sent, SendError> {
+        match (desk.channel, &self.teams, &self.bot) {
+            (Channel::Bot, _, Some(bot)) => bot.tell(&desk.chat_id, html).await,
+            (Channel::Teams, Some(teams), _) => teams.tell(&desk.chat_id, html).await,
+            _ => Err(SendError::NotAllowed),
+        }
+    }
+
+    /// Whether this session can write there.
+    fn reaches(&self, channel: Channel) -> bool {
+        match channel {
+            Channel::Teams => self.teams.is_some(),
+            Channel::Bot => self.bot.is_some(),
+            Channel::Email => false,
+        }
     }
 
     /// Answers to this session's open questions.
@@ -152,32 +174,38 @@ impl Relay {
     /// The operator, if they may speak now and their chat is known and not switched off.
     fn desk(&self) -> Option<Desk> {
         let people = self.gate.people();
-        let people = people.into_iter().filter_map(|person| Some((person.ids()?, person.chat_id)));
+        let people = people.into_iter().filter_map(|person| {
+            let paired_in = person.chat_id.clone().map(|id| (person.channel.unwrap_or(Channel::Teams), id));
+            Some((person.ids()?, paired_in.filter(|(channel, _)| self.reaches(*channel))))
+        });
         let people = people.filter(|(ids, _)| self.operator.as_ref().is_none_or(|operator| operator == ids));
         let chats = self.known_chats();
         people
             .filter_map(|(ids, paired_in)| {
-                let chat_id = chats.get(&ids).cloned().or(paired_in)?;
-                Some(Desk { ids, chat_id })
+                let known = |channel| Some((channel, chats.get(&(channel, ids.clone()))?.clone()));
+                let (channel, chat_id) =
+                    known(Channel::Teams).or_else(|| known(Channel::Bot)).or(paired_in)?;
+                Some(Desk { ids, channel, chat_id })
             })
             .find(|desk| self.gate.chat_rule(&desk.chat_id) != Some(ChatRule::Off))
     }
 
-    /// 1:1 chats of the people who wrote lately.
-    fn known_chats(&self) -> BTreeMap<(Guid, Guid), String> {
+    /// 1:1 chats of the people who wrote lately, as far as this session can write there.
+    fn known_chats(&self) -> BTreeMap<(Channel, (Guid, Guid)), String> {
         let after = self.journal.last_seq().saturating_sub(CHAT_LOOK_BACK_RECORDS);
         let count = usize::try_from(CHAT_LOOK_BACK_RECORDS).unwrap_or(usize::MAX);
         let records = self.journal.read_after(after, count).unwrap_or_default();
         let of_two = |record: &crate::record::Record| {
-            record.channel == Channel::Teams
-                && record.meta.get("chat_type").is_some_and(|kind| kind == "oneOnOne")
+            let of_two = if record.channel == Channel::Bot { "personal" } else { "oneOnOne" };
+            self.reaches(record.channel) && record.meta.get("chat_type").is_some_and(|kind| kind == of_two)
         };
         records
             .into_iter()
             .filter(of_two)
             .filter_map(|record| {
                 let id = |name: &str| record.meta.get(name).and_then(|text| Guid::parse(text));
-                Some(((id("sender_tenant_id")?, id("sender_id")?), record.chat_id.clone()))
+                let ids = (id("sender_tenant_id")?, id("sender_id")?);
+                Some(((record.channel, ids), record.chat_id.clone()))
             })
             .collect()
     }
@@ -185,7 +213,7 @@ impl Relay {
     fn log(&self, desk: Option<&Desk>, detail: String) {
         tracing::info!("{detail}");
         self.journal.interaction(Interaction {
-            channel: Some(Channel::Teams),
+            channel: desk.map(|desk| desk.channel),
             chat_id: desk.map(|desk| desk.chat_id.clone()),
             who: desk.map(|desk| format!("{}/{}", desk.ids.0, desk.ids.1)),
             ..Interaction::new(InteractionKind::Permission).detail(detail)

@@ -1,6 +1,7 @@
 //! Where messages come from. A source turns what it reads into records and hands them to the journal.
 //! It must never end because of an error, and never move its cursor before the journal has what it covered.
 
+pub mod bot;
 pub mod mail;
 mod position;
 mod status;

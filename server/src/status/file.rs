@@ -34,8 +34,9 @@ pub struct StatusFile {
 pub struct SourceLine {
     /// Its name.
     pub name: String,
-    /// Time between two polls, in milliseconds.
-    pub poll_interval_ms: u64,
+    /// Time between two polls, in milliseconds; absent for a source that is written to and asks nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub poll_interval_ms: Option<u64>,
     /// When it last asked, RFC 3339, UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<String>,

@@ -64,7 +64,9 @@ fn sources(status: &StatusFile, now: Timestamp, problems: &mut Vec<String>) {
         let counts = |_: &&String| source.failures > 1 || source.answered_at.is_none();
         if let Some(error) = source.error.as_ref().filter(counts) {
             problems.push(format!("{}: {error}", source.name));
-        } else if let Some(lag) = lag(source, now).filter(|lag| *lag > late_after(source)) {
+        } else if let Some(lag) = lag(source, now)
+            && late_after(source).is_some_and(|late| lag > late)
+        {
             let leads_for = since(&status.leads_since, now);
             if leads_for.is_none_or(|time| time > SETTLE) {
                 let secs = lag.as_secs();
@@ -81,9 +83,10 @@ fn sources(status: &StatusFile, now: Timestamp, problems: &mut Vec<String>) {
     }
 }
 
-/// When a source counts as late.
-pub fn late_after(source: &SourceLine) -> Duration {
-    (Duration::from_millis(source.poll_interval_ms) * LATE_POLLS).max(LATE_AFTER_MIN)
+/// When a source counts as late; never, where nothing is polled.
+pub fn late_after(source: &SourceLine) -> Option<Duration> {
+    let interval = Duration::from_millis(source.poll_interval_ms?);
+    Some(interval.saturating_mul(LATE_POLLS).max(LATE_AFTER_MIN))
 }
 
 /// Time since a source was last told everything that it asked for.

@@ -35,8 +35,8 @@ const MINUTE: Duration = Duration::from_secs(60);
 pub struct WatchedSource {
     /// Its name.
     pub name: &'static str,
-    /// Time between two polls.
-    pub poll_interval: Duration,
+    /// Time between two polls; `None` for a source that is written to and asks nothing.
+    pub poll_interval: Option<Duration>,
     /// How it is doing.
     pub status: SourceStatus,
 }
@@ -218,7 +218,9 @@ impl Drop for Keeper {
 fn source_line(source: &WatchedSource, state: &SourceState) -> SourceLine {
     SourceLine {
         name: source.name.to_owned(),
-        poll_interval_ms: u64::try_from(source.poll_interval.as_millis()).unwrap_or(u64::MAX),
+        poll_interval_ms: source
+            .poll_interval
+            .map(|interval| u64::try_from(interval.as_millis()).unwrap_or(u64::MAX)),
         asked_at: state.asked_at.map(|at| at.to_string()),
         answered_at: state.answered_at.map(|at| at.to_string()),
         error: state.error.clone(),

@@ -73,17 +73,18 @@ fn sources(out: &mut String, report: &Report, now: Timestamp) {
         };
         let lag =
             judge::lag(source, now).map_or_else(|| "-".to_owned(), |lag| format!("{} s", lag.as_secs()));
-        line(
-            out,
-            &source.name,
-            &format!(
+        let told = if source.poll_interval_ms.is_some() {
+            format!(
                 "asked {}, answered {}, lag {lag}, {} conversations, {} behind",
                 when(&source.asked_at),
                 when(&source.answered_at),
                 source.conversations,
                 source.behind
-            ),
-        );
+            )
+        } else {
+            format!("last written to {}, {} conversations", when(&source.asked_at), source.conversations)
+        };
+        line(out, &source.name, &told);
         if let Some(error) = &source.error {
             line(out, "", &format!("{BAD}{}{BAD:#}", clean_line(error)));
         }

@@ -38,7 +38,7 @@ fn session(id: &str, leads: bool) -> SessionFile {
 fn status() -> StatusFile {
     let source = SourceLine {
         name: "teams".to_owned(),
-        poll_interval_ms: 5_000,
+        poll_interval_ms: Some(5_000),
         asked_at: Some(ago(2)),
         answered_at: Some(ago(2)),
         conversations: 7,

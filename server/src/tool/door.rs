@@ -30,12 +30,14 @@ pub enum ToolSet {
     Files,
     /// Mail.
     Mail,
+    /// The bot.
+    Bot,
 }
 
 impl ToolSet {
     /// All of them, in the order of their names' importance.
-    pub const ALL: [Self; 6] =
-        [Self::Inbound, Self::Reply, Self::Chats, Self::People, Self::Files, Self::Mail];
+    pub const ALL: [Self; 7] =
+        [Self::Inbound, Self::Reply, Self::Chats, Self::People, Self::Files, Self::Mail, Self::Bot];
 
     /// The word for it in the configuration.
     pub fn as_str(self) -> &'static str {
@@ -46,6 +48,7 @@ impl ToolSet {
             Self::People => "people",
             Self::Files => "files",
             Self::Mail => "mail",
+            Self::Bot => "bot",
         }
     }
 

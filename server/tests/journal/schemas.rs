@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use entraclaw::journal::{Interaction, State};
 use entraclaw::record::Record;
+use entraclaw::source::bot::Conversations;
 use schemars::{JsonSchema, schema_for};
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ fn schema<T: JsonSchema>(besides: Option<(&str, Value)>) -> Value {
     schema
 }
 
-fn expected() -> [(&'static str, Value); 3] {
+fn expected() -> [(&'static str, Value); 4] {
     let crc = json!({
         "description": "CRC-32C of the line's bytes before this member, eight lower-case hexadecimal digits.",
         "type": "string",
@@ -33,6 +34,7 @@ fn expected() -> [(&'static str, Value); 3] {
         ("record.schema.json", schema::<Record>(Some(("crc", crc)))),
         ("state.schema.json", schema::<State>(None)),
         ("interaction.schema.json", schema::<Interaction>(None)),
+        ("bot.schema.json", schema::<Conversations>(None)),
     ]
 }
 

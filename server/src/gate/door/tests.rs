@@ -3,6 +3,7 @@
 use super::*;
 use crate::gate::{Reason, SenderKind, operator};
 use crate::random::SplitMix;
+use crate::record::Channel;
 use crate::storage::{Fault, MemoryStorage};
 
 const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";
@@ -131,7 +132,8 @@ fn sponsors_are_let_in_while_they_are_known() {
 fn strangers_are_told_a_code_where_the_operator_wants_it_only() {
     let storage = MemoryStorage::new();
     let (tenant_id, object_id) = person(BOB).ids().unwrap();
-    let bob = Stranger { tenant_id, object_id, name: None, chat_id: "chat-b".to_owned() };
+    let bob =
+        Stranger { tenant_id, object_id, name: None, chat_id: "chat-b".to_owned(), channel: Channel::Teams };
     assert_eq!(gate(&storage).meet(&bob), None);
     let clock: Arc<dyn Clock> = Arc::new(StoppedClock);
     let (gate, mut queue) = gate(&storage).with_pairing(clock, Arc::new(SplitMix::seeded(1)));

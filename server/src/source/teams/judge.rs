@@ -11,7 +11,7 @@ use super::wire::{Message, MessageKind};
 use crate::config::GroupMessages;
 use crate::gate::{Agent, ChatRule, Gate, Reason, Sender, Stranger, Verdict};
 use crate::permission::{self, Answer, Book};
-use crate::record::Draft;
+use crate::record::{Channel, Draft};
 use crate::sanitize::{Context, Limits, Markup, clean_name, sanitize};
 
 /// The stamp of a delivered message that was then deleted.
@@ -178,6 +178,7 @@ impl Bench<'_> {
             object_id,
             name: message.sender.name.as_deref().map(clean_name).filter(|name| !name.is_empty()),
             chat_id: chat_id.to_owned(),
+            channel: Channel::Teams,
         });
         Refused { message_id: message.id.clone(), who: sender.shown(&self.agent), reason, stranger }
     }

@@ -11,7 +11,7 @@ use super::{
     SWEPT_CHATS_MAX,
 };
 use crate::journal::{Interaction, InteractionKind};
-use crate::permission::{self, Answer, Taken};
+use crate::permission::{self, Answer};
 use crate::record::Channel;
 use crate::source::position;
 use crate::source::teams::cursor;
@@ -145,13 +145,7 @@ impl Poll<'_> {
     }
 
     fn take_answer(&self, answer: &Answer) {
-        let detail = match permission::take(&*self.parts.storage, answer) {
-            Ok(Taken::Counts) => format!("answered {} with {:?}", answer.code, answer.behavior),
-            Ok(Taken::Repeated) => format!("{} was answered before; this one does not count", answer.code),
-            Ok(Taken::Expired) => format!("{} has expired; the answer does not count", answer.code),
-            Ok(Taken::NotAsked) => format!("{} was not asked; the answer does not count", answer.code),
-            Err(error) => format!("the answer to {} could not be kept: {error}", answer.code),
-        };
+        let detail = permission::outcome(answer, permission::take(&*self.parts.storage, answer));
         self.journal.interaction(Interaction {
             channel: Some(Channel::Teams),
             chat_id: Some(answer.chat_id.clone()),

@@ -1,0 +1,71 @@
+//! Everything that the fake claims about the Bot Framework, as data: what, from where, and how sure.
+//! A behaviour that is not in this table does not belong into the fake.
+
+use serde::Serialize;
+
+use crate::graph::Mark;
+
+/// One claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct BotRule {
+    /// Its stable name.
+    pub id: &'static str,
+    /// The claim.
+    pub says: &'static str,
+    /// Where it comes from; documentation pages are named by their path under learn.microsoft.com.
+    pub source: &'static str,
+    /// How sure it is.
+    pub mark: Mark,
+}
+
+const AUTHENTICATION: &str = "azure/bot-service/rest-api/bot-framework-rest-connector-authentication";
+
+macro_rules! rules {
+    ($( $id:literal $mark:ident $source:expr, $says:literal; )*) => {
+        /// The whole table.
+        pub const BOT_RULES: &[BotRule] =
+            &[$( BotRule { id: $id, says: $says, source: $source, mark: Mark::$mark }, )*];
+    };
+}
+
+rules! {
+    "bearer" Doc AUTHENTICATION, "every activity comes with a bearer token";
+    "metadata" Doc AUTHENTICATION, "the OpenID metadata names issuer and jwks_uri";
+    "issuer" Doc AUTHENTICATION, "iss is https://api.botframework.com";
+    "audience" Doc AUTHENTICATION, "aud is the bot's application id";
+    "signature" Doc AUTHENTICATION, "RS256 by a published key that kid names";
+    "life" Doc AUTHENTICATION, "a token has nbf and exp, one hour apart; clocks may differ by five minutes";
+    "service-url" Doc AUTHENTICATION, "the claim serviceurl is the activity's serviceUrl";
+    "endorsements" Doc AUTHENTICATION, "a key lists the channels that it may sign for";
+    "roll-over" Doc AUTHENTICATION, "keys change; a bot keeps them for at most five days";
+    "connector-token" Doc AUTHENTICATION,
+        "client credentials for https://api.botframework.com/.default at the tenant's v2.0 token endpoint";
+    "connector-send" Doc "azure/bot-service/rest-api/bot-framework-rest-connector-api-reference",
+        "POST /v3/conversations/{id}/activities[/{replyTo}] answers 201 with the id of the new activity";
+    "connector-401" Doc AUTHENTICATION, "a token that is missing, unknown or over answers 401";
+    "connector-gone" Guess "the page lists 404 without saying when",
+        "a conversation that the channel never had answers 404";
+    "connector-throttled" Doc "microsoftteams/platform/bots/how-to/rate-limit", "too many messages answer 429 with Retry-After";
+    "activity-shape" Guess "members as several public samples show them",
+        "id, timestamp, serviceUrl, channelId, from with aadObjectId, conversation, recipient, entities, channelData";
+    "mention-shape" Doc "microsoftteams/platform/bots/how-to/conversations/channel-and-group-conversations",
+        "a mention is <at>Name</at> in the text and an entity with the same text and the account that is meant";
+    "edit-shape" Doc "microsoftteams/platform/bots/how-to/conversations/conversation-messages",
+        "an edit is messageUpdate, a deletion messageDelete, both with the id of the message";
+    "token-shape" Guess "what the login service answers to other clients",
+        "access_token, expires_in, token_type; a refusal has error and error_description";
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::BOT_RULES;
+
+    #[test]
+    fn every_rule_has_a_name_and_says_where_it_comes_from() {
+        let ids: BTreeSet<_> = BOT_RULES.iter().map(|rule| rule.id).collect();
+        assert_eq!(ids.len(), BOT_RULES.len());
+        assert!(BOT_RULES.iter().all(|rule| !rule.source.is_empty() && !rule.says.is_empty()));
+    }
+}

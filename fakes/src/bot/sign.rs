@@ -1,0 +1,177 @@
+//! The channel's keys and the tokens that it signs, right ones and every kind of wrong one.
+//! The private halves are made for tests and open nothing.
+
+use std::sync::OnceLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ring::rand::SystemRandom;
+use ring::rsa::PublicKeyComponents;
+use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// What is wrong with an activity or its token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Forgery {
+    /// No `Authorization` at all.
+    NoToken,
+    /// A header that holds no token.
+    Garbage,
+    /// Signed by another key than `kid` names.
+    WrongKey,
+    /// `kid` names a key that nobody published.
+    UnknownKey,
+    /// `alg` is none and there is no signature.
+    Unsigned,
+    /// `alg` is HS256 with the public key as the secret.
+    Symmetric,
+    /// The claims were changed after signing.
+    Tampered,
+    /// For another bot.
+    WrongAudience,
+    /// By another issuer.
+    WrongIssuer,
+    /// An hour too old.
+    Expired,
+    /// Over for four minutes, which different clocks excuse.
+    JustExpired,
+    /// Without an end.
+    Endless,
+    /// Valid from in an hour on.
+    NotYet,
+    /// The token is for another service address than the activity's.
+    OtherServiceUrl,
+    /// Token and activity agree on a service address that is not Microsoft's.
+    ForeignService,
+    /// The token names no service address.
+    NoServiceUrl,
+    /// A published key that may not speak for the channel.
+    Unendorsed,
+    /// Another channel, whose key is right.
+    OtherChannel,
+    /// A right token on a body that is no activity.
+    NoActivity,
+}
+
+/// Key of the first days, and of those after a change.
+const KIDS: [&str; 2] = ["bot-key-1", "bot-key-2"];
+/// A key that is published for another channel.
+const UNENDORSED_KID: &str = "bot-key-web";
+/// A channel in which a client can choose who it is.
+pub(super) const OTHER_CHANNEL: &str = "webchat";
+const HOUR_S: i64 = 3_600;
+
+fn key(place: usize) -> Option<&'static RsaKeyPair> {
+    static KEYS: OnceLock<[Option<RsaKeyPair>; 2]> = OnceLock::new();
+    let read = |pem: &str| {
+        let base64: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
+        RsaKeyPair::from_pkcs8(&STANDARD.decode(base64).ok()?).ok()
+    };
+    let keys = KEYS.get_or_init(|| [read(include_str!("keys/one.pem")), read(include_str!("keys/two.pem"))]);
+    keys.get(place % keys.len())?.as_ref()
+}
+
+/// The key set as it is published when so many changes have been.
+pub(super) fn key_set(changes: usize) -> Value {
+    let entry = |place: usize, kid: &str, endorsed: &[&str]| {
+        let public = key(place).map(|key| PublicKeyComponents::<Vec<u8>>::from(key.public()));
+        let (n, e) = public.map(|public| (public.n, public.e)).unwrap_or_default();
+        json!({
+            "kty": "RSA", "use": "sig", "kid": kid, "x5t": kid, "n": URL_SAFE_NO_PAD.encode(n),
+            "e": URL_SAFE_NO_PAD.encode(e), "endorsements": endorsed
+        })
+    };
+    json!({"keys": [
+        entry(changes, KIDS[changes % KIDS.len()], &[super::CHANNEL, OTHER_CHANNEL]),
+        entry(changes, UNENDORSED_KID, &[OTHER_CHANNEL]),
+    ]})
+}
+
+/// What a token says.
+pub(super) struct Saying<'a> {
+    pub(super) app_id: &'a str,
+    pub(super) service_url: &'a str,
+    pub(super) now_s: i64,
+    pub(super) changes: usize,
+}
+
+/// The `Authorization` header of an activity.
+pub(super) fn authorization(saying: &Saying<'_>, forgery: Option<Forgery>) -> Option<String> {
+    match forgery {
+        Some(Forgery::NoToken) => return None,
+        Some(Forgery::Garbage) => return Some("Bearer not.a.token".to_owned()),
+        _ => {}
+    }
+    let (now_s, mut place) = (saying.now_s, saying.changes);
+    let mut kid = KIDS[saying.changes % KIDS.len()];
+    let mut alg = "RS256";
+    let mut claims = json!({
+        "iss": "https://api.botframework.com",
+        "aud": saying.app_id,
+        "nbf": now_s - 60,
+        "exp": now_s - 60 + HOUR_S,
+        "serviceurl": saying.service_url,
+    });
+    match forgery {
+        Some(Forgery::WrongKey) => place += 1,
+        Some(Forgery::UnknownKey) => kid = "bot-key-of-somebody-else",
+        Some(Forgery::Unsigned) => alg = "none",
+        Some(Forgery::Symmetric) => alg = "HS256",
+        Some(Forgery::WrongAudience) => claims["aud"] = json!("00000000-0000-0000-0000-000000000000"),
+        Some(Forgery::WrongIssuer) => {
+            claims["iss"] = json!("https://sts.windows.net/00000000-0000-0000-0000-000000000000/");
+        }
+        Some(Forgery::Expired) => {
+            (claims["nbf"], claims["exp"]) = (json!(now_s - 2 * HOUR_S), json!(now_s - HOUR_S));
+        }
+        Some(Forgery::JustExpired) => {
+            (claims["nbf"], claims["exp"]) = (json!(now_s - HOUR_S), json!(now_s - 240));
+        }
+        Some(Forgery::Endless) => drop(claims.as_object_mut().and_then(|claims| claims.shift_remove("exp"))),
+        Some(Forgery::NotYet) => {
+            (claims["nbf"], claims["exp"]) = (json!(now_s + HOUR_S), json!(now_s + 2 * HOUR_S));
+        }
+        Some(Forgery::OtherServiceUrl) => {
+            claims["serviceurl"] = json!("https://smba.trafficmanager.net/other/");
+        }
+        Some(Forgery::NoServiceUrl) => {
+            drop(claims.as_object_mut().and_then(|claims| claims.shift_remove("serviceurl")));
+        }
+        Some(Forgery::Unendorsed) => kid = UNENDORSED_KID,
+        _ => {}
+    }
+    let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let header = encode(&json!({"typ": "JWT", "alg": alg, "kid": kid, "x5t": kid}));
+    let signed = format!("{header}.{}", encode(&claims));
+    let signature = match forgery {
+        Some(Forgery::Unsigned) => Vec::new(),
+        Some(Forgery::Symmetric) => hmac(&signed, place),
+        _ => signature(&signed, place),
+    };
+    let signed = if forgery == Some(Forgery::Tampered) {
+        claims["exp"] = json!(now_s + 10 * HOUR_S);
+        format!("{header}.{}", encode(&claims))
+    } else {
+        signed
+    };
+    Some(format!("Bearer {signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
+}
+
+fn signature(signed: &str, place: usize) -> Vec<u8> {
+    let Some(key) = key(place) else { return Vec::new() };
+    let mut signature = vec![0; key.public().modulus_len()];
+    // A signature that could not be made is refused like any wrong one.
+    if key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), signed.as_bytes(), &mut signature).is_err() {
+        signature.clear();
+    }
+    signature
+}
+
+fn hmac(signed: &str, place: usize) -> Vec<u8> {
+    let public = key(place).map(|key| key.public().as_ref().to_vec()).unwrap_or_default();
+    let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, &public);
+    ring::hmac::sign(&key, signed.as_bytes()).as_ref().to_vec()
+}

@@ -1,0 +1,97 @@
+//! Who leads, and what a session does once it does.
+//! It must never take the lead for a session that could not use it, nor poll in one that does not lead.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+
+use super::NETWORK_PAUSE;
+use crate::gate::Gate;
+use crate::journal::{Journal, JournalError};
+use crate::source::InboundSource;
+
+/// How often a follower looks for new records, and tries to take the lead at every second look.
+const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
+/// A follower looks at the policy at every so many looks, which is once a second; the leader at each of its own.
+const POLICY_LOOKS: u64 = 4;
+/// How often the leader lets the journal try again what the disk did not take.
+const LEAD_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Follows the leader's journal, and takes the lead when it is free.
+pub(super) async fn keep_up(
+    journal: &Journal,
+    gate: &Gate,
+    lead: &watch::Sender<bool>,
+    may_lead: bool,
+    mut changes: Option<watch::Receiver<u64>>,
+) -> Infallible {
+    let mut look: u64 = 0;
+    loop {
+        sleep(if *lead.borrow() { LEAD_INTERVAL } else { FOLLOW_INTERVAL }).await;
+        if let Some(changes) = &mut changes {
+            let settled = *lead.borrow() && journal.is_settled() && gate.is_settled();
+            if settled && !changes.has_changed().unwrap_or(true) {
+                rest(changes).await;
+            }
+            changes.mark_unchanged();
+        }
+        if let Err(error) = journal.refresh() {
+            tracing::warn!(%error, "the journal could not be looked at");
+        }
+        look += 1;
+        if (*lead.borrow() || look.is_multiple_of(POLICY_LOOKS))
+            && let Some(news) = gate.refresh()
+        {
+            tracing::info!("{news}");
+            journal.interaction(news.interaction());
+        }
+        if may_lead && !*lead.borrow() && look.is_multiple_of(2) {
+            match journal.try_lead() {
+                Ok(true) => {
+                    tracing::info!("this session leads now: it polls");
+                    lead.send_replace(true);
+                }
+                Ok(false) => {}
+                Err(error) => note_lead_error(&error),
+            }
+        }
+    }
+}
+
+/// Passes over the looks that would find nothing: comes back at the first one after a change of the disk.
+async fn rest(changes: &mut watch::Receiver<u64>) {
+    let began = Instant::now();
+    if changes.changed().await.is_err() {
+        return;
+    }
+    let late = began.elapsed().as_nanos() % LEAD_INTERVAL.as_nanos();
+    if late > 0 {
+        sleep(LEAD_INTERVAL.saturating_sub(Duration::from_nanos(u64::try_from(late).unwrap_or(0)))).await;
+    }
+}
+
+fn note_lead_error(error: &JournalError) {
+    tracing::warn!(%error, "the lead could not be taken");
+}
+
+/// Runs the source once this process leads, and knows the sponsors: what they write before that would be refused for good.
+pub(super) async fn poll(
+    mut source: impl InboundSource,
+    journal: &Journal,
+    mut leading: watch::Receiver<bool>,
+    mut sponsored: watch::Receiver<bool>,
+    polls: bool,
+) -> Infallible {
+    if !polls {
+        let name = source.name();
+        tracing::info!("{name} is not polled: there is no usable sign-in, or `{name}.enabled` is false");
+        return std::future::pending().await;
+    }
+    sleep(NETWORK_PAUSE).await;
+    // The senders live as long as this future.
+    let _ = leading.wait_for(|leading| *leading).await;
+    let _ = sponsored.wait_for(|known| *known).await;
+    source.run(journal).await
+}

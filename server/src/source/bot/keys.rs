@@ -1,0 +1,275 @@
+//! The channel's public keys: fetched by way of its OpenID metadata, kept, and fetched again when they change.
+//! Whoever sends tokens must never be able to make us ask more often than the pauses here allow.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::Value;
+use tokio::time::Instant;
+use url::Url;
+
+use super::jwt::ISSUER;
+use crate::graph::{GraphRequest, GraphTransport, Method};
+
+/// After this, keys are asked for again when there is something to check.
+const KEYS_FRESH: Duration = Duration::from_secs(24 * 3_600);
+/// Older keys are not used, even if no newer ones can be had.
+const KEYS_USED_MAX: Duration = Duration::from_secs(5 * 24 * 3_600);
+/// Pause between two questions when the last one was answered.
+const ASK_PAUSE: Duration = Duration::from_secs(300);
+/// The same when it was not.
+const RETRY_PAUSE: Duration = Duration::from_secs(10);
+/// How long one request may take.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// Keys that are kept; Microsoft publishes fewer than ten.
+const KEYS_MAX: usize = 64;
+/// The largest answer that is read.
+const ANSWER_BYTES_MAX: usize = 1024 * 1024;
+
+/// A published RSA key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Key {
+    /// Big-endian.
+    pub(super) modulus: Vec<u8>,
+    /// Big-endian.
+    pub(super) exponent: Vec<u8>,
+    endorsements: Vec<String>,
+}
+
+impl Key {
+    /// Whether it may sign for a channel.
+    pub(super) fn speaks_for(&self, channel_id: &str) -> bool {
+        self.endorsements.iter().any(|endorsed| endorsed == channel_id)
+    }
+}
+
+/// The keys, with where they come from.
+pub(super) struct Keys {
+    transport: Arc<dyn GraphTransport>,
+    metadata: Url,
+    state: Mutex<State>,
+    /// Held while asking, so that one question serves everybody who waits.
+    asking: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct State {
+    keys: BTreeMap<String, Arc<Key>>,
+    fetched_at: Option<Instant>,
+    asked_at: Option<Instant>,
+    failure: Option<String>,
+}
+
+impl State {
+    fn age(&self) -> Option<Duration> {
+        self.fetched_at.map(|at| at.elapsed())
+    }
+
+    /// The key, with whether that needs no further question.
+    fn find(&self, kid: &str) -> (Option<Arc<Key>>, bool) {
+        let usable = self.age().is_some_and(|age| age < KEYS_USED_MAX);
+        let key = self.keys.get(kid).filter(|_| usable).cloned();
+        let settled = key.is_some() && self.age().is_some_and(|age| age < KEYS_FRESH);
+        (key, settled)
+    }
+
+    fn may_ask(&self) -> bool {
+        let pause = if self.failure.is_none() { ASK_PAUSE } else { RETRY_PAUSE };
+        self.asked_at.is_none_or(|at| at.elapsed() >= pause)
+    }
+}
+
+impl Keys {
+    /// Keys that have not been asked for yet.
+    pub(super) fn new(transport: Arc<dyn GraphTransport>, metadata: Url) -> Self {
+        Self { transport, metadata, state: Mutex::default(), asking: tokio::sync::Mutex::default() }
+    }
+
+    /// The key of this id; `None` when the channel publishes none.
+    ///
+    /// # Errors
+    /// A sentence when there are no keys to look into, because the channel could not be asked.
+    pub(super) async fn find(&self, kid: &str) -> Result<Option<Arc<Key>>, String> {
+        if let (Some(key), true) = self.state().find(kid) {
+            return Ok(Some(key));
+        }
+        let _asking = self.asking.lock().await;
+        // Whoever held it may have brought the answer.
+        if let (Some(key), true) = self.state().find(kid) {
+            return Ok(Some(key));
+        }
+        if self.state().may_ask() {
+            {
+                let mut state = self.state();
+                state.asked_at = Some(Instant::now());
+                // Until the answer is here; this future may be dropped.
+                state.failure = Some("the question was given up".to_owned());
+            }
+            let fetched = self.fetch().await;
+            let mut state = self.state();
+            match fetched {
+                Ok(keys) => {
+                    state.keys = keys;
+                    state.fetched_at = Some(Instant::now());
+                    state.failure = None;
+                }
+                Err(why) => {
+                    tracing::warn!(why, "the channel's keys could not be fetched");
+                    state.failure = Some(why);
+                }
+            }
+        }
+        let state = self.state();
+        match state.find(kid).0 {
+            Some(key) => Ok(Some(key)),
+            None if state.age().is_some_and(|age| age < KEYS_USED_MAX) => Ok(None),
+            None => Err(state.failure.clone().unwrap_or_else(|| "they were not asked for yet".to_owned())),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn fetch(&self) -> Result<BTreeMap<String, Arc<Key>>, String> {
+        let metadata = self.get(&self.metadata).await?;
+        let text = |name: &str| metadata.get(name).and_then(Value::as_str);
+        if text("issuer") != Some(ISSUER) {
+            return Err("the metadata names another issuer".to_owned());
+        }
+        let place = text("jwks_uri").and_then(|place| Url::parse(place).ok());
+        // A key from elsewhere would be somebody else's word.
+        let place = place
+            .filter(|place| place.origin() == self.metadata.origin())
+            .ok_or("the metadata names no place for keys on its own host")?;
+        let keys = read(&self.get(&place).await?);
+        if keys.is_empty() { Err("no usable key is published".to_owned()) } else { Ok(keys) }
+    }
+
+    async fn get(&self, url: &Url) -> Result<Value, String> {
+        let request = GraphRequest {
+            method: Method::Get,
+            url: url.to_string(),
+            headers: vec![("accept".to_owned(), "application/json".to_owned())],
+            body: None,
+        };
+        let sending = tokio::time::timeout(REQUEST_TIMEOUT, self.transport.send(request));
+        let answer = match sending.await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => return Err(error.to_string()),
+            Err(_) => return Err(format!("no answer within {} s", REQUEST_TIMEOUT.as_secs())),
+        };
+        if answer.status != 200 {
+            return Err(format!("{} answered {}", url.path(), answer.status));
+        }
+        if answer.body.len() > ANSWER_BYTES_MAX {
+            return Err(format!("{} answered more than {ANSWER_BYTES_MAX} bytes", url.path()));
+        }
+        serde_json::from_slice(&answer.body).map_err(|_| format!("{} answered no JSON", url.path()))
+    }
+}
+
+/// The RSA keys for signatures in a key set; others are left out.
+fn read(set: &Value) -> BTreeMap<String, Arc<Key>> {
+    let keys = set.get("keys").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let key = |value: &Value| {
+        let text = |name: &str| value.get(name).and_then(Value::as_str);
+        let number = |name: &str| URL_SAFE_NO_PAD.decode(text(name)?.trim_end_matches('=')).ok();
+        if text("kty")? != "RSA" || text("use").is_some_and(|purpose| purpose != "sig") {
+            return None;
+        }
+        let endorsements = value.get("endorsements").and_then(Value::as_array);
+        let endorsements =
+            endorsements.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let key = Key { modulus: number("n")?, exponent: number("e")?, endorsements };
+        Some((text("kid")?.to_owned(), Arc::new(key)))
+    };
+    keys.iter().take(KEYS_MAX).filter_map(key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::graph::script::{Reply, Script};
+
+    const METADATA: &str = "https://login.botframework.com/v1/.well-known/openidconfiguration";
+    const PLACE: &str = "https://login.botframework.com/v1/.well-known/keys";
+
+    fn key(kid: &str) -> Value {
+        json!({"kty": "RSA", "use": "sig", "kid": kid, "n": "AQAB", "e": "AQAB", "endorsements": ["msteams"]})
+    }
+
+    fn keys_of(script: &Arc<Script>) -> Keys {
+        Keys::new(script.clone(), Url::parse(METADATA).unwrap())
+    }
+
+    fn channel(place: &'static str, version: &Arc<AtomicU32>, up: &Arc<AtomicU32>) -> Arc<Script> {
+        let (version, up) = (version.clone(), up.clone());
+        Script::new(move |seen| {
+            if up.load(Ordering::Relaxed) == 0 {
+                return Reply::unreachable();
+            }
+            if seen.request.url == METADATA {
+                Reply::json(200, &json!({"issuer": ISSUER, "jwks_uri": place}))
+            } else {
+                Reply::json(200, &json!({"keys": [key(&format!("key-{}", version.load(Ordering::Relaxed)))]}))
+            }
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_are_kept_and_a_new_one_is_found_when_the_pause_is_over() {
+        let (version, up) = (Arc::new(AtomicU32::new(1)), Arc::new(AtomicU32::new(1)));
+        let script = channel(PLACE, &version, &up);
+        let keys = keys_of(&script);
+        assert!(keys.find("key-1").await.unwrap().unwrap().speaks_for("msteams"));
+        for n in 0..1_000 {
+            assert!(keys.find("key-1").await.unwrap().is_some());
+            assert!(keys.find(&format!("made-up-{n}")).await.unwrap().is_none());
+        }
+        assert_eq!(script.seen().len(), 2, "a flood of made-up keys asks nobody");
+        version.store(2, Ordering::Relaxed);
+        assert!(keys.find("key-2").await.unwrap().is_none());
+        tokio::time::sleep(ASK_PAUSE).await;
+        assert!(keys.find("key-2").await.unwrap().is_some());
+        assert!(keys.find("key-1").await.unwrap().is_none(), "a key that was withdrawn is gone");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_outage_of_four_days_is_survived_and_one_of_six_is_not() {
+        let (version, up) = (Arc::new(AtomicU32::new(1)), Arc::new(AtomicU32::new(1)));
+        let keys = keys_of(&channel(PLACE, &version, &up));
+        keys.find("key-1").await.unwrap();
+        up.store(0, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_secs(4 * 24 * 3_600)).await;
+        assert!(keys.find("key-1").await.unwrap().is_some());
+        tokio::time::sleep(Duration::from_secs(2 * 24 * 3_600)).await;
+        assert!(keys.find("key-1").await.is_err());
+        up.store(1, Ordering::Relaxed);
+        tokio::time::sleep(RETRY_PAUSE).await;
+        assert!(keys.find("key-1").await.unwrap().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_of_another_host_are_not_fetched() {
+        let one = || Arc::new(AtomicU32::new(1));
+        let script = channel("https://keys.contoso.com/v1/.well-known/keys", &one(), &one());
+        assert!(keys_of(&script).find("key-1").await.is_err());
+        assert_eq!(script.seen().len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_signing_key_is_left_out() {
+        let set = json!({"keys": [key("a"), {"kty": "EC", "kid": "b"}, {"kty": "RSA", "kid": "c"}, 7, {
+            "kty": "RSA", "use": "enc", "kid": "d", "n": "AQAB", "e": "AQAB"}]});
+        assert_eq!(read(&set).keys().collect::<Vec<_>>(), ["a"]);
+        assert!(read(&json!([])).is_empty());
+    }
+}
