@@ -311,8 +311,8 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         never = poll(teams, &journal, leading.clone(), sponsored.clone(), polls && app.config.teams.enabled) => match never {},
         never = poll(mail, &journal, leading.clone(), sponsored, polls && app.config.mail.enabled) => match never {},
         never = tokens.keep_fresh() => match never {},
-        never = upkeep.run(leading) => match never {},
-        never = keeper.run() => match never {},
+        never = upkeep.run(leading.clone()) => match never {},
+        never = keeper.run(leading) => match never {},
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::ToSpan as _;
@@ -62,16 +62,21 @@ pub struct Round {
 
 /// A handle to the last round; a cheap clone.
 #[derive(Debug, Clone, Default)]
-pub struct LastRound(Arc<Mutex<Option<Round>>>);
+pub struct LastRound(watch::Sender<Option<Round>>);
 
 impl LastRound {
     /// The last round, when there was one.
     pub fn get(&self) -> Option<Round> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.borrow().clone()
+    }
+
+    /// Tells of changes.
+    pub(crate) fn watch(&self) -> watch::Receiver<Option<Round>> {
+        self.0.subscribe()
     }
 
     fn set(&self, round: Round) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(round);
+        self.0.send_replace(Some(round));
     }
 }
 

@@ -21,7 +21,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::Instant;
 
-use super::{EXIT_FAILED, EXIT_PASSED, Outcome, out, run, select, takeover};
+use super::{EXIT_FAILED, EXIT_PASSED, Outcome, idle, out, run, select, takeover};
 use crate::plan::{self, Selection};
 use crate::run::{Settings, run_cell};
 use crate::scenario::Mode;
@@ -56,6 +56,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     let mut figures = runtime.block_on(processes(&binary))?;
     figures.extend(runtime.block_on(delivery())?);
     figures.extend(takeovers(&runtime, &binary)?);
+    figures.extend(idle(&runtime, &binary)?);
     figures.extend(idle_requests()?);
     let mut all_met = true;
     out(&format!("{:<62} {:>10} {:<8} {:>10}", "figure", "measured", "unit", "target"));
@@ -177,7 +178,7 @@ async fn processes(binary: &Path) -> anyhow::Result<Vec<Figure>> {
 }
 
 /// Peak resident memory of a process, where the system tells.
-fn peak_megabytes(pid: Option<u32>) -> Option<f64> {
+pub(super) fn peak_megabytes(pid: Option<u32>) -> Option<f64> {
     #[expect(clippy::disallowed_methods, reason = "the command line's edge looks at a process")]
     let status = std::fs::read_to_string(format!("/proc/{}/status", pid?)).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -272,6 +273,31 @@ fn takeovers(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result
         figure("leader of three sessions killed → another polls, p50", at(0.5), None),
         figure("leader of three sessions killed → another polls, p99", at(0.99), Some(2_000.0)),
     ])
+}
+
+/// A real process that nobody writes to.
+fn idle(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<Vec<Figure>> {
+    let idle = tokio::task::LocalSet::new().block_on(runtime, idle::measure(binary))?;
+    let core = idle.core_percent.map(|value| Figure {
+        what: "idle, 200 chats, a call waits: processor",
+        value,
+        unit: "% core",
+        target: Some(0.1),
+    });
+    let memory = idle.memory_mb.map(|value| Figure {
+        what: "idle, 200 chats, a call waits: peak memory",
+        value,
+        unit: "MB",
+        target: Some(20.0),
+    });
+    let asked = Figure {
+        what: "idle, 200 chats, a call waits: Graph requests",
+        value: idle.requests_per_second,
+        unit: "1/s",
+        // A poll more or less falls into the time that is measured.
+        target: Some(0.23),
+    };
+    Ok(core.into_iter().chain(memory).chain([asked]).collect())
 }
 
 /// Requests to Graph in the last 50 of 60 idle seconds, with one chat and with two hundred.

@@ -3,7 +3,9 @@
 mod bench;
 mod host;
 mod hosts;
+mod idle;
 mod list;
+mod live;
 mod report;
 mod run;
 mod select;

@@ -2,23 +2,20 @@
 //! It must never count a request that the dead one had on its way.
 
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use entraclaw::status::{STATUS_FILE, StatusFile};
 use fakes::graph::{FakeGraph, SharedGraph};
 use hdrhistogram::Histogram;
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::{Instant, sleep, timeout};
+
+use super::live::{self, Session, wall_clock};
 
 /// Sessions at a time.
 const SESSIONS: usize = 3;
 /// Leaders that are killed.
 const KILLS: usize = 30;
-const TOKEN: &str = "takeover-token";
 /// What the dead one had on its way arrives within this.
 const IN_FLIGHT: Duration = Duration::from_millis(20);
 /// How often it is looked whether somebody polls.
@@ -31,12 +28,12 @@ pub(super) async fn measure(binary: &Path) -> anyhow::Result<Histogram<u64>> {
     let home = tempfile::tempdir()?;
     let home = home.path().join("home");
     let mut graph = FakeGraph::new(1, wall_clock());
-    graph.accept_bearer(TOKEN);
+    graph.accept_bearer(live::TOKEN);
     let graph = SharedGraph::new(graph);
     let server = fakes::graph::serve(graph.clone(), wall_clock).await?;
     let mut sessions = Vec::new();
     for n in 0..SESSIONS {
-        sessions.push(Session::start(binary, &home, &server.base_url(), n).await?);
+        sessions.push(start(binary, &home, &server.base_url(), n).await?);
     }
     let mut histogram = Histogram::new(3)?;
     for n in 0..KILLS {
@@ -53,18 +50,18 @@ pub(super) async fn measure(binary: &Path) -> anyhow::Result<Histogram<u64>> {
         };
         timeout(PATIENCE, polled).await.context("nobody took over")?;
         histogram.record(u64::try_from(killed.elapsed().as_micros())?)?;
-        sessions.push(Session::start(binary, &home, &server.base_url(), SESSIONS + n).await?);
+        sessions.push(start(binary, &home, &server.base_url(), SESSIONS + n).await?);
     }
     Ok(histogram)
 }
 
-fn calls(graph: &SharedGraph) -> u64 {
-    graph.with(|graph| graph.calls_total())
+async fn start(binary: &Path, home: &Path, graph: &str, n: usize) -> anyhow::Result<Session> {
+    let consumer = format!("session-{}", n % SESSIONS);
+    Session::start(binary, home, graph, &consumer, Some("250ms")).await
 }
 
-#[expect(clippy::disallowed_methods, reason = "real processes live on the real clock")]
-fn wall_clock() -> jiff::Timestamp {
-    jiff::Timestamp::now()
+fn calls(graph: &SharedGraph) -> u64 {
+    graph.with(|graph| graph.calls_total())
 }
 
 /// Which of the living sessions polls, by its own word.
@@ -83,42 +80,4 @@ async fn leader(home: &Path, sessions: &[Session]) -> usize {
 fn leader_pid(home: &Path) -> Option<u32> {
     let text = std::fs::read(home.join(STATUS_FILE)).ok()?;
     serde_json::from_slice::<StatusFile>(&text).ok().map(|status| status.pid)
-}
-
-/// A server and the host's end of its input.
-struct Session {
-    child: Child,
-    _stdin: ChildStdin,
-}
-
-impl Session {
-    async fn start(binary: &Path, home: &Path, graph: &str, n: usize) -> anyhow::Result<Self> {
-        let mut child = Command::new(binary)
-            .args(["serve", "--consumer", &format!("session-{}", n % SESSIONS)])
-            .env_clear()
-            .env("ENTRACLAW_HOME", home)
-            .env("ENTRACLAW_AUTH", "static")
-            .env("ENTRACLAW_ACCESS_TOKEN", TOKEN)
-            .env("ENTRACLAW_GRAPH_URL", graph)
-            .env("ENTRACLAW_TEAMS_POLL_INTERVAL", "250ms")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .with_context(|| format!("cannot start {}", binary.display()))?;
-        let mut stdin = child.stdin.take().context("no stdin")?;
-        let stdout = child.stdout.take().context("no stdout")?;
-        stdin.write_all(format!("{}\n", hello()).as_bytes()).await?;
-        let mut lines = BufReader::new(stdout).lines();
-        lines.next_line().await?.context("the server ended")?;
-        // A server ends when nobody reads it.
-        tokio::task::spawn_local(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-        Ok(Self { child, _stdin: stdin })
-    }
-}
-
-fn hello() -> Value {
-    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}})
 }

@@ -4,7 +4,8 @@
 //! are shown.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::watch;
 
 use super::session::{OpenCall, Session};
 use crate::carrier::log_ping::Level;
@@ -39,16 +40,25 @@ pub struct PresenceState {
 
 /// A handle to what is known; a cheap clone.
 #[derive(Debug, Clone, Default)]
-pub struct Presence(Arc<Mutex<PresenceState>>);
+pub struct Presence(watch::Sender<PresenceState>);
 
 impl Presence {
     /// What is known now.
     pub fn get(&self) -> PresenceState {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.borrow().clone()
+    }
+
+    /// Tells of changes.
+    pub(crate) fn watch(&self) -> watch::Receiver<PresenceState> {
+        self.0.subscribe()
     }
 
     fn update(&self, change: impl FnOnce(&mut PresenceState)) {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        self.0.send_if_modified(|state| {
+            let before = state.clone();
+            change(state);
+            *state != before
+        });
     }
 
     /// A host said who it is.

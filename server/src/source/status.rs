@@ -1,9 +1,8 @@
 //! How a source is doing, for `status` and for error texts.
 //! It must never hold what a person wrote.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use jiff::Timestamp;
+use tokio::sync::watch;
 
 /// What a source says about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,16 +23,25 @@ pub struct SourceState {
 
 /// A handle to the state; a cheap clone.
 #[derive(Debug, Clone, Default)]
-pub struct SourceStatus(Arc<Mutex<SourceState>>);
+pub struct SourceStatus(watch::Sender<SourceState>);
 
 impl SourceStatus {
     /// The state now.
     pub fn get(&self) -> SourceState {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.borrow().clone()
     }
 
     /// Changes the state.
     pub(crate) fn update(&self, change: impl FnOnce(&mut SourceState)) {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        self.0.send_if_modified(|state| {
+            let before = state.clone();
+            change(state);
+            *state != before
+        });
+    }
+
+    /// Tells of changes.
+    pub(crate) fn watch(&self) -> watch::Receiver<SourceState> {
+        self.0.subscribe()
     }
 }

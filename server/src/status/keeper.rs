@@ -6,8 +6,11 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use jiff::Timestamp;
 use serde::Serialize;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::{
@@ -24,8 +27,10 @@ use crate::upkeep::{self, LastRound};
 
 /// The host's first requests come before any of this.
 const FIRST_AFTER: Duration = Duration::from_millis(100);
-/// Between two looks at what changed.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// From a change to its being told, and so the least time between two writes.
+const TELL_AFTER: Duration = Duration::from_secs(1);
+/// What nobody tells of, such as a disk that fails or heals, is looked for this often.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// Between two times that the leader clears what dead sessions left.
 const CLEAR_EVERY: Duration = Duration::from_secs(600);
 /// Over which requests are counted.
@@ -87,7 +92,7 @@ type StatusNews = (Vec<SourceState>, Usage, Option<upkeep::Round>);
 
 impl Keeper {
     /// Tells for ever.
-    pub async fn run(self) -> Infallible {
+    pub async fn run(self, leading: watch::Receiver<bool>) -> Infallible {
         sleep(FIRST_AFTER).await;
         let alive = self
             .storage
@@ -105,9 +110,26 @@ impl Keeper {
             cleared: None,
         };
         loop {
+            let mut changes = self.changes(&leading);
             self.look(&mut round);
-            sleep(LOOK_EVERY).await;
+            tokio::select! {
+                biased;
+                _ = changes.next() => {}
+                () = sleep(LOOK_EVERY) => {}
+            }
+            sleep(TELL_AFTER).await;
         }
+    }
+
+    /// Whatever changes from now on and has to be told.
+    fn changes(&self, leading: &watch::Receiver<bool>) -> FuturesUnordered<LocalBoxFuture<'static, ()>> {
+        let mut changes = FuturesUnordered::new();
+        changes.push(changed(leading.clone()));
+        changes.push(changed(self.presence.watch()));
+        changes.push(changed(self.journal.watch()));
+        changes.push(changed(self.upkeep.watch()));
+        changes.extend(self.sources.iter().map(|source| changed(source.status.watch())));
+        changes
     }
 
     fn look(&self, round: &mut Round) {
@@ -213,6 +235,16 @@ impl Drop for Keeper {
         let _ = self.storage.remove(&session_file(&self.id));
         let _ = self.storage.remove(&session_lock(&self.id));
     }
+}
+
+/// The next change; never, when nobody is left to make one.
+fn changed<T: 'static>(mut watched: watch::Receiver<T>) -> LocalBoxFuture<'static, ()> {
+    watched.mark_unchanged();
+    Box::pin(async move {
+        if watched.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
 }
 
 fn source_line(source: &WatchedSource, state: &SourceState) -> SourceLine {
