@@ -228,3 +228,27 @@ fn a_signal_ends_it_promptly_although_stdin_is_open(#[case] signal: nix::sys::si
     assert_eq!(status.code(), Some(0));
     assert!(begun.elapsed() < PROMPT, "{:?}", begun.elapsed());
 }
+
+/// Every host pays for the tools in the context of its model.
+#[rstest]
+#[case::as_it_comes(&[], 12_000)]
+#[case::with_everything(&[
+    ("ENTRACLAW_MAIL_ENABLED", "true"),
+    ("ENTRACLAW_BOT_ENABLED", "true"),
+    ("ENTRACLAW_BOT_APP_ID", "11111111-1111-1111-1111-111111111111"),
+    ("ENTRACLAW_BOT_TENANT_ID", "22222222-2222-2222-2222-222222222222"),
+    ("ENTRACLAW_BOT_APP_PASSWORD", "not-a-secret"),
+    ("ENTRACLAW_BOT_LISTEN", "127.0.0.1:0"),
+], 16_000)]
+#[case::what_was_chosen(&[("ENTRACLAW_TOOLS_SETS", "inbound,reply")], 6_000)]
+fn the_list_of_tools_keeps_its_budget(#[case] variables: &[(&str, &str)], #[case] bytes_max: usize) {
+    let home = home();
+    let mut server = Server::start(&home.path().join("home"), variables);
+    server.initialize();
+    let listed = server.request("tools/list", &json!({}));
+    assert!(listed["result"]["tools"].as_array().is_some_and(|tools| tools.len() > 3), "{listed}");
+    assert!(!listed.to_string().contains("not configured"), "{listed}");
+    let bytes = listed.to_string().len();
+    assert!(bytes <= bytes_max, "{bytes} bytes");
+    server.end();
+}

@@ -85,7 +85,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(binary: &Path) -> anyhow::Result<Self> {
+    fn start(binary: &Path, settings: &[(&str, &str)]) -> anyhow::Result<Self> {
         let home = tempfile::tempdir()?;
         let mut child = Command::new(binary)
             .arg("serve")
@@ -94,6 +94,7 @@ impl Server {
             .env("ENTRACLAW_AUTH", "static")
             .env("ENTRACLAW_ACCESS_TOKEN", "bench-token")
             .env("ENTRACLAW_GRAPH_URL", "http://127.0.0.1:9")
+            .envs(settings.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -138,7 +139,7 @@ async fn processes(binary: &Path) -> anyhow::Result<Vec<Figure>> {
     let (mut memory, mut tools_bytes) = (0.0_f64, 0);
     for _ in 0..STARTS {
         let started = Instant::now();
-        let mut server = Server::start(binary)?;
+        let mut server = Server::start(binary, &[])?;
         server.send(&initialize()).await?;
         server.line().await?;
         starts.push(milliseconds(started.elapsed()));
@@ -169,12 +170,38 @@ async fn processes(binary: &Path) -> anyhow::Result<Vec<Figure>> {
         Figure { what: "peak memory after tools/list", value: memory, unit: "MB", target: Some(15.0) },
         Figure { what: "tools/list", value: tools_kilobytes, unit: "kB", target: Some(12.0) },
         Figure {
+            what: "tools/list with mail and bot",
+            value: all_tools_kilobytes(binary).await?,
+            unit: "kB",
+            target: Some(16.0),
+        },
+        Figure {
             what: "stdin EOF with a 50 s wait open → exit, slowest",
             value: ends[STARTS - 1],
             unit: "ms",
             target: Some(100.0),
         },
     ])
+}
+
+/// The list of tools with everything switched on that brings tools.
+async fn all_tools_kilobytes(binary: &Path) -> anyhow::Result<f64> {
+    let settings = [
+        ("ENTRACLAW_MAIL_ENABLED", "true"),
+        ("ENTRACLAW_BOT_ENABLED", "true"),
+        ("ENTRACLAW_BOT_LISTEN", "127.0.0.1:0"),
+        ("ENTRACLAW_BOT_APP_ID", "11111111-1111-1111-1111-111111111111"),
+        ("ENTRACLAW_BOT_TENANT_ID", "22222222-2222-2222-2222-222222222222"),
+        ("ENTRACLAW_BOT_APP_PASSWORD", "bench-secret"),
+    ];
+    let mut server = Server::start(binary, &settings)?;
+    server.send(&initialize()).await?;
+    server.line().await?;
+    server.send(&request(1, "tools/list", &json!({}))).await?;
+    let line = server.line().await?;
+    anyhow::ensure!(line.contains("send_email"), "mail has no tools: {line}");
+    #[expect(clippy::cast_precision_loss, reason = "a size for people")]
+    Ok(line.len() as f64 / 1_000.0)
 }
 
 /// Peak resident memory of a process, where the system tells.
