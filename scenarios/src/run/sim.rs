@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use entraclaw::app::{self, App};
@@ -39,7 +40,10 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
         let stage = Rc::new(SimStage {
             environment: world.environment,
             disk: MemoryStorage::new(),
-            server_clock: Arc::new(TokioClock::starting_at(world::server_epoch(cell))),
+            server_clock: Arc::new(SteppedClock {
+                clock: TokioClock::starting_at(world::server_epoch(cell)),
+                ahead_ms: AtomicI64::new(0),
+            }),
             clock,
             keys: world.keys,
             transport: Arc::new(SimTransport {
@@ -63,7 +67,7 @@ struct SimStage {
     disk: MemoryStorage,
     clock: Arc<dyn Clock>,
     /// The clock of the machine that the server runs on.
-    server_clock: Arc<dyn Clock>,
+    server_clock: Arc<SteppedClock>,
     keys: MemoryKeyStore,
     transport: Arc<SimTransport>,
     seed: u64,
@@ -77,8 +81,8 @@ impl Stage for SimStage {
             environment.insert("ENTRACLAW_INBOX_CONSUMER".to_owned(), consumer.to_owned());
         }
         self.starts.set(self.starts.get() + 1);
-        let (disk, clock, transport) =
-            (self.disk.clone(), Arc::clone(&self.server_clock), Arc::clone(&self.transport));
+        let clock: Arc<dyn Clock> = self.server_clock.clone();
+        let (disk, transport) = (self.disk.clone(), Arc::clone(&self.transport));
         let keys = self.keys.clone();
         let mut seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.starts.get());
         AnyServer::Sim(TaskServer::new(Box::new(move |input, output| {
@@ -130,6 +134,11 @@ impl Stage for SimStage {
         Ok(())
     }
 
+    fn step_clock(&self, by_ms: i64) -> anyhow::Result<()> {
+        self.server_clock.ahead_ms.fetch_add(by_ms, Ordering::Relaxed);
+        Ok(())
+    }
+
     fn disk(&self, step: &DiskStep) -> anyhow::Result<()> {
         match step {
             DiskStep::Full { after_bytes } => self.disk.set_space_left(Some(*after_bytes)),
@@ -144,6 +153,20 @@ impl Stage for SimStage {
 
     fn now(&self) -> jiff::Timestamp {
         self.clock.now()
+    }
+}
+
+/// A wall clock that can be set while the server runs. Time that passes is not touched by it.
+struct SteppedClock {
+    clock: TokioClock,
+    ahead_ms: AtomicI64,
+}
+
+impl Clock for SteppedClock {
+    fn now(&self) -> jiff::Timestamp {
+        let now = self.clock.now();
+        let ahead = jiff::SignedDuration::from_millis(self.ahead_ms.load(Ordering::Relaxed));
+        now.checked_add(ahead).unwrap_or(now)
     }
 }
 

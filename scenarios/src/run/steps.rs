@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::expect::{self, Miss};
 use super::play::{MAIN, Play};
+use super::random::{self, Cast};
 use super::view::SessionView;
 use super::{operator, scaled};
 use crate::oracle::Written;
@@ -83,6 +84,12 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
             let (chat, _) = place(play, &edit.message)?;
             let now = play.stage.now();
             play.graph.with(|graph| graph.edit(now, &chat, &edit.message, &edit.text))?;
+            if is_plain(&edit.text) {
+                let at_ms = play.now_ms();
+                for session in play.sessions.values() {
+                    session.view.borrow_mut().ledger.change(&edit.message, at_ms, &edit.text);
+                }
+            }
         }
         Step::Delete(message) => {
             let (chat, _) = place(play, &message.message)?;
@@ -133,6 +140,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
                 session.view.borrow_mut().ledger.power_cut(at_ms);
             }
         }
+        Step::Server(ServerStep::ClockStep(by_ms)) => play.stage.step_clock(*by_ms)?,
         Step::Fault(fault) => play.graph.with(|graph| graph.add_fault(fault.clone()))?,
         Step::Heal => play.graph.with(fakes::graph::FakeGraph::clear_faults),
         Step::Entra(step) => entra(play, step)?,
@@ -140,8 +148,14 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Raw(raw) => raw_line(play, raw).await?,
         Step::Heartbeat(beat) => return heartbeat(play, beat).await,
         Step::Random(random) => {
-            let chats: Vec<String> = play.cell.scenario.scenario.world.chats.keys().cloned().collect();
-            for step in super::random::plan(random, play.cell.seed, &chats) {
+            for step in random::plan(random, play.cell.seed, &Cast::of(&play.cell.scenario.scenario)) {
+                if random::is_pointless(play, &step) {
+                    play.note(&format!("passed over: {step:?}"));
+                    continue;
+                }
+                if !matches!(step, Step::Advance(_)) {
+                    play.note(&format!("drawn: {step:?}"));
+                }
                 if let Err(miss) = Box::pin(one(play, &step)).await? {
                     return Ok(Err(miss));
                 }
