@@ -116,6 +116,10 @@ impl Stage for ProcessStage {
         anyhow::bail!("a power cut can only be simulated; leave `process` out of `mode`")
     }
 
+    fn step_clock(&self, _by_ms: i64) -> anyhow::Result<()> {
+        anyhow::bail!("another clock can only be simulated; leave `process` out of `mode`")
+    }
+
     fn disk(&self, _step: &DiskStep) -> anyhow::Result<()> {
         anyhow::bail!("disk faults can only be simulated; leave `process` out of `mode`")
     }

@@ -4,27 +4,56 @@
 use std::time::Duration;
 
 use entraclaw::random::{Random as _, SplitMix};
-use fakes::graph::{ErrorBody, FaultAction, FaultSpec, MessageSpec};
+use fakes::graph::{DeltaLoss, ErrorBody, FaultAction, FaultSpec, MessageSpec};
 
-use super::play::MAIN;
-use crate::scenario::{DiskStep, Edit, HostStep, MessageRef, Random, ServerStep, Span, Step, Trouble, Write};
+use super::play::{MAIN, Play};
+use crate::scenario::{
+    DiskStep, Edit, EntraStep, HostStep, MailWrite, MailboxStep, MessageRef, Random, Scenario, ServerStep,
+    Span, Step, Trouble, Write,
+};
 
 /// How late a message can become visible, in milliseconds.
 const LATE_MS: u64 = 30_000;
 /// How long a trouble lasts at most, in seconds.
 const TROUBLE_S_MAX: u64 = 600;
+/// How far the wall clock jumps at most, in milliseconds.
+const CLOCK_STEP_MS_MAX: u64 = 300_000;
 /// A minute, as Graph tells a throttled client.
 const RETRY_AFTER_S: u32 = 60;
 
-/// The steps. `chats` are the chats that the agent is in.
-pub(crate) fn plan(random: &Random, seed: u64, chats: &[String]) -> Vec<Step> {
-    Draw { dice: SplitMix::seeded(seed), chats, steps: Vec::new(), label: 0, written: Vec::new() }
-        .plan(random)
+/// Who can write, and where.
+pub(crate) struct Cast {
+    /// The chats that the agent is in.
+    chats: Vec<String>,
+    /// The people whose mail counts; nobody when the agent has no mailbox.
+    mailers: Vec<String>,
+}
+
+impl Cast {
+    /// That of a scenario.
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        let people = scenario.world.people.keys().filter(|person| !scenario.strangers.contains(person));
+        let mailers = people.filter(|_| scenario.world.mail.is_some());
+        Self { chats: scenario.world.chats.keys().cloned().collect(), mailers: mailers.cloned().collect() }
+    }
+}
+
+/// The steps.
+pub(crate) fn plan(random: &Random, seed: u64, cast: &Cast) -> Vec<Step> {
+    Draw { dice: SplitMix::seeded(seed), cast, steps: Vec::new(), label: 0, written: Vec::new() }.plan(random)
+}
+
+/// Whether a drawn step would take back what nobody has read yet: then nobody could say whether it was lost.
+pub(crate) fn is_pointless(play: &Play<'_>, step: &Step) -> bool {
+    let Step::Delete(MessageRef { message }) = step else { return false };
+    play.with_view(None, |view| {
+        view.ledger.by_label(message).is_none_or(|written| view.ledger.showings(written).is_empty())
+    })
 }
 
 struct Draw<'a> {
     dice: SplitMix,
-    chats: &'a [String],
+    cast: &'a Cast,
     steps: Vec<Step>,
     label: u64,
     /// Messages that can still be changed.
@@ -57,9 +86,13 @@ impl Draw<'_> {
         self.dice.next_u64() % bound.max(1)
     }
 
+    fn one_of(&mut self, names: &[String]) -> Option<String> {
+        let at = self.below(names.len() as u64);
+        names.get(usize::try_from(at).ok()?).cloned()
+    }
+
     fn chat(&mut self) -> Option<String> {
-        let at = self.below(self.chats.len() as u64);
-        self.chats.get(usize::try_from(at).ok()?).cloned()
+        self.one_of(&self.cast.chats)
     }
 
     fn advance(&mut self, ms: u64) {
@@ -68,9 +101,28 @@ impl Draw<'_> {
 
     fn burst(&mut self, most: u32) {
         let count = self.below(u64::from(most.max(1))) + 1;
+        if !self.cast.mailers.is_empty() && self.below(3) == 0 {
+            return self.mails(count);
+        }
         let chat = self.chat();
         for _ in 0..count {
             self.write(chat.clone(), 0);
+            let pause = self.below(4_000);
+            self.advance(pause);
+        }
+    }
+
+    fn mails(&mut self, count: u64) {
+        let from = self.one_of(&self.cast.mailers);
+        for _ in 0..count {
+            self.label += 1;
+            self.steps.push(Step::Mail(MailWrite {
+                from: from.clone(),
+                subject: Some(format!("mail {}", self.label)),
+                text: Some(format!("mail {} of the day", self.label)),
+                label: Some(format!("drawn-{}", self.label)),
+                ..MailWrite::default()
+            }));
             let pause = self.below(4_000);
             self.advance(pause);
         }
@@ -171,6 +223,16 @@ impl Draw<'_> {
             Trouble::FailedSync => {
                 self.steps.push(Step::Disk(DiskStep::FailSync));
                 heals.push(Step::Disk(DiskStep::Heal));
+            }
+            Trouble::ClockStep => {
+                let ahead_ms = self.below(2 * CLOCK_STEP_MS_MAX + 1).cast_signed();
+                let by_ms = ahead_ms - CLOCK_STEP_MS_MAX.cast_signed();
+                self.steps.push(Step::Server(ServerStep::ClockStep(by_ms)));
+            }
+            Trouble::TokenExpiry => self.steps.push(Step::Entra(EntraStep::EndTokens)),
+            Trouble::DeltaReset => {
+                let how = if self.below(2) == 0 { DeltaLoss::Gone } else { DeltaLoss::NotFound };
+                self.steps.push(Step::Mailbox(MailboxStep::Forget(how)));
             }
         }
         self.burst(burst);

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use entraclaw::app::{self, App};
@@ -41,7 +42,10 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
         let stage = Rc::new(SimStage {
             environment: world.environment,
             disk: MemoryStorage::new(),
-            server_clock: Arc::new(TokioClock::starting_at(world::server_epoch(cell))),
+            server_clock: Arc::new(SteppedClock {
+                clock: TokioClock::starting_at(world::server_epoch(cell)),
+                ahead_ms: AtomicI64::new(0),
+            }),
             clock,
             keys: world.keys,
             transport: Arc::new(SimTransport {
@@ -67,7 +71,7 @@ struct SimStage {
     disk: MemoryStorage,
     clock: Arc<dyn Clock>,
     /// The clock of the machine that the server runs on.
-    server_clock: Arc<dyn Clock>,
+    server_clock: Arc<SteppedClock>,
     keys: MemoryKeyStore,
     transport: Arc<SimTransport>,
     port: SimPort,
@@ -82,8 +86,8 @@ impl Stage for SimStage {
             environment.insert("ENTRACLAW_INBOX_CONSUMER".to_owned(), consumer.to_owned());
         }
         self.starts.set(self.starts.get() + 1);
-        let (disk, clock, transport) =
-            (self.disk.clone(), Arc::clone(&self.server_clock), Arc::clone(&self.transport));
+        let clock: Arc<dyn Clock> = self.server_clock.clone();
+        let (disk, transport) = (self.disk.clone(), Arc::clone(&self.transport));
         let (keys, port) = (self.keys.clone(), self.port.clone());
         let mut seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.starts.get());
         AnyServer::Sim(TaskServer::new(Box::new(move |input, output| {
@@ -123,7 +127,8 @@ impl Stage for SimStage {
     fn command(&self, arguments: &[&str]) -> Result<String, String> {
         let process = Process(self.disk.new_process());
         let storage: Arc<dyn Storage> = Arc::new(process.0.clone());
-        entraclaw::command::operate(arguments, &storage, &self.server_clock)
+        let clock: Arc<dyn Clock> = self.server_clock.clone();
+        entraclaw::command::operate(arguments, &storage, &clock)
     }
 
     fn overwrite(&self, path: &str, text: &str) -> anyhow::Result<()> {
@@ -133,6 +138,11 @@ impl Stage for SimStage {
 
     fn power_cut(&self) -> anyhow::Result<()> {
         self.disk.crash(Crash::Power, self.seed);
+        Ok(())
+    }
+
+    fn step_clock(&self, by_ms: i64) -> anyhow::Result<()> {
+        self.server_clock.ahead_ms.fetch_add(by_ms, Ordering::Relaxed);
         Ok(())
     }
 
@@ -154,6 +164,20 @@ impl Stage for SimStage {
 
     fn now(&self) -> jiff::Timestamp {
         self.clock.now()
+    }
+}
+
+/// A wall clock that can be set while the server runs. Time that passes is not touched by it.
+struct SteppedClock {
+    clock: TokioClock,
+    ahead_ms: AtomicI64,
+}
+
+impl Clock for SteppedClock {
+    fn now(&self) -> jiff::Timestamp {
+        let now = self.clock.now();
+        let ahead = jiff::SignedDuration::from_millis(self.ahead_ms.load(Ordering::Relaxed));
+        now.checked_add(ahead).unwrap_or(now)
     }
 }
 

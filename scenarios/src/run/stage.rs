@@ -26,6 +26,8 @@ pub(crate) trait Stage {
     fn overwrite(&self, path: &str, text: &str) -> anyhow::Result<()>;
     /// Cuts the power of the machine: what was not synced may be gone.
     fn power_cut(&self) -> anyhow::Result<()>;
+    /// Lets the wall clock of the server's machine jump, back when negative.
+    fn step_clock(&self, by_ms: i64) -> anyhow::Result<()>;
     /// Makes the disk misbehave.
     fn disk(&self, step: &DiskStep) -> anyhow::Result<()>;
     /// Brings an activity to the bot endpoint; the status, or `None` when nobody answers there.

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::expect::{self, Miss};
 use super::play::{MAIN, Play};
+use super::random::{self, Cast};
 use super::view::SessionView;
 use super::{operator, scaled};
 use crate::oracle::Written;
@@ -83,6 +84,12 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
             let (chat, _) = place(play, &edit.message)?;
             let now = play.stage.now();
             play.graph.with(|graph| graph.edit(now, &chat, &edit.message, &edit.text))?;
+            if is_plain(&edit.text) {
+                let at_ms = play.now_ms();
+                for session in play.sessions.values() {
+                    session.view.borrow_mut().ledger.change(&edit.message, at_ms, &edit.text);
+                }
+            }
         }
         Step::Delete(message) => {
             let (chat, _) = place(play, &message.message)?;
@@ -133,6 +140,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
                 session.view.borrow_mut().ledger.power_cut(at_ms);
             }
         }
+        Step::Server(ServerStep::ClockStep(by_ms)) => play.stage.step_clock(*by_ms)?,
         Step::Fault(fault) => play.graph.with(|graph| graph.add_fault(fault.clone()))?,
         Step::Heal => play.graph.with(fakes::graph::FakeGraph::clear_faults),
         Step::Bot(step) => return super::bot::step(play, step).await,
@@ -141,11 +149,12 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Raw(raw) => raw_line(play, raw).await?,
         Step::Heartbeat(beat) => return heartbeat(play, beat).await,
         Step::Random(random) => {
-            let drawn = super::random::plan(random, play.cell.seed, &chats(play));
+            let drawn = random::plan(random, play.cell.seed, &Cast::of(&play.cell.scenario.scenario));
             return each(play, drawn).await;
         }
         Step::Kills(kills) => {
-            let drawn = super::kills::plan(kills, play.cell.seed, &chats(play));
+            let chats: Vec<String> = play.cell.scenario.scenario.world.chats.keys().cloned().collect();
+            let drawn = super::kills::plan(kills, play.cell.seed, &chats);
             return each(play, drawn).await;
         }
         Step::Expect(expect) => return Ok(demand(play, expect).await),
@@ -153,13 +162,16 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
     Ok(Ok(()))
 }
 
-fn chats(play: &Play<'_>) -> Vec<String> {
-    play.cell.scenario.scenario.world.chats.keys().cloned().collect()
-}
-
 /// Takes steps that were drawn, up to the first that misses.
 async fn each(play: &mut Play<'_>, steps: Vec<Step>) -> Played {
     for step in steps {
+        if random::is_pointless(play, &step) {
+            play.note(&format!("passed over: {step:?}"));
+            continue;
+        }
+        if !matches!(step, Step::Advance(_)) {
+            play.note(&format!("drawn: {step:?}"));
+        }
         if let Err(miss) = Box::pin(one(play, &step)).await? {
             return Ok(Err(miss));
         }

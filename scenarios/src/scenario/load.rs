@@ -281,7 +281,7 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
     }
     for step in &scenario.steps {
         let only_simulated = match &step.value {
-            Step::Disk(_) | Step::Server(ServerStep::PowerCut(_)) => true,
+            Step::Disk(_) | Step::Server(ServerStep::PowerCut(_) | ServerStep::ClockStep(_)) => true,
             Step::Random(random) => random.troubles.iter().any(|trouble| trouble.is_only_simulated()),
             _ => false,
         };
@@ -294,6 +294,11 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
         }
         if matches!(step.value, Step::Mail(_) | Step::Mailbox(_)) && scenario.world.mail.is_none() {
             return Err(checker.fail(step, "the agent has no mailbox", Some("add `mail: {}` to the world")));
+        }
+        if let Step::Random(random) = &step.value
+            && let Some((problem, help)) = random.lacks(scenario)
+        {
+            return Err(checker.fail(step, problem, Some(help)));
         }
         if let Step::Advance(span) = &step.value
             && span.0 > ADVANCE_MAX
@@ -389,6 +394,7 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
         Step::Bot(bot) => check_bot(checker, step, bot)?,
         Step::Expect(expect) => check_expect(checker, step, expect)?,
         Step::Mailbox(MailboxStep::Forget(_))
+        | Step::Server(ServerStep::ClockStep(_))
         | Step::Random(_)
         | Step::Kills(_)
         | Step::Advance(_)

@@ -1,9 +1,10 @@
 //! A stretch of time that nobody has written down: who writes when, and what goes wrong, is drawn from the seed.
 //! The same seed must always draw the same.
 
+use fakes::entra::AuthKind;
 use serde::Deserialize;
 
-use super::Span;
+use super::{Scenario, Span};
 
 /// What the stretch is like.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
@@ -11,7 +12,8 @@ use super::Span;
 pub struct Random {
     /// How long it is, about; it ends with everything working.
     pub lasting: Span,
-    /// How often somebody writes; each time a burst of one to `burst` messages to one chat.
+    /// How often somebody writes; each time a burst of one to `burst` messages to one chat. Where the world has a
+    /// mailbox, every third burst is mail.
     pub bursts: u32,
     /// Most messages of a burst. Default 6.
     #[serde(default = "default_burst")]
@@ -55,11 +57,32 @@ pub enum Trouble {
     DiskFull,
     /// Syncs fail.
     FailedSync,
+    /// The machine's wall clock jumps by up to five minutes, forward or back, and stays there.
+    ClockStep,
+    /// Every access token ends before its time; the agent has to sign in anew.
+    TokenExpiry,
+    /// Graph forgets how far anybody has read the inbox.
+    DeltaReset,
+}
+
+impl Random {
+    /// What the scenario lacks for these troubles, with what helps.
+    pub fn lacks(&self, scenario: &Scenario) -> Option<(&'static str, &'static str)> {
+        let has = |trouble| self.troubles.contains(&trouble);
+        if has(Trouble::DeltaReset) && scenario.world.mail.is_none() {
+            return Some(("`delta_reset` needs a mailbox", "add `mail: {}` to the world"));
+        }
+        if has(Trouble::TokenExpiry) && scenario.entra.auth == AuthKind::Static {
+            let problem = "`token_expiry` needs a sign-in that can be renewed";
+            return Some((problem, "add `entra: {auth: agent_user}`"));
+        }
+        None
+    }
 }
 
 impl Trouble {
     /// Whether it needs a disk and a power supply that obey.
     pub fn is_only_simulated(self) -> bool {
-        matches!(self, Self::PowerCut | Self::DiskFull | Self::FailedSync)
+        matches!(self, Self::PowerCut | Self::DiskFull | Self::FailedSync | Self::ClockStep)
     }
 }

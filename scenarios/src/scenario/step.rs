@@ -336,6 +336,8 @@ pub enum ServerStep {
     Crash(String),
     /// Power is cut: what was not synced may be gone.
     PowerCut(String),
+    /// The machine's wall clock jumps by so many milliseconds, back when negative (sim only).
+    ClockStep(i64),
 }
 
 /// What happens where the agent signs in.

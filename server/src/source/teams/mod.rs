@@ -9,6 +9,7 @@ mod judge;
 mod known;
 mod listing;
 pub(in crate::source) mod outgoing;
+mod page;
 mod poll;
 mod reading;
 mod send;

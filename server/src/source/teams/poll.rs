@@ -4,7 +4,7 @@
 mod listed;
 mod taken;
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::rc::Rc;
@@ -19,9 +19,10 @@ use super::TeamsParts;
 use super::cursor::{ChatCursor, Cursor};
 use super::identity::identify;
 use super::judge::News;
-use super::listing::{FirstPage, ListJob, Listing, list};
+use super::listing::{ListJob, Listing, list};
+use super::page::LastPage;
 use super::reading::{ReadDone, ReadJob, read};
-use super::wire::Preview;
+use super::wire::{ChatRow, Message, Preview};
 use crate::gate::Refusals;
 use crate::graph::{Failure, GraphError};
 use crate::journal::Journal;
@@ -66,6 +67,8 @@ struct Live {
     reading: bool,
     /// Shared with the reading that is on its way.
     hurry: Rc<Cell<bool>>,
+    /// The first page of the last reading, while the chat is swept.
+    last_page: Rc<LastPage<Message>>,
     /// Read, and waiting to be appended.
     gathered: bool,
     not_before: Option<Instant>,
@@ -103,7 +106,7 @@ pub(super) struct Poll<'a> {
     chats: BTreeMap<String, Live>,
     reads: FuturesUnordered<LocalBoxFuture<'static, ReadDone>>,
     listing: Option<LocalBoxFuture<'static, Result<Listing, GraphError>>>,
-    first_page: Rc<RefCell<FirstPage>>,
+    last_list: Rc<LastPage<ChatRow>>,
     next_list: Instant,
     list_failures: u32,
     unsorted_until: Option<Instant>,
@@ -133,7 +136,7 @@ impl<'a> Poll<'a> {
             chats: BTreeMap::new(),
             reads: FuturesUnordered::new(),
             listing: None,
-            first_page: Rc::default(),
+            last_list: Rc::default(),
             next_list: now,
             list_failures: 0,
             unsorted_until: None,
@@ -231,14 +234,17 @@ impl<'a> Poll<'a> {
             page_size: self.parts.options.page_size,
             sorted: self.unsorted_until.is_none_or(|until| until <= now),
         };
+        for live in self.chats.values().filter(|live| live.hot_until.is_none_or(|until| until <= now)) {
+            live.last_page.forget();
+        }
         self.next_list = now + self.parts.client.jitter(self.cadence(now));
         let (client, known) = (self.parts.client.clone(), self.parts.known.clone());
-        let first_page = Rc::clone(&self.first_page);
+        let last_list = Rc::clone(&self.last_list);
         let asked_at = self.parts.clock.now();
         self.status.update(|state| state.asked_at = Some(asked_at));
         self.listing = Some(Box::pin(async move {
             identify(&client, &known).await?;
-            list(client, job, first_page).await
+            list(client, job, last_list).await
         }));
     }
 
@@ -265,6 +271,7 @@ impl<'a> Poll<'a> {
             filtered: self.unfiltered_until.is_none_or(|until| until <= now),
             wanted: live.wanted.clone(),
             hurry: Rc::clone(&live.hurry),
+            last: Rc::clone(&live.last_page),
         };
         self.reads.push(Box::pin(read(self.parts.client.clone(), job)));
     }

@@ -8,11 +8,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::page::{LastPage, Page};
 use super::wire::{self, Message, Preview};
 use crate::graph::{Failure, GraphClient, GraphError, Scope};
 
 /// Pages of one reading; with 50 messages each, 10,000 messages.
 const READ_PAGES_MAX: usize = 200;
+/// What it is, in errors.
+const WHAT: &str = "the list of messages";
 /// How long a later page is tried again before the whole reading is given up and begins anew.
 const PAGE_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -32,6 +35,8 @@ pub(super) struct ReadJob {
     /// Whether somebody waits for a message: then the overlap is looked at only as far as costs little. It may become
     /// true while a sweep is on its way.
     pub(super) hurry: Rc<Cell<bool>>,
+    /// The first page of the last reading.
+    pub(super) last: Rc<LastPage<Message>>,
 }
 
 impl ReadJob {
@@ -81,23 +86,21 @@ async fn pages(client: &GraphClient, job: &ReadJob) -> Result<Pages, GraphError>
     let mut overlap_messages = 0;
     for page_number in 0..READ_PAGES_MAX {
         let page = if page_number == 0 {
-            client.get_once(&url, scope).await?
+            job.last.ask(client, (&url, scope), WHAT, wire::message).await?
         } else {
-            client.get(&url, scope, PAGE_PATIENCE).await?
-        }
-        .body;
-        if !wire::is_page(&page) {
-            return Err(GraphError::malformed("the list of messages has no `value`"));
-        }
-        let (messages, unreadable) = wire::items(&page, wire::message);
-        read.unreadable += unreadable;
+            let answer = client.get(&url, scope, PAGE_PATIENCE).await?;
+            Rc::new(Page::read(&answer.body, WHAT, wire::message)?)
+        };
+        let messages = &page.items;
+        read.unreadable += page.unreadable;
         // The filter is checked again: some tenants ignore it.
         let oldest = messages.iter().filter_map(|m| m.modified).min();
         let crossed = oldest.is_some_and(|at| at <= job.after);
         overlap_messages +=
             messages.iter().filter(|m| m.modified.is_some_and(|at| at <= job.read_to)).count();
-        read.messages.extend(messages.into_iter().filter(|m| m.modified.is_none_or(|at| at > job.after)));
-        let next = if crossed { None } else { client.next_link(&page)? };
+        let is_new = |m: &&Message| m.modified.is_none_or(|at| at > job.after);
+        read.messages.extend(messages.iter().filter(is_new).cloned());
+        let next = if crossed { None } else { page.next(client)? };
         let Some(next) = next else {
             read.messages.reverse();
             return Ok(read);

@@ -1,0 +1,97 @@
+//! A page of a list, and the first page as it came the last time: mostly it comes again, to the byte.
+//! It must never take a page for another one: what is remembered counts for the same question and the same bytes only.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::wire;
+use crate::graph::{GraphClient, GraphError, Scope};
+
+/// A longer page is not remembered; there is one for each chat that is swept.
+const REMEMBERED_BYTES_MAX: usize = 64 * 1024;
+
+/// A page that was read.
+#[derive(Debug)]
+pub(super) struct Page<T> {
+    pub(super) items: Vec<T>,
+    pub(super) unreadable: usize,
+    /// `@odata.nextLink`, unchecked.
+    pub(super) next: Option<Value>,
+}
+
+impl<T> Page<T> {
+    /// Reads a body; `what` names the list.
+    pub(super) fn read(
+        body: &Value,
+        what: &str,
+        item: impl Fn(&Value) -> Option<T>,
+    ) -> Result<Self, GraphError> {
+        if !wire::is_page(body) {
+            return Err(GraphError::malformed(&format!("{what} has no `value`")));
+        }
+        let (items, unreadable) = wire::items(body, item);
+        Ok(Self { items, unreadable, next: body.get("@odata.nextLink").cloned() })
+    }
+
+    /// The link to the next page, checked to stay on our origin. Asked for only when it is needed, so that a bad one
+    /// does no harm where the list has nothing more to tell.
+    pub(super) fn next(&self, client: &GraphClient) -> Result<Option<String>, GraphError> {
+        self.next.as_ref().and_then(Value::as_str).map(|link| client.own_link(link)).transpose()
+    }
+}
+
+/// The first page of the last list of a kind, as it came and as it was read.
+#[derive(Debug)]
+pub(super) struct LastPage<T>(RefCell<Option<Remembered<T>>>);
+
+#[derive(Debug)]
+struct Remembered<T> {
+    url: String,
+    bytes: Rc<Vec<u8>>,
+    page: Rc<Page<T>>,
+}
+
+impl<T> Default for LastPage<T> {
+    fn default() -> Self {
+        Self(RefCell::new(None))
+    }
+}
+
+impl<T> LastPage<T> {
+    /// Forgets it.
+    pub(super) fn forget(&self) {
+        self.0.replace(None);
+    }
+
+    /// Asks for a first page, once. When it is the one before again, that is not read a second time.
+    pub(super) async fn ask(
+        &self,
+        client: &GraphClient,
+        (url, scope): (&str, Scope<'_>),
+        what: &str,
+        item: impl Fn(&Value) -> Option<T>,
+    ) -> Result<Rc<Page<T>>, GraphError> {
+        let last = self
+            .0
+            .borrow()
+            .as_ref()
+            .filter(|last| last.url == url)
+            .map(|last| (Rc::clone(&last.bytes), Rc::clone(&last.page)));
+        let bytes = last.as_ref().map_or(&[][..], |(bytes, _)| bytes.as_slice());
+        match (client.get_news_once(url, scope, bytes).await?, &last) {
+            (Some((answer, bytes)), _) => {
+                let page = Rc::new(Page::read(&answer.body, what, item)?);
+                self.forget();
+                if bytes.len() <= REMEMBERED_BYTES_MAX {
+                    let (url, bytes) = (url.to_owned(), Rc::new(bytes));
+                    self.0.replace(Some(Remembered { url, bytes, page: Rc::clone(&page) }));
+                }
+                Ok(page)
+            }
+            (None, Some((_, page))) => Ok(Rc::clone(page)),
+            (None, None) => Err(GraphError::malformed(&format!("{what} is the same as nothing"))),
+        }
+    }
+}
