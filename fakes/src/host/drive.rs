@@ -23,7 +23,7 @@ const DRAIN_MS_MAX: u64 = 500;
 /// Longest wait for a process that was told to end, after the host's last step, in milliseconds.
 const LINGER_MS_MAX: u64 = 1000;
 
-/// A server that can be started, signalled and waited for.
+/// A server that can be started, killed and waited for.
 pub trait Server {
     /// What it writes.
     type Out: AsyncRead + Unpin;
@@ -118,6 +118,7 @@ pub async fn drive<S: Server>(
         pending_out: Vec::new(),
         close_when_written: false,
         partial: Vec::new(),
+        killed: false,
         skipping: false,
         process: Process::None,
         code: None,
@@ -146,6 +147,8 @@ struct Driver<O, I> {
     pending_out: Vec<u8>,
     close_when_written: bool,
     partial: Vec<u8>,
+    /// The process was killed, so its last line may be cut.
+    killed: bool,
     /// The rest of an overlong line is being skipped.
     skipping: bool,
     process: Process,
@@ -235,6 +238,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
             Order::LoseReply => self.lose_reply = true,
             Order::Signal(signal) => {
                 self.event(format!("signal {} from elsewhere", signal.name())).await;
+                self.killed |= signal == Signal::Kill;
                 server.signal(signal);
             }
         }
@@ -258,6 +262,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
 
     async fn spawn<S: Server<Out = O, In = I>>(&mut self, server: &mut S) {
         self.partial.clear();
+        self.killed = false;
         self.pending_out.clear();
         self.skipping = false;
         self.close_when_written = false;
@@ -297,6 +302,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
                 Effect::Note(note) => self.emit(HostEventKind::Note(note)).await,
                 Effect::Signal(signal) => {
                     self.event(format!("signal {}", signal.name())).await;
+                    self.killed |= signal == Signal::Kill;
                     server.signal(signal);
                 }
                 Effect::CloseStdin => {
@@ -384,7 +390,10 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
     async fn output_ended<S: Server<Out = O, In = I>>(&mut self, server: &mut S) {
         self.output = None;
         let partial = std::mem::take(&mut self.partial);
-        if !partial.is_empty() && !self.skipping {
+        if !partial.is_empty() && self.killed {
+            // The newline ends a message, so hosts drop what has none; only a server that ended by itself is judged for it.
+            self.event(format!("a line was cut after {} bytes", partial.len())).await;
+        } else if !partial.is_empty() && !self.skipping {
             self.take_line(server, &partial).await;
         }
         if matches!(self.process, Process::Ended(_)) {

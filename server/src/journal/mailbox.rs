@@ -381,6 +381,19 @@ impl Mailbox {
         count
     }
 
+    /// Whether the disk has not taken everything that was noted.
+    pub fn owes(&self) -> bool {
+        !self.unwritten.is_empty()
+    }
+
+    /// Tries to write what the disk did not take. Until it does, a crash may make somebody see a message again
+    /// without a mark.
+    pub fn settle(&mut self) {
+        if let Ok(_lock) = self.begin() {
+            self.end();
+        }
+    }
+
     /// Begins an operation that may change the consumer's file.
     fn begin(&mut self) -> Result<Box<dyn Lock>> {
         let lock = lock(&self.storage, &self.journal.core(), &self.consumer)?;
@@ -405,7 +418,8 @@ impl Mailbox {
         self.unwritten.push(note);
     }
 
-    /// Ends an operation: writes what was noted. What can't be written is true all the same and is tried again.
+    /// Ends an operation: writes what was noted. What can't be written is true all the same and is tried again, by the
+    /// next operation or by [`Mailbox::settle`].
     fn end(&mut self) {
         let mut core = self.journal.core();
         if !self.unwritten.is_empty() {

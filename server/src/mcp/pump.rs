@@ -2,6 +2,8 @@
 //!
 //! Nothing here is sent while the host takes nothing: hints can be made again later, messages stay unread.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -13,6 +15,9 @@ use crate::journal::JournalError;
 
 /// Records read at a time while pushing.
 const PUSH_PAGE_RECORDS: usize = 32;
+
+/// Between two tries to write what the disk did not take.
+const SETTLE_EVERY: Duration = Duration::from_secs(1);
 
 impl Session {
     /// Brings everything up to now. Cheap when nothing changed.
@@ -30,6 +35,21 @@ impl Session {
         self.keep_time();
         self.push_channel();
         self.announce();
+        self.settle();
+    }
+
+    /// Tries again to note who was shown what, while the disk has not taken it.
+    fn settle(&mut self) {
+        let now = Instant::now();
+        if self.settle_at.is_some_and(|at| at <= now) {
+            self.settle_at = None;
+            for inbox in self.inboxes.values_mut().filter(|inbox| inbox.mailbox.owes()) {
+                inbox.mailbox.settle();
+            }
+        }
+        if self.inboxes.values().any(|inbox| inbox.mailbox.owes()) {
+            self.settle_at.get_or_insert(now + SETTLE_EVERY);
+        }
     }
 
     fn waiting(&self, matches: impl Fn(&super::session::Wait) -> bool) -> Vec<Id> {

@@ -267,6 +267,8 @@ pub(super) struct Session {
     /// The newest record that hints were sent about.
     pub(super) announced_seq: u64,
     pub(super) batches: BTreeMap<u64, Batch>,
+    /// When what the disk did not take is tried again.
+    pub(super) settle_at: Option<Instant>,
     counter: u64,
 }
 
@@ -286,6 +288,7 @@ impl Session {
             stirred: false,
             announced_seq,
             batches: BTreeMap::new(),
+            settle_at: None,
             counter: 0,
             options,
         }
@@ -421,6 +424,7 @@ impl Session {
                 Some(heartbeat) => heartbeat.next.min(wait.deadline),
                 None => wait.deadline,
             })
+            .chain(self.settle_at)
             .min()
     }
 
