@@ -292,6 +292,10 @@ impl Ledger {
             let mut recent: VecDeque<(usize, &Written)> = VecDeque::new();
             for message in messages {
                 let Some(position) = self.places(message).next() else { continue };
+                // What was handed out before and got lost comes later, with a mark that must have its reason.
+                if self.seen[position].pushed || self.seen[position].redelivered {
+                    continue;
+                }
                 let apart_ms = message.ordered_after_ms.unwrap_or(0);
                 while let Some(&(at, earlier)) = recent.front()
                     && earlier.at_ms + apart_ms <= message.at_ms
@@ -390,6 +394,21 @@ mod tests {
         ] {
             assert!(found.iter().any(|f| f == rule), "{rule} in {found:?}");
         }
+    }
+
+    #[test]
+    fn what_was_lost_on_its_way_comes_later_with_its_mark() {
+        let judged = |pushed| {
+            let mut ledger = Ledger::default();
+            ledger.write(written("a", 1, true));
+            ledger.write(written("b", 2, true));
+            ledger.push("c", "a", 3);
+            ledger.see(seen("b", 5, "b", false));
+            ledger.see(Sighting { pushed, ..seen("a", 6, "a", false) });
+            rules(&ledger)
+        };
+        assert_eq!(judged(true), [] as [&str; 0]);
+        assert_eq!(judged(false), ["oracle.order"]);
     }
 
     #[test]
