@@ -387,8 +387,9 @@ fn open_journal(app: &mut App) -> Journal {
             app.trouble.get_or_insert_with(|| {
                 format!("the journal could not be opened: {error}; repair the home folder and start the server again")
             });
-            let spare: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-            let opened = Journal::open(spare, app.clock.clone(), options);
+            // Whoever leads the real one goes on; this session touches nothing there.
+            app.storage = Arc::new(MemoryStorage::new());
+            let opened = Journal::open(app.storage.clone(), app.clock.clone(), options);
             opened
                 .map_or_else(|error| unreachable!("memory takes everything: {error}"), |(journal, _)| journal)
         }

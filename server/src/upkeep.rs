@@ -39,7 +39,6 @@ const DAY_BYTES: usize = 10;
 
 /// What the last round did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Round {
     /// When, RFC 3339.
     pub at: String,

@@ -15,6 +15,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::gate::policy_file::{BROKEN_POLICY_FILE, Changed, PolicyError};
 use crate::gate::{ChatRule, Person, Policy, operator};
 use crate::journal::{Interaction, InteractionKind, Journal, JournalOptions};
+use crate::sanitize::clean_name;
 use crate::storage::{MemoryStorage, Storage};
 
 /// Flags of `pair`.
@@ -154,17 +155,26 @@ pub(super) fn perform(
         Act::Allow(AllowFlags { person: None, .. }) => listed(&mut text, &operator::read(disk)?),
         Act::Allow(AllowFlags { person: Some(person), name, .. }) => {
             let person = Person::parse(person)?;
-            let person = settled(&mut text, operator::allow(disk, &person, name.as_deref(), now))?;
+            let person = settled(
+                &mut text,
+                operator::allow(disk, &person, name.as_deref().map(clean_name).as_deref(), now),
+            )?;
             note(Some(&person), "was allowed in the terminal".to_owned());
             let _ = writeln!(text, "allowed: {person} may speak to the agent from now on");
         }
         Act::Deny(flags) => {
             let person = Person::parse(&flags.person)?;
-            let person = settled(&mut text, operator::deny(disk, &person, flags.name.as_deref()))?;
+            let person = settled(
+                &mut text,
+                operator::deny(disk, &person, flags.name.as_deref().map(clean_name).as_deref()),
+            )?;
             note(Some(&person), "was denied in the terminal".to_owned());
             let _ = writeln!(text, "denied: {person} is not heard, and not written to, from now on");
         }
         Act::Chat(ChatFlags { chat_id, messages, .. }) => {
+            if chat_id.trim().is_empty() || chat_id.contains(char::is_whitespace) {
+                return Err(format!("{chat_id:?} is no chat id; copy the `chat_id` of a message"));
+            }
             let rule = match messages {
                 Messages::All => Some(ChatRule::All),
                 Messages::Mentioned => Some(ChatRule::Mentioned),

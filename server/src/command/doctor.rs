@@ -75,6 +75,7 @@ async fn facts(place: &Place) -> Facts {
             has_file: place.config_text.is_some(),
             mistakes: place.config_trouble.clone(),
             allowed_people: gate.people().len(),
+            sponsors: config.gate.sponsors,
             pairing: config.gate.pairing,
             policy_trouble: operator::read(&*app.storage).err(),
             policy_kept_aside: operator::kept_aside(&*app.storage),

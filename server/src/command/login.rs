@@ -14,7 +14,7 @@ use crate::config::{AgentUser, Auth, Delegated, LoginBy, Secret};
 use crate::entra::keys::{Kept, KeyName, KeyStore, chosen_store, read_pem, with_files};
 use crate::entra::{
     AuthError, AuthFailure, BrowserLogin, DeviceLogin, EntraParts, Redirects as _, SignInRecord, SignedIn,
-    check_agent_user, graph_resource, split_pem, thumbprint_of,
+    check_agent_user, check_key, graph_resource, split_pem, thumbprint_of,
 };
 use crate::graph::HttpTransport;
 use crate::random::SplitMix;
@@ -130,13 +130,13 @@ async fn sign_in(flags: LoginFlags) -> Done {
             "`auth.mode` is static: the token is given, so there is nothing to sign in".to_owned(),
         )),
         Auth::AgentUser(who) => {
-            bring_keys(&flags, who, &*keys).await?;
-            record(&place, config.auth.mode(), who.tenant_id.as_str(), who.blueprint_id.as_str())?;
-            let keys = with_files(config, keys);
+            let with_files = with_files(config, keys.clone());
+            bring_keys(&flags, who, &*keys, &*with_files).await?;
             say(&format!("Trying the three hops at {} …", config.sign_in.authority.name()));
             let resource = graph_resource(&config.graph.origin);
             let signed_in =
-                check_agent_user(parts, keys, who, &resource).await.map_err(|error| failed(&error))?;
+                check_agent_user(parts, with_files, who, &resource).await.map_err(|error| failed(&error))?;
+            record(&place, config.auth.mode(), who.tenant_id.as_str(), who.blueprint_id.as_str())?;
             say_who(&signed_in);
             Ok(())
         }
@@ -210,13 +210,17 @@ async fn by_browser(
     })?;
     let login = BrowserLogin::begin(parts, keys, who, &loopback.uri())?;
     say(&format!("Sign in as the agent's own account at this address:\n{}", login.url));
-    if !no_browser && open::that_detached(&login.url).is_err() {
-        say("(No browser could be opened; open the address yourself, on this machine.)");
+    if no_browser || open::that_detached(&login.url).is_err() {
+        say(
+            "Open it in a browser on this machine, for it comes back to this machine (over ssh, forward the port of the \
+             address). Waiting; Ctrl-C gives up.",
+        );
     }
     login.finish(&mut loopback).await
 }
 
-async fn bring_keys(flags: &LoginFlags, who: &AgentUser, keys: &dyn KeyStore) -> Done {
+/// Puts what was brought into `keys`, once it is known to fit together; `known` also has what the configuration names.
+async fn bring_keys(flags: &LoginFlags, who: &AgentUser, keys: &dyn KeyStore, known: &dyn KeyStore) -> Done {
     let name = |kept| KeyName { kept, tenant_id: who.tenant_id.clone(), client_id: who.blueprint_id.clone() };
     let mut brought: Vec<(Kept, Secret, &Path)> = Vec::new();
     if let Some(path) = &flags.key {
@@ -228,6 +232,20 @@ async fn bring_keys(flags: &LoginFlags, who: &AgentUser, keys: &dyn KeyStore) ->
     if let Some(path) = &flags.certificate {
         brought.push((Kept::Certificate, read_pem(path, false).map_err(|e| failed(&e))?, path));
     }
+    let of = |wanted| brought.iter().rfind(|(kept, ..)| *kept == wanted).map(|(_, secret, _)| secret.clone());
+    let key = match of(Kept::PrivateKey) {
+        Some(key) => Some(key),
+        None if brought.is_empty() => None,
+        None => known.get(&name(Kept::PrivateKey)).await.map_err(|error| failed(&error))?,
+    };
+    if let Some(key) = key {
+        let certificate = match of(Kept::Certificate) {
+            Some(certificate) => Some(certificate),
+            None => known.get(&name(Kept::Certificate)).await.map_err(|error| failed(&error))?,
+        };
+        check_key(&key, certificate.as_ref(), who.thumbprint.as_ref(), who.algorithm)
+            .map_err(|error| failed(&error))?;
+    }
     for (kept, secret, path) in &brought {
         if *kept == Kept::Certificate {
             let Some(thumbprint) = thumbprint_of(secret) else {
@@ -238,7 +256,11 @@ async fn bring_keys(flags: &LoginFlags, who: &AgentUser, keys: &dyn KeyStore) ->
         keys.put(&name(*kept), secret).await.map_err(|error| failed(&error))?;
     }
     if let Some(path) = &flags.key {
-        say(&format!("The private key is kept in {} now; delete {}.", keys.name(), path.display()));
+        say(&format!(
+            "The private key is kept in {} now; delete {}, and every other copy of the key.",
+            keys.name(),
+            path.display()
+        ));
     }
     Ok(())
 }
@@ -262,7 +284,13 @@ async fn sign_out(flags: LogoutFlags) -> Done {
     let config = &place.config;
     let keys = chosen_store(config, &place.storage(), place.home.clone().unwrap_or_default());
     let (kept, tenant_id, client_id): (&[Kept], _, _) = match &config.auth {
-        Auth::None | Auth::Static(_) => return Err((USAGE, NO_MODE.to_owned())),
+        Auth::None => return Err((USAGE, NO_MODE.to_owned())),
+        Auth::Static(_) => {
+            return Err((
+                USAGE,
+                "`auth.mode` is static: nothing is kept, so there is nothing to forget".to_owned(),
+            ));
+        }
         Auth::AgentUser(who) if flags.key => {
             (&[Kept::PrivateKey, Kept::Certificate], who.tenant_id.clone(), who.blueprint_id.clone())
         }

@@ -37,8 +37,7 @@ struct CommandLine {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, or the host closed the connection or asked to stop; 1 something is wrong, or could not be done;
-2 wrong usage.
+Exit codes: 0 done; 1 something is wrong, or could not be done; 2 wrong usage.
 Configuration: config.toml in the home folder; every key also as ENTRACLAW_<SECTION>_<KEY>.";
 
 #[derive(Debug, Subcommand)]

@@ -138,7 +138,10 @@ fn open(home: Option<&Path>, entry: Entry) -> Result<Option<DiskStorage>, String
     let home = home.ok_or("there is no home folder; set ENTRACLAW_HOME or give --home")?;
     if !home.is_absolute() {
         // The host chooses the working folder, and nobody replaces a `~` here.
-        return Err(format!("{} is not an absolute path; write it out from the root", home.display()));
+        return Err(format!(
+            "the home folder {:?} (ENTRACLAW_HOME or --home) is not an absolute path; write it out from the root",
+            home.display().to_string()
+        ));
     }
     let opened = match entry {
         Entry::Take => DiskStorage::open(home).map(Some),

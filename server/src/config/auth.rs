@@ -286,8 +286,9 @@ impl Loader {
     }
 
     fn delegated(&mut self, at: &Origin, how: LoginBy) -> Option<Delegated> {
-        let tenant_id = self.needed(at, &key::IDENTITY_TENANT_ID, "the account's tenant");
-        let client_id = self.needed(at, &key::AUTH_CLIENT_ID, "a public client application");
+        let tenant_id = self.needed(at, &key::IDENTITY_TENANT_ID, "the directory (tenant) id");
+        let client_id =
+            self.needed(at, &key::AUTH_CLIENT_ID, "the application (client) id of the app registration");
         let scopes = match self.value(&key::AUTH_SCOPES) {
             None if self
                 .value(&key::MAIL_ENABLED)

@@ -203,7 +203,7 @@ fn a_token_is_taken_and_never_shown() {
 )]
 #[case(
     "[auth]\nmode = \"browser\"",
-    "config.toml, line 2: `auth.mode` is browser, but `identity.tenant_id` is missing; set it to the account's tenant\nconfig.toml, line 2: `auth.mode` is browser, but `auth.client_id` is missing; set it to a public client application"
+    "config.toml, line 2: `auth.mode` is browser, but `identity.tenant_id` is missing; set it to the directory (tenant) id\nconfig.toml, line 2: `auth.mode` is browser, but `auth.client_id` is missing; set it to the application (client) id of the app registration"
 )]
 #[case(
     "auth.mode = \"agent-user\"\nidentity.tenant_id = \"x\"\nauth.blueprint_id = \"y\"\nauth.agent_id = \"bbbbbbbb-0000-0000-0000-000000000002\"",

@@ -138,6 +138,7 @@ fn people(facts: &Facts) -> Vec<Check> {
         return Vec::new();
     }
     let people = match config.allowed_people {
+        0 if config.sponsors => ok("people", "the sponsors of the agent identity may write to the agent"),
         0 if config.pairing => warn(
             "people",
             "nobody may write to the agent yet; who does is told a code",
@@ -162,7 +163,12 @@ fn people(facts: &Facts) -> Vec<Check> {
     } else {
         ok("sources", on.join(" and "))
     };
-    let bot = config.bot_trouble.as_ref().map(|trouble| fail_with_fix("bot", trouble));
+    // A session that runs has its secrets from its host, which this command can't see.
+    let runs = facts.report.leader.is_some();
+    let bot = config.bot_trouble.as_ref().map(|trouble| {
+        let check = fail_with_fix("bot", trouble);
+        if runs { Check { level: Level::Warn, ..check } } else { check }
+    });
     [Some(people), policy, aside, Some(sources), bot].into_iter().flatten().collect()
 }
 
@@ -176,6 +182,11 @@ fn sign_in(facts: &Facts) -> Vec<Check> {
         SignIn::None if facts.config.bot && !facts.config.mail => {
             vec![ok("sign-in", "none, so only the bot is heard")]
         }
+        SignIn::None if facts.report.leader.is_some() => vec![warn(
+            "sign-in",
+            "none in this environment; the session that leads has its own",
+            "to check that one, run the doctor with the environment of its host",
+        )],
         SignIn::None => vec![fail(
             "sign-in",
             "none is configured here",
@@ -298,7 +309,7 @@ fn clock(facts: &Facts) -> Vec<Check> {
     let Some(skew) = facts.graph.as_ref().and_then(|graph| graph.skew) else {
         return vec![warn(
             "clock",
-            "not compared, for Graph gave no answer",
+            "not compared with Graph's, which gave no answer or was not asked",
             "look at it yourself: a clock that is 5 minutes off keeps sign-in from working",
         )];
     };

@@ -50,6 +50,8 @@ pub struct ConfigFacts {
     pub mistakes: Vec<String>,
     /// People who may speak, by configuration and policy.
     pub allowed_people: usize,
+    /// Whether the sponsors of the agent identity may speak too; who they are is asked of Graph by a session.
+    pub sponsors: bool,
     /// Whether strangers are told a code to be let in by.
     pub pairing: bool,
     /// Why the policy file is not used.

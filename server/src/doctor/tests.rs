@@ -90,6 +90,9 @@ fn where_all_is_well_nothing_is_to_be_done() {
     Level::Fail, "config", "line 2: unknown key `teams.x`", "did you mean `teams.y`?")]
 #[case::no_config(|f: &mut Facts| f.config.has_file = false, Level::Warn, "config", "no config.toml", "entraclaw import")]
 #[case::nobody(|f: &mut Facts| f.config.allowed_people = 0, Level::Warn, "people", "nobody may write", "[[allow]]")]
+#[case::signed_in_elsewhere(
+    |f: &mut Facts| { lead(f, 3); f.sign_in = SignIn::None; },
+    Level::Warn, "sign-in", "the session that leads has its own", "environment of its host")]
 #[case::nobody_yet(
     |f: &mut Facts| { f.config.allowed_people = 0; f.config.pairing = true; },
     Level::Warn, "people", "is told a code", "entraclaw pair")]

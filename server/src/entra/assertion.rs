@@ -120,6 +120,19 @@ impl Credential {
     }
 }
 
+/// Whether a private key can be used with its certificate, or with the thumbprint of one.
+///
+/// # Errors
+/// What is wrong with either, with the fix.
+pub fn check_key(
+    key_pem: &Secret,
+    certificate_pem: Option<&Secret>,
+    thumbprint: Option<&Thumbprint>,
+    algorithm: Algorithm,
+) -> Result<(), AuthError> {
+    Credential::new(key_pem, certificate_pem, thumbprint, algorithm).map(drop)
+}
+
 /// The private key and the certificate of a PEM file, each as a PEM text of its own.
 pub fn split_pem(text: &Secret) -> Result<(Secret, Option<Secret>), AuthError> {
     let section = |label: &str| {

@@ -18,7 +18,7 @@ mod renewing;
 mod source;
 mod token;
 
-pub use assertion::{split_pem, thumbprint_of};
+pub use assertion::{check_key, split_pem, thumbprint_of};
 pub use authority::{Authority, AuthorityError, DEFAULT_LOGIN_URL};
 pub use challenge::claims_challenge;
 pub use claims::{Claims, TokenUse, claims, token_use};

@@ -43,6 +43,8 @@ pub struct Stranger {
 /// Why a code lets nobody in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PairError {
+    /// It has not the form of a code; it counts as no try.
+    NoCode,
     /// No stranger was told this code.
     Unknown,
     /// It was right once.
@@ -57,6 +59,7 @@ impl PairError {
     /// A word for the log.
     pub fn kind(&self) -> &'static str {
         match self {
+            Self::NoCode => "no code",
             Self::Unknown => "unknown",
             Self::Expired(_) => "expired",
             Self::TooManyTries => "too many tries",
@@ -68,6 +71,7 @@ impl PairError {
 impl fmt::Display for PairError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoCode => f.write_str("a code has six letters and digits; ask the person to read it to you again"),
             Self::Unknown => f.write_str(
                 "nobody was told this code; see `entraclaw pair --list`, or ask the person to read it to you again",
             ),
@@ -140,6 +144,9 @@ pub fn approve(policy: &mut Policy, typed: &str, now: Timestamp) -> Result<Perso
         return Err(PairError::TooManyTries);
     }
     let typed = normal(typed);
+    if typed.len() != CODE_CHARS || !typed.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        return Err(PairError::NoCode);
+    }
     // Every code is compared, and every letter of it, so that the time tells nothing.
     let mut found = None;
     for pending in &policy.pending {

@@ -182,8 +182,8 @@ impl Plan {
         let watched = found.watched_chats.as_deref().map_or(0, positions::count_chats);
         if watched > 0 {
             self.notes.push(format!(
-                "{watched} watched chats: this server hears every chat that the agent is in, so there is no list to \
-                 write; who may speak is decided by [[allow]]"
+                "{watched} watched chats: here 1:1 chats are heard whole and groups where the agent is mentioned; for every \
+                 message of a group run `entraclaw chat CHAT_ID all`"
             ));
         }
         let Some(newest) = read.chats.values().max().copied() else { return };

@@ -78,6 +78,8 @@ pub(super) fn plan(
     Ok((candidates.len(), Vec::new()))
 }
 
+const STEP_MAX_LEAST: SignedDuration = SignedDuration::from_hours(96);
+
 /// Since when the calendar is steady, at this look. A step that could make a consumer look idle, or a step back, begins
 /// anew.
 pub(super) fn steady_since(
@@ -86,7 +88,8 @@ pub(super) fn steady_since(
     now: Timestamp,
     idle_days: u32,
 ) -> Timestamp {
-    let step_max = SignedDuration::from_hours(i64::from(idle_days).saturating_mul(12));
+    // A machine that is off over a long weekend is no jump of the calendar.
+    let step_max = SignedDuration::from_hours(i64::from(idle_days).saturating_mul(12)).max(STEP_MAX_LEAST);
     match (checked_at, since) {
         (Some(checked_at), Some(since)) => {
             let step = now.duration_since(checked_at);

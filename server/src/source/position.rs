@@ -22,6 +22,9 @@ pub(super) const POSITION_VERSION: u32 = 1;
 /// Newest records that are looked at for a safe point.
 const SAFE_POINT_RECORDS: usize = 500;
 
+/// A first start that is longer ago was noted by a clock that was wrong.
+const FIRST_START_AGO_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
+
 /// The position of one source.
 pub(super) trait Position: Serialize + DeserializeOwned {
     /// Where it is kept.
@@ -70,9 +73,12 @@ pub(super) fn begin<P: Position>(
     let now = clock.now();
     match load::<P>(storage, journal) {
         Found::Saved(mut position) => {
-            let first = position.first_start().map(|at| FirstStart {
-                ago: Duration::try_from(now.duration_since(at)).unwrap_or_default(),
-                seen: Instant::now(),
+            let first = position.first_start().map(|at| {
+                let ago = Duration::try_from(now.duration_since(at)).unwrap_or_default();
+                if ago > FIRST_START_AGO_MAX {
+                    tracing::warn!(%at, file = P::FILE, "the first start is long ago, or the clock was wrong then");
+                }
+                FirstStart { ago: ago.min(FIRST_START_AGO_MAX), seen: Instant::now() }
             });
             (position, first)
         }

@@ -24,6 +24,14 @@ pub fn judge(report: &mut Report, config: &[String], now: Timestamp) {
     {
         sources(status, now, &mut problems);
     }
+    if report.leader.is_none()
+        && let Some(status) = &report.status
+    {
+        for source in status.sources.iter().filter(|source| source.answered_at.is_none()) {
+            let last = |error| format!("{}, in the last session: {error}", source.name);
+            problems.extend(source.error.as_ref().map(last));
+        }
+    }
     journal(report, &mut problems, &mut notes);
     consumers(report, &mut notes);
     report.healthy = problems.is_empty();
@@ -60,6 +68,14 @@ fn sessions(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>
 
 fn sources(status: &StatusFile, now: Timestamp, problems: &mut Vec<String>) {
     for source in &status.sources {
+        let leads_long = since(&status.leads_since, now).is_some_and(|time| time > SETTLE);
+        if source.poll_interval_ms.is_some() && source.asked_at.is_none() && leads_long {
+            problems.push(format!(
+                "{0}: never asked, for the session that leads can't; sign in, or set `{0}.enabled = false`",
+                source.name
+            ));
+            continue;
+        }
         // One failure is nothing, but for a source that never worked.
         let counts = |_: &&String| source.failures > 1 || source.answered_at.is_none();
         if let Some(error) = source.error.as_ref().filter(counts) {

@@ -1,7 +1,7 @@
 //! Writes what this session has to tell, when it changed and at most every second.
 //! It must never cost a delivery: what can't be written is not written, and nobody waits for a disk.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,7 +74,7 @@ pub struct Keeper {
 
 /// What was last written about, and what is counted between two looks.
 struct Round {
-    _alive: Option<Box<dyn Lock>>,
+    alive: Option<Box<dyn Lock>>,
     started_at: Timestamp,
     leads_since: Option<Timestamp>,
     lines: (u64, Option<Timestamp>),
@@ -94,13 +94,8 @@ impl Keeper {
     /// Tells for ever.
     pub async fn run(self, leading: watch::Receiver<bool>) -> Infallible {
         sleep(FIRST_AFTER).await;
-        let alive = self
-            .storage
-            .create_dir(SESSIONS)
-            .and_then(|()| self.storage.try_lock(&session_lock(&self.id)))
-            .unwrap_or_default();
         let mut round = Round {
-            _alive: alive,
+            alive: None,
             started_at: self.clock.now(),
             leads_since: None,
             lines: (0, None),
@@ -133,6 +128,15 @@ impl Keeper {
     }
 
     fn look(&self, round: &mut Round) {
+        if round.alive.is_none() {
+            let lock = self.storage.create_dir(SESSIONS);
+            round.alive =
+                lock.and_then(|()| self.storage.try_lock(&session_lock(&self.id))).unwrap_or_default();
+            if round.alive.is_none() {
+                // A session that can't show that it lives would be taken for a dead one.
+                return;
+            }
+        }
         let now = self.clock.now();
         let leads = self.journal.is_leader() && self.may_lead;
         round.leads_since = if leads { round.leads_since.or(Some(now)) } else { None };
@@ -219,10 +223,13 @@ impl Keeper {
     /// Removes what sessions left that did not end by themselves.
     fn clear_dead(&self) {
         let names = self.storage.list(SESSIONS).unwrap_or_default();
-        for id in names.iter().filter_map(|name| name.strip_suffix(".lock")).filter(|id| *id != self.id) {
+        let ids = names.iter().filter_map(|name| name.split_once('.').map(|(id, _)| id));
+        let ids: BTreeSet<&str> = ids.filter(|id| *id != self.id).collect();
+        for id in ids {
             // Ids come once, so nobody can take this lock after us.
             if let Ok(Some(_dead)) = self.storage.try_lock(&session_lock(id)) {
                 let _ = self.storage.remove(&session_file(id));
+                let _ = self.storage.remove(&format!("{}.tmp", session_file(id)));
                 let _ = self.storage.remove(&session_lock(id));
             }
         }

@@ -70,7 +70,7 @@ pub(crate) fn answer(chat_id: String, outcome: Result<Sent, SendError>) -> Answe
             "chat_id: {error}; nothing was sent; copy the chat_id of the message that you answer"
         }
         SendError::NotAllowed => {
-            "chat_id: {error}; nothing was sent; tell your user, who can allow the chat in the configuration"
+            "chat_id: {error}; nothing was sent; nobody in it may write to you, or it is switched off; tell your user, who lets people in with `entraclaw allow` or `entraclaw pair`"
         }
         SendError::TooLarge { .. } => "content: {error}; nothing was sent; send it in parts or shorten it",
         SendError::Refused(_) | SendError::Graph(_) => "{error}; nothing was sent",

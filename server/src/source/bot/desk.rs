@@ -241,6 +241,10 @@ impl<'a> Desk<'a> {
         if !is_id(&activity.id) {
             return BotReply::status(400);
         }
+        if activity.kind != Kind::Message && !self.journal.is_settled() {
+            // While the disk takes nothing it is not known what has come before.
+            return later();
+        }
         let known = self.has(&key(activity, Version::First));
         let version = match activity.kind {
             Kind::MessageDelete if known => Version::Deletion,
@@ -248,8 +252,13 @@ impl<'a> Desk<'a> {
             Kind::MessageUpdate if known => Version::Edit,
             _ => Version::First,
         };
-        if self.has(&key(activity, version)) {
+        let key_now = key(activity, version);
+        if self.journal.has(&key_now) {
             return BotReply::status(200);
+        }
+        if self.has(&key_now) {
+            // The disk has not taken it yet.
+            return later();
         }
         match self.judge(activity) {
             Verdict::Own => return BotReply::status(200),
@@ -291,7 +300,7 @@ impl<'a> Desk<'a> {
                 // The model is shown it already; the disk gets it as soon as it takes writes.
                 tracing::warn!(%error, "a message to the bot is in memory only");
                 self.unsaved.borrow_mut().push_back(draft);
-                BotReply::status(200)
+                later()
             }
             Err(error) => {
                 tracing::warn!(%error, "a message to the bot could not be kept; the channel is asked to send it again");

@@ -261,7 +261,7 @@ impl TeamsDoor {
                 "chat_id: no chat with this id; copy it from a message or from list_chats".to_owned()
             }
             SendError::NotAllowed => {
-                "chat_id: nobody in this chat may write to you; tell your user, who can allow somebody in the configuration".to_owned()
+                "chat_id: nobody in this chat may write to you; tell your user, who lets people in with `entraclaw allow` or `entraclaw pair`".to_owned()
             }
             other => other.to_string(),
         })

@@ -52,10 +52,13 @@ impl Poll<'_> {
             self.dirty = true;
         }
         let answered_at = self.parts.clock.now();
+        let fails_still = self.chats.values().any(|live| live.failures > 0);
         self.status.update(|state| {
             state.answered_at = Some(answered_at);
-            state.error = None;
-            state.failures = 0;
+            if !fails_still {
+                state.error = None;
+                state.failures = 0;
+            }
         });
     }
 
