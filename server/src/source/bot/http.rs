@@ -24,6 +24,8 @@ use super::endpoint::{BOT_BODY_BYTES_MAX, BotReply, BotRequest, Endpoint, Recept
 const CONNECTIONS_MAX: usize = 32;
 /// How long a client may take for its request line and headers.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
+/// How long a client may take for its body; until it is there, nobody is known to deserve the place.
+const BODY_TIME_MAX: Duration = Duration::from_secs(3);
 /// How long one connection may take in all; each carries one request.
 const CONNECTION_TIME_MAX: Duration = Duration::from_secs(20);
 /// Room for request line and headers, in bytes.
@@ -108,10 +110,11 @@ async fn answer(
         headers,
         ..BotRequest::default()
     };
-    match Limited::new(body, BOT_BODY_BYTES_MAX).collect().await {
-        Ok(body) => taken.body = body.to_bytes().to_vec(),
-        Err(error) if error.is::<LengthLimitError>() => taken.oversized = true,
-        Err(_) => return Ok(response(&BotReply::status(400))),
+    match tokio::time::timeout(BODY_TIME_MAX, Limited::new(body, BOT_BODY_BYTES_MAX).collect()).await {
+        Ok(Ok(body)) => taken.body = body.to_bytes().to_vec(),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => taken.oversized = true,
+        Ok(Err(_)) => return Ok(response(&BotReply::status(400))),
+        Err(_) => return Ok(response(&BotReply::status(408))),
     }
     Ok(response(&reception.receive(taken).await))
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared};
 use serde_json::Value;
 use tokio::time::Instant;
 use url::Url;
@@ -24,6 +26,8 @@ const ASK_PAUSE: Duration = Duration::from_secs(300);
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
 /// How long one request may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// A question that nobody has waited for so long is asked anew.
+const FLIGHT_AGE_MAX: Duration = Duration::from_secs(2 * REQUEST_TIMEOUT.as_secs());
 /// Keys that are kept; Microsoft publishes fewer than ten.
 const KEYS_MAX: usize = 64;
 /// The largest answer that is read.
@@ -51,12 +55,14 @@ pub(super) struct Keys {
     transport: Arc<dyn GraphTransport>,
     metadata: Url,
     state: Mutex<State>,
-    /// Held while asking, so that one question serves everybody who waits.
-    asking: tokio::sync::Mutex<()>,
 }
+
+/// One question, which serves everybody who waits; it goes on with the next request when those who asked have left.
+type Flight = Shared<BoxFuture<'static, Result<BTreeMap<String, Arc<Key>>, String>>>;
 
 #[derive(Default)]
 struct State {
+    flight: Option<Flight>,
     keys: BTreeMap<String, Arc<Key>>,
     fetched_at: Option<Instant>,
     asked_at: Option<Instant>,
@@ -85,7 +91,7 @@ impl State {
 impl Keys {
     /// Keys that have not been asked for yet.
     pub(super) fn new(transport: Arc<dyn GraphTransport>, metadata: Url) -> Self {
-        Self { transport, metadata, state: Mutex::default(), asking: tokio::sync::Mutex::default() }
+        Self { transport, metadata, state: Mutex::default() }
     }
 
     /// The key of this id; `None` when the channel publishes none.
@@ -96,31 +102,9 @@ impl Keys {
         if let (Some(key), true) = self.state().find(kid) {
             return Ok(Some(key));
         }
-        let _asking = self.asking.lock().await;
-        // Whoever held it may have brought the answer.
-        if let (Some(key), true) = self.state().find(kid) {
-            return Ok(Some(key));
-        }
-        if self.state().may_ask() {
-            {
-                let mut state = self.state();
-                state.asked_at = Some(Instant::now());
-                // Until the answer is here; this future may be dropped.
-                state.failure = Some("the question was given up".to_owned());
-            }
-            let fetched = self.fetch().await;
-            let mut state = self.state();
-            match fetched {
-                Ok(keys) => {
-                    state.keys = keys;
-                    state.fetched_at = Some(Instant::now());
-                    state.failure = None;
-                }
-                Err(why) => {
-                    tracing::warn!(why, "the channel's keys could not be fetched");
-                    state.failure = Some(why);
-                }
-            }
+        if let Some(flight) = self.flight() {
+            let fetched = flight.clone().await;
+            self.land(&flight, fetched);
         }
         let state = self.state();
         match state.find(kid).0 {
@@ -134,42 +118,81 @@ impl Keys {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn fetch(&self) -> Result<BTreeMap<String, Arc<Key>>, String> {
-        let metadata = self.get(&self.metadata).await?;
-        let text = |name: &str| metadata.get(name).and_then(Value::as_str);
-        if text("issuer") != Some(ISSUER) {
-            return Err("the metadata names another issuer".to_owned());
+    /// The question that is under way, else a new one, else none because it is too early for one.
+    fn flight(&self) -> Option<Flight> {
+        let mut state = self.state();
+        let is_young = state.asked_at.is_some_and(|at| at.elapsed() < FLIGHT_AGE_MAX);
+        if let Some(flight) = state.flight.as_ref().filter(|_| is_young) {
+            return Some(flight.clone());
         }
-        let place = text("jwks_uri").and_then(|place| Url::parse(place).ok());
-        // A key from elsewhere would be somebody else's word.
-        let place = place
-            .filter(|place| place.origin() == self.metadata.origin())
-            .ok_or("the metadata names no place for keys on its own host")?;
-        let keys = read(&self.get(&place).await?);
-        if keys.is_empty() { Err("no usable key is published".to_owned()) } else { Ok(keys) }
+        if !state.may_ask() {
+            return None;
+        }
+        state.asked_at = Some(Instant::now());
+        state.failure = Some("they are asked for right now".to_owned());
+        let flight = fetch(Arc::clone(&self.transport), self.metadata.clone()).boxed().shared();
+        state.flight = Some(flight.clone());
+        Some(flight)
     }
 
-    async fn get(&self, url: &Url) -> Result<Value, String> {
-        let request = GraphRequest {
-            method: Method::Get,
-            url: url.to_string(),
-            headers: vec![("accept".to_owned(), "application/json".to_owned())],
-            body: None,
-        };
-        let sending = tokio::time::timeout(REQUEST_TIMEOUT, self.transport.send(request));
-        let answer = match sending.await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => return Err(error.to_string()),
-            Err(_) => return Err(format!("no answer within {} s", REQUEST_TIMEOUT.as_secs())),
-        };
-        if answer.status != 200 {
-            return Err(format!("{} answered {}", url.path(), answer.status));
+    /// Takes a question's answer. Whoever sees it first writes it down.
+    fn land(&self, flight: &Flight, fetched: Result<BTreeMap<String, Arc<Key>>, String>) {
+        let mut state = self.state();
+        if !state.flight.as_ref().is_some_and(|current| current.ptr_eq(flight)) {
+            return;
         }
-        if answer.body.len() > ANSWER_BYTES_MAX {
-            return Err(format!("{} answered more than {ANSWER_BYTES_MAX} bytes", url.path()));
+        state.flight = None;
+        match fetched {
+            Ok(keys) => {
+                state.keys = keys;
+                state.fetched_at = Some(Instant::now());
+                state.failure = None;
+            }
+            Err(why) => {
+                tracing::warn!(why, "the channel's keys could not be fetched");
+                state.failure = Some(why);
+            }
         }
-        serde_json::from_slice(&answer.body).map_err(|_| format!("{} answered no JSON", url.path()))
     }
+}
+
+async fn fetch(
+    transport: Arc<dyn GraphTransport>,
+    metadata_url: Url,
+) -> Result<BTreeMap<String, Arc<Key>>, String> {
+    let metadata = get(&*transport, &metadata_url).await?;
+    let text = |name: &str| metadata.get(name).and_then(Value::as_str);
+    if text("issuer") != Some(ISSUER) {
+        return Err("the metadata names another issuer".to_owned());
+    }
+    let place = text("jwks_uri").and_then(|place| Url::parse(place).ok());
+    // A key from elsewhere would be somebody else's word.
+    let place = place
+        .filter(|place| place.origin() == metadata_url.origin())
+        .ok_or("the metadata names no place for keys on its own host")?;
+    let keys = read(&get(&*transport, &place).await?);
+    if keys.is_empty() { Err("no usable key is published".to_owned()) } else { Ok(keys) }
+}
+
+async fn get(transport: &dyn GraphTransport, url: &Url) -> Result<Value, String> {
+    let request = GraphRequest {
+        method: Method::Get,
+        url: url.to_string(),
+        headers: vec![("accept".to_owned(), "application/json".to_owned())],
+        body: None,
+    };
+    let answer = match tokio::time::timeout(REQUEST_TIMEOUT, transport.send(request)).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(error)) => return Err(error.to_string()),
+        Err(_) => return Err(format!("no answer within {} s", REQUEST_TIMEOUT.as_secs())),
+    };
+    if answer.status != 200 {
+        return Err(format!("{} answered {}", url.path(), answer.status));
+    }
+    if answer.body.len() > ANSWER_BYTES_MAX {
+        return Err(format!("{} answered more than {ANSWER_BYTES_MAX} bytes", url.path()));
+    }
+    serde_json::from_slice(&answer.body).map_err(|_| format!("{} answered no JSON", url.path()))
 }
 
 /// The RSA keys for signatures in a key set; others are left out.
@@ -240,6 +263,25 @@ mod tests {
         tokio::time::sleep(ASK_PAUSE).await;
         assert!(keys.find("key-2").await.unwrap().is_some());
         assert!(keys.find("key-1").await.unwrap().is_none(), "a key that was withdrawn is gone");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_asks_and_leaves_keeps_nobody_from_the_answer() {
+        let script = Script::new(|seen| {
+            let answer = if seen.request.url == METADATA {
+                json!({"issuer": ISSUER, "jwks_uri": PLACE})
+            } else {
+                json!({"keys": [key("key-1")]})
+            };
+            Reply::json(200, &answer).after(Duration::from_millis(50))
+        });
+        let keys = keys_of(&script);
+        for n in 0..10 {
+            // Polled once, then dropped, as when a client hangs up.
+            assert!(keys.find(&format!("made-up-{n}")).now_or_never().is_none());
+        }
+        assert!(keys.find("key-1").await.unwrap().is_some());
+        assert_eq!(script.seen().len(), 2, "one question for all of them");
     }
 
     #[tokio::test(start_paused = true)]
