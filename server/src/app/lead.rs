@@ -61,6 +61,7 @@ pub(super) async fn keep_up(
 }
 
 /// Passes over the looks that would find nothing: comes back at the first one after a change of the disk.
+/// A real disk does not tell of changes, so this is for the simulation; process mode runs the looks themselves.
 async fn rest(changes: &mut watch::Receiver<u64>) {
     let began = Instant::now();
     if changes.changed().await.is_err() {
