@@ -242,7 +242,9 @@ async fn a_browser_signs_in_with_pkce_and_only_with_its_own_state(
 mod process {
     #![expect(clippy::disallowed_methods, reason = "a real process has real files and a real clock")]
 
+    use std::io::{BufRead as _, BufReader, Write as _};
     use std::path::Path;
+    use std::process::Stdio;
 
     use assert_cmd::Command;
     use fakes::entra::{Credential, EntraServer, serve};
@@ -450,11 +452,30 @@ mod process {
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_teams_message","arguments":{"chat_id":"x","content":"y"}}}"#,
             "\n",
         );
-        let mut command = Command::new(&desk.binary);
-        command.arg("serve").env_clear().env("ENTRACLAW_HOME", desk.home()).write_stdin(stdin);
-        let output = command.output().unwrap();
+        let mut serve = std::process::Command::new(&desk.binary)
+            .arg("serve")
+            .env_clear()
+            .env("ENTRACLAW_HOME", desk.home())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut to_serve = serve.stdin.take().unwrap();
+        to_serve.write_all(stdin.as_bytes()).unwrap();
+        // An end of the input would end the session, and with it the call.
+        let mut stdout = String::new();
+        for line in BufReader::new(serve.stdout.take().unwrap()).lines() {
+            let line = line.unwrap();
+            let answered = line.contains("\"id\":1,");
+            stdout.push_str(&line);
+            if answered {
+                break;
+            }
+        }
+        drop(to_serve);
+        let output = serve.wait_with_output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(stderr.contains("was kept in the key store \"system\""), "{stdout}{stderr}");
     }
 }
