@@ -1,5 +1,7 @@
-//! Every scenario on every host as a test of its own name: `cargo test --test scenarios -- delivery`.
+//! Every scenario as a test of its own name, on one of its hosts: `cargo test --test scenarios -- delivery`. The hosts
+//! take turns; the whole matrix is what `hostcheck run` plays.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hostcheck::plan::{self, Cell, Selection};
@@ -27,9 +29,8 @@ fn main() {
         server_binary: hostcheck::command::server_binary(None).unwrap_or_else(|error| panic!("{error:#}")),
         twice: true,
     });
-    let trials = plan::cells(&selection)
+    let trials = in_turns(plan::cells(&selection))
         .into_iter()
-        .filter(|cell| cell.unsupported.is_none())
         .map(|cell| {
             let settings = Arc::clone(&settings);
             Trial::test(
@@ -39,6 +40,16 @@ fn main() {
         })
         .collect();
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// One cell of each scenario and mode: the first scenario on its first host, the second on its second, and so on.
+fn in_turns(cells: Vec<Cell>) -> Vec<Cell> {
+    let mut by_scenario: BTreeMap<(String, &str), Vec<Cell>> = BTreeMap::new();
+    for cell in cells.into_iter().filter(|cell| cell.unsupported.is_none()) {
+        by_scenario.entry((cell.scenario.id().to_owned(), cell.mode.as_str())).or_default().push(cell);
+    }
+    let turns = by_scenario.into_values().enumerate();
+    turns.map(|(turn, mut cells)| cells.swap_remove(turn % cells.len())).collect()
 }
 
 fn play(cell: &Cell, settings: &Settings) -> Result<(), Failed> {
