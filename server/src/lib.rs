@@ -18,6 +18,7 @@ pub mod graph;
 pub mod import;
 pub mod journal;
 pub mod mcp;
+pub mod notice;
 pub mod permission;
 pub mod random;
 pub mod record;

@@ -113,6 +113,7 @@ impl Session {
             since_id: since_id.clone(),
             bytes_max: self.message_bytes_max(),
             peek: !asked.mark_consumed,
+            fresh_only: false,
         };
         let delivery = DeliveryId(self.next_number());
         let inbox = self.inbox(&caller.consumer).map_err(inbox_failed)?;

@@ -93,6 +93,7 @@ impl Session {
             since_id,
             bytes_max: resource::BYTES_MAX - FRAME_BYTES,
             peek: true,
+            fresh_only: false,
         };
         let batch = mailbox.hand_out(delivery, &query)?;
         let mut messages: Vec<MessageView> = batch
