@@ -261,6 +261,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
     session.presence = presence;
+    session.listens_to = listens_to(&app.config);
     session.health = Some(health(&app, &tokens, gate.clone()));
     if app.config.mail.enabled {
         session.doors.push(Arc::new(MailDoor(Arc::new(GraphMailDesk {
@@ -318,6 +319,13 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         never = upkeep.run(leading.clone()) => match never {},
         never = keeper.run(leading) => match never {},
     }
+}
+
+/// The sources as a person calls them.
+fn listens_to(config: &Config) -> Vec<&'static str> {
+    let sources =
+        [(config.teams.enabled, "Teams"), (config.mail.enabled, "mail"), (config.bot.enabled, "the bot")];
+    sources.into_iter().filter(|(on, _)| *on).map(|(_, name)| name).collect()
 }
 
 /// The gate of a configuration, and the codes that strangers are to be told.

@@ -37,11 +37,13 @@ impl Session {
             .get("experimental")
             .and_then(Value::as_object)
             .is_some_and(|experimental| experimental.contains_key(channel::CAPABILITY));
-        self.options.presence.met(&client, info.get("version").and_then(Value::as_str).unwrap_or(""));
+        let client_version = info.get("version").and_then(Value::as_str).unwrap_or("").to_owned();
+        self.options.presence.met(&client, &client_version);
         let last_seq = *self.grown.borrow();
         self.legacy = Some(LegacySession {
             version,
             client,
+            client_version,
             declares_channel,
             ready: false,
             level: Level::INFO,

@@ -1,6 +1,7 @@
 //! Which version of a host is at the other end of a living session.
 //! It must never guess: what is not told, or told differently by two sessions, counts as the oldest.
 
+use crate::mcp::numbers;
 use crate::status::report::sessions;
 use crate::storage::Storage;
 
@@ -17,18 +18,8 @@ pub(super) fn lowest(storage: &dyn Storage, consumer: &str) -> Option<[u64; 3]> 
 }
 
 fn version(name: &str, told: &str) -> [u64; 3] {
-    let parts = read(told);
+    let parts = numbers(told);
     if name == "copilot-cli" && parts == UNTOLD { COPILOT_RENAMED } else { parts }
-}
-
-/// Up to three numbers; what is no number counts as 0.
-pub(super) fn read(told: &str) -> [u64; 3] {
-    let mut parts = UNTOLD;
-    let core = told.split(['-', '+', ' ']).next().unwrap_or_default();
-    for (part, number) in parts.iter_mut().zip(core.split('.')) {
-        *part = number.parse().unwrap_or(0);
-    }
-    parts
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ means that the text goes on: call inbox_pull with that value as since_id.";
 pub(super) const WAIT: &str = "\
 Waits until a person writes to you in Teams or by mail, and returns the messages: {\"messages\":[...],\
 \"unread_remaining\":N,\"next\":\"...\"}. Returns at once when something is unread, otherwise after at most timeout_s seconds \
-with an empty list. Empty only means that nobody wrote.
+with an empty list (0: it waits until something arrives, where the host allows that). Empty only means that nobody wrote.
 
 Loop: call this when you have finished your work; act on what it returns; then call it again. Keep listening until your \
 user tells you to stop. Do not call it in parallel: a newer call ends an older one.
