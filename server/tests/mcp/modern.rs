@@ -1,9 +1,10 @@
 //! The era without sessions: every request for itself.
 
 use entraclaw::mcp::MODERN_VERSIONS;
+use entraclaw::rules;
 use serde_json::{Value, json};
 
-use crate::support::{Home, Host, check, ids, modern_meta, tool_json};
+use crate::support::{Home, Host, check, ids, initialize, modern_meta, tool_json};
 
 async fn modern(host: &mut Host, id: impl Into<Value>, method: &str, mut params: Value) {
     params["_meta"] = modern_meta("some-host");
@@ -52,7 +53,6 @@ async fn discover_is_answered_at_once_but_claude_code_is_sent_to_initialize() {
         result["capabilities"].get("logging").is_none()
             && result["capabilities"].get("experimental").is_none()
     );
-    assert!(result["instructions"].as_str().unwrap().len() <= 2_048);
 
     host.request("probe-2", "server/discover", json!({"_meta": modern_meta("claude-code")})).await;
     assert_eq!(host.next().await["error"]["code"], -32601);
@@ -194,4 +194,21 @@ async fn each_request_is_its_own_consumer_by_its_clients_name() {
     let params = json!({"name": "inbox_pull", "_meta": modern_meta("host-a")});
     host.request(3, "tools/call", params).await;
     assert!(ids(&tool_json(&host.next().await)).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn instructions_are_those_of_the_host_in_both_eras() {
+    for client in ["copilot-cli", "qwen-cli-mcp-client-mail", "some-host"] {
+        let family = match client {
+            "copilot-cli" => Some("copilot-cli"),
+            "some-host" => None,
+            _ => Some("qwen-code"),
+        };
+        let told = rules::instructions(family);
+        let mut host = Home::new().connect();
+        host.request("probe", "server/discover", json!({"_meta": modern_meta(client)})).await;
+        assert_eq!(host.next().await["result"]["instructions"], told, "{client}");
+        host.send(initialize(client, "2025-11-25")).await;
+        assert_eq!(host.next().await["result"]["instructions"], told, "{client}");
+    }
 }
