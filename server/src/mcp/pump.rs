@@ -66,18 +66,19 @@ impl Session {
             self.end_wait(&id, wait::next_step(0, 0));
         }
         let mut beats = Vec::new();
-        for call in self.open.values_mut() {
+        for (id, call) in &mut self.open {
             if let OpenCall::Wait(wait) = call
                 && let Some(heartbeat) = &mut wait.heartbeat
                 && heartbeat.next <= now
             {
                 heartbeat.sent += 1;
                 heartbeat.next = now + heartbeat.every;
-                beats.push(json!({"progressToken": heartbeat.token, "progress": heartbeat.sent}));
+                let beat = json!({"progressToken": heartbeat.token, "progress": heartbeat.sent});
+                beats.push((id.clone(), notification("notifications/progress", &beat)));
             }
         }
-        for beat in beats {
-            self.out.push(&notification("notifications/progress", &beat), None, Vec::new());
+        for (id, beat) in beats {
+            self.out.push_about(&beat, &id);
         }
     }
 
