@@ -12,8 +12,9 @@ use tokio::time::Instant;
 use super::dispatch::text;
 use super::era::{Era, modern_client_version};
 use super::hosts::WAIT_CAP_S;
-use super::message::{Object, RpcError, kind_of};
+use super::message::{Object, RpcError, kind_of, notification};
 use super::session::{Caller, Inbox, OpenCall, Receipt, Reply, Session, Wait};
+use crate::carrier::log_ping::{self, Level};
 use crate::carrier::{pull, wait};
 use crate::journal::{Batch, ConsumerName, DeliveryId, JournalError, Query};
 use crate::tool::answer::{self, Answer, FRAME_BYTES};
@@ -267,6 +268,7 @@ impl Session {
             Ok(batch) if batch.items.is_empty() => {}
             Ok(batch) => {
                 self.open.remove(id);
+                self.log_for(&caller, &batch);
                 let messages = self.hand_over(&caller, delivery, &batch);
                 let result = WaitResult {
                     next: wait::next_step(batch.unread_remaining, may_park).to_owned(),
@@ -281,6 +283,16 @@ impl Session {
                 self.open.remove(id);
                 self.answer_tool(&caller.route, Answer::error(&inbox_failed(error)), Vec::new());
             }
+        }
+    }
+
+    /// The log ping of a request that asked for one: it belongs to that request, so it goes before its answer.
+    fn log_for(&mut self, caller: &Caller, batch: &Batch) {
+        let asked = caller.log_level.is_some_and(|level| level <= Level::INFO);
+        if let (true, Some(newest)) = (asked, batch.items.last()) {
+            let ping =
+                log_ping::request_ping(&newest.record, batch.items.len() as u64, batch.unread_remaining);
+            self.out.push_about(&notification(log_ping::METHOD, &ping), &caller.route.id);
         }
     }
 

@@ -97,6 +97,7 @@ impl Session {
         let result = json!({
             "supportedVersions": MODERN_VERSIONS,
             "capabilities": {
+                "logging": {},
                 "resources": {"subscribe": true, "listChanged": false},
                 "tools": {"listChanged": false}
             },

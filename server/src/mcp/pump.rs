@@ -71,7 +71,7 @@ impl Session {
         let mut beats = Vec::new();
         // The first version of the protocol has no words in its progress.
         let has_words = self.legacy.as_ref().is_none_or(|session| session.version >= PROGRESS_WORDS_SINCE);
-        for call in self.open.values_mut() {
+        for (id, call) in &mut self.open {
             if let OpenCall::Wait(wait) = call
                 && let Some(heartbeat) = &mut wait.heartbeat
                 && heartbeat.next <= now
@@ -82,11 +82,11 @@ impl Session {
                 if has_words {
                     beat["message"] = wait::listening(now - heartbeat.began, &self.options.listens_to).into();
                 }
-                beats.push(beat);
+                beats.push((id.clone(), notification("notifications/progress", &beat)));
             }
         }
-        for beat in beats {
-            self.out.push(&notification("notifications/progress", &beat), None, Vec::new());
+        for (id, beat) in beats {
+            self.out.push_about(&beat, &id);
         }
     }
 

@@ -145,6 +145,8 @@ pub(super) struct Caller {
     pub(super) route: Route,
     pub(super) consumer: ConsumerName,
     pub(super) client: Option<String>,
+    /// The lowest level of log messages that the request asked for itself; the modern era's, else nothing.
+    pub(super) log_level: Option<Level>,
 }
 
 /// A request without an answer yet.

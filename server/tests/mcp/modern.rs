@@ -49,10 +49,9 @@ async fn discover_is_answered_at_once_but_claude_code_is_sent_to_initialize() {
         result["_meta"]["io.modelcontextprotocol/serverInfo"],
         json!({"name": "entraclaw", "version": "0.0.0"})
     );
-    assert!(
-        result["capabilities"].get("logging").is_none()
-            && result["capabilities"].get("experimental").is_none()
-    );
+    assert_eq!(result["capabilities"]["logging"], json!({}));
+    assert!(result["capabilities"].get("experimental").is_none());
+    assert!(result["instructions"].as_str().unwrap().len() <= 2_048);
 
     host.request("probe-2", "server/discover", json!({"_meta": modern_meta("claude-code")})).await;
     assert_eq!(host.next().await["error"]["code"], -32601);
@@ -211,4 +210,79 @@ async fn instructions_are_those_of_the_host_in_both_eras() {
         host.send(initialize(client, "2025-11-25")).await;
         assert_eq!(host.next().await["result"]["instructions"], told, "{client}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_more_is_written_for_a_request_that_was_cancelled_even_when_it_was_queued() {
+    let home = Home::new();
+    let mut host = Host::start(home.options(), 64);
+    let filter = json!({"notifications": {"resourceSubscriptions": ["entraclaw://inbox"]}});
+    modern(&mut host, "gone", "subscriptions/listen", filter.clone()).await;
+    modern(&mut host, "stays", "subscriptions/listen", filter).await;
+    for number in 1..=3 {
+        home.receive([number]);
+        host.settle().await;
+    }
+    host.cancel("gone", None).await;
+    modern(&mut host, "last", "resources/list", json!({})).await;
+    let mut told = Vec::new();
+    loop {
+        let message = host.next().await;
+        if message.get("id").is_some() {
+            break;
+        }
+        let id = message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].as_str().unwrap();
+        told.push(format!("{} {id}", message["method"].as_str().unwrap()));
+    }
+    // The first line was on its way already.
+    let updated = "notifications/resources/updated stays";
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    assert_eq!(
+        told,
+        [&format!("{acknowledged} gone"), &format!("{acknowledged} stays"), updated, updated, updated]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_log_message_belongs_to_a_waiting_call_that_asked_for_its_level() {
+    let home = Home::new();
+    let mut host = home.connect();
+    let call = |level: Value| {
+        let mut meta = modern_meta("some-host");
+        meta["io.modelcontextprotocol/logLevel"] = level;
+        json!({"name": "wait_for_inbound_message", "_meta": meta})
+    };
+    let mut listen = json!({"notifications": {"resourceSubscriptions": ["entraclaw://inbox"]}});
+    listen["_meta"] = modern_meta("some-host");
+    listen["_meta"]["io.modelcontextprotocol/logLevel"] = "debug".into();
+    host.request("listen", "subscriptions/listen", listen).await;
+    host.next().await;
+
+    host.request(1, "tools/call", call(json!("info"))).await;
+    host.settle().await;
+    home.receive([1]);
+    assert_eq!(
+        host.next().await,
+        json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {
+            "level": "info", "logger": "entraclaw.inbox",
+            "data": {"channel": "teams", "unread": 0, "id": "m1", "summary": "1 new message"}
+        }})
+    );
+    assert_eq!(host.next().await["id"], 1);
+    assert_eq!(host.next().await["method"], "notifications/resources/updated");
+
+    host.request(2, "tools/call", call(json!("notice"))).await;
+    host.settle().await;
+    home.receive([2]);
+    assert_eq!(host.next().await["id"], 2);
+    assert_eq!(host.next().await["method"], "notifications/resources/updated");
+    for (id, level) in [(3, json!("loud")), (4, json!(1)), (5, json!(null))] {
+        host.request(id, "tools/call", call(level)).await;
+        let answer = host.next().await;
+        assert_eq!(answer["error"]["code"], -32602);
+        assert!(answer["error"]["message"].as_str().unwrap().contains("logLevel"), "{answer}");
+    }
+    home.receive([3]);
+    assert_eq!(host.next().await["method"], "notifications/resources/updated");
+    host.quiet(60).await;
 }
