@@ -57,6 +57,10 @@ pub(crate) fn next_step(unread_remaining: u64, may_park: bool) -> &'static str {
 pub(crate) const NOBODY_WROTE: &str =
     "nobody wrote in this time; call wait_for_inbound_message again to keep listening";
 
+/// The same where the call was to wait until something arrives.
+pub(crate) const CUT_SHORT: &str = "nobody wrote, and here a call can't wait longer; call wait_for_inbound_message again to \
+                                    keep listening, or run `entraclaw wait` in a background shell if your host wakes you at its end";
+
 /// What a person sees of a call that waits: for how long, and for what.
 pub(crate) fn listening(elapsed: Duration, to: &[&str]) -> String {
     let minutes = elapsed.as_secs() / 60;

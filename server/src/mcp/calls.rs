@@ -98,6 +98,7 @@ impl Session {
             caller: caller.clone(),
             deadline: (!is_parked).then(|| now + Duration::from_secs(timeout_s)),
             may_park,
+            is_cut_short: asked.timeout_s == wait::UNTIL_SOMETHING && !may_park,
             max_items: asked.max_items,
             heartbeat,
         };

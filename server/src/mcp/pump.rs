@@ -65,7 +65,11 @@ impl Session {
 
     fn keep_time(&mut self) {
         let now = Instant::now();
-        for id in self.waiting(|wait| wait.deadline.is_some_and(|deadline| deadline <= now)) {
+        let is_over = |deadline: Option<Instant>| deadline.is_some_and(|deadline| deadline <= now);
+        for id in self.waiting(|wait| is_over(wait.deadline) && wait.is_cut_short) {
+            self.end_wait(&id, wait::CUT_SHORT);
+        }
+        for id in self.waiting(|wait| is_over(wait.deadline)) {
             self.end_wait(&id, wait::NOBODY_WROTE);
         }
         let mut beats = Vec::new();

@@ -163,6 +163,8 @@ pub(super) struct Wait {
     pub(super) deadline: Option<Instant>,
     /// Whether its host lets a call wait for ever.
     pub(super) may_park: bool,
+    /// Whether it was to wait for ever and may not.
+    pub(super) is_cut_short: bool,
     pub(super) max_items: u64,
     pub(super) heartbeat: Option<Heartbeat>,
 }
