@@ -22,6 +22,7 @@ use crate::entra::{EntraParts, SIGN_IN_RETRIES_MAX, TokenSource, graph_resource,
 use crate::gate::{Agent, Gate, MailGate, PairingReply, Person, PolicyNews};
 use crate::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
 use crate::journal::{Interaction, Journal, JournalOptions};
+use crate::knock::{Knock, NoKnock};
 use crate::mcp::{self, Presence, SessionOptions};
 use crate::permission::{self, PermissionPort, REQUESTS_MAX, Relay};
 use crate::random::Random;
@@ -65,6 +66,8 @@ pub struct App {
     pub keys: Arc<dyn KeyStore>,
     /// What the bot's activities arrive at.
     pub endpoint: Arc<dyn Endpoint>,
+    /// What moves the doors of hosts.
+    pub knock: Arc<dyn Knock>,
     /// How the Teams source is doing; a handle for whoever wants to watch.
     pub teams_status: SourceStatus,
     /// How the mail source is doing.
@@ -74,8 +77,8 @@ pub struct App {
 }
 
 impl App {
-    /// A server with a good configuration. It signs in by the same transport, has no keys and no endpoint for a bot;
-    /// all three can be set.
+    /// A server with a good configuration. It signs in by the same transport, has no keys, no endpoint for a bot
+    /// and moves no doors; all four can be set.
     pub fn new(
         config: Config,
         clock: Arc<dyn Clock>,
@@ -96,6 +99,7 @@ impl App {
             login_transport,
             keys,
             endpoint: Arc::new(NoEndpoint),
+            knock: Arc::new(NoKnock),
             teams_status,
             mail_status,
             bot_status: SourceStatus::default(),
@@ -257,6 +261,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
     session.presence = presence;
+    session.listens_to = listens_to(&app.config);
     session.health = Some(health(&app, &tokens, gate.clone()));
     if app.config.mail.enabled {
         session.doors.push(Arc::new(MailDoor(Arc::new(GraphMailDesk {
@@ -314,6 +319,13 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         never = upkeep.run(leading.clone()) => match never {},
         never = keeper.run(leading) => match never {},
     }
+}
+
+/// The sources as a person calls them.
+fn listens_to(config: &Config) -> Vec<&'static str> {
+    let sources =
+        [(config.teams.enabled, "Teams"), (config.mail.enabled, "mail"), (config.bot.enabled, "the bot")];
+    sources.into_iter().filter(|(on, _)| *on).map(|(_, name)| name).collect()
 }
 
 /// The gate of a configuration, and the codes that strangers are to be told.

@@ -1,9 +1,9 @@
 //! Entraclaw: messages from people reach the model of every MCP host, once, in order, clean.
 //!
-//! Rooms, from the ground up: [`clock`], [`random`] and [`storage`] are seams to the outside world;
+//! Rooms, from the ground up: [`clock`], [`random`], [`storage`] and [`knock`] are seams to the outside world;
 //! [`record`] is what a message is; [`sanitize`] makes a person's text safe; [`journal`] keeps records and who
 //! has seen them; [`gate`] decides who may speak; [`graph`] and [`entra`] talk to Microsoft; [`source`] turns
-//! Graph into records; [`permission`] brings a host's requests to the operator and the answers back; [`carrier`] brings records to a host; [`tool`] is what the model can call; [`mcp`] is the
+//! Graph into records; [`permission`] brings a host's requests to the operator and the answers back; [`carrier`] brings records to a host; [`tool`] is what the model can call; [`rules`] is what it is told; [`mcp`] is the
 //! wire; [`command`] is the command line; [`app`] joins them.
 
 pub mod app;
@@ -17,10 +17,13 @@ pub mod gate;
 pub mod graph;
 pub mod import;
 pub mod journal;
+pub mod knock;
 pub mod mcp;
+pub mod notice;
 pub mod permission;
 pub mod random;
 pub mod record;
+pub mod rules;
 pub mod sanitize;
 pub mod source;
 pub mod status;

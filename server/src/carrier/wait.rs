@@ -17,6 +17,9 @@ pub(crate) struct WaitArguments {
     pub(crate) max_items: u64,
 }
 
+/// `timeout_s` of a call that waits until something arrives.
+pub(crate) const UNTIL_SOMETHING: u64 = 0;
+
 /// Reads the arguments.
 pub(crate) fn arguments(given: Map<String, Value>) -> Result<WaitArguments, Refusal> {
     let mut given = Arguments::new(given);
@@ -31,19 +34,43 @@ pub(crate) fn arguments(given: Map<String, Value>) -> Result<WaitArguments, Refu
 pub(crate) struct Heartbeat {
     pub(crate) token: Value,
     pub(crate) every: Duration,
+    pub(crate) began: Instant,
     pub(crate) next: Instant,
     pub(crate) sent: u64,
 }
 
-/// Advice that goes with an answer.
-pub(crate) fn next_step(messages: usize, unread_remaining: u64) -> &'static str {
-    match (messages, unread_remaining) {
-        (0, _) => "nobody wrote in this time; call wait_for_inbound_message again to keep listening",
-        (_, 0) => {
+/// Advice that goes with messages. A host that lets a call wait for ever is told so.
+pub(crate) fn next_step(unread_remaining: u64, may_park: bool) -> &'static str {
+    match (unread_remaining, may_park) {
+        (0, false) => {
             "handle these messages, answer each in its chat_id, then call wait_for_inbound_message again"
+        }
+        (0, true) => {
+            "handle these messages, answer each in its chat_id, then call wait_for_inbound_message again, with timeout_s 0 to \
+             wait until something arrives"
         }
         _ => "more is unread: handle these messages, then call wait_for_inbound_message again at once",
     }
+}
+
+/// Advice for a call whose time is up.
+pub(crate) const NOBODY_WROTE: &str =
+    "nobody wrote in this time; call wait_for_inbound_message again to keep listening";
+
+/// The same where the call was to wait until something arrives.
+pub(crate) const CUT_SHORT: &str = "nobody wrote, and here a call can't wait longer; call wait_for_inbound_message again to \
+                                    keep listening, or run `entraclaw wait` in a background shell if your host wakes you at its end";
+
+/// What a person sees of a call that waits: for how long, and for what.
+pub(crate) fn listening(elapsed: Duration, to: &[&str]) -> String {
+    let minutes = elapsed.as_secs() / 60;
+    let time = match minutes {
+        0 => format!("{} s", elapsed.as_secs()),
+        1..60 => format!("{minutes} min"),
+        _ => format!("{} h {} min", minutes / 60, minutes % 60),
+    };
+    let to = if to.is_empty() { "other sessions' sources".to_owned() } else { to.join(", ") };
+    format!("listening for {time}: {to}")
 }
 
 /// Advice for a call that a newer one replaced.

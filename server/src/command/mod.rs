@@ -8,6 +8,7 @@
 mod access;
 mod doctor;
 mod environment;
+mod hook;
 mod import;
 mod inbox;
 mod log_file;
@@ -18,6 +19,7 @@ mod output;
 mod place;
 mod serve;
 mod status;
+mod wait;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -44,6 +46,10 @@ Configuration: config.toml in the home folder; every key also as ENTRACLAW_<SECT
 enum Command {
     /// Serve one MCP host over stdin and stdout until it closes them
     Serve(serve::Flags),
+    /// Wait until somebody writes, print it and end: for the background shell of an agent
+    Wait(wait::Flags),
+    /// Answer a hook of a host: messages that wait, in the host's own form
+    Hook(hook::Flags),
     /// Tell how sources, sessions and readers are doing, from files alone
     Status(status::Flags),
     /// Show the messages that wait, without taking them from the model
@@ -80,6 +86,8 @@ pub fn run() -> ExitCode {
     match CommandLine::try_parse() {
         Ok(CommandLine { command }) => match command {
             Command::Serve(flags) => serve::serve(flags),
+            Command::Wait(flags) => wait::run(flags),
+            Command::Hook(flags) => hook::run(&flags),
             Command::Status(flags) => status::run(flags),
             Command::Inbox(flags) => inbox::run(flags),
             Command::Doctor(flags) => doctor::run(flags),
@@ -91,6 +99,8 @@ pub fn run() -> ExitCode {
         Err(error) => {
             // Help and version are asked for, and belong on stdout; clap knows which is which.
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            // A hook that ends with 2 holds its host up.
+            let code = if std::env::args_os().nth(1).is_some_and(|name| name == "hook") { 0 } else { code };
             if error.print().is_err() {
                 return ExitCode::from(1);
             }

@@ -19,11 +19,20 @@ pub struct Query {
     pub bytes_max: usize,
     /// Show without retiring: a later hand-out brings the same records again, marked `redelivered`.
     pub peek: bool,
+    /// Only what the consumer was not shown before. A push does not count: whether it was seen is not known.
+    pub fresh_only: bool,
 }
 
 impl Default for Query {
     fn default() -> Self {
-        Self { limit: 20, channel: None, since_id: None, bytes_max: usize::MAX, peek: false }
+        Self {
+            limit: 20,
+            channel: None,
+            since_id: None,
+            bytes_max: usize::MAX,
+            peek: false,
+            fresh_only: false,
+        }
     }
 }
 

@@ -92,6 +92,23 @@ impl Look {
         Ok(unread)
     }
 
+    /// Whether there is anything that a consumer was never shown, pushes left aside.
+    pub fn has_fresh(&mut self, consumer: &ConsumerName) -> io::Result<bool> {
+        let nothing = Ledger::default();
+        let ledger = self.ledgers.get(consumer).map_or(&nothing, LedgerFile::ledger);
+        let mut at = 0;
+        while let Some(chunk) =
+            self.log.chunk_after(at, &|before, end| ledger.may_miss(Channel::ALL.into_iter(), before, end))?
+        {
+            at = chunk.through;
+            let mut records = chunk.entries.iter().map(|entry| &entry.record);
+            if records.any(|r| !ledger.acked.has(r.channel, r.seq) && !ledger.shown.has(r.channel, r.seq)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The oldest records that a consumer has not acknowledged, marked as a hand-out would mark them.
     pub fn waiting(&mut self, consumer: &ConsumerName, limit: usize) -> io::Result<Vec<Handed>> {
         let nothing = Ledger::default();

@@ -133,7 +133,9 @@ impl Mailbox {
             if items.len() >= query.limit {
                 return false;
             }
-            if held.contains_key(&entry.record.seq) {
+            let record = &entry.record;
+            let is_shown = query.fresh_only && self.file.ledger().shown.has(record.channel, record.seq);
+            if is_shown || held.contains_key(&record.seq) {
                 return true;
             }
             let bytes = json_len(&entry.record);

@@ -10,9 +10,11 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::dispatch::text;
+use super::era::{Era, modern_client_version};
 use super::hosts::WAIT_CAP_S;
-use super::message::{Object, RpcError, kind_of};
+use super::message::{Object, RpcError, kind_of, notification};
 use super::session::{Caller, Inbox, OpenCall, Receipt, Reply, Session, Wait};
+use crate::carrier::log_ping::{self, Level};
 use crate::carrier::{pull, wait};
 use crate::journal::{Batch, ConsumerName, DeliveryId, JournalError, Query};
 use crate::tool::answer::{self, Answer, FRAME_BYTES};
@@ -72,17 +74,31 @@ impl Session {
         self.supersede_wait(&caller.consumer);
         self.came_back(&caller.consumer);
         let host = self.host(caller.client.as_deref());
-        let timeout_s = asked.timeout_s.min(host.map_or(WAIT_CAP_S, |row| row.wait_cap_s));
         let now = Instant::now();
         let every = host.and_then(|row| row.progress_every_s).map(Duration::from_secs);
         let token = params.get("_meta").and_then(|meta| meta.get("progressToken"));
-        let heartbeat =
-            every.zip(token.filter(|token| token.is_string() || token.is_i64())).map(|(every, token)| {
-                wait::Heartbeat { token: token.clone(), every, next: now + every, sent: 0 }
-            });
+        let token = token.filter(|token| token.is_string() || token.is_i64());
+        let heartbeat = every.zip(token).map(|(every, token)| wait::Heartbeat {
+            token: token.clone(),
+            every,
+            began: now,
+            next: now + every,
+            sent: 0,
+        });
+        let version = match (&self.legacy, caller.route.era) {
+            (Some(session), Era::Legacy) => &session.client_version,
+            _ => modern_client_version(params),
+        };
+        let may_park = host.is_some_and(|row| row.may_park(version, token.is_some()));
+        let is_parked = asked.timeout_s == wait::UNTIL_SOMETHING && may_park;
+        let cap_s = host.map_or(WAIT_CAP_S, |row| row.wait_cap_s);
+        let timeout_s =
+            if asked.timeout_s == wait::UNTIL_SOMETHING { cap_s } else { asked.timeout_s.min(cap_s) };
         let wait = Wait {
             caller: caller.clone(),
-            deadline: now + Duration::from_secs(timeout_s),
+            deadline: (!is_parked).then(|| now + Duration::from_secs(timeout_s)),
+            may_park,
+            is_cut_short: asked.timeout_s == wait::UNTIL_SOMETHING && !may_park,
             max_items: asked.max_items,
             heartbeat,
         };
@@ -113,6 +129,7 @@ impl Session {
             since_id: since_id.clone(),
             bytes_max: self.message_bytes_max(),
             peek: !asked.mark_consumed,
+            fresh_only: false,
         };
         let delivery = DeliveryId(self.next_number());
         let inbox = self.inbox(&caller.consumer).map_err(inbox_failed)?;
@@ -237,7 +254,7 @@ impl Session {
     /// Answers a waiting call if anything is unread.
     pub(super) fn serve_wait(&mut self, id: &super::message::Id) {
         let Some(OpenCall::Wait(wait)) = self.open.get(id) else { return };
-        let (caller, max_items) = (wait.caller.clone(), wait.max_items);
+        let (caller, max_items, may_park) = (wait.caller.clone(), wait.max_items, wait.may_park);
         let delivery = DeliveryId(self.next_number());
         let query = Query {
             limit: usize::try_from(max_items).unwrap_or(usize::MAX),
@@ -252,9 +269,10 @@ impl Session {
             Ok(batch) if batch.items.is_empty() => {}
             Ok(batch) => {
                 self.open.remove(id);
+                self.log_for(&caller, &batch);
                 let messages = self.hand_over(&caller, delivery, &batch);
                 let result = WaitResult {
-                    next: wait::next_step(messages.len(), batch.unread_remaining).to_owned(),
+                    next: wait::next_step(batch.unread_remaining, may_park).to_owned(),
                     messages,
                     unread_remaining: batch.unread_remaining,
                     warning: self.warning(),
@@ -266,6 +284,16 @@ impl Session {
                 self.open.remove(id);
                 self.answer_tool(&caller.route, Answer::error(&inbox_failed(error)), Vec::new());
             }
+        }
+    }
+
+    /// The log ping of a request that asked for one: it belongs to that request, so it goes before its answer.
+    fn log_for(&mut self, caller: &Caller, batch: &Batch) {
+        let asked = caller.log_level.is_some_and(|level| level <= Level::INFO);
+        if let (true, Some(newest)) = (asked, batch.items.last()) {
+            let ping =
+                log_ping::request_ping(&newest.record, batch.items.len() as u64, batch.unread_remaining);
+            self.out.push_about(&notification(log_ping::METHOD, &ping), &caller.route.id);
         }
     }
 
@@ -298,8 +326,10 @@ impl Session {
     fn next_part(&mut self, consumer: &ConsumerName, since_id: &str) -> Option<MessageView> {
         let (id, from) = answer::continuation(since_id)?;
         let bytes_max = self.message_bytes_max();
-        let inbox = self.inbox(consumer).ok()?;
-        let whole = inbox.cut.iter().find(|message| message.id == id)?.clone();
+        let cut = self.inbox(consumer).ok()?.cut.iter().find(|message| message.id == id).cloned();
+        // A command outside of this session may have shown the beginning.
+        let from_journal = || Some(MessageView::of(&self.options.journal.find(id).ok()??, false, false));
+        let whole = cut.or_else(from_journal)?;
         let mut part = [answer::part(whole, from)?];
         answer::fit(&mut part, bytes_max);
         let [part] = part;

@@ -13,6 +13,8 @@ impl Session {
     pub(super) fn on_cancelled(&mut self, params: &Object) {
         let Some(id) = params.get("requestId").and_then(Id::from_json) else { return };
         if let Some(call) = self.open.remove(&id) {
+            // What was to be told about it is not wanted any more either.
+            self.out.retract(&id);
             match call {
                 // It held nothing.
                 OpenCall::Wait(wait) => self.leave_batch(wait.caller.route.batch),

@@ -149,8 +149,13 @@ impl Session {
             );
             return self.answer(&route, Err(error), Vec::new());
         };
+        let mut log_level = None;
         if is_modern {
             route.era = Era::Modern;
+            match era::modern_log_level(&params) {
+                Ok(asked) => log_level = asked,
+                Err(error) => return self.answer(&route, Err(error), Vec::new()),
+            }
         }
         let consumer = match self.consumer_of(client.as_deref()) {
             Ok(consumer) => consumer,
@@ -163,7 +168,7 @@ impl Session {
             // From now on its mail counts as waiting for somebody. A failure is told by the first call.
             let _ = self.inbox(&consumer);
         }
-        self.on_method(&Caller { route, consumer, client }, method, params);
+        self.on_method(&Caller { route, consumer, client, log_level }, method, params);
     }
 
     fn on_method(&mut self, caller: &Caller, method: &str, params: Object) {

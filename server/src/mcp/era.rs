@@ -6,6 +6,7 @@ use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 
 use super::message::{Object, RpcError, kind_of};
+use crate::carrier::log_ping::Level;
 
 /// Versions that `initialize` can agree on, oldest first.
 pub const LEGACY_VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -23,6 +24,7 @@ pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub(crate) const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 pub(crate) const META_SERVER: &str = "io.modelcontextprotocol/serverInfo";
+const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 pub(crate) const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Which rules an answer follows.
@@ -100,6 +102,18 @@ pub(crate) fn modern_client(params: &Object) -> Result<Option<String>, RpcError>
 pub(crate) fn modern_client_version(params: &Object) -> &str {
     let client = params.get("_meta").and_then(|meta| meta.get(META_CLIENT));
     client.and_then(|client| client.get("version")).and_then(Value::as_str).unwrap_or("")
+}
+
+/// The lowest level of log messages that a modern request wants while it is open; `None` when it wants none.
+pub(crate) fn modern_log_level(params: &Object) -> Result<Option<Level>, RpcError> {
+    let Some(asked) = params.get("_meta").and_then(|meta| meta.get(META_LOG_LEVEL)) else { return Ok(None) };
+    let level = asked.as_str().and_then(Level::parse).ok_or_else(|| {
+        RpcError::invalid_params(format!(
+            "params._meta[\"{META_LOG_LEVEL}\"]: expected one of {}",
+            Level::names()
+        ))
+    })?;
+    Ok(Some(level))
 }
 
 #[cfg(test)]

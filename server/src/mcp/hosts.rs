@@ -12,6 +12,17 @@ pub(super) const NAMELESS: &str = "unnamed-host";
 /// Longest consumer name made from a client's name, in characters.
 const CONSUMER_CHARS_MAX: usize = 64;
 
+/// Whether a call may wait without an end, until something arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Park {
+    /// It would be given up, or hold its turn for nothing.
+    Never,
+    /// From this version on: the host moves it to the background, and its late result wakes the session.
+    Since([u64; 3]),
+    /// Each progress notification starts the host's limit anew; without a progress token it ends at the cap.
+    WithProgress,
+}
+
 /// One family of hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostRow {
@@ -19,10 +30,11 @@ pub struct HostRow {
     pub family: &'static str,
     /// Client names of the family; a trailing `*` matches any ending.
     pub names: &'static [&'static str],
-    /// Longest wait, in seconds.
+    /// Longest wait, in seconds, of a call that is not parked.
     pub wait_cap_s: u64,
-    /// Interval of progress notifications that keep a waiting call alive, in seconds; `None` where they don't help
-    /// below the cap.
+    /// Whether a call may wait for ever.
+    pub park: Park,
+    /// Interval of progress notifications that keep a waiting call alive, in seconds; `None` where they don't help.
     pub progress_every_s: Option<u64>,
     /// Whether a channel push may reach the model.
     pub takes_channel: bool,
@@ -36,22 +48,36 @@ pub const HOSTS: &[HostRow] = &[
         family: "claude-code",
         names: &["claude-code", "claude code"],
         wait_cap_s: WAIT_CAP_S,
-        progress_every_s: None,
+        park: Park::Since([2, 1, 212]),
+        // Half an hour without progress ends a call, by the vendor's page.
+        progress_every_s: Some(600),
         takes_channel: true,
-        source: "2.1.330 observed: no call limit, but before 2.1.212 and in -p a wait blocks the turn",
+        source: "2.1.330 observed: no call limit, but before 2.1.212 and in -p a wait blocks the turn; 2.1.212 observed: \
+                 after 120 s it goes to the background, and its result wakes the session",
     },
     HostRow {
         family: "copilot-cli",
-        names: &["copilot-cli", "github-copilot-developer", "github-copilot-cli", "copilot"],
+        names: &["copilot-cli", "github-copilot-developer"],
         wait_cap_s: WAIT_CAP_S,
+        park: Park::WithProgress,
+        progress_every_s: Some(20),
+        takes_channel: false,
+        source: "0.0.384 to 1.0.102 observed: 180 s, each progress starts it anew; the user's config may say less",
+    },
+    HostRow {
+        family: "copilot-cli",
+        names: &["github-copilot-cli", "copilot"],
+        wait_cap_s: WAIT_CAP_S,
+        park: Park::Never,
         progress_every_s: None,
         takes_channel: false,
-        source: "1.0.102 observed: 180 s, but the user's config may say less and 60 s is reported; drops every notification",
+        source: "names that were reported and never seen, with a limit of 60 s that nothing extends",
     },
     HostRow {
         family: "codex",
         names: &["codex-mcp-client"],
         wait_cap_s: 120,
+        park: Park::Never,
         progress_every_s: None,
         takes_channel: false,
         source: "0.169.0 observed: 300 s hard by default; drops every notification",
@@ -60,6 +86,7 @@ pub const HOSTS: &[HostRow] = &[
         family: "gemini-cli",
         names: &["gemini-cli-mcp-client*"],
         wait_cap_s: WAIT_CAP_S,
+        park: Park::Never,
         progress_every_s: None,
         takes_channel: false,
         source: "0.61.0 observed: an interrupted call is abandoned without a word, so short waits lose less time",
@@ -68,19 +95,42 @@ pub const HOSTS: &[HostRow] = &[
         family: "opencode",
         names: &["opencode"],
         wait_cap_s: WAIT_CAP_S,
-        progress_every_s: None,
+        park: Park::WithProgress,
+        progress_every_s: Some(20),
         takes_channel: false,
-        source: "1.18.33 observed: 60.0 s by default",
+        source: "1.18.33 observed: 60.0 s by default, each progress starts it anew",
     },
     HostRow {
         family: "qwen-code",
         names: &["qwen-cli-mcp-client*"],
         wait_cap_s: WAIT_CAP_S,
+        park: Park::Never,
         progress_every_s: None,
         takes_channel: false,
         source: "0.24.4 observed: limit unknown; drops every notification",
     },
 ];
+
+impl HostRow {
+    /// Whether a call of this version, with a progress token or without, may wait for ever.
+    pub(crate) fn may_park(&self, version: &str, has_token: bool) -> bool {
+        match self.park {
+            Park::Never => false,
+            Park::Since(since) => numbers(version) >= since,
+            Park::WithProgress => has_token,
+        }
+    }
+}
+
+/// The three numbers of a version; what is no number counts as 0.
+pub(crate) fn numbers(version: &str) -> [u64; 3] {
+    let mut numbers = [0; 3];
+    let core = version.split(['-', '+', ' ']).next().unwrap_or_default();
+    for (number, text) in numbers.iter_mut().zip(core.split('.')) {
+        *number = text.parse().unwrap_or(0);
+    }
+    numbers
+}
 
 /// The row of a client name, compared without case.
 pub(crate) fn row<'a>(table: &'a [HostRow], client: &str) -> Option<&'a HostRow> {

@@ -11,7 +11,7 @@ use super::session::{Caller, LegacySession, Session};
 use crate::carrier::channel;
 use crate::carrier::log_ping::Level;
 use crate::permission;
-use crate::tool::INSTRUCTIONS;
+use crate::rules;
 
 /// The family that must be served by `initialize`: its channel does not exist in the modern era.
 const LEGACY_ONLY_FAMILY: &str = "claude-code";
@@ -37,11 +37,14 @@ impl Session {
             .get("experimental")
             .and_then(Value::as_object)
             .is_some_and(|experimental| experimental.contains_key(channel::CAPABILITY));
-        self.options.presence.met(&client, info.get("version").and_then(Value::as_str).unwrap_or(""));
+        let client_version = info.get("version").and_then(Value::as_str).unwrap_or("").to_owned();
+        self.options.presence.met(&client, &client_version);
         let last_seq = *self.grown.borrow();
+        let family = self.host(Some(&client)).map(|row| row.family);
         self.legacy = Some(LegacySession {
             version,
             client,
+            client_version,
             declares_channel,
             ready: false,
             level: Level::INFO,
@@ -62,7 +65,7 @@ impl Session {
                 "tools": {"listChanged": false}
             },
             "serverInfo": self.server_info(),
-            "instructions": INSTRUCTIONS
+            "instructions": rules::instructions(family)
         }))
     }
 
@@ -87,16 +90,18 @@ impl Session {
     }
 
     pub(super) fn discover(&self, caller: &Caller) -> Result<Value, RpcError> {
-        if self.host(caller.client.as_deref()).is_some_and(|row| row.family == LEGACY_ONLY_FAMILY) {
+        let family = self.host(caller.client.as_deref()).map(|row| row.family);
+        if family == Some(LEGACY_ONLY_FAMILY) {
             return Err(RpcError::unknown_method("server/discover"));
         }
         let result = json!({
             "supportedVersions": MODERN_VERSIONS,
             "capabilities": {
+                "logging": {},
                 "resources": {"subscribe": true, "listChanged": false},
                 "tools": {"listChanged": false}
             },
-            "instructions": INSTRUCTIONS
+            "instructions": rules::instructions(family)
         });
         Ok(cacheable(caller.route.era, result, DISCOVER_TTL_MS))
     }

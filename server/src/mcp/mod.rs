@@ -27,7 +27,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 pub use era::{LEGACY_NEWEST, LEGACY_VERSIONS, MODERN_VERSIONS};
 pub use framing::LINE_BYTES_MAX;
-pub use hosts::{HOSTS, HostRow, WAIT_CAP_S};
+pub(crate) use hosts::numbers;
+pub use hosts::{HOSTS, HostRow, Park, WAIT_CAP_S};
 pub use outgoing::OUT_BYTES_MAX;
 pub use presence::{HostSeen, Presence, PresenceState};
 pub use session::{Health, Limits, SessionOptions};

@@ -16,7 +16,9 @@ pub const OUT_BYTES_MAX: usize = 1024 * 1024;
 /// A line on its way. `receipts` come back once the host's pipe has it.
 struct Line<R> {
     bytes: Vec<u8>,
-    answers: Option<Id>,
+    /// The request that it answers, or that it tells something of.
+    belongs_to: Option<Id>,
+    is_answer: bool,
     receipts: Vec<R>,
 }
 
@@ -61,19 +63,38 @@ impl<R> Outgoing<R> {
 
     /// Queues a message as one line.
     pub(crate) fn push(&mut self, message: &Value, answers: Option<Id>, receipts: Vec<R>) {
+        let is_answer = answers.is_some();
+        self.queue(message, answers, is_answer, receipts);
+    }
+
+    /// Queues a notification that belongs to the open request `id`.
+    pub(crate) fn push_about(&mut self, message: &Value, id: &Id) {
+        self.queue(message, Some(id.clone()), false, Vec::new());
+    }
+
+    fn queue(&mut self, message: &Value, belongs_to: Option<Id>, is_answer: bool, receipts: Vec<R>) {
         let mut bytes = message.to_string().into_bytes();
         bytes.push(b'\n');
         self.queued_bytes += bytes.len();
-        self.lines.push_back(Line { bytes, answers, receipts });
+        self.lines.push_back(Line { bytes, belongs_to, is_answer, receipts });
     }
 
-    /// Takes back the answer to `id` if no byte of it has left. Returns its receipts.
+    /// Takes back what belongs to request `id`, but for a line of which a byte has left. Returns the receipts of the
+    /// answer if that was among it.
     pub(crate) fn retract(&mut self, id: &Id) -> Option<Vec<R>> {
-        let untouched = usize::from(self.written_of_first > 0);
-        let at = self.lines.iter().skip(untouched).position(|line| line.answers.as_ref() == Some(id))?;
-        let line = self.lines.remove(at + untouched)?;
-        self.queued_bytes -= line.bytes.len();
-        Some(line.receipts)
+        let mut receipts = None;
+        let mut at = usize::from(self.written_of_first > 0);
+        while let Some(line) = self.lines.get(at) {
+            if line.belongs_to.as_ref() != Some(id) {
+                at += 1;
+            } else if let Some(line) = self.lines.remove(at) {
+                self.queued_bytes -= line.bytes.len();
+                if line.is_answer {
+                    receipts = Some(line.receipts);
+                }
+            }
+        }
+        receipts
     }
 
     /// Writes what the pipe takes; returns the receipts of lines that are through. Safe to drop at any await.
@@ -135,5 +156,17 @@ mod tests {
         theirs.read_to_end(&mut read).await.unwrap();
         assert_eq!(String::from_utf8(read).unwrap(), "{\"a\":1}\n{\"c\":3}\n");
         assert_eq!(receipts, [1, 3]);
+    }
+
+    #[test]
+    fn what_belongs_to_a_request_is_taken_back_with_and_without_its_answer() {
+        let mut out = Outgoing::new(10);
+        let (one, two) = (Id::Number(1), Id::Number(2));
+        out.push_about(&json!({"about": 1}), &one);
+        out.push_about(&json!({"about": 2}), &two);
+        out.push(&json!({"answers": 1}), Some(one.clone()), vec![7]);
+        assert_eq!(out.retract(&two), None);
+        assert_eq!(out.retract(&one), Some(vec![7]));
+        assert!(out.is_idle() && out.has_room());
     }
 }

@@ -16,6 +16,9 @@ use crate::journal::JournalError;
 /// Records read at a time while pushing.
 const PUSH_PAGE_RECORDS: usize = 32;
 
+/// The first version of the protocol whose progress has words.
+const PROGRESS_WORDS_SINCE: &str = "2025-03-26";
+
 /// Between two tries to write what the disk did not take.
 const SETTLE_EVERY: Duration = Duration::from_secs(1);
 
@@ -62,22 +65,32 @@ impl Session {
 
     fn keep_time(&mut self) {
         let now = Instant::now();
-        for id in self.waiting(|wait| wait.deadline <= now) {
-            self.end_wait(&id, wait::next_step(0, 0));
+        let is_over = |deadline: Option<Instant>| deadline.is_some_and(|deadline| deadline <= now);
+        for id in self.waiting(|wait| is_over(wait.deadline) && wait.is_cut_short) {
+            self.end_wait(&id, wait::CUT_SHORT);
+        }
+        for id in self.waiting(|wait| is_over(wait.deadline)) {
+            self.end_wait(&id, wait::NOBODY_WROTE);
         }
         let mut beats = Vec::new();
-        for call in self.open.values_mut() {
+        // The first version of the protocol has no words in its progress.
+        let has_words = self.legacy.as_ref().is_none_or(|session| session.version >= PROGRESS_WORDS_SINCE);
+        for (id, call) in &mut self.open {
             if let OpenCall::Wait(wait) = call
                 && let Some(heartbeat) = &mut wait.heartbeat
                 && heartbeat.next <= now
             {
                 heartbeat.sent += 1;
                 heartbeat.next = now + heartbeat.every;
-                beats.push(json!({"progressToken": heartbeat.token, "progress": heartbeat.sent}));
+                let mut beat = json!({"progressToken": heartbeat.token, "progress": heartbeat.sent});
+                if has_words {
+                    beat["message"] = wait::listening(now - heartbeat.began, &self.options.listens_to).into();
+                }
+                beats.push((id.clone(), notification("notifications/progress", &beat)));
             }
         }
-        for beat in beats {
-            self.out.push(&notification("notifications/progress", &beat), None, Vec::new());
+        for (id, beat) in beats {
+            self.out.push_about(&beat, &id);
         }
     }
 

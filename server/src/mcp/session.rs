@@ -55,6 +55,8 @@ pub struct SessionOptions {
     pub limits: Limits,
     /// What is known of hosts.
     pub hosts: &'static [HostRow],
+    /// What a waiting call listens to, for a person who sees its progress.
+    pub listens_to: Vec<&'static str>,
 }
 
 impl SessionOptions {
@@ -73,6 +75,7 @@ impl SessionOptions {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             limits: Limits::default(),
             hosts: HOSTS,
+            listens_to: Vec::new(),
         }
     }
 }
@@ -116,6 +119,7 @@ const LATE_RECORDS_MAX: usize = 256;
 pub(super) struct LegacySession {
     pub(super) version: &'static str,
     pub(super) client: String,
+    pub(super) client_version: String,
     pub(super) declares_channel: bool,
     /// The client has said `notifications/initialized`; nothing unasked is sent before.
     pub(super) ready: bool,
@@ -141,6 +145,8 @@ pub(super) struct Caller {
     pub(super) route: Route,
     pub(super) consumer: ConsumerName,
     pub(super) client: Option<String>,
+    /// The lowest level of log messages that the request asked for itself; the modern era's, else nothing.
+    pub(super) log_level: Option<Level>,
 }
 
 /// A request without an answer yet.
@@ -153,7 +159,12 @@ pub(super) enum OpenCall {
 /// A waiting call.
 pub(super) struct Wait {
     pub(super) caller: Caller,
-    pub(super) deadline: Instant,
+    /// `None` for a parked call, which waits until something arrives.
+    pub(super) deadline: Option<Instant>,
+    /// Whether its host lets a call wait for ever.
+    pub(super) may_park: bool,
+    /// Whether it was to wait for ever and may not.
+    pub(super) is_cut_short: bool,
     pub(super) max_items: u64,
     pub(super) heartbeat: Option<Heartbeat>,
 }
@@ -420,9 +431,8 @@ impl Session {
             OpenCall::Work { .. } | OpenCall::Listen { .. } => None,
         });
         waits
-            .map(|wait| match &wait.heartbeat {
-                Some(heartbeat) => heartbeat.next.min(wait.deadline),
-                None => wait.deadline,
+            .flat_map(|wait| {
+                wait.heartbeat.as_ref().map(|heartbeat| heartbeat.next).into_iter().chain(wait.deadline)
             })
             .chain(self.settle_at)
             .min()

@@ -30,7 +30,8 @@ impl Session {
         }
         let inbox = accepted.contains_key("resourceSubscriptions");
         let params = json!({"_meta": {META_SUBSCRIPTION: route.id.to_json()}, "notifications": accepted});
-        self.out.push(&notification("notifications/subscriptions/acknowledged", &params), None, Vec::new());
+        let acknowledged = notification("notifications/subscriptions/acknowledged", &params);
+        self.out.push_about(&acknowledged, &route.id);
         self.open.insert(route.id.clone(), OpenCall::Listen { inbox });
     }
 
@@ -48,7 +49,7 @@ impl Session {
             .collect();
         for id in listening {
             let params = json!({"_meta": {META_SUBSCRIPTION: id.to_json()}, "uri": resource::URI});
-            self.out.push(&notification(resource::METHOD_UPDATED, &params), None, Vec::new());
+            self.out.push_about(&notification(resource::METHOD_UPDATED, &params), &id);
         }
     }
 
@@ -93,6 +94,7 @@ impl Session {
             since_id,
             bytes_max: resource::BYTES_MAX - FRAME_BYTES,
             peek: true,
+            fresh_only: false,
         };
         let batch = mailbox.hand_out(delivery, &query)?;
         let mut messages: Vec<MessageView> = batch

@@ -133,11 +133,16 @@ pub fn gather(storage: &Arc<dyn Storage>, home: &str, now: Timestamp, idle_days:
     report
 }
 
+/// Whether a living session polls.
+pub fn somebody_polls(storage: &dyn Storage) -> bool {
+    sessions(storage).iter().any(|session| session.alive && session.file.leads)
+}
+
 fn read<T: DeserializeOwned>(storage: &dyn Storage, path: &str) -> Option<T> {
     serde_json::from_slice(&read_whole(storage, path, FILE_BYTES_MAX).ok()??).ok()
 }
 
-fn sessions(storage: &dyn Storage) -> Vec<SessionLine> {
+pub(crate) fn sessions(storage: &dyn Storage) -> Vec<SessionLine> {
     let names = storage.list(SESSIONS).unwrap_or_default();
     let ids = names.iter().filter_map(|name| name.strip_suffix(".json"));
     let mut lines: Vec<SessionLine> = ids

@@ -74,7 +74,7 @@ fn inbound() -> Vec<Tool> {
             texts::WAIT,
             &json!({
                 "timeout_s": {"type": "integer", "minimum": 0, "default": WAIT_DEFAULT_S, "description":
-                    "Longest wait in seconds. More than the host can bear is shortened."},
+                    "Longest wait in seconds; 0: until something arrives. More than the host can bear is shortened."},
                 "max_items": {"type": "integer", "minimum": 1, "default": WAIT_ITEMS_DEFAULT, "description":
                     "At most this many messages, and never more than 100."}
             }),

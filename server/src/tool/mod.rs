@@ -24,4 +24,3 @@ pub use mail_desk::{MailDesk, MailError, MailPage, MailTarget, OutgoingMail, Sen
 pub use outbox::{ContentType, Outbox, OutgoingTeams, SendError, Sent};
 pub use results::{InboxResource, MessageView, PullResult, SendResult, StatsResult, WaitResult};
 pub use send::CONTENT_BYTES_MAX;
-pub use texts::INSTRUCTIONS;

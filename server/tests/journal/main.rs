@@ -5,6 +5,7 @@ mod consumers;
 mod damage;
 mod faults;
 mod model;
+mod notices;
 mod order;
 mod real_disk;
 mod retention;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use entraclaw::mcp::HostRow;
+use entraclaw::mcp::{HostRow, Park};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -220,6 +220,7 @@ async fn progress_is_sent_only_where_the_table_says_that_it_helps() {
         family: "patient",
         names: &["patient-host"],
         wait_cap_s: 200,
+        park: Park::Never,
         progress_every_s: Some(30),
         takes_channel: false,
         source: "this test",
@@ -239,15 +240,17 @@ async fn progress_is_sent_only_where_the_table_says_that_it_helps() {
         tokio::time::sleep(Duration::from_secs(29)).await;
         let beat = host.next().await;
         assert_eq!(beat["method"], "notifications/progress");
-        assert_eq!(beat["params"], json!({"progressToken": "t", "progress": progress}));
+        let time = if progress == 1 { "30 s" } else { "1 min" };
+        let message = format!("listening for {time}: other sessions' sources");
+        assert_eq!(beat["params"], json!({"progressToken": "t", "progress": progress, "message": message}));
     }
     assert_eq!(host.next().await["id"], 1);
     host.quiet(100).await;
     // No token, or a broken one: no progress.
     host.request(2, "tools/call", call(json!([]))).await;
     assert_eq!(host.next().await["id"], 2);
-    // The built-in rows ask for none.
-    let mut host = home.host("opencode").await;
+    // Most built-in rows ask for none.
+    let mut host = home.host("gemini-cli-mcp-client").await;
     host.request(3, "tools/call", call(json!(3))).await;
     assert_eq!(host.next().await["id"], 3);
 }

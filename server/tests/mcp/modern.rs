@@ -1,9 +1,10 @@
 //! The era without sessions: every request for itself.
 
 use entraclaw::mcp::MODERN_VERSIONS;
+use entraclaw::rules;
 use serde_json::{Value, json};
 
-use crate::support::{Home, Host, check, ids, modern_meta, tool_json};
+use crate::support::{Home, Host, check, ids, initialize, modern_meta, tool_json};
 
 async fn modern(host: &mut Host, id: impl Into<Value>, method: &str, mut params: Value) {
     params["_meta"] = modern_meta("some-host");
@@ -48,10 +49,8 @@ async fn discover_is_answered_at_once_but_claude_code_is_sent_to_initialize() {
         result["_meta"]["io.modelcontextprotocol/serverInfo"],
         json!({"name": "entraclaw", "version": "0.0.0"})
     );
-    assert!(
-        result["capabilities"].get("logging").is_none()
-            && result["capabilities"].get("experimental").is_none()
-    );
+    assert_eq!(result["capabilities"]["logging"], json!({}));
+    assert!(result["capabilities"].get("experimental").is_none());
     assert!(result["instructions"].as_str().unwrap().len() <= 2_048);
 
     host.request("probe-2", "server/discover", json!({"_meta": modern_meta("claude-code")})).await;
@@ -194,4 +193,96 @@ async fn each_request_is_its_own_consumer_by_its_clients_name() {
     let params = json!({"name": "inbox_pull", "_meta": modern_meta("host-a")});
     host.request(3, "tools/call", params).await;
     assert!(ids(&tool_json(&host.next().await)).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn instructions_are_those_of_the_host_in_both_eras() {
+    for client in ["copilot-cli", "qwen-cli-mcp-client-mail", "some-host"] {
+        let family = match client {
+            "copilot-cli" => Some("copilot-cli"),
+            "some-host" => None,
+            _ => Some("qwen-code"),
+        };
+        let told = rules::instructions(family);
+        let mut host = Home::new().connect();
+        host.request("probe", "server/discover", json!({"_meta": modern_meta(client)})).await;
+        assert_eq!(host.next().await["result"]["instructions"], told, "{client}");
+        host.send(initialize(client, "2025-11-25")).await;
+        assert_eq!(host.next().await["result"]["instructions"], told, "{client}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_more_is_written_for_a_request_that_was_cancelled_even_when_it_was_queued() {
+    let home = Home::new();
+    let mut host = Host::start(home.options(), 64);
+    let filter = json!({"notifications": {"resourceSubscriptions": ["entraclaw://inbox"]}});
+    modern(&mut host, "gone", "subscriptions/listen", filter.clone()).await;
+    modern(&mut host, "stays", "subscriptions/listen", filter).await;
+    for number in 1..=3 {
+        home.receive([number]);
+        host.settle().await;
+    }
+    host.cancel("gone", None).await;
+    modern(&mut host, "last", "resources/list", json!({})).await;
+    let mut told = Vec::new();
+    loop {
+        let message = host.next().await;
+        if message.get("id").is_some() {
+            break;
+        }
+        let id = message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].as_str().unwrap();
+        told.push(format!("{} {id}", message["method"].as_str().unwrap()));
+    }
+    // The first line was on its way already.
+    let updated = "notifications/resources/updated stays";
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    assert_eq!(
+        told,
+        [&format!("{acknowledged} gone"), &format!("{acknowledged} stays"), updated, updated, updated]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_log_message_belongs_to_a_waiting_call_that_asked_for_its_level() {
+    let home = Home::new();
+    let mut host = home.connect();
+    let call = |level: Value| {
+        let mut meta = modern_meta("some-host");
+        meta["io.modelcontextprotocol/logLevel"] = level;
+        json!({"name": "wait_for_inbound_message", "_meta": meta})
+    };
+    let mut listen = json!({"notifications": {"resourceSubscriptions": ["entraclaw://inbox"]}});
+    listen["_meta"] = modern_meta("some-host");
+    listen["_meta"]["io.modelcontextprotocol/logLevel"] = "debug".into();
+    host.request("listen", "subscriptions/listen", listen).await;
+    host.next().await;
+
+    host.request(1, "tools/call", call(json!("info"))).await;
+    host.settle().await;
+    home.receive([1]);
+    assert_eq!(
+        host.next().await,
+        json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {
+            "level": "info", "logger": "entraclaw.inbox",
+            "data": {"channel": "teams", "unread": 0, "id": "m1", "summary": "1 new message"}
+        }})
+    );
+    assert_eq!(host.next().await["id"], 1);
+    assert_eq!(host.next().await["method"], "notifications/resources/updated");
+
+    host.request(2, "tools/call", call(json!("notice"))).await;
+    host.settle().await;
+    home.receive([2]);
+    assert_eq!(host.next().await["id"], 2);
+    assert_eq!(host.next().await["method"], "notifications/resources/updated");
+    for (id, level) in [(3, json!("loud")), (4, json!(1)), (5, json!(null))] {
+        host.request(id, "tools/call", call(level)).await;
+        let answer = host.next().await;
+        assert_eq!(answer["error"]["code"], -32602);
+        assert!(answer["error"]["message"].as_str().unwrap().contains("logLevel"), "{answer}");
+    }
+    home.receive([3]);
+    assert_eq!(host.next().await["method"], "notifications/resources/updated");
+    host.quiet(60).await;
 }

@@ -87,8 +87,14 @@ impl Home {
 
     /// A host that has opened a session and been answered.
     pub(crate) async fn host(&self, client: &str) -> Host {
+        self.host_of(client, "1").await
+    }
+
+    pub(crate) async fn host_of(&self, client: &str, client_version: &str) -> Host {
         let mut host = self.connect();
-        host.open(client, "2025-11-25").await;
+        let mut opening = initialize(client, "2025-11-25");
+        opening["params"]["clientInfo"]["version"] = client_version.into();
+        host.open_with(opening).await;
         host
     }
 }
@@ -128,7 +134,12 @@ impl Host {
     }
 
     pub(crate) async fn open(&mut self, client: &str, version: &str) {
-        self.send(initialize(client, version)).await;
+        self.open_with(initialize(client, version)).await;
+    }
+
+    pub(crate) async fn open_with(&mut self, opening: Value) {
+        let version = opening["params"]["protocolVersion"].clone();
+        self.send(opening).await;
         let answer = self.next().await;
         assert_eq!(answer["result"]["protocolVersion"], version, "{answer}");
         self.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;

@@ -145,7 +145,11 @@ async fn a_wait_returns_at_once_when_something_is_unread() {
 #[rstest]
 #[case("some-host", json!({}), 50)]
 #[case("some-host", json!({"timeout_s": 3}), 3)]
-#[case("some-host", json!({"timeout_s": 0}), 0)]
+#[case("some-host", json!({"timeout_s": 0}), 55)]
+#[case("github-copilot-cli", json!({"timeout_s": 0}), 55)]
+#[case("copilot-cli", json!({"timeout_s": 0}), 55)]
+#[case("claude-code", json!({"timeout_s": 0}), 55)]
+#[case("codex-mcp-client", json!({"timeout_s": 0}), 120)]
 #[case("github-copilot-cli", json!({"timeout_s": 3600}), 55)]
 #[case("copilot-cli", json!({"timeout_s": 3600}), 55)]
 #[case("claude-code", json!({"timeout_s": 3600}), 55)]
@@ -163,6 +167,54 @@ async fn a_wait_ends_empty_in_time_and_never_after_the_hosts_cap(
     assert_eq!(started.elapsed(), Duration::from_secs(seconds));
     assert_eq!((&answer["messages"], &answer["unread_remaining"]), (&json!([]), &json!(0)));
     assert!(answer["next"].as_str().unwrap().contains("call wait_for_inbound_message again"));
+}
+
+/// Versions and names of hosts that let a call wait, and progress in the first ten minutes.
+#[rstest]
+#[case("claude-code", "2.1.212", 0)]
+#[case("copilot-cli", "1.0.102", 29)]
+#[case("github-copilot-developer", "1.0.0", 29)]
+#[case("opencode", "1.18.33", 29)]
+#[tokio::test(start_paused = true)]
+async fn a_parked_call_waits_for_days_and_says_how_long(
+    #[case] client: &str,
+    #[case] version: &str,
+    #[case] beats: usize,
+) {
+    let home = Home::new();
+    let mut host = home.host_of(client, version).await;
+    host.request(
+        1,
+        "tools/call",
+        json!({
+            "name": "wait_for_inbound_message", "arguments": {"timeout_s": 0}, "_meta": {"progressToken": 1}
+        }),
+    )
+    .await;
+    let began = Instant::now();
+    let mut seen = 0;
+    tokio::time::sleep(Duration::from_secs(599)).await;
+    while seen < beats {
+        let beat = host.next().await;
+        assert_eq!(beat["method"], "notifications/progress");
+        seen += 1;
+        if seen == beats {
+            assert_eq!(beat["params"]["message"], "listening for 9 min: other sessions' sources");
+        }
+    }
+    tokio::time::sleep(Duration::from_secs(86_400 * 2)).await;
+    home.receive([1]);
+    loop {
+        let message = host.next().await;
+        if message["id"] == 1 {
+            let answer = tool_json(&message);
+            assert_eq!(ids(&answer), ["m1"]);
+            assert!(answer["next"].as_str().unwrap().contains("timeout_s 0"), "{answer}");
+            break;
+        }
+        assert_eq!(message["method"], "notifications/progress");
+    }
+    assert!(began.elapsed() > Duration::from_secs(86_400 * 2));
 }
 
 #[tokio::test(start_paused = true)]

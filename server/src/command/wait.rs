@@ -1,0 +1,80 @@
+//! `entraclaw wait`: for the background shell of an agent, whose host wakes it when the shell ends.
+//! It must never print anything to stdout but messages.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::environment::Environment;
+use super::output;
+use super::place::{Entry, Home, Place};
+use crate::clock::SystemClock;
+use crate::config::duration;
+use crate::journal::ConsumerName;
+use crate::notice::{self, EXIT_FAILED, NoticeParts, WaitAsk};
+
+const EXAMPLE: &str = "\
+Example: entraclaw wait --consumer claude-code --timeout 8h
+Messages that are printed stay unread: the agent's next inbox_pull brings them again, marked, unless it has answered them.
+Exit codes: 0 messages came, 1 the inbox can't be read, 2 wrong usage, 3 nobody wrote in this time, 4 no session is polling.";
+
+/// Flags of `wait`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(super) struct Flags {
+    #[command(flatten)]
+    home: Home,
+    /// Whose messages [default: the consumer that was there last]
+    #[arg(long, value_name = "NAME")]
+    consumer: Option<String>,
+    /// Longest wait: a number with ms, s, m or h
+    #[arg(long, value_name = "TIME", default_value = "8h", value_parser = time)]
+    timeout: Duration,
+    /// How messages are printed
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
+enum Format {
+    /// Lines for a reader
+    #[default]
+    Text,
+    /// One JSON document on one line
+    Json,
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    duration::parse(text)
+        .ok_or_else(|| "expected a number with ms, s, m or h, as in 30m, at most 30 days".to_owned())
+}
+
+pub(super) fn run(flags: Flags) -> ExitCode {
+    let place = Place::find(Entry::Look, flags.home, Vec::new(), &Environment::read());
+    if let Some(trouble) = place.home_trouble {
+        return output::complain(&trouble, ExitCode::from(EXIT_FAILED));
+    }
+    let Some(disk) = place.disk else {
+        let problem = "there is no home folder yet; start a session of a host with entraclaw in it first";
+        return output::complain(problem, ExitCode::from(EXIT_FAILED));
+    };
+    let consumer = match flags.consumer.as_deref().map(ConsumerName::new).transpose() {
+        Ok(consumer) => consumer.or(place.config.inbox.consumer),
+        Err(error) => return output::complain(&format!("--consumer: {error}"), ExitCode::from(2)),
+    };
+    let format = match flags.format {
+        Format::Text => notice::Format::Text,
+        Format::Json => notice::Format::Json,
+    };
+    let parts = NoticeParts { storage: Arc::new(disk), clock: Arc::new(SystemClock) };
+    let ask = WaitAsk { consumer, timeout: flags.timeout, format };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_time().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return output::complain(&error.to_string(), ExitCode::from(EXIT_FAILED)),
+    };
+    let waited = runtime.block_on(notice::wait(parts, ask));
+    match waited.exit {
+        0 => output::text(&waited.text, ExitCode::SUCCESS),
+        exit => output::complain(waited.text.trim_end(), ExitCode::from(exit)),
+    }
+}

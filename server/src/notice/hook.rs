@@ -1,0 +1,147 @@
+//! `entraclaw hook HOST EVENT`: what a host's hook is answered. Silent when nobody wrote.
+//! It must never fail in a way that holds the host up, nor keep a model at work for ever.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::rows::{self, Form, Moment};
+use super::text::NoticeView;
+use super::{NoticeParts, host_version, take};
+use crate::journal::{ConsumerName, Look};
+use crate::storage::read_whole;
+
+/// Turns in a row that messages may add to one that would have ended. Copilot CLI allows 8 by itself.
+pub const BLOCKS_IN_A_ROW_MAX: u32 = 5;
+
+/// What is remembered between two hooks of a consumer.
+const FOLDER: &str = "hooks";
+const FILE_BYTES_MAX: u64 = 4_096;
+
+/// What a host asks.
+#[derive(Debug, Clone, Copy)]
+pub struct HookAsk<'a> {
+    /// The host's family.
+    pub host: &'a str,
+    /// The event, as the host names it.
+    pub event: &'a str,
+    /// What the host wrote to the hook's stdin: one JSON object. Anything else counts as empty.
+    pub stdin: &'a str,
+    /// Whose messages; the family's when left out.
+    pub consumer: Option<&'a ConsumerName>,
+}
+
+/// What it gets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hooked {
+    /// For stdout; empty when there is nothing to say.
+    pub answer: String,
+    /// For stderr, where only a person looks.
+    pub trouble: Option<String>,
+}
+
+/// How often the end of a turn was held up.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Row {
+    session: String,
+    blocks: u32,
+}
+
+/// Answers a hook. What is shown is noted before this returns.
+pub fn hook(parts: &NoticeParts, ask: HookAsk<'_>) -> Hooked {
+    match answer(parts, ask) {
+        Ok(answer) => Hooked { answer: answer.unwrap_or_default(), trouble: None },
+        Err(trouble) => Hooked { answer: String::new(), trouble: Some(trouble) },
+    }
+}
+
+fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, String> {
+    let row = rows::find(ask.host, ask.event).ok_or_else(|| unknown(ask))?;
+    let consumer = match ask.consumer {
+        Some(consumer) => consumer.clone(),
+        None => ConsumerName::new(row.family).map_err(|error| error.to_string())?,
+    };
+    let stdin: Value = serde_json::from_str(ask.stdin).unwrap_or_default();
+    // A subagent ends with its own task; what it was told would end with it.
+    if stdin.get("agent_id").is_some_and(|id| !id.is_null()) {
+        return Ok(None);
+    }
+    let failed =
+        |error: &dyn std::fmt::Display| format!("the inbox can't be read: {error}; run `entraclaw doctor`");
+    let fresh_only = row.moment != Moment::SessionStart;
+    let mut look = Look::at(&parts.storage).map_err(|error| failed(&error))?;
+    let is_something = if fresh_only {
+        look.has_fresh(&consumer).map_err(|error| failed(&error))?
+    } else {
+        look.unread(&consumer).map_err(|error| failed(&error))? > 0
+    };
+    drop(look);
+    if !is_something {
+        return Ok(None);
+    }
+    if let Some(since) = row.since
+        && host_version::lowest(&*parts.storage, consumer.as_str()).is_none_or(|version| version < since)
+    {
+        return Ok(None);
+    }
+    if row.moment == Moment::TurnEnd && !may_hold(parts, &consumer, &stdin)? {
+        return Ok(None);
+    }
+    let journal = parts.journal().map_err(|error| failed(&error))?;
+    let batch = take(&journal, &consumer, "hook", fresh_only).map_err(|error| failed(&error))?;
+    if batch.items.is_empty() {
+        return Ok(None);
+    }
+    let next = match row.moment {
+        Moment::TurnEnd => {
+            "handle these before you end your turn, and answer each where it was asked, naming its id in reply_to"
+        }
+        _ => "go on with your work; answer each of these where it was asked, naming its id in reply_to",
+    };
+    let text = NoticeView::of(&consumer, &batch, next.to_owned()).sentence();
+    Ok(Some(shape(row.form, row.event, &text) + "\n"))
+}
+
+fn shape(form: Form, event: &str, text: &str) -> String {
+    let answer = match form {
+        Form::Block => json!({"decision": "block", "reason": text}),
+        Form::Deny => json!({"decision": "deny", "reason": text}),
+        Form::Context => json!({"additionalContext": text}),
+        Form::SpecificContext => {
+            json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
+        }
+    };
+    answer.to_string()
+}
+
+/// Whether the end of the turn may be held up once more, and notes that it is.
+fn may_hold(parts: &NoticeParts, consumer: &ConsumerName, stdin: &Value) -> Result<bool, String> {
+    let failed = |error: std::io::Error| format!("the hook's own file can't be kept: {error}");
+    let path = format!("{FOLDER}/{consumer}.json");
+    let known = read_whole(&*parts.storage, &path, FILE_BYTES_MAX).map_err(failed)?;
+    let known: Row = known.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let session = ["session_id", "sessionId"].iter().find_map(|name| stdin.get(name).and_then(Value::as_str));
+    let session: String = session.unwrap_or_default().chars().take(64).collect();
+    let is_held_already = stdin.get("stop_hook_active").and_then(Value::as_bool);
+    let blocks = if is_held_already == Some(true) && known.session == session { known.blocks } else { 0 };
+    if blocks >= BLOCKS_IN_A_ROW_MAX {
+        return Ok(false);
+    }
+    let now = Row { session, blocks: blocks + 1 };
+    let bytes = serde_json::to_vec(&now).map_err(|error| error.to_string())?;
+    parts.storage.create_dir(FOLDER).map_err(failed)?;
+    parts.storage.replace_derived(&path, &bytes).map_err(failed)?;
+    Ok(true)
+}
+
+fn unknown(ask: HookAsk<'_>) -> String {
+    let events: Vec<&str> =
+        rows::HOOKS.iter().filter(|row| row.family == ask.host).map(|row| row.event).collect();
+    if events.is_empty() {
+        return format!(
+            "no host with hooks is named {:?}; there are {}",
+            ask.host,
+            rows::families().join(", ")
+        );
+    }
+    format!("{} has no hook {:?} that is answered; there are {}", ask.host, ask.event, events.join(", "))
+}

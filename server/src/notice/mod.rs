@@ -1,0 +1,65 @@
+//! What a command tells a model from outside its session: `entraclaw wait` in a background shell, and hooks.
+//!
+//! A command can't know whether its output was read, so it only shows: whatever it prints stays unread, and comes again,
+//! marked, until the consumer answers it or takes it with a tool. It must never retire a message.
+
+mod hook;
+mod host_version;
+mod rows;
+mod text;
+mod wait;
+
+use std::sync::Arc;
+
+pub use hook::{BLOCKS_IN_A_ROW_MAX, HookAsk, Hooked, hook};
+pub use rows::{Form, HOOKS, HookRow, Moment};
+pub use text::NoticeView;
+pub use wait::{EXIT_FAILED, EXIT_NOBODY_POLLS, EXIT_NOTHING_CAME, Format, WaitAsk, Waited, wait};
+
+use crate::clock::Clock;
+use crate::journal::{Batch, ConsumerName, DeliveryId, Journal, JournalError, JournalOptions, Query};
+use crate::storage::Storage;
+use crate::tool::answer::{ANSWER_BYTES_MAX, FRAME_BYTES};
+
+/// Messages in one notice.
+const NOTICE_ITEMS_MAX: usize = 20;
+
+/// The seams that a notice needs.
+#[derive(Clone)]
+pub struct NoticeParts {
+    /// The home folder.
+    pub storage: Arc<dyn Storage>,
+    /// Wall time.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for NoticeParts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NoticeParts").finish_non_exhaustive()
+    }
+}
+
+impl NoticeParts {
+    /// The journal as somebody who never polls sees it.
+    fn journal(&self) -> Result<Journal, JournalError> {
+        let options = JournalOptions { may_lead: false, ..JournalOptions::default() };
+        Ok(Journal::open(self.storage.clone(), self.clock.clone(), options)?.0)
+    }
+}
+
+/// Takes what is to be shown, and notes that before it returns.
+fn take(
+    journal: &Journal,
+    consumer: &ConsumerName,
+    who: &str,
+    fresh_only: bool,
+) -> Result<Batch, JournalError> {
+    let query = Query {
+        limit: NOTICE_ITEMS_MAX,
+        bytes_max: ANSWER_BYTES_MAX - FRAME_BYTES,
+        peek: true,
+        fresh_only,
+        ..Query::default()
+    };
+    journal.mailbox(consumer, who)?.hand_out(DeliveryId(1), &query)
+}

@@ -1,0 +1,127 @@
+//! What is known of hosts' hooks: when each runs, and which answer reaches the model.
+//! A row that was not observed says so; a version that drops an answer must not be in it.
+
+/// When a hook runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// A session begins or is taken up again.
+    SessionStart,
+    /// The person has typed a prompt, or something in the background has ended.
+    Prompt,
+    /// A tool has answered.
+    AfterTool,
+    /// The model is about to end its turn.
+    TurnEnd,
+}
+
+/// How a hook answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `{"decision":"block","reason":…}`: another turn.
+    Block,
+    /// `{"decision":"deny","reason":…}`: another turn.
+    Deny,
+    /// `{"additionalContext":…}`.
+    Context,
+    /// `{"hookSpecificOutput":{"hookEventName":…,"additionalContext":…}}`.
+    SpecificContext,
+}
+
+/// One event of one family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HookRow {
+    /// The family, as [`crate::mcp::HOSTS`] names it.
+    pub family: &'static str,
+    /// The event, as the host names it.
+    pub event: &'static str,
+    /// When it runs.
+    pub moment: Moment,
+    /// How it answers.
+    pub form: Form,
+    /// The first version whose model gets the answer; `None` when every version with this hook does.
+    pub since: Option<[u64; 3]>,
+    /// Where that comes from.
+    pub source: &'static str,
+}
+
+const fn row(
+    family: &'static str,
+    event: &'static str,
+    moment: Moment,
+    form: Form,
+    since: Option<[u64; 3]>,
+    source: &'static str,
+) -> HookRow {
+    HookRow { family, event, moment, form, since, source }
+}
+
+/// The hooks that are answered.
+pub const HOOKS: &[HookRow] = {
+    use Form::{Block, Context, Deny, SpecificContext};
+    use Moment::{AfterTool, Prompt, SessionStart, TurnEnd};
+    const CLAUDE: &str = "claude-code";
+    const COPILOT: &str = "copilot-cli";
+    const CODEX: &str = "codex";
+    const GEMINI: &str = "gemini-cli";
+    const QWEN: &str = "qwen-code";
+    const DOCUMENTED: &str = "the vendor's page of hooks, as of 2.1.239; not observed";
+    const SEEN_CODEX: &str = "observed on 0.169.0";
+    const SEEN_GEMINI: &str = "observed on 0.61.0";
+    const SEEN_QWEN: &str = "observed on 0.24.4";
+    &[
+        row(CLAUDE, "Stop", TurnEnd, Block, None, "observed on 2.1.330"),
+        row(CLAUDE, "SessionStart", SessionStart, SpecificContext, Some([2, 1, 239]), DOCUMENTED),
+        row(CLAUDE, "UserPromptSubmit", Prompt, SpecificContext, Some([2, 1, 239]), DOCUMENTED),
+        row(CLAUDE, "PostToolUse", AfterTool, SpecificContext, Some([2, 1, 239]), DOCUMENTED),
+        row(COPILOT, "agentStop", TurnEnd, Block, None, "observed on 1.0.11 and later"),
+        row(COPILOT, "sessionStart", SessionStart, Context, None, "observed on 1.0.11 and later"),
+        row(
+            COPILOT,
+            "notification",
+            Prompt,
+            Context,
+            Some([1, 0, 18]),
+            "changelog; observed on 1.0.24 and later",
+        ),
+        row(
+            COPILOT,
+            "postToolUse",
+            AfterTool,
+            Context,
+            Some([1, 0, 49]),
+            "changelog; observed on 1.0.50, not on 1.0.24",
+        ),
+        row(
+            COPILOT,
+            "userPromptSubmitted",
+            Prompt,
+            Context,
+            Some([1, 0, 65]),
+            "changelog; observed on 1.0.83, not on 1.0.50",
+        ),
+        row(CODEX, "Stop", TurnEnd, Block, None, SEEN_CODEX),
+        row(CODEX, "SessionStart", SessionStart, SpecificContext, None, SEEN_CODEX),
+        row(CODEX, "UserPromptSubmit", Prompt, SpecificContext, None, SEEN_CODEX),
+        row(CODEX, "PostToolUse", AfterTool, SpecificContext, None, SEEN_CODEX),
+        row(GEMINI, "AfterAgent", TurnEnd, Deny, None, SEEN_GEMINI),
+        row(GEMINI, "SessionStart", SessionStart, SpecificContext, None, SEEN_GEMINI),
+        row(GEMINI, "BeforeAgent", Prompt, SpecificContext, None, SEEN_GEMINI),
+        row(GEMINI, "AfterTool", AfterTool, SpecificContext, None, SEEN_GEMINI),
+        row(QWEN, "Stop", TurnEnd, Block, None, SEEN_QWEN),
+        row(QWEN, "SessionStart", SessionStart, SpecificContext, None, SEEN_QWEN),
+        row(QWEN, "UserPromptSubmit", Prompt, SpecificContext, None, SEEN_QWEN),
+        row(QWEN, "PostToolUse", AfterTool, SpecificContext, None, SEEN_QWEN),
+    ]
+};
+
+/// The row of an event.
+pub(super) fn find(family: &str, event: &str) -> Option<&'static HookRow> {
+    HOOKS.iter().find(|row| row.family == family && row.event == event)
+}
+
+/// The families that have hooks, in order.
+pub(super) fn families() -> Vec<&'static str> {
+    let mut families: Vec<&str> = HOOKS.iter().map(|row| row.family).collect();
+    families.dedup();
+    families
+}

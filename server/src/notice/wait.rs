@@ -1,0 +1,155 @@
+//! `entraclaw wait`: blocks until somebody writes, prints it, and ends; hosts wake their model when a background shell does.
+//! It must never poll a source, and never say that nobody wrote when nobody was listening.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::text::NoticeView;
+use super::{NoticeParts, take};
+use crate::journal::{ConsumerName, Journal, JournalError, Look};
+use crate::status::somebody_polls;
+use crate::storage::Storage;
+
+/// Nothing could be read.
+pub const EXIT_FAILED: u8 = 1;
+/// The time was up.
+pub const EXIT_NOTHING_CAME: u8 = 3;
+/// No session polls, so nothing can come.
+pub const EXIT_NOBODY_POLLS: u8 = 4;
+
+/// How often a disk that does not tell of changes is looked at.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// How often it is looked whether somebody polls.
+const POLLER_LOOK_INTERVAL: Duration = Duration::from_secs(5);
+/// How long nobody may poll: a session that begins or takes over is not one that is missing.
+const POLLER_GRACE: Duration = Duration::from_secs(15);
+
+/// How messages are printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Lines for a reader.
+    #[default]
+    Text,
+    /// One line of JSON, [`NoticeView`].
+    Json,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitAsk {
+    /// Whose messages; `None` for the consumer that was there last.
+    pub consumer: Option<ConsumerName>,
+    /// Longest wait.
+    pub timeout: Duration,
+    /// How they are printed.
+    pub format: Format,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waited {
+    /// For stdout when messages came, for stderr otherwise.
+    pub text: String,
+    /// 0 when messages came, else one of the `EXIT_` numbers.
+    pub exit: u8,
+}
+
+impl Waited {
+    fn without(text: impl Into<String>, exit: u8) -> Self {
+        Self { text: text.into() + "\n", exit }
+    }
+}
+
+/// Waits. Nothing is shown, and nothing noted, before it returns messages.
+pub async fn wait(parts: NoticeParts, ask: WaitAsk) -> Waited {
+    let Some(consumer) = ask.consumer.or_else(|| last_seen(&parts)) else {
+        let text = "nobody has read this inbox yet, so it is not clear for whom to wait; say it: \
+                    entraclaw wait --consumer claude-code";
+        return Waited::without(text, EXIT_FAILED);
+    };
+    let outcome = match parts.journal() {
+        Ok(journal) => until_something(&parts, &journal, &consumer, Instant::now() + ask.timeout).await,
+        Err(error) => Err(error),
+    };
+    let again = format!("entraclaw wait --consumer {consumer}");
+    match outcome {
+        Ok(Ended::Messages(batch)) => {
+            let next = format!(
+                "Next: handle these and answer each where it was asked, naming its id in reply_to. Then run `{again}` in a \
+                 background shell again, so that the next message wakes you. inbox_pull brings again, marked redelivered, \
+                 what you have not answered."
+            );
+            let view = NoticeView::of(&consumer, &batch, next);
+            let text = match ask.format {
+                Format::Text => view.text(),
+                Format::Json => view.json(),
+            };
+            Waited { text, exit: 0 }
+        }
+        Ok(Ended::TimeUp) => Waited::without(
+            format!("nobody wrote to {consumer} in this time; run `{again}` again to keep listening"),
+            EXIT_NOTHING_CAME,
+        ),
+        Ok(Ended::NobodyPolls) => Waited::without(
+            "no session is polling, so no message can come; start a session of a host with entraclaw in it, and see \
+             `entraclaw status`",
+            EXIT_NOBODY_POLLS,
+        ),
+        Err(error) => {
+            Waited::without(format!("the inbox can't be read: {error}; run `entraclaw doctor`"), EXIT_FAILED)
+        }
+    }
+}
+
+enum Ended {
+    Messages(crate::journal::Batch),
+    TimeUp,
+    NobodyPolls,
+}
+
+async fn until_something(
+    parts: &NoticeParts,
+    journal: &Journal,
+    consumer: &ConsumerName,
+    deadline: Instant,
+) -> Result<Ended, JournalError> {
+    let mut changes = parts.storage.changes();
+    let mut grown = true;
+    let mut poller_seen = Instant::now();
+    let mut next_poller_look = poller_seen;
+    loop {
+        if grown {
+            let batch = take(journal, consumer, "wait", true)?;
+            if !batch.items.is_empty() {
+                return Ok(Ended::Messages(batch));
+            }
+        }
+        let now = Instant::now();
+        if now >= deadline {
+            return Ok(Ended::TimeUp);
+        }
+        if now >= next_poller_look {
+            next_poller_look = now + POLLER_LOOK_INTERVAL;
+            if somebody_polls(&*parts.storage) {
+                poller_seen = now;
+            } else if now.duration_since(poller_seen) >= POLLER_GRACE {
+                return Ok(Ended::NobodyPolls);
+            }
+        }
+        let until = deadline.min(next_poller_look);
+        match &mut changes {
+            // Either is a reason to look.
+            Some(changes) => drop(timeout_at(until, changes.changed()).await),
+            None => sleep_until(until.min(now + LOOK_INTERVAL)).await,
+        }
+        grown = journal.refresh()?;
+    }
+}
+
+/// The consumer that was there last.
+fn last_seen(parts: &NoticeParts) -> Option<ConsumerName> {
+    let storage: std::sync::Arc<dyn Storage> = parts.storage.clone();
+    let look = Look::at(&storage).ok()?;
+    look.consumers().into_iter().max_by_key(|name| look.seen_at(name))
+}
