@@ -2,7 +2,9 @@
 
 mod agent;
 mod bare;
+mod bell;
 mod bot;
+mod commands;
 mod expect;
 mod kills;
 mod mail;
@@ -161,6 +163,8 @@ pub(crate) fn ended(cell: &Cell, status: Status, reason: &str) -> CellFinished {
         elapsed_ms: 0,
         replay: cell.replay(),
         delivery_ms: Vec::new(),
+        arrivals: Vec::new(),
+        set_up: Vec::new(),
         carriers: std::collections::BTreeMap::new(),
         session: std::collections::BTreeMap::new(),
         model_view: Vec::new(),

@@ -111,6 +111,15 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
                 .order(Order::Act(Action::BeginTurn { prompt: "Work on something.".to_owned() }));
             tokio::time::sleep(SETTLE).await;
         }
+        Step::Turn(TurnStep::Work) => {
+            session(play, MAIN)?.order(Order::Act(Action::Work));
+            tokio::time::sleep(SETTLE).await;
+        }
+        Step::Shell(shell) => {
+            let label = shell.label.clone().unwrap_or_else(|| format!("shell-{}", play.now_ms()));
+            session(play, shell.on.as_deref().unwrap_or(MAIN))?.shell(label);
+            tokio::time::sleep(SETTLE).await;
+        }
         Step::Turn(TurnStep::End) => {
             session(play, MAIN)?.order(Order::Act(Action::EndTurn));
             tokio::time::sleep(SETTLE).await;

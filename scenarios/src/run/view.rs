@@ -1,15 +1,18 @@
 //! What has been seen of one host session so far: its wire, its model's view, its calls. It decides nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use reports::event::{Failure, Lane, ModelLine, WireLine};
+use reports::event::{Arrival, Failure, Lane, ModelLine, WireLine};
 use schemas::{Direction, WireValidator};
 use serde_json::Value;
 
-use crate::oracle::{Ledger, look};
+use crate::oracle::{Ledger, Sighting, Written, look, quoted};
 
 /// Lines of a transcript that are kept; later ones are counted.
 const TRANSCRIPT_LINES_MAX: usize = 4_000;
+
+/// The carrier that shows no ids.
+const DOOR: &str = "door";
 
 /// A line on the wire.
 #[derive(Debug, Clone)]
@@ -58,6 +61,8 @@ pub(crate) struct SessionView {
     judge_host: bool,
     validator: WireValidator,
     secret: String,
+    /// Messages that were written while a turn ran, by label.
+    busy: BTreeSet<String>,
     texts: BTreeMap<String, (String, bool)>,
 }
 
@@ -81,6 +86,7 @@ impl SessionView {
             judge_host,
             validator: WireValidator::at_host(),
             secret: secret.to_owned(),
+            busy: BTreeSet::new(),
             texts: BTreeMap::new(),
         }
     }
@@ -141,8 +147,78 @@ impl SessionView {
         }
     }
 
+    /// A person wrote a message.
+    pub(crate) fn written(&mut self, message: Written) {
+        if self.in_turn {
+            self.busy.insert(message.label.clone());
+        }
+        self.ledger.write(message);
+    }
+
+    /// How each message of an allowed person first reached the model.
+    pub(crate) fn arrivals(&self) -> Vec<Arrival> {
+        let allowed = self.ledger.written().iter().filter(|message| message.allowed);
+        allowed
+            .filter_map(|message| {
+                let showings = self.ledger.showings(message);
+                let first = showings.first()?;
+                Some(Arrival {
+                    carrier: first.carrier.clone(),
+                    busy: self.busy.contains(&message.label),
+                    ms: first.at_ms.saturating_sub(message.visible_ms),
+                })
+            })
+            .collect()
+    }
+
+    /// A text went through the host's door; the host may show it later.
+    pub(crate) fn knocked(&mut self, at_ms: u64, text: &str) {
+        for body in quoted(text) {
+            if let Some(message) = self.ledger.by_text(&body, DOOR) {
+                let (chat, id) = (message.chat_id.clone(), message.message_id.clone());
+                self.ledger.push(&chat, &id, at_ms);
+            }
+        }
+    }
+
+    /// What came through the door shows no ids, so it is known by its text.
+    fn through_the_door(&mut self, line: &ModelLine) {
+        for body in quoted(&line.text) {
+            let Some(message) = self.ledger.by_text(&body, DOOR) else {
+                self.fail(
+                    "oracle.unreadable",
+                    line.at_ms,
+                    "nobody wrote what came through the door".to_owned(),
+                    Some(&body),
+                );
+                continue;
+            };
+            let sighting = Sighting {
+                at_ms: line.at_ms,
+                carrier: DOOR.to_owned(),
+                tool: None,
+                message_id: message.message_id.clone(),
+                chat_id: message.chat_id.clone(),
+                version: String::new(),
+                text: body,
+                redelivered: false,
+                pushed: false,
+                woke: line.woke,
+            };
+            self.ledger.see(sighting);
+        }
+    }
+
     /// The model was shown something.
     pub(crate) fn shown(&mut self, line: ModelLine) {
+        if line.carrier == "background_shell" {
+            // Where it is only told of, what the command took is shown later, with a mark.
+            self.ledger.disturb(line.at_ms);
+        }
+        if line.carrier == DOOR {
+            self.through_the_door(&line);
+            return self.model.push(line);
+        }
         let (odd, seen) = look(line.at_ms, &line.carrier, line.tool.as_deref(), line.woke, &line.text);
         if let Some(odd) = odd {
             self.fail("oracle.unreadable", line.at_ms, odd, Some(&line.text));

@@ -83,6 +83,7 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
             view.in_turn = running;
             view.turns_by_itself += u64::from(by_itself);
         }
+        HostEventKind::Knocked(text) => view.knocked(at_ms, &text),
         HostEventKind::Note(text) => view.note(at_ms, Lane::Event, &text),
     }
 }
