@@ -102,7 +102,7 @@ async fn until_the_end(app: App) {
 }
 
 /// SIGINT, SIGTERM or SIGHUP; Ctrl-C elsewhere.
-async fn asked_to_stop() {
+pub(super) async fn asked_to_stop() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
