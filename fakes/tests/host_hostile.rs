@@ -1,6 +1,6 @@
 //! Whatever a server writes, a fake host goes on: no panic, no second outcome, no endless work.
 
-use fakes::host::{Action, Effect, HostMachine, HostOptions, Mode, ToolCall, profiles};
+use fakes::host::{Action, Effect, HostMachine, HostOptions, Mode, ShellEnd, ToolCall, profiles};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -14,6 +14,9 @@ enum Event {
     Exit,
     StdoutClosed,
     Start,
+    ShellEnd(u64, String),
+    HookAnswer(u64, String),
+    Knock(String),
 }
 
 fn json_value() -> impl Strategy<Value = Value> {
@@ -110,6 +113,16 @@ fn message() -> impl Strategy<Value = Value> {
     ]
 }
 
+fn hook_answer() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(String::new()),
+        Just(json!({"decision": "block", "reason": "r"}).to_string()),
+        Just(json!({"additionalContext": "c", "hookSpecificOutput": {"additionalContext": "s"}}).to_string()),
+        json_value().prop_map(|value| value.to_string()),
+        ".{0,20}",
+    ]
+}
+
 fn event() -> impl Strategy<Value = Event> {
     let acts = vec![
         Action::EndTurn,
@@ -120,6 +133,9 @@ fn event() -> impl Strategy<Value = Event> {
         Action::BeginTurn { prompt: "go on".to_owned() },
         Action::AnswerSampling { model: "m".to_owned(), text: "t".to_owned() },
         Action::ReadResource { uri: "x://y".to_owned(), label: "read".to_owned() },
+        Action::Work,
+        Action::StartShell { arguments: Vec::new(), description: "d".to_owned(), label: "read".to_owned() },
+        Action::ReadShell { label: "read".to_owned() },
     ];
     prop_oneof![
         1 => prop::collection::vec(any::<u8>(), 0..40).prop_map(Event::Bytes),
@@ -127,6 +143,9 @@ fn event() -> impl Strategy<Value = Event> {
         2 => prop::sample::select(vec![0_u64, 1, 100, 3000, 61_000, 200_000]).prop_map(Event::Wait),
         3 => (0_u8..3).prop_map(Event::Call),
         1 => prop::sample::select(acts).prop_map(Event::Act),
+        1 => (0_u64..4, ".{0,20}").prop_map(|(id, text)| Event::ShellEnd(id, text)),
+        2 => (0_u64..12, hook_answer()).prop_map(|(id, text)| Event::HookAnswer(id, text)),
+        1 => ".{0,20}".prop_map(Event::Knock),
         1 => prop::sample::select(vec![Event::Exit, Event::StdoutClosed, Event::Start]),
     ]
 }
@@ -143,7 +162,8 @@ proptest! {
     ) {
         let profile = profiles().unwrap().swap_remove(which);
         let mode = if tui { Mode::Tui } else { Mode::Print };
-        let mut host = HostMachine::new(profile, HostOptions { mode, ..HostOptions::default() });
+        let all = HostOptions { shell: true, hooks: true, door: true, experimental: true, ..HostOptions::default() };
+        let mut host = HostMachine::new(profile, HostOptions { mode, ..all });
         let mut now_ms = 0_u64;
         let mut labels = 0_u64;
         let mut outcomes = std::collections::BTreeMap::<String, u32>::new();
@@ -165,6 +185,9 @@ proptest! {
                     host.act(now_ms, Action::Call(ToolCall::new(tool, json!({}), format!("call-{labels}"))))
                 }
                 Event::Act(action) => host.act(now_ms, action),
+                Event::ShellEnd(id, output) => host.on_shell_end(now_ms, id, ShellEnd { output, code: 0 }),
+                Event::HookAnswer(id, answer) => host.on_hook_answer(now_ms, id, &answer),
+                Event::Knock(text) => host.on_door(now_ms, &text),
                 Event::Exit => host.on_server_exit(now_ms, None),
                 Event::StdoutClosed => host.on_stdout_closed(now_ms),
                 Event::Start => host.start(now_ms),

@@ -1,6 +1,7 @@
 //! Single rules of the fake hosts, each on the profiles it differs for.
 
 mod host_support;
+mod wakes;
 
 use fakes::host::{Action, Carrier, HostOptions, Mode, Outcome, Signal};
 use host_support::Bench;

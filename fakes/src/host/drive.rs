@@ -5,12 +5,15 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::effect::{Action, Effect, ModelEntry, Outcome, Signal};
+use super::effect::{Action, Effect, ModelEntry, Outcome, ShellEnd, Signal};
 use super::log::{Dir, WireEvent};
 use super::machine::HostMachine;
 
@@ -44,6 +47,35 @@ pub trait Server {
     fn exited(&mut self) -> impl Future<Output = Option<i32>>;
 }
 
+/// Runs our own program where a host would run it: in the model's background shell, or as a hook.
+pub trait Commands {
+    /// Runs the program with these arguments to its end.
+    fn shell(&self, arguments: Vec<String>) -> LocalBoxFuture<'static, ShellEnd>;
+
+    /// Runs the hook of an event of a host with one JSON object on its stdin. What it wrote to stdout; empty when it failed.
+    fn hook(&self, host: &str, event: &str, input: String) -> LocalBoxFuture<'static, String>;
+}
+
+/// Runs nothing: every shell fails at once and no hook says a word.
+#[derive(Debug, Clone, Copy)]
+pub struct NoCommands;
+
+impl Commands for NoCommands {
+    fn shell(&self, _arguments: Vec<String>) -> LocalBoxFuture<'static, ShellEnd> {
+        Box::pin(std::future::ready(ShellEnd { output: String::new(), code: 127 }))
+    }
+
+    fn hook(&self, _host: &str, _event: &str, _input: String) -> LocalBoxFuture<'static, String> {
+        Box::pin(std::future::ready(String::new()))
+    }
+}
+
+/// What a command of [`Commands`] came to.
+enum Ran {
+    Shell(u64, ShellEnd),
+    Hook(u64, String),
+}
+
 /// What a driver is told, beside what the server does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Order {
@@ -55,6 +87,8 @@ pub enum Order {
     LoseReply,
     /// The server's process gets a signal from elsewhere, as by `kill -9`.
     Signal(Signal),
+    /// A text came through the host's door.
+    Knock(String),
 }
 
 /// Something that happened in a driven host.
@@ -86,6 +120,13 @@ pub enum HostEventKind {
     Ready,
     /// The server was given up.
     Failed(String),
+    /// A turn of the model begins or is over.
+    Turn {
+        /// Whether one runs now.
+        running: bool,
+        /// Whether it began, or goes on, with nobody at the keyboard.
+        by_itself: bool,
+    },
     /// For the log.
     Note(String),
 }
@@ -109,7 +150,20 @@ pub async fn drive<S: Server>(
     orders: mpsc::Receiver<Order>,
     events: mpsc::Sender<HostEvent>,
 ) -> Driven {
+    drive_with(machine, server, &NoCommands, orders, events).await
+}
+
+/// As [`drive`], with somebody who runs what the host would run. What still runs at the end of the host is dropped.
+pub async fn drive_with<S: Server>(
+    machine: HostMachine,
+    server: &mut S,
+    commands: &dyn Commands,
+    orders: mpsc::Receiver<Order>,
+    events: mpsc::Sender<HostEvent>,
+) -> Driven {
     Driver {
+        commands,
+        running: FuturesUnordered::new(),
         machine,
         events,
         began: Instant::now(),
@@ -138,7 +192,10 @@ enum Process {
     Ended(Instant),
 }
 
-struct Driver<O, I> {
+struct Driver<'c, O, I> {
+    commands: &'c dyn Commands,
+    /// Shells and hooks that run; the machine bounds how many.
+    running: FuturesUnordered<LocalBoxFuture<'static, Ran>>,
     machine: HostMachine,
     events: mpsc::Sender<HostEvent>,
     began: Instant,
@@ -159,7 +216,7 @@ struct Driver<O, I> {
     held: Option<Vec<u8>>,
 }
 
-impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
+impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
     async fn run<S: Server<Out = O, In = I>>(
         mut self,
         server: &mut S,
@@ -197,6 +254,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
                         Ok(size) => self.take_output(server, &chunk[..size]).await,
                     }
                 }
+                Some(ran) = self.running.next(), if !self.running.is_empty() => self.take_end(server, ran).await,
                 code = server.exited(), if self.process == Process::Runs => {
                     self.code = code;
                     self.process = Process::Ended(after_ms(DRAIN_MS_MAX));
@@ -235,6 +293,11 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
                 self.perform(server, effects).await;
             }
             Order::Raw(line) => self.send(line).await,
+            Order::Knock(text) => {
+                let now_ms = self.now_ms();
+                let effects = self.machine.on_door(now_ms, &text);
+                self.perform(server, effects).await;
+            }
             Order::LoseReply => self.lose_reply = true,
             Order::Signal(signal) => {
                 self.event(format!("signal {} from elsewhere", signal.name())).await;
@@ -242,6 +305,15 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
                 server.signal(signal);
             }
         }
+    }
+
+    async fn take_end<S: Server<Out = O, In = I>>(&mut self, server: &mut S, ran: Ran) {
+        let now_ms = self.now_ms();
+        let effects = match ran {
+            Ran::Shell(id, end) => self.machine.on_shell_end(now_ms, id, end),
+            Ran::Hook(id, answer) => self.machine.on_hook_answer(now_ms, id, &answer),
+        };
+        self.perform(server, effects).await;
     }
 
     fn now_ms(&self) -> u64 {
@@ -300,6 +372,17 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<O, I> {
                 Effect::Ready => self.emit(HostEventKind::Ready).await,
                 Effect::Failed(reason) => self.emit(HostEventKind::Failed(reason)).await,
                 Effect::Note(note) => self.emit(HostEventKind::Note(note)).await,
+                Effect::Turn { running, by_itself } => {
+                    self.emit(HostEventKind::Turn { running, by_itself }).await;
+                }
+                Effect::Shell { id, arguments } => {
+                    let runs = self.commands.shell(arguments);
+                    self.running.push(Box::pin(async move { Ran::Shell(id, runs.await) }));
+                }
+                Effect::Hook { id, event, input } => {
+                    let runs = self.commands.hook(&self.machine.profile().family, &event, input);
+                    self.running.push(Box::pin(async move { Ran::Hook(id, runs.await) }));
+                }
                 Effect::Signal(signal) => {
                     self.event(format!("signal {}", signal.name())).await;
                     self.killed |= signal == Signal::Kill;

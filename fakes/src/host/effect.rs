@@ -86,12 +86,37 @@ pub enum Action {
     },
     /// The host asks its person for a permission, and tells the server where it relays that.
     AskPermission(PermissionAsk),
+    /// The model uses a tool of the host's own; its end is a boundary of the turn.
+    Work,
+    /// The model leaves a command of ours running in its background shell, where the host has one.
+    StartShell {
+        /// The program's arguments.
+        arguments: Vec<String>,
+        /// What the model says that it is for.
+        description: String,
+        /// How the caller recognises the outcome.
+        label: String,
+    },
+    /// The model reads the output of the shell that ended last.
+    ReadShell {
+        /// How the caller recognises the outcome.
+        label: String,
+    },
     /// The person has the server started anew.
     Reconnect,
     /// The host ends in the normal way.
     Exit,
     /// The host is killed; it can do nothing more.
     Kill,
+}
+
+/// How a background shell ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShellEnd {
+    /// All that it wrote to its stdout.
+    pub output: String,
+    /// Its exit code.
+    pub code: i32,
 }
 
 /// How a call ended.
@@ -153,6 +178,14 @@ pub enum Carrier {
     Resource,
     /// A prompt of the server that was used.
     ServerPrompt,
+    /// The end of a background shell, or its output.
+    BackgroundShell,
+    /// What a hook added.
+    Hook,
+    /// What came through the host's door.
+    Door,
+    /// The end of a call that became a task.
+    Task,
 }
 
 /// One text that the host's model was shown.
@@ -227,6 +260,29 @@ pub enum Effect {
     CloseStdin,
     /// Start a new server process, then call `start`.
     Respawn,
+    /// Run our program in the background, then call `on_shell_end`.
+    Shell {
+        /// The shell.
+        id: u64,
+        /// The program's arguments.
+        arguments: Vec<String>,
+    },
+    /// Run our program as a hook, then call `on_hook_answer`.
+    Hook {
+        /// The run.
+        id: u64,
+        /// The event as the host names it.
+        event: String,
+        /// What goes to its stdin: one JSON object.
+        input: String,
+    },
+    /// A turn of the model begins or is over.
+    Turn {
+        /// Whether one runs now.
+        running: bool,
+        /// Whether it began, or goes on, with nobody at the keyboard.
+        by_itself: bool,
+    },
     /// For the log: something that was dropped, ignored or decided.
     Note(String),
 }

@@ -18,7 +18,9 @@ pub mod script;
 pub mod task;
 mod wire;
 
-pub use effect::{Action, Carrier, Effect, ModelEntry, ModelView, Outcome, PermissionAsk, Signal, ToolCall};
+pub use effect::{
+    Action, Carrier, Effect, ModelEntry, ModelView, Outcome, PermissionAsk, ShellEnd, Signal, ToolCall,
+};
 pub use flatten::{Origin, Shown, result as flatten_result, whole as flatten_whole};
 pub use machine::HostMachine;
 pub use names::{cut as cut_description, shown_name};

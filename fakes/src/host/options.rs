@@ -53,6 +53,16 @@ pub struct HostOptions {
     pub warm_tool_cache: bool,
     /// The working directory that `roots/list` names.
     pub working_directory: String,
+    /// The session's id, as hooks are told it.
+    pub session_id: String,
+    /// Whether the model may leave our command running in its shell, with the settings that its end needs.
+    pub shell: bool,
+    /// Whether our hooks are configured.
+    pub hooks: bool,
+    /// Whether the host's door is open to us.
+    pub door: bool,
+    /// Whether the host's experimental setting is on.
+    pub experimental: bool,
 }
 
 impl Default for HostOptions {
@@ -69,6 +79,11 @@ impl Default for HostOptions {
             allow_instructions: false,
             warm_tool_cache: false,
             working_directory: "/home/alice/project".to_owned(),
+            session_id: "5e551000-0000-4000-8000-000000000001".to_owned(),
+            shell: false,
+            hooks: false,
+            door: false,
+            experimental: false,
         }
     }
 }

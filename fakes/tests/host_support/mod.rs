@@ -29,6 +29,55 @@ impl Bench {
         bench
     }
 
+    /// A host whose server speaks the newer era and follows tasks.
+    pub(crate) fn modern(host: &str, options: HostOptions, tools: &[&str]) -> Self {
+        let mut bench =
+            Self { host: HostMachine::new(profile(host).unwrap(), options), now_ms: 0, done: Vec::new() };
+        let effects = bench.host.start(0);
+        bench.keep(effects);
+        let offer = json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}});
+        bench.reply(&bench.last_id("server/discover"), json!({"result": offer}));
+        let items: Vec<Value> =
+            tools.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).collect();
+        bench.reply(&bench.last_id("tools/list"), json!({"result": {"tools": items, "ttlMs": 600_000}}));
+        assert!(bench.host.is_open());
+        bench
+    }
+
+    /// The id of the last request with a method.
+    pub(crate) fn last_id(&self, method: &str) -> Value {
+        let sent = self.sent();
+        let request = sent.iter().rev().find(|message| message["method"] == method);
+        request.unwrap_or_else(|| panic!("{method} was not sent"))["id"].clone()
+    }
+
+    /// The hook that was run last: its event and its input.
+    pub(crate) fn hook(&self) -> (String, Value) {
+        let (_, event, input) = self.last_hook().unwrap();
+        (event, serde_json::from_str(&input).unwrap())
+    }
+
+    fn last_hook(&self) -> Option<(u64, String, String)> {
+        self.done.iter().rev().find_map(|(_, effect)| match effect {
+            Effect::Hook { id, event, input } => Some((*id, event.clone(), input.clone())),
+            _ => None,
+        })
+    }
+
+    /// The hook that was run last writes this to its stdout.
+    pub(crate) fn answer_hook(&mut self, answer: &str) {
+        let (id, ..) = self.last_hook().unwrap();
+        let effects = self.host.on_hook_answer(self.now_ms, id, answer);
+        self.keep(effects);
+    }
+
+    /// The hook that was run last, if any, has nothing to say.
+    pub(crate) fn silence(&mut self) {
+        if self.last_hook().is_some() {
+            self.answer_hook("");
+        }
+    }
+
     /// Answers everything of the opening that is open, until nothing new is asked.
     pub(crate) fn serve(&mut self, tools: &[&str]) {
         let mut answered = 0;
@@ -65,7 +114,7 @@ impl Bench {
         }
     }
 
-    fn keep(&mut self, effects: Vec<Effect>) {
+    pub(crate) fn keep(&mut self, effects: Vec<Effect>) {
         self.done.extend(effects.into_iter().map(|effect| (self.now_ms, effect)));
     }
 
@@ -151,7 +200,7 @@ impl Bench {
             .collect()
     }
 
-    fn call_id(&self, tool: &str) -> Value {
+    pub(crate) fn call_id(&self, tool: &str) -> Value {
         let sent = self.sent();
         let call = sent.iter().rev().find(|message| message["params"]["name"] == tool);
         call.unwrap_or_else(|| panic!("{tool} was not called"))["id"].clone()

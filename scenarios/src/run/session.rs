@@ -174,11 +174,10 @@ impl SessionPort {
         self.orders.closed().await;
     }
 
-    /// Waits until something new wakes the model.
+    /// Waits until a turn begins, or goes on, by itself.
     pub(crate) async fn woken(&self) {
-        let woken = |view: &SessionView| view.model.iter().filter(|line| line.woke).count();
-        let before = woken(&self.view.borrow());
-        self.until(|view| (woken(view) > before).then_some(())).await;
+        let before = self.view.borrow().turns_by_itself;
+        self.until(|view| (view.turns_by_itself > before).then_some(())).await;
     }
 
     /// The person types.

@@ -50,6 +50,10 @@ pub(crate) struct SessionView {
     pub(crate) ready: bool,
     pub(crate) alive: bool,
     pub(crate) starts: u32,
+    /// Whether a turn of the model runs.
+    pub(crate) in_turn: bool,
+    /// Turns that began, or went on, with nobody at the keyboard.
+    pub(crate) turns_by_itself: u64,
     /// Whether the host's own lines are judged; not on a bare pipe, where a scenario breaks them on purpose.
     judge_host: bool,
     validator: WireValidator,
@@ -72,6 +76,8 @@ impl SessionView {
             ready: false,
             alive: false,
             starts: 0,
+            in_turn: false,
+            turns_by_itself: 0,
             judge_host,
             validator: WireValidator::at_host(),
             secret: secret.to_owned(),

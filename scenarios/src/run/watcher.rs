@@ -26,7 +26,10 @@ pub(crate) async fn follow(
         }
         changed.notify_waiters();
     }
-    view.borrow_mut().alive = false;
+    {
+        let mut view = view.borrow_mut();
+        (view.alive, view.in_turn) = (false, false);
+    }
     changed.notify_waiters();
 }
 
@@ -76,6 +79,10 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
             view.note(at_ms, Lane::Event, &format!("the host gives the server up: {reason}"));
             view.facts.insert("given up".to_owned(), reason);
         }
+        HostEventKind::Turn { running, by_itself } => {
+            view.in_turn = running;
+            view.turns_by_itself += u64::from(by_itself);
+        }
         HostEventKind::Note(text) => view.note(at_ms, Lane::Event, &text),
     }
 }
@@ -88,6 +95,10 @@ fn carrier_word(carrier: Carrier) -> Option<&'static str> {
         Carrier::TaskNotification => Some("task_notification"),
         Carrier::Resource => Some("resource"),
         Carrier::ServerPrompt => Some("server_prompt"),
+        Carrier::BackgroundShell => Some("background_shell"),
+        Carrier::Hook => Some("hook"),
+        Carrier::Door => Some("door"),
+        Carrier::Task => Some("task"),
         Carrier::Tools | Carrier::Instructions | Carrier::Prompt => None,
     }
 }

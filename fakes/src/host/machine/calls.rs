@@ -30,6 +30,8 @@ pub(super) struct Call {
 pub(super) struct Step {
     waiting: VecDeque<u64>,
     open: BTreeSet<u64>,
+    /// Hooks that run after its calls.
+    pub(super) hooks: BTreeSet<u64>,
 }
 
 impl HostMachine {
@@ -60,7 +62,7 @@ impl HostMachine {
     /// Goes on with the steps as far as it can be gone.
     pub(super) fn pump(&mut self) {
         loop {
-            if self.over || self.link.phase == Phase::Closing {
+            if self.over || self.link.phase == Phase::Closing || self.hooks.hold_the_model() {
                 return;
             }
             if self.step.is_none() {
@@ -80,7 +82,7 @@ impl HostMachine {
                     return;
                 }
                 let waiting = self.steps.pop_front().unwrap_or_default().into();
-                self.step = Some(Step { waiting, open: BTreeSet::new() });
+                self.step = Some(Step { waiting, ..Step::default() });
             }
             if !self.start_what_may_run() {
                 return;
@@ -111,7 +113,7 @@ impl HostMachine {
                 return true;
             };
             let Some(seq) = step.waiting.front().copied() else {
-                if !step.open.is_empty() {
+                if !step.open.is_empty() || !step.hooks.is_empty() {
                     return false;
                 }
                 self.step = None;
@@ -214,7 +216,7 @@ impl HostMachine {
     }
 
     /// A template about a tool, filled.
-    fn words(&self, template: &str, tool: &str, message: &str) -> String {
+    pub(super) fn words(&self, template: &str, tool: &str, message: &str) -> String {
         let shown = self.catalog.find(tool).map_or_else(|| tool.to_owned(), |tool| tool.shown_name.clone());
         let seconds = (self.call_limit_ms() / 1000).to_string();
         fill(
@@ -234,6 +236,11 @@ impl HostMachine {
             return;
         };
         let tool = call.wanted.tool.clone();
+        if let Ok(result) = &body
+            && self.follows_task(result)
+        {
+            return self.become_task(seq, result);
+        }
         let background = call.task.is_some();
         let texts = self.profile.texts.clone();
         let (shown, outcome, raw) = match body {
@@ -283,9 +290,7 @@ impl HostMachine {
 
     /// The call's outcome: in place, or as a background result.
     fn finish(&mut self, seq: u64, outcome: Outcome, raw: Option<Value>, text: String, bad: bool) {
-        self.timers.retain(|timer, _| {
-            !matches!(timer, Timer::Call(one) | Timer::Idle(one) | Timer::Background(one) if *one == seq)
-        });
+        self.forget_timers_of(seq);
         let Some(call) = self.calls.remove(&seq) else {
             return;
         };
@@ -297,11 +302,28 @@ impl HostMachine {
         if let Some(task) = call.task {
             return self.task_done(task, &tool, &label, &text, bad);
         }
-        self.show(Carrier::ToolResult, Some(tool), Some(label.clone()), text, bad, false);
+        self.show(Carrier::ToolResult, Some(tool.clone()), Some(label.clone()), text, bad, false);
+        self.tool_done(&tool);
         self.done_with(label, outcome, raw);
     }
 
-    fn done_with(&mut self, label: String, outcome: Outcome, raw: Option<Value>) {
+    /// A call became a task: the turn goes on without it. Returns its tool and label.
+    pub(super) fn let_go(&mut self, seq: u64) -> Option<(String, String)> {
+        self.forget_timers_of(seq);
+        let call = self.calls.remove(&seq)?;
+        if let Some(step) = &mut self.step {
+            step.open.remove(&seq);
+        }
+        Some((call.wanted.tool, call.wanted.label))
+    }
+
+    fn forget_timers_of(&mut self, seq: u64) {
+        self.timers.retain(|timer, _| {
+            !matches!(timer, Timer::Call(one) | Timer::Idle(one) | Timer::Background(one) if *one == seq)
+        });
+    }
+
+    pub(super) fn done_with(&mut self, label: String, outcome: Outcome, raw: Option<Value>) {
         self.effects.push(Effect::CallDone { label, outcome, raw });
     }
 
@@ -360,7 +382,7 @@ impl HostMachine {
         let reason = self.profile.calls.interrupt_reason.value.clone();
         let text = self.profile.texts.interrupted.clone();
         self.cancel_calls(Some(&reason), Some(&text));
-        self.end_turn();
+        self.interrupt_turn();
     }
 
     /// Gives every call but those in the background the outcome `cancelled`.
@@ -385,9 +407,7 @@ impl HostMachine {
 
     /// An outcome without any text for the model.
     fn drop_call(&mut self, seq: u64) {
-        self.timers.retain(|timer, _| {
-            !matches!(timer, Timer::Call(one) | Timer::Idle(one) | Timer::Background(one) if *one == seq)
-        });
+        self.forget_timers_of(seq);
         if let Some(call) = self.calls.remove(&seq)
             && call.task.is_none()
         {

@@ -22,6 +22,7 @@ impl HostMachine {
             self.cancel(&stream.id, None);
         }
         self.turn = super::Turn::default();
+        self.forget_wakers();
         let stopping = self.ending == Ending::Reconnect || self.ending == Ending::GaveUp;
         self.ending = Ending::Exit;
         if !self.alive {
@@ -40,6 +41,7 @@ impl HostMachine {
         self.forget_calls();
         self.timers.clear();
         self.turn = super::Turn::default();
+        self.forget_wakers();
         if self.alive {
             self.effects.push(Effect::CloseStdin);
         }
@@ -76,7 +78,7 @@ impl HostMachine {
 
     /// Begins the steps of the end of a process.
     pub(super) fn shutdown(&mut self) {
-        self.timers.clear();
+        self.forget_timers();
         self.link.pending.clear();
         let steps = self.profile.life.shutdown.value.clone();
         for (place, step) in steps.iter().enumerate() {
@@ -146,7 +148,7 @@ impl HostMachine {
             }
             Ending::Reconnect => return self.respawn(true, false),
             Ending::GaveUp => {
-                self.timers.clear();
+                self.forget_timers();
                 self.link.phase = Phase::Failed;
                 return;
             }
@@ -163,7 +165,7 @@ impl HostMachine {
     }
 
     fn fail(&mut self, reason: &str) {
-        self.timers.clear();
+        self.forget_timers();
         self.link.pending.clear();
         self.link.phase = Phase::Failed;
         self.catalog.clear();
@@ -174,6 +176,7 @@ impl HostMachine {
     /// An open connection is lost.
     fn lose_server(&mut self) {
         self.fail_open_calls();
+        self.fail_tasks();
         let ready_told = self.link.ready_told;
         let asked: Vec<String> = self
             .link

@@ -3,6 +3,8 @@
 
 mod calls;
 mod catalog;
+mod doors;
+mod hooks;
 mod life;
 mod lists;
 mod notices;
@@ -10,6 +12,8 @@ mod opening;
 mod permission;
 mod requests;
 mod send;
+mod shells;
+mod tasks;
 mod turn;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -17,12 +21,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::effect::{Action, Effect};
+use super::effect::{Action, Effect, ShellEnd};
 use super::options::HostOptions;
 use super::profile::{ListKind, PerMode, Profile};
 use super::wire::{self, Incoming};
 use calls::{Call, Step};
 use catalog::Catalog;
+use hooks::Hooks;
+use shells::Shells;
+use tasks::Task;
 use turn::Turn;
 
 /// Most open requests to the server, and most steps that wait; beyond it an action fails at once.
@@ -51,6 +58,10 @@ enum Timer {
     Idle(u64),
     /// A call goes to the background.
     Background(u64),
+    /// A task's state is asked again.
+    Task(u64),
+    /// A hook took too long.
+    Hook(u64),
     /// A step of the end.
     Stop(usize),
 }
@@ -92,6 +103,7 @@ enum Pending {
     Call(u64),
     Resource { uri: String, label: String },
     Prompt { label: String },
+    Task(u64),
 }
 
 /// What belongs to one server process.
@@ -183,6 +195,9 @@ pub struct HostMachine {
     step: Option<Step>,
     steps_begun: u64,
     asked: VecDeque<(Value, Asked)>,
+    shells: Shells,
+    hooks: Hooks,
+    tasks: BTreeMap<u64, Task>,
     ending: Ending,
     /// Whether a server process runs, as far as was told.
     alive: bool,
@@ -216,6 +231,9 @@ impl HostMachine {
             step: None,
             steps_begun: 0,
             asked: VecDeque::new(),
+            shells: Shells::default(),
+            hooks: Hooks::default(),
+            tasks: BTreeMap::new(),
             ending: Ending::No,
             alive: false,
             over: false,
@@ -230,6 +248,9 @@ impl HostMachine {
         if self.link.phase == Phase::Down && !self.over {
             self.spawns += 1;
             self.alive = true;
+            if self.spawns == 1 {
+                self.begin_session();
+            }
             self.open();
         }
         self.done()
@@ -288,6 +309,33 @@ impl HostMachine {
         self.done()
     }
 
+    /// A background shell of [`Effect::Shell`] has ended.
+    #[must_use]
+    pub fn on_shell_end(&mut self, now_ms: u64, id: u64, end: ShellEnd) -> Vec<Effect> {
+        self.at(now_ms);
+        self.shell_end(id, end);
+        self.pump();
+        self.done()
+    }
+
+    /// A hook of [`Effect::Hook`] has answered with what it wrote; with nothing where it failed.
+    #[must_use]
+    pub fn on_hook_answer(&mut self, now_ms: u64, id: u64, answer: &str) -> Vec<Effect> {
+        self.at(now_ms);
+        self.hook_answer(id, answer);
+        self.pump();
+        self.done()
+    }
+
+    /// A text came through the host's door.
+    #[must_use]
+    pub fn on_door(&mut self, now_ms: u64, text: &str) -> Vec<Effect> {
+        self.at(now_ms);
+        self.through_the_door(text);
+        self.pump();
+        self.done()
+    }
+
     /// When [`Self::on_timer`] has something to do next.
     pub fn next_timer_ms(&self) -> Option<u64> {
         self.next_timer().map(|(due_ms, _)| due_ms)
@@ -314,6 +362,11 @@ impl HostMachine {
                 self.answer_elicitation(&action, content);
             }
             Action::AskPermission(ask) => self.ask_permission(ask),
+            Action::Work => self.work(),
+            Action::StartShell { arguments, description, label } => {
+                self.start_shell(arguments, description, label);
+            }
+            Action::ReadShell { label } => self.read_shell(label),
             Action::Reconnect => self.reconnect(),
             Action::Exit => self.exit(),
             Action::Kill => self.kill(),
@@ -377,6 +430,11 @@ impl HostMachine {
         self.timers.insert(timer, self.now_ms.saturating_add(after_ms));
     }
 
+    /// Forgets every timer that is about the server.
+    fn forget_timers(&mut self) {
+        self.timers.retain(|timer, _| matches!(timer, Timer::Hook(_)));
+    }
+
     fn next_timer(&self) -> Option<(u64, Timer)> {
         self.timers
             .iter()
@@ -395,6 +453,8 @@ impl HostMachine {
             Timer::List(key) => self.list_too_slow(&key),
             Timer::Call(seq) | Timer::Idle(seq) => self.call_too_slow(seq),
             Timer::Background(seq) => self.move_to_background(seq),
+            Timer::Task(task) => self.ask_task(task),
+            Timer::Hook(id) => self.hook_too_slow(id),
             Timer::Stop(step) => self.stop_step(step),
         }
     }
@@ -414,12 +474,13 @@ impl HostMachine {
             Pending::Call(seq) => self.on_call_answer(seq, body),
             Pending::Resource { uri, label } => self.on_resource_answer(&uri, label, body),
             Pending::Prompt { label } => self.on_prompt_answer(label, body),
+            Pending::Task(task) => self.on_task_answer(task, body),
         }
     }
 
     /// Forgets the running process but for what the session keeps.
     fn forget_link(&mut self, probing_allowed: bool, quick: bool) {
-        self.timers.clear();
+        self.forget_timers();
         self.link = Link::new(probing_allowed, quick);
         self.asked.clear();
         self.catalog.blocking.clear();

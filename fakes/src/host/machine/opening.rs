@@ -202,7 +202,7 @@ impl HostMachine {
     pub(super) fn give_up(&mut self, reason: String, how: GiveUp) {
         self.link.phase = Phase::Failed;
         self.link.pending.clear();
-        self.timers.clear();
+        self.forget_timers();
         self.catalog.clear();
         self.ending = Ending::GaveUp;
         self.effects.push(Effect::Failed(reason));

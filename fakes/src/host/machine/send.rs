@@ -87,7 +87,7 @@ impl HostMachine {
             let facts = [
                 ("protocolVersion", json!(*self.profile.opening.modern_version)),
                 ("clientInfo", identity.client_info.value.clone()),
-                ("clientCapabilities", self.options.mode.of(&identity.modern_capabilities).clone()),
+                ("clientCapabilities", self.modern_capabilities()),
             ];
             for (name, value) in facts {
                 meta.insert(format!("io.modelcontextprotocol/{name}"), value);

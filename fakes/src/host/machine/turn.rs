@@ -1,10 +1,11 @@
-//! The model's turns and what waits for one: typed prompts, channel messages, background results.
+//! The model's turns and what waits for one: typed prompts, channel messages, what came by itself.
 //! It never interrupts a turn; what comes in between waits for its next boundary.
 
 use std::collections::VecDeque;
 
 use super::HostMachine;
 use crate::host::effect::{Carrier, Effect, ModelEntry};
+use crate::host::profile::WhileBusy;
 use crate::host::wire::fill;
 
 /// Most texts that wait for a boundary; later ones are lost, with a note.
@@ -16,16 +17,28 @@ pub(super) struct Turn {
     pub(super) running: bool,
     prompts: VecDeque<String>,
     channel: VecDeque<String>,
-    tasks: VecDeque<TaskResult>,
+    /// What waits for the next boundary.
+    notices: VecDeque<Notice>,
+    /// What waits for the end of the turn.
+    later: VecDeque<Notice>,
     tasks_begun: u64,
 }
 
+/// A text that came by itself.
 #[derive(Debug)]
-struct TaskResult {
-    tool: String,
-    label: String,
-    text: String,
-    bad: bool,
+pub(super) struct Notice {
+    pub(super) carrier: Carrier,
+    pub(super) tool: Option<String>,
+    pub(super) label: Option<String>,
+    pub(super) text: String,
+    pub(super) bad: bool,
+}
+
+impl Notice {
+    /// A text of no call.
+    pub(super) fn new(carrier: Carrier, text: String) -> Self {
+        Self { carrier, tool: None, label: None, text, bad: false }
+    }
 }
 
 impl Turn {
@@ -35,7 +48,7 @@ impl Turn {
     }
 
     fn waits(&self) -> usize {
-        self.prompts.len() + self.channel.len() + self.tasks.len()
+        self.prompts.len() + self.channel.len() + self.notices.len() + self.later.len()
     }
 }
 
@@ -73,20 +86,37 @@ impl HostMachine {
             }
             return;
         }
-        self.turn.running = true;
+        self.turn_begins(false);
+        if !self.ask_prompt_hook(&prompt) {
+            self.show_prompt(prompt, None);
+        }
+    }
+
+    /// The model sees a prompt, what a hook added to it, and what waited.
+    pub(super) fn show_prompt(&mut self, prompt: String, added: Option<String>) {
         self.show(Carrier::Prompt, None, None, prompt, false, false);
+        if let Some(text) = added {
+            self.show(Carrier::Hook, None, None, text, false, false);
+        }
+        self.show_notices(true, false);
         self.before_model_request();
     }
 
     /// A call without a turn begins one.
     pub(super) fn ensure_turn(&mut self) {
         if !self.turn.running {
-            self.turn.running = true;
+            self.turn_begins(false);
+            self.show_notices(true, false);
             self.before_model_request();
         }
     }
 
-    /// The turn is over; what waited begins the next one at once.
+    fn turn_begins(&mut self, by_itself: bool) {
+        self.turn.running = true;
+        self.effects.push(Effect::Turn { running: true, by_itself });
+    }
+
+    /// The model is done; a hook may want more of it.
     pub(super) fn end_turn(&mut self) {
         if !self.turn.running {
             return self.note("there was no turn to end");
@@ -94,23 +124,54 @@ impl HostMachine {
         if !self.steps.is_empty() || self.step.is_some() {
             return self.note("the turn can't end while its calls run");
         }
+        if self.hooks.hold_the_model() {
+            return self.note("the turn waits for a hook");
+        }
+        if !self.ask_turn_end_hook() {
+            self.turn_over();
+        }
+    }
+
+    /// The person ended the turn; no hook is asked.
+    pub(super) fn interrupt_turn(&mut self) {
+        self.forget_hooks_of_the_turn();
+        if self.turn.running {
+            self.turn_over();
+        } else {
+            self.note("there was no turn to end");
+        }
+    }
+
+    /// The turn is over; what waited begins the next one at once.
+    pub(super) fn turn_over(&mut self) {
         self.turn.running = false;
+        self.effects.push(Effect::Turn { running: false, by_itself: false });
         if self.turn.waits() > 0 {
             let alone = self.turn.prompts.is_empty();
-            self.turn.running = true;
-            self.show_tasks(alone);
+            self.turn_begins(alone);
+            self.show_notices(true, alone);
             self.show_prompts();
             while let Some(text) = self.turn.channel.pop_front() {
                 self.show(Carrier::Channel, None, None, text, false, alone);
             }
             self.before_model_request();
         }
+        if !self.steps.is_empty() {
+            self.ensure_turn();
+        }
+    }
+
+    /// A hook wants more: the turn goes on.
+    pub(super) fn turn_goes_on(&mut self, text: String) {
+        self.effects.push(Effect::Turn { running: true, by_itself: true });
+        self.show(Carrier::Hook, None, None, text, false, false);
+        self.before_model_request();
     }
 
     /// A step's calls are all done: the boundary inside a turn.
     pub(super) fn step_over(&mut self) {
         if self.turn.running {
-            self.show_tasks(false);
+            self.show_notices(false, false);
             self.show_prompts();
             self.before_model_request();
         }
@@ -122,16 +183,37 @@ impl HostMachine {
         }
     }
 
-    fn show_tasks(&mut self, woke: bool) {
-        while let Some(result) = self.turn.tasks.pop_front() {
-            self.show(
-                Carrier::TaskNotification,
-                Some(result.tool),
-                Some(result.label),
-                result.text,
-                result.bad,
-                woke,
-            );
+    /// Shows what waits for a boundary, and at the begin of a turn all that waits.
+    fn show_notices(&mut self, begins: bool, woke: bool) {
+        let mut due = std::mem::take(&mut self.turn.notices);
+        if begins {
+            due.append(&mut self.turn.later);
+        }
+        for notice in due {
+            let Notice { carrier, tool, label, text, bad } = notice;
+            self.show(carrier, tool, label, text, bad, woke);
+        }
+    }
+
+    /// A text came by itself: it begins a turn, or waits as the host lets it wait.
+    pub(super) fn comes_by_itself(&mut self, notice: Notice, wakes: bool, busy: WhileBusy) {
+        let idle = !self.turn.running;
+        if !(idle && wakes) {
+            if busy == WhileBusy::Lost {
+                return self.note(format!("lost a text of {:?}: nobody looks at it", notice.carrier));
+            }
+            if !self.has_room() {
+                return;
+            }
+        }
+        match busy {
+            WhileBusy::TurnEnd => self.turn.later.push_back(notice),
+            WhileBusy::Boundary | WhileBusy::Lost => self.turn.notices.push_back(notice),
+        }
+        if idle && wakes {
+            self.turn_begins(true);
+            self.show_notices(true, true);
+            self.before_model_request();
         }
     }
 
@@ -145,21 +227,15 @@ impl HostMachine {
             &texts.task,
             &[("task", &task_name(task)), ("status", status), ("summary", &summary), ("result", &result)],
         );
-        if !self.has_room() {
-            return;
-        }
-        self.turn.tasks.push_back(TaskResult { tool: tool.to_owned(), label: label.to_owned(), text, bad });
-        if !self.turn.running {
-            self.turn.running = true;
-            self.show_tasks(true);
-            self.before_model_request();
-        }
+        let (tool, label) = (Some(tool.to_owned()), Some(label.to_owned()));
+        let notice = Notice { carrier: Carrier::TaskNotification, tool, label, text, bad };
+        self.comes_by_itself(notice, true, WhileBusy::Boundary);
     }
 
     /// A channel message for the model.
     pub(super) fn channel_message(&mut self, text: String) {
         if !self.turn.running {
-            self.turn.running = true;
+            self.turn_begins(true);
             self.show(Carrier::Channel, None, None, text, false, true);
             self.before_model_request();
         } else if self.has_room() {

@@ -11,6 +11,7 @@ use super::sections::{
     CallsPatch, ChannelPatch, FidelityPatch, IdentityPatch, LifePatch, ListsPatch, ModernPatch, NamesPatch,
     NotificationsPatch, OpeningPatch, RequestsPatch, TextsPatch, WirePatch,
 };
+use super::wake::{DoorPatch, HooksPatch, ShellPatch, TasksPatch};
 
 /// Longest chain of `extends`.
 const EXTENDS_DEPTH_MAX: usize = 8;
@@ -67,6 +68,18 @@ pub struct ProfileFile {
     /// Life of the process.
     #[serde(default)]
     pub life: LifePatch,
+    /// Background shells of the model.
+    #[serde(default)]
+    pub shell: ShellPatch,
+    /// Commands at the host's own moments.
+    #[serde(default)]
+    pub hooks: HooksPatch,
+    /// The way in from outside.
+    #[serde(default)]
+    pub door: DoorPatch,
+    /// Calls that become tasks.
+    #[serde(default)]
+    pub tasks: TasksPatch,
     /// How close to the recordings.
     #[serde(default)]
     pub fidelity: FidelityPatch,
@@ -172,6 +185,10 @@ fn over(child: ProfileFile, parent: ProfileFile) -> ProfileFile {
         texts: child.texts.over(parent.texts),
         names: child.names.over(parent.names),
         life: child.life.over(parent.life),
+        shell: child.shell.over(parent.shell),
+        hooks: child.hooks.over(parent.hooks),
+        door: child.door.over(parent.door),
+        tasks: child.tasks.over(parent.tasks),
         fidelity: child.fidelity.over(parent.fidelity),
     }
 }
@@ -197,6 +214,10 @@ fn whole(file: ProfileFile, missing: &mut Vec<String>) -> Option<Profile> {
     let texts = file.texts.complete("texts", missing);
     let names = file.names.complete("names", missing);
     let life = file.life.complete("life", missing);
+    let shell = file.shell.complete("shell", missing);
+    let hooks = file.hooks.complete("hooks", missing);
+    let door = file.door.complete("door", missing);
+    let tasks = file.tasks.complete("tasks", missing);
     let fidelity = file.fidelity.complete("fidelity", missing);
     Some(Profile {
         id: file.id,
@@ -216,6 +237,10 @@ fn whole(file: ProfileFile, missing: &mut Vec<String>) -> Option<Profile> {
         texts: texts?,
         names: names?,
         life: life?,
+        shell: shell?,
+        hooks: hooks?,
+        door: door?,
+        tasks: tasks?,
         fidelity: fidelity?,
     })
 }

@@ -6,6 +6,7 @@ mod fact;
 mod kinds;
 mod load;
 mod sections;
+mod wake;
 
 pub use embedded::{profile, profiles};
 pub use fact::{Evidence, Fact, Mark, PerMode};
@@ -19,6 +20,7 @@ pub use sections::{
     Calls, Channel, Fidelity, Identity, Life, Lists, Modern, Names, Notifications, Opening, Requests, Texts,
     Wire,
 };
+pub use wake::{Door, DoorKind, Hook, HookAnswer, HookInput, Hooks, Shell, ShellShown, Tasks, WhileBusy};
 
 use serde_json::Value;
 
@@ -59,6 +61,14 @@ pub struct Profile {
     pub names: Names,
     /// Life of the process.
     pub life: Life,
+    /// Background shells of the model.
+    pub shell: Shell,
+    /// Commands at the host's own moments.
+    pub hooks: Hooks,
+    /// The way in from outside.
+    pub door: Door,
+    /// Calls that become tasks.
+    pub tasks: Tasks,
     /// How close to the recordings.
     pub fidelity: Fidelity,
 }
@@ -79,6 +89,10 @@ impl Profile {
         self.texts.evidence("texts", &mut lines);
         self.names.evidence("names", &mut lines);
         self.life.evidence("life", &mut lines);
+        self.shell.evidence("shell", &mut lines);
+        self.hooks.evidence("hooks", &mut lines);
+        self.door.evidence("door", &mut lines);
+        self.tasks.evidence("tasks", &mut lines);
         self.fidelity.evidence("fidelity", &mut lines);
         lines
     }

@@ -1,0 +1,19 @@
+//! The way from outside into a running session: what comes through it is a prompt that nobody typed.
+//! It never checks who knocks; what stands before the door does.
+
+use super::HostMachine;
+use super::turn::Notice;
+use crate::host::effect::Carrier;
+use crate::host::profile::DoorKind;
+use crate::host::wire::fill;
+
+impl HostMachine {
+    pub(super) fn through_the_door(&mut self, text: &str) {
+        let facts = self.profile.door.clone();
+        if *facts.kind == DoorKind::None || !self.options.door || self.over {
+            return self.note("somebody knocked, and there is no open door");
+        }
+        let notice = Notice::new(Carrier::Door, fill(&facts.text, &[("text", text)]));
+        self.comes_by_itself(notice, self.mode(&facts.wakes), *facts.busy);
+    }
+}

@@ -1,0 +1,170 @@
+//! What wakes or feeds a host's model besides its server's answers: background shells, hooks, doors, tasks.
+//! Nothing here acts; a fact that no machine reads must not be declared.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::fact::{Evidence, Fact, PerMode, facts};
+
+/// What the model is shown when its background shell ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ShellShown {
+    /// The path of a file with the output, which it must read.
+    Path,
+    /// The shell's id, which it must ask for the output.
+    Id,
+    /// The output itself.
+    Output,
+}
+
+/// When a text that comes while a turn runs reaches the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhileBusy {
+    /// With the next tool result of the running turn.
+    Boundary,
+    /// In a turn of its own after the running one.
+    TurnEnd,
+    /// Never.
+    Lost,
+}
+
+/// The form of a hook's answer that the host obeys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HookAnswer {
+    /// `{"decision":"block","reason":R}`: the turn goes on with R.
+    Block,
+    /// `{"decision":"deny","reason":R}`: the turn goes on with R.
+    Deny,
+    /// `{"additionalContext":T}`: T is added.
+    Context,
+    /// `{"hookSpecificOutput":{"additionalContext":T}}`: T is added.
+    SpecificContext,
+}
+
+/// A hook that the host runs at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Hook {
+    /// The event as the host names it.
+    pub event: String,
+    /// What it obeys.
+    pub answer: HookAnswer,
+    /// What the model is shown; `{text}` is the answer's.
+    pub text: String,
+}
+
+/// The members of the JSON object on a hook's stdin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HookInput {
+    /// `session_id`, `cwd`, `hook_event_name`, and those of the event.
+    SnakeCase,
+    /// `sessionId`, `timestamp` in milliseconds, `cwd`, and those of the event, whose name is not among them.
+    CamelCase,
+}
+
+/// A way from outside into a running session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DoorKind {
+    /// There is none.
+    None,
+    /// A command of the host that takes a thread's id and a message.
+    QueueCommand,
+    /// HTTP on loopback: sessions are listed, a prompt is posted.
+    HttpPort,
+    /// A file to which a JSON line a prompt is appended.
+    InputFile,
+    /// Code of ours that the host loads and that sends a prompt.
+    Extension,
+}
+
+facts! {
+    /// The background shell of the model.
+    Shell, ShellPatch {
+        /// Whether the model can leave a command running and go on.
+        available: bool,
+        /// Whether its end starts a turn in an idle session.
+        wakes: PerMode<bool>,
+        /// Its end while a turn runs.
+        busy: WhileBusy,
+        /// What the model is shown at its end.
+        shown: ShellShown,
+        /// That text. `{id}`, `{description}`, `{status}`, `{code}`, `{path}` and `{output}` are filled in.
+        text: String,
+        /// What the person must set for that; nothing when the host does it by itself.
+        setting: Option<String>,
+    }
+}
+
+facts! {
+    /// Commands of the person that the host runs at its own moments. Each gets a JSON object and may answer with one.
+    Hooks, HooksPatch {
+        /// Whether they run.
+        run: PerMode<bool>,
+        /// The session begins.
+        session_start: Option<Hook>,
+        /// The person has typed a prompt; the model has not seen it.
+        prompt: Option<Hook>,
+        /// A tool is done.
+        after_tool: Option<Hook>,
+        /// The model is done with its turn.
+        turn_end: Option<Hook>,
+        /// A background shell has ended.
+        shell_end: Option<Hook>,
+        /// The members of the input.
+        input: HookInput,
+        /// Member of the turn end's input that tells that a hook began this turn.
+        again_key: Option<String>,
+        /// Most times in a row that the end of a turn can be blocked; none where no limit is known.
+        blocks_max: Option<u64>,
+        /// How long one may take, in milliseconds; then the host goes on as if it had said nothing.
+        timeout_ms: u64,
+        /// What the person must set.
+        setting: Option<String>,
+    }
+}
+
+facts! {
+    /// The way from outside into a running session.
+    Door, DoorPatch {
+        /// Which one.
+        kind: DoorKind,
+        /// Whether a text starts a turn in an idle session.
+        wakes: PerMode<bool>,
+        /// A text while a turn runs.
+        busy: WhileBusy,
+        /// What the model is shown. `{text}` is filled in.
+        text: String,
+        /// What the person must set; nothing when it is open by itself.
+        setting: Option<String>,
+    }
+}
+
+facts! {
+    /// Calls that a server of the newer era answers with a task.
+    Tasks, TasksPatch {
+        /// Whether a task's state is asked until it is over.
+        followed: PerMode<bool>,
+        /// `clientCapabilities` while the experimental setting is on; nothing when the setting changes none.
+        capabilities: PerMode<Option<Value>>,
+        /// Whether following needs the experimental setting.
+        experimental: bool,
+        /// Time between two questions where the server states none, in milliseconds.
+        poll_interval_ms: u64,
+        /// Whether its end starts a turn in an idle session.
+        wakes: PerMode<bool>,
+        /// Its end while a turn runs.
+        busy: WhileBusy,
+        /// The call's result when it became a task. `{server}`, `{tool}` and `{task}` are filled in.
+        started: String,
+        /// What the model is shown at its end. `{server}`, `{tool}`, `{task}`, `{status}` and `{result}` are filled in.
+        done: String,
+        /// What the person must set.
+        setting: Option<String>,
+    }
+}
