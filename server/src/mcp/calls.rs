@@ -102,7 +102,7 @@ impl Session {
             max_items: asked.max_items,
             heartbeat,
         };
-        self.open.insert(caller.route.id.clone(), OpenCall::Wait(wait));
+        self.open.insert(caller.route.id.clone(), OpenCall::Wait(Box::new(wait)));
         self.serve_wait(&caller.route.id);
         Ok(())
     }

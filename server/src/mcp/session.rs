@@ -151,7 +151,7 @@ pub(super) struct Caller {
 
 /// A request without an answer yet.
 pub(super) enum OpenCall {
-    Wait(Wait),
+    Wait(Box<Wait>),
     Work { route: Route, number: u64 },
     Listen { inbox: bool },
 }
