@@ -17,8 +17,10 @@ use crate::storage::Storage;
 
 /// Messages from before the start that are shown.
 const BACKLOG_LINES_MAX: usize = 20;
-/// Messages that are read at a time.
+/// Messages that are read at a time when nobody was there for long.
 const PAGE: usize = 200;
+/// Messages that are printed before they are acknowledged: so many may come twice to a terminal that was killed.
+const BATCH: usize = 20;
 
 /// A reader of the journal that prints.
 pub(super) struct Follower {
@@ -73,7 +75,7 @@ impl Follower {
         for channel in self.wanted.clone() {
             let before = self.open.len();
             loop {
-                let page = self.page(channel)?;
+                let page = self.page(channel, PAGE)?;
                 if page.is_empty() {
                     break;
                 }
@@ -103,7 +105,7 @@ impl Follower {
         self.through = self.through.min(self.journal.last_seq());
         let mut records = Vec::new();
         while records.is_empty() && self.through < self.journal.last_seq() {
-            records = self.journal.read_after(self.through, PAGE)?;
+            records = self.journal.read_after(self.through, BATCH)?;
             let Some(last) = records.last() else { break };
             self.through = last.seq;
             records.retain(|record| self.wanted.iter().any(|only| only.is_none_or(|c| c == record.channel)));
@@ -119,17 +121,21 @@ impl Follower {
         }
         self.acknowledge()?;
         for channel in self.wanted.clone() {
+            let mut limit = BATCH;
             loop {
-                let page = self.page(channel)?;
-                if page.is_empty() {
+                let page = self.page(channel, limit)?;
+                let printed = page.iter().take_while(|handed| handed.record.seq <= self.through).count();
+                if printed == page.len() {
+                    self.acknowledge()?;
+                    limit = BATCH;
+                } else {
+                    // The rest is given out by the next `news`.
+                    self.give_back()?;
+                    limit = printed;
+                }
+                if printed == 0 {
                     break;
                 }
-                if page.iter().any(|handed| handed.record.seq > self.through) {
-                    // It is given out by the next `news`.
-                    self.open.drain(..).try_for_each(|delivery| self.mailbox.give_back(delivery))?;
-                    break;
-                }
-                self.acknowledge()?;
             }
         }
         self.owes = false;
@@ -144,10 +150,18 @@ impl Follower {
         Ok(())
     }
 
-    fn page(&mut self, channel: Option<Channel>) -> Result<Vec<Handed>, JournalError> {
+    fn give_back(&mut self) -> Result<(), JournalError> {
+        while let Some(delivery) = self.open.last() {
+            self.mailbox.give_back(*delivery)?;
+            self.open.pop();
+        }
+        Ok(())
+    }
+
+    fn page(&mut self, channel: Option<Channel>, limit: usize) -> Result<Vec<Handed>, JournalError> {
         let delivery = DeliveryId(self.deliveries_total);
         self.deliveries_total += 1;
-        let batch = self.mailbox.hand_out(delivery, &Query { limit: PAGE, channel, ..Query::default() })?;
+        let batch = self.mailbox.hand_out(delivery, &Query { limit, channel, ..Query::default() })?;
         if !batch.items.is_empty() {
             self.open.push(delivery);
         }
@@ -247,23 +261,40 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_read_in_pages_and_acknowledged() {
+    fn a_flood_is_acknowledged_as_it_is_printed() {
         let (disk, journal) = desk();
-        let mut one = follower(&disk, &[]);
-        write(&journal, Channel::Teams, 0..450);
+        let mut one = follower(&disk, &[Channel::Email]);
+        for id in 0..45 {
+            write(&journal, Channel::Email, [id]);
+            write(&journal, Channel::Bot, [id]);
+        }
+        // Half of the first batch are of the bot.
+        assert_eq!(ids(&one.news().unwrap()), (0..10).collect::<Vec<_>>());
+        one.printed().unwrap();
+        assert_eq!(ids(&one.news().unwrap()), (10..20).collect::<Vec<_>>());
+        drop(one);
+        let mut one = follower(&disk, &[Channel::Email]);
+        let backlog = one.backlog().unwrap();
+        assert_eq!(
+            (ids(&backlog.newest), backlog.left_out),
+            ((25..45).collect(), 15),
+            "the second was not printed"
+        );
+        one.printed().unwrap();
+        write(&journal, Channel::Email, 45..90);
         let mut seen = Vec::new();
         loop {
-            let page = one.news().unwrap();
-            if page.is_empty() {
+            let batch = ids(&one.news().unwrap());
+            if batch.is_empty() {
                 break;
             }
-            assert!(page.len() <= PAGE);
-            seen.extend(ids(&page));
+            assert!(batch.len() <= BATCH);
+            seen.extend(batch);
             one.printed().unwrap();
         }
-        assert_eq!(seen, (0..450).collect::<Vec<_>>());
+        assert_eq!(seen, (45..90).collect::<Vec<_>>());
         drop(one);
-        assert_eq!(opened(&disk, &[]), (vec![], 0));
+        assert_eq!(opened(&disk, &[Channel::Email]), (vec![], 0));
     }
 
     #[test]

@@ -19,8 +19,10 @@ const WHO: Style = Style::new().bold();
 const MARK: Style = AnsiColor::Yellow.on_default();
 const TAKEN_BACK: Style = AnsiColor::Red.on_default();
 
-/// A name, a group or a list of files takes at most a third of the line, so that some text is left to see.
+/// A name or a list of files takes at most a third of the line, so that some text is left to see.
 const PART_OF_LINE: usize = 3;
+/// Columns of a conversation's id on a terminal: enough to tell a few apart.
+const ID_COLUMNS: usize = 10;
 
 /// Where a line is shown.
 #[derive(Debug, Clone)]
@@ -45,8 +47,9 @@ pub(super) fn line(record: &Record, frame: &Frame) -> String {
     row.put(DIM, &when(record, frame));
     row.put(colour(record.channel), &format!(" {:<5} ", record.channel.as_str()));
     row.put(WHO, &part(clean_line(&record.from)));
-    if let Some(group) = group(record) {
-        row.put(DIM, &format!(" in {}", part(group)));
+    if let Some((kind, id)) = group(record) {
+        let id = if room.is_some() { short(&id) } else { id };
+        row.put(DIM, &format!(" in {} {id}", part(kind)));
     }
     row.put(PLAIN, ": ");
     if record.deleted {
@@ -141,14 +144,21 @@ fn colour(channel: Channel) -> Style {
     .on_default()
 }
 
-/// What kind of conversation it is and which one, where more people are in it than two.
-fn group(record: &Record) -> Option<String> {
+/// What kind of conversation it is and its id, where more people are in it than two.
+fn group(record: &Record) -> Option<(String, String)> {
     let kind = clean_line(record.meta.get("chat_type")?).to_lowercase();
-    match kind.as_str() {
-        "oneonone" | "personal" | "" => None,
-        "groupchat" => Some(format!("group {}", clean_line(&record.chat_id))),
-        kind => Some(format!("{kind} {}", clean_line(&record.chat_id))),
-    }
+    let kind = match kind.as_str() {
+        "oneonone" | "personal" | "" => return None,
+        "groupchat" => "group".to_owned(),
+        _ => kind,
+    };
+    Some((kind, clean_line(&record.chat_id)))
+}
+
+/// The part of an id that differs from conversation to conversation.
+fn short(id: &str) -> String {
+    let own = id.split_once(':').map_or(id, |(_, own)| own);
+    cut(own.strip_prefix("meeting_").unwrap_or(own), ID_COLUMNS)
 }
 
 #[cfg(test)]
@@ -240,6 +250,19 @@ mod tests {
     #[case::nothing("hello", 0, "…\n")]
     fn a_line_is_as_wide_as_the_terminal(#[case] text: &str, #[case] columns: usize, #[case] want: &str) {
         assert_eq!(shown(&record(text), Some(columns)), want);
+    }
+
+    #[rstest]
+    #[case("group", "19:3f2a9c1b7e5d4a60@thread.v2", " in group 3f2a9c1b7…: hi\n")]
+    #[case("meeting", "19:meeting_NjhmZ@thread.v2", " in meeting NjhmZ@thr…: hi\n")]
+    #[case("channel", "odd", " in channel odd: hi\n")]
+    #[case("oneOnOne", "19:x", "Alice: hi\n")]
+    fn a_group_is_named_by_the_start_of_its_id(#[case] kind: &str, #[case] id: &str, #[case] want: &str) {
+        let mut one = record("hi");
+        one.chat_id = id.to_owned();
+        one.meta.insert("chat_type".to_owned(), kind.to_owned());
+        let seen = shown(&one, Some(80));
+        assert!(seen.ends_with(want), "{seen}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use jiff::tz::TimeZone;
 
 use self::follower::Follower;
 use self::line::{Frame, line};
-use self::pollers::{News, Pollers};
+use self::pollers::Pollers;
 use self::screen::{End, Screen, Tone};
 use self::toast::Toaster;
 use super::environment::Environment;
@@ -165,6 +165,9 @@ impl Watch {
         // Signals are heard from here on, before anybody can see that it runs.
         screen.rest(Duration::ZERO).await?;
         screen.note(Tone::Aside, header).await?;
+        screen
+            .note(Tone::Aside, "if your agent does not react to a line, tell it to check its inbox")
+            .await?;
         self.tell_who_polls(screen).await?;
         self.show_backlog(screen).await?;
         let mut looks: u64 = 0;
@@ -184,16 +187,14 @@ impl Watch {
     }
 
     async fn tell_who_polls(&mut self, screen: &mut Screen) -> Result<(), End> {
-        match self.pollers.look(&*self.storage, SystemClock.now()) {
-            None => Ok(()),
-            Some(News::Good(line)) => screen.note(Tone::Good, &line).await,
-            Some(News::Bad(lines)) => {
-                for line in lines {
-                    screen.note(Tone::Bad, &line).await?;
-                }
-                Ok(())
-            }
+        let Some(news) = self.pollers.look(&*self.storage, SystemClock.now()) else { return Ok(()) };
+        if let Some(polls) = news.polls {
+            screen.note(Tone::Good, &polls).await?;
         }
+        for line in news.wrong {
+            screen.note(Tone::Bad, &line).await?;
+        }
+        Ok(())
     }
 
     async fn show_backlog(&mut self, screen: &mut Screen) -> Result<(), End> {

@@ -28,12 +28,12 @@ struct Kind {
 }
 
 /// Something to tell.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum News {
-    /// All is well.
-    Good(String),
-    /// Something is wrong, each with what helps.
-    Bad(Vec<String>),
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct News {
+    /// Who polls, when that is news.
+    pub(super) polls: Option<String>,
+    /// What is wrong and was not told yet, each with what helps.
+    pub(super) wrong: Vec<String>,
 }
 
 impl Pollers {
@@ -53,8 +53,10 @@ impl Pollers {
         judge::judge(&mut report, &self.troubles, now);
         let lines: Vec<String> =
             report.problems.iter().chain(&report.notes).map(|line| clean_line(line)).collect();
-        let subject = |line: &String| line.split(':').next().unwrap_or_default().to_owned();
-        let kind = Kind { polls: report.leader.is_some(), troubles: lines.iter().map(subject).collect() };
+        let kind = Kind {
+            polls: report.leader.is_some(),
+            troubles: lines.iter().map(|line| subject(line).to_owned()).collect(),
+        };
         if self.told.as_ref() == Some(&kind) {
             self.doubted = None;
             return None;
@@ -63,16 +65,22 @@ impl Pollers {
             self.doubted = Some(kind);
             return None;
         }
-        let again = self.told.is_some();
         self.doubted = None;
-        self.told = Some(kind);
-        Some(match (lines.is_empty(), leader(&report)) {
-            (true, Some(leader)) if again => News::Good(format!("{leader} polls now; messages come again")),
-            (true, Some(leader)) => News::Good(format!("{leader} polls")),
-            (_, None) if lines.is_empty() => News::Bad(vec!["nobody polls; start a host".to_owned()]),
-            _ => News::Bad(lines),
-        })
+        let before = self.told.replace(kind);
+        let is_known =
+            |line: &String| before.as_ref().is_some_and(|told| told.troubles.contains(subject(line)));
+        let polls = leader(&report).and_then(|leader| match &before {
+            None => Some(format!("{leader} polls")),
+            Some(_) if lines.is_empty() => Some(format!("{leader} polls now; messages come again")),
+            Some(told) => (!told.polls).then(|| format!("{leader} polls now")),
+        });
+        Some(News { polls, wrong: lines.iter().filter(|line| !is_known(line)).cloned().collect() })
     }
+}
+
+/// What a line is about.
+fn subject(line: &str) -> &str {
+    line.split(':').next().unwrap_or_default()
 }
 
 fn leader(report: &Report) -> Option<String> {
@@ -122,15 +130,16 @@ mod tests {
     fn it_says_who_polls_when_that_changes_and_nothing_twice() {
         let disk = MemoryStorage::new();
         let mut pollers = Pollers::new("/home/alice".to_owned(), Vec::new());
-        let none = News::Bad(vec!["no session is running, so nothing is polled; start a host".to_owned()]);
+        let nobody = "no session is running, so nothing is polled; start a host";
+        let none = News { wrong: vec![nobody.to_owned()], ..News::default() };
         assert_eq!(pollers.look(&disk, now()), Some(none.clone()), "at the start at once");
         assert_eq!(pollers.look(&disk, now()), None);
 
         put(&disk, "sessions/one.json", &session(true));
         let alive = disk.new_process().try_lock("sessions/one.lock").unwrap().unwrap();
         assert_eq!(pollers.look(&disk, now()), None, "seen once");
-        let good = News::Good("process 40 (claude-code) polls now; messages come again".to_owned());
-        assert_eq!(pollers.look(&disk, now()), Some(good));
+        let polls = Some("process 40 (claude-code) polls now; messages come again".to_owned());
+        assert_eq!(pollers.look(&disk, now()), Some(News { polls, ..News::default() }));
 
         put(&disk, "sessions/one.json", &session(false));
         assert_eq!(pollers.look(&disk, now()), None, "another one may be about to lead");
@@ -138,8 +147,11 @@ mod tests {
         assert_eq!(pollers.look(&disk, now()), None);
         put(&disk, "sessions/one.json", &session(false));
         assert_eq!(pollers.look(&disk, now()), None);
-        let Some(News::Bad(lines)) = pollers.look(&disk, now()) else { panic!("it was not told") };
-        assert!(lines[0].starts_with("no session polls; one should"), "{lines:?}");
+        let told = pollers.look(&disk, now()).unwrap();
+        assert!(
+            told.wrong[0].starts_with("no session polls; one should") && told.polls.is_none(),
+            "{told:?}"
+        );
 
         drop(alive);
         assert_eq!(pollers.look(&disk, now()), None);
@@ -158,10 +170,16 @@ mod tests {
             "config.toml, line 2: wrong".to_owned(),
             "teams: graph answered 503 for request 1".to_owned(),
         ];
-        assert_eq!(pollers.look(&disk, now()), Some(News::Bad(told)));
+        let polls = Some("process 40 (claude-code) polls".to_owned());
+        assert_eq!(pollers.look(&disk, now()), Some(News { polls, wrong: told }));
         for request in 2..9 {
             put(&disk, STATUS_FILE, &failing(&format!("graph answered 503 for request {request}")));
             assert_eq!(pollers.look(&disk, now()), None);
         }
+        put(&disk, "sessions/one.json", &session(false));
+        pollers.look(&disk, now());
+        let told = pollers.look(&disk, now()).unwrap();
+        assert!(told.wrong.iter().all(|line| !line.contains("config.toml")), "that is known: {told:?}");
+        assert!(told.wrong.iter().any(|line| line.starts_with("no session polls")), "{told:?}");
     }
 }
