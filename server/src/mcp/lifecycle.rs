@@ -8,8 +8,8 @@ use super::dispatch::{cacheable, text};
 use super::era::{MODERN_VERSIONS, negotiate};
 use super::message::{Object, RpcError, kind_of};
 use super::session::{Caller, LegacySession, Session};
-use crate::carrier::channel;
 use crate::carrier::log_ping::Level;
+use crate::carrier::{channel, events};
 use crate::permission;
 use crate::tool::INSTRUCTIONS;
 
@@ -53,14 +53,18 @@ impl Session {
         if self.options.permission.is_some() {
             experimental[permission::CAPABILITY] = json!({});
         }
+        let mut capabilities = json!({
+            "experimental": experimental,
+            "logging": {},
+            "resources": {"subscribe": true, "listChanged": false},
+            "tools": {"listChanged": false}
+        });
+        if self.options.events {
+            events::declare(&mut capabilities);
+        }
         Ok(json!({
             "protocolVersion": version,
-            "capabilities": {
-                "experimental": experimental,
-                "logging": {},
-                "resources": {"subscribe": true, "listChanged": false},
-                "tools": {"listChanged": false}
-            },
+            "capabilities": capabilities,
             "serverInfo": self.server_info(),
             "instructions": INSTRUCTIONS
         }))
@@ -90,13 +94,17 @@ impl Session {
         if self.host(caller.client.as_deref()).is_some_and(|row| row.family == LEGACY_ONLY_FAMILY) {
             return Err(RpcError::unknown_method("server/discover"));
         }
+        let mut capabilities = json!({
+            "logging": {},
+            "resources": {"subscribe": true, "listChanged": false},
+            "tools": {"listChanged": false}
+        });
+        if self.options.events {
+            events::declare(&mut capabilities);
+        }
         let result = json!({
             "supportedVersions": MODERN_VERSIONS,
-            "capabilities": {
-                "logging": {},
-                "resources": {"subscribe": true, "listChanged": false},
-                "tools": {"listChanged": false}
-            },
+            "capabilities": capabilities,
             "instructions": INSTRUCTIONS
         });
         Ok(cacheable(caller.route.era, result, DISCOVER_TTL_MS))
