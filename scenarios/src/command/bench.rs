@@ -228,7 +228,12 @@ async fn delivery() -> anyhow::Result<Vec<Figure>> {
     let home = tempfile::tempdir()?;
     let storage = Arc::new(DiskStorage::open(&home.path().join("home"))?);
     let (journal, _) = Journal::open(storage, Arc::new(SystemClock), JournalOptions::default())?;
-    let options = SessionOptions::new(journal.clone(), Arc::new(SplitMix::seeded(1)), Arc::new(NoOutbox));
+    let options = SessionOptions::new(
+        journal.clone(),
+        Arc::new(SplitMix::seeded(1)),
+        Arc::new(SystemClock),
+        Arc::new(NoOutbox),
+    );
     let (server_end, host_end) = tokio::io::duplex(64 * 1024);
     let (server_in, server_out) = tokio::io::split(server_end);
     let (host_in, mut host_out) = tokio::io::split(host_end);
