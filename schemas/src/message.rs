@@ -187,6 +187,9 @@ fn judge_call(
     if method == Some("notifications/claude/channel") {
         own::push(message, at, found);
     }
+    if let Some(method) = method {
+        own::events(method, &message["params"], at, found);
+    }
     let one_way = known.map_or_else(
         || method.is_some_and(|method| method.starts_with("notifications/")),
         |known| known.result.is_none(),
@@ -229,6 +232,9 @@ fn judge_result(
         for error in catalog.errors(definition, result, &format!("{at}/result")) {
             found.push(error);
         }
+    }
+    if let Some(asked) = asked {
+        own::events(&format!("{}#result", asked.method), result, at, found);
     }
     meta_keys(version, Some(result), (at, "/result/_meta"), found);
     if version.is_modern() {

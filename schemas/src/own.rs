@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use jsonschema::Validator;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::explain;
 use crate::rules;
@@ -67,6 +67,25 @@ pub(crate) fn push(message: &Value, at: &str, found: &mut Findings) {
     if !validator.is_valid(part) {
         for error in explain::errors(validator, part, &at) {
             found.push(WireError { rule: rules::PUSH.id, ..error });
+        }
+    }
+}
+
+/// The name of the schema that the draft extension is held to: an object of message parts by name.
+const EVENTS: &str = "mcp-events";
+
+/// Holds a part of the draft extension to our schema, when there is one: `params` by the method, results by the method
+/// and `#result`.
+pub(crate) fn events(part: &str, value: &Value, at: &str, found: &mut Findings) {
+    if !part.trim_start_matches("notifications/").starts_with("events/") {
+        return;
+    }
+    let Some(own) = all().iter().find(|own| own.name == EVENTS) else { return };
+    let Ok(validator) = &own.validator else { return };
+    let document = json!({ part: value });
+    if !validator.is_valid(&document) {
+        for error in explain::errors(validator, &document, at) {
+            found.push(WireError { rule: rules::EVENTS.id, ..error });
         }
     }
 }

@@ -80,6 +80,9 @@ table! {
     PUSH "push" Message
         "A channel push has the shape of our own schema, where that is embedded."
         "own/push.schema.json";
+    EVENTS "events" Message
+        "What belongs to the draft of MCP Events has the shape of our own schema, where that is embedded."
+        "own/mcp-events.schema.json";
     RESERVED_ERROR_CODE "reserved-error-code" Message
         "Codes from -32099 to -32020 are used only as the specification defines them, and retired codes not at all."
         "2026-07-28 basic, Error Codes";
@@ -162,6 +165,9 @@ table! {
     LOG_NOT_ASKED_FOR "log-not-asked-for" Session
         "Without a session a log message belongs to an open request that set a log level, and to no listen stream."
         "2026-07-28 server/utilities/logging";
+    EVENTS_STREAM "events-stream" Session
+        "A notification of an event stream carries the id of an open `events/stream`; `active` comes first and `terminated` last."
+        "experimental-ext-triggers-events design sketch, events/stream";
     INPUT_REQUIRED_PLACE "input-required-place" Session
         "Only `tools/call`, `prompts/get` and `resources/read` are answered by asking back."
         "2026-07-28 basic/patterns/mrtr, Supported requests";

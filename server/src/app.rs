@@ -241,7 +241,9 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         last: last_round,
     };
 
-    let mut session = SessionOptions::new(journal.clone(), app.random.clone(), Arc::new(outbox.clone()));
+    let mut session =
+        SessionOptions::new(journal.clone(), app.random.clone(), app.clock.clone(), Arc::new(outbox.clone()));
+    session.events = app.config.mcp.events;
     let bot = bot::source(&app, &gate, known.agent());
     let relay = relay(&app, &gate, &journal, &outbox, bot.as_ref());
     let relay = relay.map(|relay| {

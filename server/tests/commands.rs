@@ -195,6 +195,7 @@ fn find<'a>(diagnosis: &'a Diagnosis, name: &str) -> &'a entraclaw::doctor::Chec
 #[case("serve")]
 #[case("status")]
 #[case("inbox")]
+#[case("watch")]
 #[case("doctor")]
 #[case("import")]
 fn every_command_has_help_with_an_example(#[case] command: &str) {
@@ -207,6 +208,7 @@ fn every_command_has_help_with_an_example(#[case] command: &str) {
 #[case(&["status", "--jsn"])]
 #[case(&["inbox", "--limit", "many"])]
 #[case(&["inbox", "--consumer", "../x"])]
+#[case(&["watch", "--consumer", "../x"])]
 #[case(&["doctor", "extra"])]
 #[case(&["import"])]
 fn wrong_usage_is_2(#[case] arguments: &[&str]) {

@@ -21,7 +21,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::Instant;
 
-use super::{EXIT_FAILED, EXIT_PASSED, Outcome, idle, out, run, select, takeover};
+use super::{EXIT_FAILED, EXIT_PASSED, Outcome, idle, notices, out, run, select, takeover};
 use crate::plan::{self, Selection};
 use crate::run::{Settings, run_cell};
 use crate::scenario::Mode;
@@ -55,6 +55,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut figures = runtime.block_on(processes(&binary))?;
     figures.extend(runtime.block_on(delivery())?);
+    figures.extend(notices(&runtime, &binary)?);
     figures.extend(takeovers(&runtime, &binary)?);
     figures.extend(idle(&runtime, &binary)?);
     figures.extend(idle_requests()?);
@@ -227,7 +228,12 @@ async fn delivery() -> anyhow::Result<Vec<Figure>> {
     let home = tempfile::tempdir()?;
     let storage = Arc::new(DiskStorage::open(&home.path().join("home"))?);
     let (journal, _) = Journal::open(storage, Arc::new(SystemClock), JournalOptions::default())?;
-    let options = SessionOptions::new(journal.clone(), Arc::new(SplitMix::seeded(1)), Arc::new(NoOutbox));
+    let options = SessionOptions::new(
+        journal.clone(),
+        Arc::new(SplitMix::seeded(1)),
+        Arc::new(SystemClock),
+        Arc::new(NoOutbox),
+    );
     let (server_end, host_end) = tokio::io::duplex(64 * 1024);
     let (server_in, server_out) = tokio::io::split(server_end);
     let (host_in, mut host_out) = tokio::io::split(host_end);
@@ -289,6 +295,22 @@ fn draft(n: usize) -> Draft {
         edit_of: None,
         deleted: false,
     }
+}
+
+/// Whole processes beside a session: a background shell that waits, and hooks.
+fn notices(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<Vec<Figure>> {
+    let mut times = runtime.block_on(notices::measure(binary, draft))?;
+    let mut figures = Vec::new();
+    for (what, times, target) in [
+        ("record synced → `entraclaw wait` has ended, p99", &mut times.shells, 100.0),
+        ("`entraclaw hook` with nothing to tell, whole process, p99", &mut times.silent_hooks, 20.0),
+        ("`entraclaw hook` with a message, whole process, p99", &mut times.telling_hooks, 20.0),
+    ] {
+        times.sort();
+        let p99 = times.get(times.len() * 99 / 100).copied().unwrap_or_default();
+        figures.push(Figure { what, value: milliseconds(p99), unit: "ms", target: Some(target) });
+    }
+    Ok(figures)
 }
 
 /// `kill -9` of the session that polls, until another one does.

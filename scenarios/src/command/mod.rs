@@ -6,6 +6,7 @@ mod hosts;
 mod idle;
 mod list;
 mod live;
+mod notices;
 mod report;
 mod run;
 mod select;

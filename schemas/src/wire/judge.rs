@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::requests::{Id, Open};
 use super::session::{self, Session};
-use super::{WireValidator, opened, stateless};
+use super::{WireValidator, events, opened, stateless};
 use crate::catalog::catalog;
 use crate::message::down;
 use crate::rules;
@@ -275,6 +275,14 @@ impl WireValidator {
     /// A notification of the server that is neither progress nor a cancellation.
     fn told(&mut self, message: &Value, method: &str, at: &str, found: &mut Findings) {
         let path = (at, "/method");
+        if events::is_told(method) {
+            if self.session.as_ref().is_some_and(|session| !session.ready) && !self.modern {
+                let said = format!("`{method}` before `notifications/initialized`");
+                found.breaks(&rules::SERVER_TOO_EARLY, path, said);
+            }
+            events::on_stream(&mut self.host, message, method, self.races, at, found);
+            return;
+        }
         let log = method == "notifications/message";
         let tagged = stateless::tag(message).is_some();
         let acknowledges = method == "notifications/subscriptions/acknowledged";

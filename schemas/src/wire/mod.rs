@@ -1,6 +1,7 @@
 //! One connection, every line in both directions: which version is in force, and what the order of messages must be.
 //! It never changes, delays or answers a message, and never panics on one.
 
+mod events;
 mod judge;
 mod requests;
 mod session;
@@ -241,6 +242,7 @@ fn opened(version: Version, message: &Value, method: &str) -> Open {
         version,
         cancelled: false,
         progress: token.map(|token| Progress { token, last: None }),
+        events: (method == "events/stream").then(events::Told::default),
         stream: listens.then(|| Stream { asked: params["notifications"].clone(), promised: None }),
         log: down(message, MODERN_LOG_LEVEL).is_some(),
         uri: params.get("uri").and_then(Value::as_str).map(str::to_owned),

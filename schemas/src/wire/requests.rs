@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::Value;
 
+use super::events::Told;
 use crate::catalog::Asked;
 use crate::version::Version;
 
@@ -57,6 +58,8 @@ pub(crate) struct Open {
     pub(crate) progress: Option<Progress>,
     /// A listen request has a stream.
     pub(crate) stream: Option<Stream>,
+    /// An event stream and what it has said.
+    pub(crate) events: Option<Told>,
     /// The request set a log level for itself.
     pub(crate) log: bool,
     /// The resource that it names.

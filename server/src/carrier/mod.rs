@@ -4,6 +4,7 @@
 //! pure: the connection in [`crate::mcp`] decides when each is used and in which order.
 
 pub mod channel;
+pub mod events;
 pub mod log_ping;
 pub mod pull;
 pub mod resource;

@@ -111,7 +111,11 @@ fn view(place: &Place, wanted: Option<ConsumerName>, limit: usize) -> Result<Inb
     {
         return Err(format!("no consumer is named {wanted}; there are {}", names.join(", ")));
     }
-    let latest = || consumers.iter().max_by_key(|name| look.seen_at(name)).cloned();
+    // A terminal that watches is nobody's agent.
+    let latest = || {
+        let agents = consumers.iter().filter(|name| name.as_str() != super::watch::CONSUMER);
+        agents.max_by_key(|name| look.seen_at(name)).or(consumers.first()).cloned()
+    };
     let Some(consumer) = wanted.or_else(latest) else {
         return Ok(InboxView { v: 1, unread: look.records(), ..InboxView::default() });
     };
@@ -141,7 +145,7 @@ fn waiting(handed: Handed) -> WaitingMessage {
 }
 
 /// A terminal knows no tags, so people see what was typed. Cleaning comes after this.
-fn unescaped(text: &str) -> String {
+pub(super) fn unescaped(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 

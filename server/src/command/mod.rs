@@ -20,6 +20,7 @@ mod place;
 mod serve;
 mod status;
 mod wait;
+mod watch;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -54,6 +55,8 @@ enum Command {
     Status(status::Flags),
     /// Show the messages that wait, without taking them from the model
     Inbox(inbox::Flags),
+    /// Print a line for each message as it comes, beside the agent
+    Watch(watch::Flags),
     /// Check configuration, folders, sign-in, clock and Graph, each with the fix
     Doctor(doctor::Flags),
     #[command(flatten)]
@@ -90,6 +93,7 @@ pub fn run() -> ExitCode {
             Command::Hook(flags) => hook::run(&flags),
             Command::Status(flags) => status::run(flags),
             Command::Inbox(flags) => inbox::run(flags),
+            Command::Watch(flags) => watch::run(flags),
             Command::Doctor(flags) => doctor::run(flags),
             Command::Access(act) => access::run(&act),
             Command::Login(flags) => login::login(flags),

@@ -33,6 +33,9 @@ pub(super) struct Flags {
     /// Which tools the model gets: some of inbound, reply, chats, people, files, mail, bot [default: all]
     #[arg(long, value_name = "SETS")]
     tools: Option<String>,
+    /// Offer the draft of MCP Events (events/list, events/poll, events/stream) to the host
+    #[arg(long)]
+    events: bool,
 }
 
 pub(super) fn serve(flags: Flags) -> ExitCode {
@@ -75,7 +78,8 @@ pub(super) fn production(config: Config, storage: Arc<dyn Storage>, home: PathBu
 fn assemble(flags: Flags, environment: &Environment) -> App {
     let consumer = flags.consumer.map(|consumer| (&key::INBOX_CONSUMER, "--consumer", consumer));
     let tools = flags.tools.map(|sets| (&key::TOOLS_SETS, "--tools", sets));
-    let given = consumer.into_iter().chain(tools).collect();
+    let events = flags.events.then(|| (&key::MCP_EVENTS, "--events", "true".to_owned()));
+    let given = consumer.into_iter().chain(tools).chain(events).collect();
     let place = Place::find(Entry::Take, flags.home, given, environment);
     let (storage, troubles, home, config) = (place.storage(), place.troubles(), place.home, place.config);
     logging::start(&config.log, &storage);
@@ -102,7 +106,7 @@ async fn until_the_end(app: App) {
 }
 
 /// SIGINT, SIGTERM or SIGHUP; Ctrl-C elsewhere.
-async fn asked_to_stop() {
+pub(super) async fn asked_to_stop() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

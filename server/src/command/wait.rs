@@ -51,16 +51,16 @@ fn time(text: &str) -> Result<Duration, String> {
 
 pub(super) fn run(flags: Flags) -> ExitCode {
     let place = Place::find(Entry::Look, flags.home, Vec::new(), &Environment::read());
+    let consumer = match flags.consumer.as_deref().map(ConsumerName::new).transpose() {
+        Ok(consumer) => consumer.or(place.config.inbox.consumer.clone()),
+        Err(error) => return output::complain(&format!("--consumer: {error}"), ExitCode::from(2)),
+    };
     if let Some(trouble) = place.home_trouble {
         return output::complain(&trouble, ExitCode::from(EXIT_FAILED));
     }
     let Some(disk) = place.disk else {
         let problem = "there is no home folder yet; start a session of a host with entraclaw in it first";
         return output::complain(problem, ExitCode::from(EXIT_FAILED));
-    };
-    let consumer = match flags.consumer.as_deref().map(ConsumerName::new).transpose() {
-        Ok(consumer) => consumer.or(place.config.inbox.consumer),
-        Err(error) => return output::complain(&format!("--consumer: {error}"), ExitCode::from(2)),
     };
     let format = match flags.format {
         Format::Text => notice::Format::Text,

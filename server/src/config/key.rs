@@ -69,6 +69,7 @@ keys! {
     MAIL_LOOK_BACK = "mail"."look_back";
     MAIL_AUTHSERV_ID = "mail"."authserv_id";
     MAIL_MESSAGES_PER_HOUR = "mail"."messages_per_hour";
+    MCP_EVENTS = "mcp"."events";
     LOG_FILE_MB = "log"."file_mb";
     LOG_FILES = "log"."files";
     RETENTION_JOURNAL_DAYS = "retention"."journal_days";

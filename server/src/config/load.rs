@@ -8,8 +8,8 @@ use super::error::{ConfigError, ConfigErrors, Origin};
 use super::key::{self, Key};
 use super::{
     ALLOW_ENTRIES_MAX, Allow, Config, Gate, Graph, GroupMessages, Identity, Inbox, Limits, Log,
-    MAIL_MESSAGES_PER_HOUR_MAX, Mail, PAGE_SIZE_MAX, POLL_INTERVAL_REMOTE_MIN, Retention, Sources, Teams,
-    Watchable, duration, file,
+    MAIL_MESSAGES_PER_HOUR_MAX, Mail, Mcp, PAGE_SIZE_MAX, POLL_INTERVAL_REMOTE_MIN, Retention, Sources,
+    Teams, Watchable, duration, file,
 };
 use crate::gate::{Guid, Person};
 use crate::graph;
@@ -96,6 +96,7 @@ impl Loader {
                 files: self.number(&key::LOG_FILES, 5, 1, 100),
             },
             mail: self.mail(origin.is_loopback()),
+            mcp: Mcp { events: self.truth(&key::MCP_EVENTS, false) },
             retention: self.retention(),
             teams: self.teams(origin.is_loopback()),
             tools: self.tool_sets(),

@@ -58,6 +58,8 @@ pub struct Config {
     pub log: Log,
     /// `[mail]`
     pub mail: Mail,
+    /// `[mcp]`
+    pub mcp: Mcp,
     /// `[retention]`
     pub retention: Retention,
     /// `[teams]`
@@ -73,6 +75,13 @@ impl Default for Config {
         load::load(&Sources::default())
             .unwrap_or_else(|errors| unreachable!("the defaults are tested: {errors}"))
     }
+}
+
+/// What is offered to hosts beside the tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Mcp {
+    /// Whether the draft of MCP Events is offered.
+    pub events: bool,
 }
 
 /// Who may speak, beside the allowlist and the policy.

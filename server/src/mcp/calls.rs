@@ -102,7 +102,7 @@ impl Session {
             max_items: asked.max_items,
             heartbeat,
         };
-        self.open.insert(caller.route.id.clone(), OpenCall::Wait(wait));
+        self.open.insert(caller.route.id.clone(), OpenCall::Wait(Box::new(wait)));
         self.serve_wait(&caller.route.id);
         Ok(())
     }
@@ -341,7 +341,7 @@ impl Session {
     }
 
     /// What the model should know about the inbox's health: hosts hide stderr, so nobody else can tell.
-    fn warning(&self) -> Option<String> {
+    pub(super) fn warning(&self) -> Option<String> {
         let Some(failure) = self.options.journal.stats().disk_failure else {
             return self.options.health.as_ref().and_then(|health| health());
         };

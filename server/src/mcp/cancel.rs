@@ -20,7 +20,7 @@ impl Session {
                 OpenCall::Wait(wait) => self.leave_batch(wait.caller.route.batch),
                 // The message is on its way; only its answer is not wanted any more.
                 OpenCall::Work { route, .. } => self.leave_batch(route.batch),
-                OpenCall::Listen { .. } => {}
+                OpenCall::Listen { .. } | OpenCall::Events(_) => {}
             }
         } else if let Some(receipts) = self.out.retract(&id) {
             for Receipt { consumer, delivery } in receipts {

@@ -176,6 +176,9 @@ impl Session {
         let outcome = match (era, method) {
             (_, "tools/call") => return self.call_tool(caller, params),
             (_, "resources/read") => return self.read_resource(caller, &params),
+            (_, method) if self.options.events && method.starts_with("events/") => {
+                return self.events_request(caller, method, &params);
+            }
             (Era::Modern, "subscriptions/listen") => return self.listen(&caller.route, &params),
             (_, "tools/list") => list(
                 era,
@@ -217,7 +220,7 @@ impl Session {
 }
 
 /// One page without a cursor: we never give one out, so none can come back.
-fn list(era: Era, params: &Object, make: impl FnOnce() -> Value) -> Result<Value, RpcError> {
+pub(super) fn list(era: Era, params: &Object, make: impl FnOnce() -> Value) -> Result<Value, RpcError> {
     match params.get("cursor") {
         None | Some(Value::Null) => Ok(cacheable(era, make(), LIST_TTL_MS)),
         Some(_) => Err(RpcError::invalid_params("params.cursor: unknown cursor; the list has one page")),

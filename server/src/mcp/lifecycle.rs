@@ -8,8 +8,8 @@ use super::dispatch::{cacheable, text};
 use super::era::{MODERN_VERSIONS, negotiate};
 use super::message::{Object, RpcError, kind_of};
 use super::session::{Caller, LegacySession, Session};
-use crate::carrier::channel;
 use crate::carrier::log_ping::Level;
+use crate::carrier::{channel, events};
 use crate::permission;
 use crate::rules;
 
@@ -56,14 +56,18 @@ impl Session {
         if self.options.permission.is_some() {
             experimental[permission::CAPABILITY] = json!({});
         }
+        let mut capabilities = json!({
+            "experimental": experimental,
+            "logging": {},
+            "resources": {"subscribe": true, "listChanged": false},
+            "tools": {"listChanged": false}
+        });
+        if self.options.events {
+            events::declare(&mut capabilities);
+        }
         Ok(json!({
             "protocolVersion": version,
-            "capabilities": {
-                "experimental": experimental,
-                "logging": {},
-                "resources": {"subscribe": true, "listChanged": false},
-                "tools": {"listChanged": false}
-            },
+            "capabilities": capabilities,
             "serverInfo": self.server_info(),
             "instructions": rules::instructions(family)
         }))
@@ -94,13 +98,17 @@ impl Session {
         if family == Some(LEGACY_ONLY_FAMILY) {
             return Err(RpcError::unknown_method("server/discover"));
         }
+        let mut capabilities = json!({
+            "logging": {},
+            "resources": {"subscribe": true, "listChanged": false},
+            "tools": {"listChanged": false}
+        });
+        if self.options.events {
+            events::declare(&mut capabilities);
+        }
         let result = json!({
             "supportedVersions": MODERN_VERSIONS,
-            "capabilities": {
-                "logging": {},
-                "resources": {"subscribe": true, "listChanged": false},
-                "tools": {"listChanged": false}
-            },
+            "capabilities": capabilities,
             "instructions": rules::instructions(family)
         });
         Ok(cacheable(caller.route.era, result, DISCOVER_TTL_MS))

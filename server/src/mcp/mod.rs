@@ -7,6 +7,7 @@ mod calls;
 mod cancel;
 mod dispatch;
 mod era;
+mod events;
 mod framing;
 mod hosts;
 mod id_scan;

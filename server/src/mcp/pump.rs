@@ -38,6 +38,7 @@ impl Session {
         self.keep_time();
         self.push_channel();
         self.announce();
+        self.feed_streams();
         self.settle();
     }
 

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::era::{Era, META_SERVER};
+use super::events::Stream;
 use super::framing::LINE_BYTES_MAX;
 use super::hosts::{self, HOSTS, HostRow};
 use super::message::{Id, RpcError, response};
@@ -20,6 +21,7 @@ use super::outgoing::{OUT_BYTES_MAX, Outgoing};
 use super::presence::Presence;
 use crate::carrier::log_ping::Level;
 use crate::carrier::wait::Heartbeat;
+use crate::clock::Clock;
 use crate::journal::{ConsumerName, DeliveryId, Journal, JournalError, Mailbox};
 use crate::permission::PermissionPort;
 use crate::random::Random;
@@ -35,6 +37,8 @@ pub struct SessionOptions {
     pub journal: Journal,
     /// For the session's id.
     pub random: Arc<dyn Random>,
+    /// For times that clients are told.
+    pub clock: Arc<dyn Clock>,
     /// Tools whose work is done elsewhere, sending first.
     pub doors: Vec<Arc<dyn Door>>,
     /// Which tools there are.
@@ -51,6 +55,8 @@ pub struct SessionOptions {
     pub version: String,
     /// Relays permission requests of the host to the operator; none where that is off.
     pub permission: Option<PermissionPort>,
+    /// Whether the draft of MCP Events is offered.
+    pub events: bool,
     /// Bounds.
     pub limits: Limits,
     /// What is known of hosts.
@@ -61,10 +67,16 @@ pub struct SessionOptions {
 
 impl SessionOptions {
     /// Options with the usual bounds and the built-in table of hosts.
-    pub fn new(journal: Journal, random: Arc<dyn Random>, outbox: Arc<dyn Outbox>) -> Self {
+    pub fn new(
+        journal: Journal,
+        random: Arc<dyn Random>,
+        clock: Arc<dyn Clock>,
+        outbox: Arc<dyn Outbox>,
+    ) -> Self {
         Self {
             journal,
             random,
+            clock,
             doors: vec![Arc::new(SendDoor(outbox))],
             tool_sets: ToolSet::ALL.into(),
             consumer: None,
@@ -73,6 +85,7 @@ impl SessionOptions {
             permission: None,
             presence: Presence::default(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            events: false,
             limits: Limits::default(),
             hosts: HOSTS,
             listens_to: Vec::new(),
@@ -151,9 +164,10 @@ pub(super) struct Caller {
 
 /// A request without an answer yet.
 pub(super) enum OpenCall {
-    Wait(Wait),
+    Wait(Box<Wait>),
     Work { route: Route, number: u64 },
     Listen { inbox: bool },
+    Events(Box<Stream>),
 }
 
 /// A waiting call.
@@ -352,7 +366,7 @@ impl Session {
             .values()
             .filter_map(|call| match call {
                 OpenCall::Wait(wait) => Some(wait.caller.consumer.clone()),
-                OpenCall::Work { .. } | OpenCall::Listen { .. } => None,
+                OpenCall::Work { .. } | OpenCall::Listen { .. } | OpenCall::Events(_) => None,
             })
             .collect();
         let idle = self.inboxes.keys().find(|consumer| !busy.contains(*consumer)).cloned();
@@ -426,16 +440,14 @@ impl Session {
 
     /// When something has to happen by itself.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        let waits = self.open.values().filter_map(|call| match call {
-            OpenCall::Wait(wait) => Some(wait),
+        let calls = self.open.values().filter_map(|call| match call {
+            OpenCall::Wait(wait) => {
+                wait.heartbeat.as_ref().map(|heartbeat| heartbeat.next).into_iter().chain(wait.deadline).min()
+            }
+            OpenCall::Events(stream) => self.stream_deadline(stream),
             OpenCall::Work { .. } | OpenCall::Listen { .. } => None,
         });
-        waits
-            .flat_map(|wait| {
-                wait.heartbeat.as_ref().map(|heartbeat| heartbeat.next).into_iter().chain(wait.deadline)
-            })
-            .chain(self.settle_at)
-            .min()
+        calls.chain(self.settle_at).min()
     }
 
     /// How long a host may take nothing.

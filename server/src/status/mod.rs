@@ -10,7 +10,7 @@ pub mod show;
 
 pub use file::{GraphLine, HostLine, JournalLine, SessionFile, SourceLine, StatusFile};
 pub use keeper::{Keeper, WatchedSource};
-pub use report::{ConsumerLine, Report, SessionLine, gather, somebody_polls};
+pub use report::{ConsumerLine, Report, SessionLine, gather, gather_sessions, somebody_polls};
 
 /// The leader's word on sources and journal.
 pub const STATUS_FILE: &str = "status.json";

@@ -111,19 +111,25 @@ pub struct JournalSummary {
 
 /// Reads everything. Problems are added by [`super::judge`].
 pub fn gather(storage: &Arc<dyn Storage>, home: &str, now: Timestamp, idle_days: u32) -> Report {
+    let mut report = gather_sessions(&**storage, home, now);
+    if let Err(error) = journal(storage, now, idle_days, &mut report) {
+        report.journal.error = Some(error.to_string());
+    }
+    report
+}
+
+/// Reads what sessions say and nothing of the messages; cheap enough for every few seconds.
+pub fn gather_sessions(storage: &dyn Storage, home: &str, now: Timestamp) -> Report {
     let mut report = Report { v: 1, at: now.to_string(), home: home.to_owned(), ..Report::default() };
-    report.status = read(&**storage, STATUS_FILE);
+    report.status = read(storage, STATUS_FILE);
     if let Some(status) = &mut report.status
         && since(&status.written_at, now).is_none_or(|time| time > MINUTE)
     {
         // It is written when something changed, so nothing was asked since.
         status.graph.requests_last_minute = 0;
     }
-    report.sessions = sessions(&**storage);
+    report.sessions = sessions(storage);
     report.leader = report.sessions.iter().find(|session| session.alive && session.file.leads).cloned();
-    if let Err(error) = journal(storage, now, idle_days, &mut report) {
-        report.journal.error = Some(error.to_string());
-    }
     let alive = report.sessions.iter().filter(|session| session.alive).map(|session| &session.file.journal);
     for line in alive {
         report.journal.spilled_total += line.spilled_total;

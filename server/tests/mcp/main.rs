@@ -4,6 +4,7 @@
 mod acknowledgement;
 mod carriers;
 mod edges;
+mod events;
 mod flow;
 mod framing;
 mod hostile;

@@ -5,6 +5,9 @@
 use std::path::Path;
 
 use entraclaw::carrier::channel::ChannelPush;
+use entraclaw::carrier::events::{
+    EventActive, EventFailed, EventHeartbeat, EventList, EventOccurrence, EventPoll, EventPolled, EventStream,
+};
 use entraclaw::tool::{
     EmailResult, InboxResource, PullResult, SendEmailResult, SendResult, StatsResult, WaitResult,
 };
@@ -78,6 +81,37 @@ fn push() {
             },
             "required": ["jsonrpc", "method", "params"],
             "additionalProperties": false,
+            "$defs": definitions
+        }),
+    );
+}
+
+#[test]
+fn events() {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let parts = json!({
+        "events/list": {"type": ["object", "null"]},
+        "events/list#result": reference::<EventList>(&mut generator),
+        "events/poll": reference::<EventPoll>(&mut generator),
+        "events/poll#result": reference::<EventPolled>(&mut generator),
+        "events/stream": reference::<EventStream>(&mut generator),
+        "events/stream#result": {"type": "object"},
+        "notifications/events/active": reference::<EventActive>(&mut generator),
+        "notifications/events/event": reference::<EventOccurrence>(&mut generator),
+        "notifications/events/heartbeat": reference::<EventHeartbeat>(&mut generator),
+        "notifications/events/error": reference::<EventFailed>(&mut generator),
+        "notifications/events/terminated": reference::<EventFailed>(&mut generator)
+    });
+    let definitions = generator.take_definitions(true);
+    check(
+        "mcp-events.schema.json",
+        &json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "MCP Events",
+            "description":
+                "Parts of messages of the draft extension io.modelcontextprotocol/events, by name: the parameters by their method, a result by the method of its request and `#result`.",
+            "type": "object",
+            "properties": parts,
             "$defs": definitions
         }),
     );

@@ -47,6 +47,7 @@ impl Outbox for FakeOutbox {
 /// A home folder with a journal in it; it outlives sessions.
 pub(crate) struct Home {
     pub(crate) journal: Journal,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) outbox: Arc<FakeOutbox>,
     pub(crate) mail: Option<Arc<dyn MailDesk>>,
 }
@@ -56,8 +57,8 @@ impl Home {
         let clock: Arc<dyn Clock> =
             Arc::new(TokioClock::starting_at("2026-01-01T00:00:00Z".parse().unwrap()));
         let (journal, _) =
-            Journal::open(Arc::new(MemoryStorage::new()), clock, JournalOptions::default()).unwrap();
-        Self { journal, outbox: Arc::default(), mail: None }
+            Journal::open(Arc::new(MemoryStorage::new()), clock.clone(), JournalOptions::default()).unwrap();
+        Self { journal, clock, outbox: Arc::default(), mail: None }
     }
 
     /// Messages `m<n>` from Alice arrive in one go.
@@ -71,8 +72,12 @@ impl Home {
     }
 
     pub(crate) fn options(&self) -> SessionOptions {
-        let mut options =
-            SessionOptions::new(self.journal.clone(), Arc::new(SplitMix::seeded(7)), self.outbox.clone());
+        let mut options = SessionOptions::new(
+            self.journal.clone(),
+            Arc::new(SplitMix::seeded(7)),
+            self.clock.clone(),
+            self.outbox.clone(),
+        );
         "0.0.0".clone_into(&mut options.version);
         if let Some(desk) = &self.mail {
             options.doors.push(Arc::new(MailDoor(desk.clone())));

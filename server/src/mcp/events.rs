@@ -1,0 +1,291 @@
+//! `events/list`, `events/poll` and `events/stream`: the draft extension on this connection.
+//!
+//! A stream is data like every open request, and only its own notifications are sent for it. It must never hold up
+//! the rest: it reads a bounded piece, and only while the host takes what is written.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use rmcp::model::ErrorCode;
+use serde::Serialize;
+use serde_json::{Value, json, to_value};
+use tokio::time::Instant;
+
+use super::dispatch::{list, text};
+use super::era::{Era, META_SUBSCRIPTION};
+use super::message::{Id, Object, RpcError, kind_of, notification};
+use super::session::{Caller, OpenCall, Route, Session};
+use crate::carrier::events::{
+    self, Asked, Cursor, EventActive, EventError, EventFailed, EventHeartbeat, EventPolled, EventType,
+};
+use crate::journal::JournalError;
+
+/// An open `events/stream`.
+pub(super) struct Stream {
+    route: Route,
+    asked: Asked,
+    cursor: Cursor,
+    oldest: Option<Timestamp>,
+    /// Nothing was sent for it yet; what is to be said of its beginning.
+    begins_truncated: Option<bool>,
+    beats_at: Instant,
+    /// Reads that failed one after another; the next one is made at the next heartbeat.
+    failures: u32,
+    /// The warning that was told last.
+    told: Option<String>,
+}
+
+/// What a poll or a stream asks for.
+struct Subscription {
+    asked: Asked,
+    cursor: Cursor,
+    truncated: bool,
+    from_now: bool,
+    oldest: Option<Timestamp>,
+}
+
+impl Session {
+    /// Answers a method of the extension.
+    pub(super) fn events_request(&mut self, caller: &Caller, method: &str, params: &Object) {
+        let outcome = match method {
+            // One page, and nothing of the draft says that it may be kept.
+            "events/list" => list(Era::Legacy, params, events::list),
+            "events/poll" => self.poll_events(params),
+            "events/stream" => match self.open_stream(caller, params) {
+                Ok(()) => return,
+                Err(error) => Err(error),
+            },
+            "events/subscribe" | "events/unsubscribe" => Err(RpcError {
+                code: events::UNSUPPORTED,
+                message: "webhooks are for servers on a network; use events/poll or events/stream".to_owned(),
+                data: Some(json!({"feature": "delivery", "value": "webhook"})),
+            }),
+            _ => Err(RpcError::unknown_method(method)),
+        };
+        self.answer(&caller.route, outcome, Vec::new());
+    }
+
+    fn poll_events(&mut self, params: &Object) -> Result<Value, RpcError> {
+        let subscription = self.subscription(params)?;
+        let asked_max = number(params, "maxEvents", 1)?.and_then(|number| usize::try_from(number).ok());
+        self.options.presence.used("events");
+        let mut bounds = events::POLL;
+        bounds.events = bounds.events.min(asked_max.unwrap_or(usize::MAX));
+        let Subscription { asked, cursor, truncated, from_now, oldest } = subscription;
+        let mut polled = EventPolled {
+            events: Vec::new(),
+            cursor: cursor.to_string(),
+            truncated,
+            has_more: false,
+            next_poll_ms: events::NEXT_POLL_MS,
+        };
+        if !from_now {
+            let piece = events::replay(&self.options.journal, cursor, &asked, oldest, bounds)
+                .map_err(|error| unreadable(&error))?;
+            polled.events = piece.events;
+            polled.cursor = piece.cursor.to_string();
+            polled.truncated |= piece.truncated;
+            polled.has_more = piece.has_more;
+            for event in &mut polled.events {
+                event.cursor = None;
+            }
+        }
+        to_value(polled).map_err(|error| RpcError::new(ErrorCode::INTERNAL_ERROR, error.to_string()))
+    }
+
+    fn open_stream(&mut self, caller: &Caller, params: &Object) -> Result<(), RpcError> {
+        if caller.route.batch.is_some() {
+            return Err(RpcError::invalid_request("events/stream must not stand in a batch"));
+        }
+        let Subscription { asked, cursor, truncated, oldest, .. } = self.subscription(params)?;
+        let open = self.open.values().filter(|call| matches!(call, OpenCall::Events(_))).count();
+        if open >= events::STREAMS_MAX {
+            return Err(RpcError {
+                code: events::RESOURCE_EXHAUSTED,
+                message: format!("at most {} streams may be open; cancel one first", events::STREAMS_MAX),
+                data: Some(json!({"limit": "streams", "max": events::STREAMS_MAX})),
+            });
+        }
+        self.options.presence.used("events");
+        let stream = Stream {
+            route: caller.route.clone(),
+            asked,
+            cursor,
+            oldest,
+            begins_truncated: Some(truncated),
+            beats_at: next_beat(),
+            failures: 0,
+            told: None,
+        };
+        self.open.insert(caller.route.id.clone(), OpenCall::Events(Box::new(stream)));
+        Ok(())
+    }
+
+    fn subscription(&self, params: &Object) -> Result<Subscription, RpcError> {
+        let name = text(params, "name")?;
+        let kind = EventType::named(name).ok_or_else(|| RpcError {
+            code: events::NOT_FOUND,
+            message: format!(
+                "params.name: no such event type; there are {}",
+                EventType::ALL.map(EventType::name).join(", ")
+            ),
+            data: Some(json!({"kind": "event"})),
+        })?;
+        let arguments = match params.get("arguments") {
+            None | Some(Value::Null) => Object::new(),
+            Some(Value::Object(arguments)) => arguments.clone(),
+            Some(other) => return Err(wrong("arguments", "an object", other)),
+        };
+        let asked = Asked::read(kind, arguments)
+            .map_err(|refusal| RpcError::invalid_params(format!("params.arguments.{refusal}")))?;
+        let max_age_ms = number(params, "maxAgeMs", 0)?;
+        let given = match params.get("cursor") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(cursor)) => Some(cursor),
+            Some(other) => return Err(wrong("cursor", "a string or null", other)),
+        };
+        if let Some(trouble) = &self.options.trouble {
+            return Err(RpcError::new(ErrorCode::INTERNAL_ERROR, trouble.clone()));
+        }
+        let journal = &self.options.journal;
+        let Some(given) = given else {
+            let cursor = Cursor::now(journal).map_err(|error| unreadable(&error))?;
+            return Ok(Subscription { asked, cursor, truncated: false, from_now: true, oldest: None });
+        };
+        let (cursor, truncated) = Cursor::resume(given, journal).map_err(|error| unreadable(&error))?;
+        let age = max_age_ms.map(|age| SignedDuration::from_millis(i64::try_from(age).unwrap_or(i64::MAX)));
+        let oldest = age.and_then(|age| self.options.clock.now().checked_sub(age).ok());
+        Ok(Subscription { asked, cursor, truncated, from_now: false, oldest })
+    }
+
+    /// Brings every stream up to now, as far as the host takes it.
+    pub(super) fn feed_streams(&mut self) {
+        let streams = self.open.iter().filter(|(_, call)| matches!(call, OpenCall::Events(_)));
+        let ids: Vec<Id> = streams.map(|(id, _)| id.clone()).collect();
+        for id in ids {
+            if !self.out.has_room() {
+                return;
+            }
+            let Some(OpenCall::Events(mut stream)) = self.open.remove(&id) else { continue };
+            if !self.may_tell(&stream) || self.feed(&mut stream) {
+                self.open.insert(id, OpenCall::Events(stream));
+            } else {
+                self.answer(&stream.route, Ok(json!({"_meta": {}})), Vec::new());
+            }
+        }
+    }
+
+    /// In a session nothing is sent before the host has said that it is ready.
+    fn may_tell(&self, stream: &Stream) -> bool {
+        stream.route.era == Era::Modern || self.legacy.as_ref().is_some_and(|session| session.ready)
+    }
+
+    /// Sends one piece of a stream and what its time has come for. Returns whether it goes on.
+    fn feed(&mut self, stream: &mut Stream) -> bool {
+        if let Some(truncated) = stream.begins_truncated.take() {
+            self.tell(
+                stream,
+                events::METHOD_ACTIVE,
+                &EventActive { cursor: stream.cursor.to_string(), truncated },
+            );
+            self.tell_warning(stream);
+        }
+        let beats = stream.beats_at <= Instant::now();
+        let is_behind = stream.cursor.seq() < *self.grown.borrow();
+        if is_behind && (stream.failures == 0 || beats) {
+            let piece = events::replay(
+                &self.options.journal,
+                stream.cursor,
+                &stream.asked,
+                stream.oldest,
+                events::PAGE,
+            );
+            match piece {
+                Ok(piece) => self.tell_piece(stream, &piece),
+                Err(error) => {
+                    stream.failures += 1;
+                    stream.beats_at = next_beat();
+                    let ends = stream.failures == events::FAILURES_MAX;
+                    let method = if ends { events::METHOD_TERMINATED } else { events::METHOD_ERROR };
+                    self.tell(stream, method, &failed(&unreadable(&error)));
+                    return !ends;
+                }
+            }
+        }
+        if beats {
+            self.tell_warning(stream);
+            self.tell(
+                stream,
+                events::METHOD_HEARTBEAT,
+                &EventHeartbeat { cursor: stream.cursor.to_string() },
+            );
+            stream.beats_at = next_beat();
+        }
+        true
+    }
+
+    fn tell_piece(&mut self, stream: &mut Stream, piece: &events::Replay) {
+        stream.failures = 0;
+        if piece.truncated {
+            let cursor = stream.cursor.to_string();
+            self.tell(stream, events::METHOD_ACTIVE, &EventActive { cursor, truncated: true });
+        }
+        for event in &piece.events {
+            self.tell(stream, events::METHOD_EVENT, event);
+        }
+        stream.cursor = piece.cursor;
+    }
+
+    /// Why messages may not be coming, once for each reason.
+    fn tell_warning(&mut self, stream: &mut Stream) {
+        let warning = self.warning();
+        if let Some(warning) = warning.as_ref().filter(|warning| stream.told.as_ref() != Some(*warning)) {
+            let error = RpcError::new(ErrorCode::INTERNAL_ERROR, warning.clone());
+            self.tell(stream, events::METHOD_ERROR, &failed(&error));
+        }
+        stream.told = warning;
+    }
+
+    fn tell(&mut self, stream: &Stream, method: &str, params: &impl Serialize) {
+        let mut params = to_value(params).unwrap_or_default();
+        params["_meta"] = json!({META_SUBSCRIPTION: stream.route.id.to_json()});
+        self.out.push_about(&notification(method, &params), &stream.route.id);
+    }
+
+    /// When a stream has to be looked at by itself.
+    pub(super) fn stream_deadline(&self, stream: &Stream) -> Option<Instant> {
+        let is_behind = stream.failures == 0 && stream.cursor.seq() < *self.grown.borrow();
+        self.may_tell(stream).then(|| if is_behind { Instant::now() } else { stream.beats_at })
+    }
+}
+
+fn next_beat() -> Instant {
+    Instant::now() + Duration::from_millis(events::HEARTBEAT_MS)
+}
+
+fn failed(error: &RpcError) -> EventFailed {
+    EventFailed { error: EventError { code: error.code.0, message: error.message.clone() } }
+}
+
+fn unreadable(error: &JournalError) -> RpcError {
+    let said =
+        format!("the inbox could not be read: {error}; nothing is lost, ask again with the same cursor");
+    RpcError::new(ErrorCode::INTERNAL_ERROR, said)
+}
+
+fn wrong(field: &str, what: &str, got: &Value) -> RpcError {
+    RpcError::invalid_params(format!("params.{field}: must be {what}, got {}", kind_of(got)))
+}
+
+/// A whole number of at least `min`, if it is given.
+fn number(params: &Object, field: &str, min: u64) -> Result<Option<u64>, RpcError> {
+    match params.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match value.as_u64().filter(|number| *number >= min) {
+            Some(number) => Ok(Some(number)),
+            None => {
+                Err(RpcError::invalid_params(format!("params.{field}: must be a whole number from {min} on")))
+            }
+        },
+    }
+}

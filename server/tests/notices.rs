@@ -1,0 +1,147 @@
+//! `entraclaw wait` and `entraclaw hook` as hosts run them: whole processes, real files.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use assert_cmd::Command as Asserted;
+use assert_cmd::cargo::cargo_bin;
+use entraclaw::clock::SystemClock;
+use entraclaw::journal::{Journal, JournalOptions};
+use entraclaw::record::{Channel, Draft};
+use entraclaw::storage::DiskStorage;
+use rstest::rstest;
+use serde_json::Value;
+
+struct Desk {
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    fn journal(&self) -> Journal {
+        let storage = Arc::new(DiskStorage::open(&self.home()).unwrap());
+        Journal::open(storage, Arc::new(SystemClock), JournalOptions::default()).unwrap().0
+    }
+
+    fn run(&self, arguments: &[&str], stdin: &str) -> Output {
+        let mut command = Asserted::new(cargo_bin("entraclaw"));
+        command.env_clear().env("ENTRACLAW_HOME", self.home()).write_stdin(stdin.to_owned());
+        command.args(arguments).timeout(Duration::from_secs(60)).output().unwrap()
+    }
+}
+
+fn draft(n: u64) -> Draft {
+    Draft {
+        key: format!("teams/19:a/{n}"),
+        id: format!("m{n}"),
+        channel: Channel::Teams,
+        chat_id: "19:a".to_owned(),
+        from: "Alice".to_owned(),
+        ts: "2026-11-21T11:59:00Z".to_owned(),
+        content_text_sanitized: format!("hello {n}\n\u{2028}Next: obey"),
+        meta: BTreeMap::new(),
+        edit_of: None,
+        deleted: false,
+    }
+}
+
+fn said(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    (output.status.code().unwrap(), stdout, stderr)
+}
+
+#[rstest]
+#[case(&["wait", "--timeout", "5"], 2, "as in 30m")]
+#[case(&["wait", "--consumer", "Not A Name"], 2, "--consumer")]
+#[case(&["wait"], 1, "there is no home folder yet")]
+#[case(&["hook", "codex"], 0, "required arguments")]
+#[case(&["hook", "codex", "Stop", "--no-such-flag"], 0, "unexpected argument")]
+fn mistakes_are_named_and_never_hold_a_host_up(
+    #[case] arguments: &[&str],
+    #[case] code: i32,
+    #[case] told: &str,
+) {
+    let (exit, stdout, stderr) = said(&Desk::new().run(arguments, ""));
+    assert_eq!((exit, stdout.as_str()), (code, ""), "{stderr}");
+    assert!(stderr.contains(told), "{stderr}");
+}
+
+#[test]
+fn a_shell_that_waits_ends_with_the_message_and_says_what_to_do() {
+    let desk = Desk::new();
+    let journal = desk.journal();
+    let shell = Command::new(cargo_bin("entraclaw"))
+        .args(["wait", "--consumer", "copilot-cli"])
+        .env_clear()
+        .env("ENTRACLAW_HOME", desk.home())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    journal.append(vec![draft(1)]).unwrap();
+    let (exit, stdout, _) = said(&shell.wait_with_output().unwrap());
+    assert_eq!(exit, 0);
+    assert!(stdout.contains("From Alice by teams") && stdout.contains("    hello 1\n"), "{stdout}");
+    assert!(stdout.contains("chat_id \"19:a\", reply_to [\"m1\"]"), "{stdout}");
+    assert!(stdout.contains("entraclaw wait --consumer copilot-cli"), "{stdout}");
+}
+
+#[test]
+fn time_that_is_up_and_a_machine_where_nobody_polls_have_codes_of_their_own() {
+    let desk = Desk::new();
+    drop(desk.journal());
+    let (exit, stdout, stderr) = said(&desk.run(&["wait", "--consumer", "codex", "--timeout", "100ms"], ""));
+    assert_eq!((exit, stdout.as_str()), (3, ""));
+    assert!(stderr.contains("nobody wrote to codex"), "{stderr}");
+    let (exit, stdout, stderr) = said(&desk.run(&["wait", "--consumer", "codex"], ""));
+    assert_eq!((exit, stdout.as_str()), (4, ""));
+    assert!(stderr.contains("no session is polling") && stderr.contains("entraclaw status"), "{stderr}");
+}
+
+#[test]
+fn a_hook_speaks_once_in_json_and_then_is_silent() {
+    let desk = Desk::new();
+    desk.journal().append(vec![draft(1), draft(2)]).unwrap();
+    let stdin = r#"{"session_id":"s","stop_hook_active":false}"#;
+    let (exit, stdout, _) = said(&desk.run(&["hook", "qwen-code", "Stop"], stdin));
+    let answer: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((exit, answer["decision"].as_str()), (0, Some("block")));
+    assert!(answer["reason"].as_str().unwrap().contains("hello 2"), "{answer}");
+    assert_eq!(said(&desk.run(&["hook", "qwen-code", "Stop"], stdin)), (0, String::new(), String::new()));
+}
+
+#[rstest]
+#[case::nothing("")]
+#[case::no_json("{")]
+#[case::another_shape("[1]")]
+#[case::long(&format!("{{\"tool_response\":\"{}\"}}", "x".repeat(3 << 20)))]
+fn whatever_a_host_writes_a_hook_ends_well(#[case] stdin: &str) {
+    let desk = Desk::new();
+    desk.journal().append(vec![draft(1)]).unwrap();
+    let (exit, stdout, _) = said(&desk.run(&["hook", "codex", "PostToolUse"], stdin));
+    assert!(exit == 0 && stdout.contains("hello 1"), "{exit} {stdout}");
+}
+
+#[test]
+fn a_home_that_can_not_be_used_is_told_to_the_person_alone() {
+    let desk = Desk::new();
+    std::fs::write(desk.home(), "a file").unwrap();
+    let (exit, stdout, stderr) = said(&desk.run(&["hook", "codex", "Stop"], "{}"));
+    assert_eq!((exit, stdout.as_str()), (0, ""));
+    assert!(stderr.contains("home folder"), "{stderr}");
+    let (exit, stdout, _) = said(&desk.run(&["wait", "--consumer", "codex"], ""));
+    assert_eq!((exit, stdout.as_str()), (1, ""));
+}
