@@ -63,7 +63,7 @@ pub fn run_cell(cell: &Cell, settings: &Settings) -> CellFinished {
         Keep::Failures
     };
     let mut finished = match cell.mode {
-        Mode::Sim => simulated(cell, settings.twice),
+        Mode::Sim => simulated(cell, settings.twice && !cell.scenario.scenario.long),
         Mode::Process => match &settings.server_binary {
             Some(binary) => guarded(cell, || process::play(cell, binary)),
             None => {

@@ -18,7 +18,7 @@ use crate::scenario::{Call, EntraStep, Expect, Heartbeat, HostStep, Raw, ServerS
 use crate::vectors;
 
 /// A scenario that waits longer than this in all is a livelock.
-const CELL_MAX: Duration = Duration::from_secs(40 * 24 * 3600);
+const CELL_MAX: Duration = Duration::from_secs(400 * 24 * 3600);
 /// Time between two looks at a file that something is expected of.
 const FILE_LOOK: Duration = Duration::from_millis(100);
 /// Tool calls of a step need this long to be on the wire.

@@ -63,6 +63,10 @@ pub(crate) struct SessionView {
     secret: String,
     /// Messages that were written while a turn ran, by label.
     busy: BTreeSet<String>,
+    /// By chat and message: what brought it first, or woke the model that then read it.
+    reached_by: BTreeMap<(String, String), String>,
+    /// What began the turn that runs, where that was not a person.
+    woken_by: Option<String>,
     texts: BTreeMap<String, (String, bool)>,
 }
 
@@ -87,6 +91,8 @@ impl SessionView {
             validator: WireValidator::at_host(),
             secret: secret.to_owned(),
             busy: BTreeSet::new(),
+            reached_by: BTreeMap::new(),
+            woken_by: None,
             texts: BTreeMap::new(),
         }
     }
@@ -147,6 +153,15 @@ impl SessionView {
         }
     }
 
+    /// A turn of the model began or is over.
+    pub(crate) fn turn(&mut self, running: bool, by_itself: bool) {
+        self.in_turn = running;
+        self.turns_by_itself += u64::from(by_itself);
+        if !running {
+            self.woken_by = None;
+        }
+    }
+
     /// A person wrote a message.
     pub(crate) fn written(&mut self, message: Written) {
         if self.in_turn {
@@ -162,8 +177,9 @@ impl SessionView {
             .filter_map(|message| {
                 let showings = self.ledger.showings(message);
                 let first = showings.first()?;
+                let ids = (message.chat_id.clone(), message.message_id.clone());
                 Some(Arrival {
-                    carrier: first.carrier.clone(),
+                    carrier: self.reached_by.get(&ids).unwrap_or(&first.carrier).clone(),
                     busy: self.busy.contains(&message.label),
                     ms: first.at_ms.saturating_sub(message.visible_ms),
                 })
@@ -219,11 +235,18 @@ impl SessionView {
             self.through_the_door(&line);
             return self.model.push(line);
         }
+        if line.woke {
+            self.woken_by = Some(line.carrier.clone());
+        }
         let (odd, seen) = look(line.at_ms, &line.carrier, line.tool.as_deref(), line.woke, &line.text);
         if let Some(odd) = odd {
             self.fail("oracle.unreadable", line.at_ms, odd, Some(&line.text));
         }
         for sighting in seen {
+            let read = line.carrier == "tool_result";
+            let by = self.woken_by.clone().or_else(|| line.tool.clone()).filter(|_| read);
+            let ids = (sighting.chat_id.clone(), sighting.message_id.clone());
+            self.reached_by.entry(ids).or_insert_with(|| by.unwrap_or_else(|| line.carrier.clone()));
             self.ledger.see(sighting);
         }
         self.model.push(line);

@@ -59,6 +59,9 @@ pub struct Scenario {
     /// Where it runs; sim when left out.
     #[serde(default = "only_sim")]
     pub mode: Vec<Mode>,
+    /// It takes long, so one seed is played, once, and `cargo test` leaves it to `hostcheck run`.
+    #[serde(default)]
+    pub long: bool,
     /// Known failures; a listed host that passes is a failure too.
     #[serde(default)]
     pub known_issues: Vec<KnownIssue>,
