@@ -1,25 +1,35 @@
-//! The production adapter of doors against what it is for: a program, a port, a file, a pipe. Unix only, for the
-//! program is a shell script.
+//! The production adapter of doors against what it is for: a program, a port, a file, a pipe; and the shipped program
+//! with it. Unix only, for the program is a shell script.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
+use entraclaw::clock::SystemClock;
 use entraclaw::config::Secret;
+use entraclaw::journal::{Journal, JournalOptions};
 use entraclaw::knock::{HttpMethod, Knock as _, KnockError, KnockRequest, ProductionKnock, look_at_file};
+use entraclaw::record::{Channel, Draft};
+use entraclaw::storage::DiskStorage;
+use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpListener;
+use tokio::process::Command;
+use tokio::time::timeout;
 
 /// A folder with a program `codex` of this script in it, and an adapter that finds it.
 fn with_program(script: &str) -> (TempDir, ProductionKnock) {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("codex");
-    write(&path, &format!("#!/bin/sh\n{script}\n"));
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+    // Another process writes it: a program that this one still had open, in a child of another test, could not be run.
+    let mut copy = std::process::Command::new("/bin/sh");
+    copy.args(["-c", "printf '%s\\n' '#!/bin/sh' \"$1\" > \"$2\" && chmod 700 \"$2\"", "sh", script]);
+    assert!(copy.arg(folder.path().join("codex")).status().unwrap().success());
     let search = format!("{}:/usr/bin:/bin", folder.path().display());
     let variables = BTreeMap::from([
         ("PATH".to_owned(), OsString::from(search)),
@@ -233,4 +243,111 @@ async fn a_pipe_is_written_to_when_somebody_reads() {
     assert!(bytes.ends_with(b"x\n") && bytes[..line.len()].iter().all(|b| *b == b'x'));
     let torn = append(&pipe, &line).await.unwrap_err();
     assert!(!torn.is_certain(), "{torn}");
+}
+
+/// Longer than anything here should take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The shipped program with nothing of the surrounding environment but this.
+fn entraclaw(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("entraclaw"));
+    command.args(arguments).arg("--home").arg(folder.join("home")).env_clear();
+    command.env("HOME", folder).env("PATH", format!("{}:/usr/bin:/bin", folder.display()));
+    command.envs(variables.iter().copied()).kill_on_drop(true);
+    command
+}
+
+/// A message from Alice that came while nobody was there.
+fn leave_a_message(folder: &Path) {
+    let storage = Arc::new(DiskStorage::open(&folder.join("home")).unwrap());
+    let (journal, _) = Journal::open(storage, Arc::new(SystemClock), JournalOptions::default()).unwrap();
+    let draft = Draft {
+        key: "teams/chat-1/m1".to_owned(),
+        id: "m1".to_owned(),
+        channel: Channel::Teams,
+        chat_id: "chat-1".to_owned(),
+        from: "Alice".to_owned(),
+        ts: "2026-01-01T00:00:00Z".to_owned(),
+        content_text_sanitized: "Are you there?".to_owned(),
+        meta: BTreeMap::new(),
+        edit_of: None,
+        deleted: false,
+    };
+    journal.append(vec![draft]).unwrap();
+}
+
+#[tokio::test]
+async fn the_shipped_program_knocks_with_the_thread_of_the_last_call() {
+    let (folder, _) =
+        with_program("printf '%s\\n' \"$@\" > \"$HOME/new\"; mv \"$HOME/new\" \"$HOME/arguments\"");
+    leave_a_message(folder.path());
+    let mut command = entraclaw(folder.path(), &["serve"], &[("ENTRACLAW_DOORS_CODEX_QUEUE", "true")]);
+    let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = server.stdin.take().unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let call = |id: u64, tool: &str| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+            "name": tool, "arguments": {}, "_meta": {"threadId": "0199b1c2-aaaa", "progressToken": id}
+        }})
+    };
+    let client = json!({"name": "codex-mcp-client", "version": "0.169.0"});
+    let opening = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client
+    }});
+    let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    for message in [opening, begun, call(1, "inbound_queue_stats")] {
+        stdin.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+    let arguments = folder.path().join("arguments");
+    let knocked = async {
+        while !arguments.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(PATIENCE, knocked).await.expect("nobody knocked");
+    let said = read(&arguments);
+    let first = "queue\n--thread\n0199b1c2-aaaa\n--message\n[Entraclaw] message from outside: \"Alice\" wrote in Teams";
+    assert!(said.starts_with(first) && said.contains("\n> Are you there?\n"), "{said}");
+
+    stdin.write_all(format!("{}\n", call(2, "inbox_pull")).as_bytes()).await.unwrap();
+    let pulled = async {
+        loop {
+            let line = lines.next_line().await.unwrap().expect("the server ended");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["id"] == 2 {
+                break message["result"]["content"][0]["text"].as_str().unwrap().to_owned();
+            }
+        }
+    };
+    let pulled = timeout(PATIENCE, pulled).await.expect("no answer");
+    assert!(pulled.contains("\"id\":\"m1\"") && pulled.contains("\"pushed\":true"), "{pulled}");
+}
+
+#[tokio::test]
+async fn the_doctor_looks_at_doors_and_moves_none() {
+    let (folder, _) = with_program("[ \"$*\" = \"queue --help\" ] || exit 1");
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    drop(listener);
+    let input = folder.path().join("qwen.jsonl");
+    write(&input, "");
+    let variables = [
+        ("ENTRACLAW_DOORS_CODEX_QUEUE", "true"),
+        ("ENTRACLAW_DOORS_OPENCODE_PORT", port.as_str()),
+        ("ENTRACLAW_DOORS_QWEN_INPUT_FILE", input.to_str().unwrap()),
+    ];
+    let output = entraclaw(folder.path(), &["doctor", "--json"], &variables).output().await.unwrap();
+    let diagnosis: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let doors = diagnosis["checks"].as_array().unwrap().iter().filter(|check| check["name"] == "doors");
+    let found: Vec<_> =
+        doors.map(|check| (check["level"].as_str().unwrap(), check["found"].as_str().unwrap())).collect();
+    assert_eq!(
+        (found[0], found[2]),
+        (("ok", "codex queue: it is there"), ("ok", "qwen input file: it is there"))
+    );
+    assert!(
+        found[1].0 == "warn" && found[1].1.contains(&format!("nobody is at 127.0.0.1:{port}")),
+        "{found:?}"
+    );
+    assert_eq!(read(&input), "");
 }
