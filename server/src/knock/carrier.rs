@@ -143,7 +143,10 @@ impl DoorCarrier {
         if !records.is_empty() {
             let text = words(&records).text;
             match self.knock.knock(round.door.knock(&place, &text)).await {
-                Ok(_) => self.moved(round, &records),
+                Ok(_) => {
+                    self.moved(round, &records);
+                    self.note_shown(round, &records);
+                }
                 Err(error) if error.is_certain() => return Some(self.failed(round, &records, &error)),
                 Err(error) => {
                     self.moved(round, &records);
@@ -224,6 +227,16 @@ impl DoorCarrier {
         self.tell(round, DoorState::Ready);
         tracing::info!(door = round.door.name(DoorState::Ready), messages = records.len(), "knocked");
         self.pass(round, records);
+    }
+
+    /// The host took them, so a hook need not tell them too.
+    fn note_shown(&self, round: &Round, records: &[Record]) {
+        let seqs: Vec<u64> = records.iter().map(|record| record.seq).collect();
+        let noted =
+            self.journal.mailbox(&round.consumer, &self.id).and_then(|mut mailbox| mailbox.note_shown(&seqs));
+        if let Err(error) = noted {
+            tracing::warn!(%error, "that a knock has arrived could not be noted; a hook may tell it again, marked");
+        }
     }
 
     /// The door surely did not move. Returns when it is tried again.
