@@ -23,8 +23,8 @@ pub use words::{TEXT_CHARS_MAX, Words, words};
 
 use crate::config::Secret;
 
-/// The most bytes of an answer that are kept.
-pub const KNOCK_BODY_BYTES_MAX: usize = 256 * 1024;
+/// The most bytes of an answer that are kept; a list of sessions of years is far below.
+pub const KNOCK_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// One movement of a door.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -179,7 +179,7 @@ impl KnockError {
 
 fn status_fix(status: u16) -> &'static str {
     match status {
-        401 | 403 => "set its password in the environment",
+        401 | 403 => "set ENTRACLAW_DOORS_OPENCODE_PASSWORD to its password",
         _ => "see whether another program has that port",
     }
 }
