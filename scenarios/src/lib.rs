@@ -1,7 +1,7 @@
 //! hostcheck: is an MCP server fit for real hosts, and does every message reach the model?
 //!
 //! [`scenario`] is what a person writes, [`plan`] which cells follow from it, [`run`] plays one cell, [`oracle`] judges
-//! what the model saw, [`command`] is the command line. Reports are made elsewhere, from the event stream alone.
+//! what the model saw, [`command`] is the command line. `sandbox` is where a person plays everybody but the server. Reports are made elsewhere, from the event stream alone.
 
 pub mod command;
 pub mod host;
@@ -9,5 +9,6 @@ pub mod matching;
 pub mod oracle;
 pub mod plan;
 pub mod run;
+mod sandbox;
 pub mod scenario;
 pub mod vectors;

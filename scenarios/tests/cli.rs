@@ -22,6 +22,7 @@ fn run(arguments: &[&str]) -> (i32, String, String) {
 #[case(&["host", "--help"])]
 #[case(&["validate", "--help"])]
 #[case(&["report", "--help"])]
+#[case(&["play", "--help"])]
 #[case(&["bench", "--help"])]
 fn every_command_explains_itself(#[case] arguments: &[&str]) {
     let (code, stdout, _) = run(arguments);
@@ -50,6 +51,7 @@ fn a_profile_is_printed_with_its_evidence() {
 #[case(&["run", "--host", "claude-cod"], "did you mean `claude-code`?")]
 #[case(&["run", "--seeds", "0"], "--seeds")]
 #[case(&["validate", "--protocol", "2023-01-01", "-"], "2025-11-25")]
+#[case(&["play", "--server", "no-such-program"], "no-such-program")]
 #[case(&["report", "no-such-file.jsonl"], "no-such-file.jsonl")]
 fn a_mistake_is_told_with_its_fix_and_exit_code_2(#[case] arguments: &[&str], #[case] wanted: &str) {
     let (code, _, stderr) = run(arguments);

@@ -22,7 +22,7 @@ use crate::entra::{EntraParts, SIGN_IN_RETRIES_MAX, TokenSource, graph_resource,
 use crate::gate::{Agent, Gate, MailGate, PairingReply, Person, PolicyNews};
 use crate::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
 use crate::journal::{Interaction, Journal, JournalOptions};
-use crate::knock::{Knock, NoKnock};
+use crate::knock::{DoorCarrier, Knock, NoKnock, Sight};
 use crate::mcp::{self, Presence, SessionOptions};
 use crate::permission::{self, PermissionPort, REQUESTS_MAX, Relay};
 use crate::random::Random;
@@ -262,6 +262,18 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     session.tool_sets.clone_from(&app.config.tools);
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
+    let (sight, knocks) = (Sight::default(), app.trouble.is_none() && app.config.doors.is_any_on());
+    let doors = knocks.then(|| DoorCarrier {
+        knock: app.knock.clone(),
+        doors: app.config.doors.clone(),
+        journal: journal.clone(),
+        clock: app.clock.clone(),
+        sight: sight.clone(),
+        presence: presence.clone(),
+        id: app.random.uuid(),
+    });
+    let doors = doors.map(DoorCarrier::run);
+    session.sight = sight;
     session.presence = presence;
     session.listens_to = listens_to(&app.config);
     session.health = Some(health(&app, &tokens, gate.clone()));
@@ -313,6 +325,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         never = keep_up(&journal, &gate, &lead, may_lead, app.storage.changes()) => match never {},
         never = send_pairings(pairings, &outbox) => match never {},
         never = or_never(relay) => match never {},
+        never = or_never(doors) => match never {},
         never = know_sponsors(sponsors, &sponsors_known) => match never {},
         never = bot::listen(bot, &journal, leading.clone(), sponsored.clone()) => match never {},
         never = poll(teams, &journal, leading.clone(), sponsored.clone(), polls && app.config.teams.enabled) => match never {},

@@ -7,6 +7,7 @@ mod idle;
 mod list;
 mod live;
 mod notices;
+mod play;
 mod report;
 mod run;
 mod select;
@@ -51,6 +52,8 @@ enum Command {
     Validate(validate::Args),
     /// Make a report from a stored event stream.
     Report(report::Args),
+    /// Try the server by hand: a fake Graph and a page that looks like a chat, on this machine alone.
+    Play(play::Args),
     /// Measure the figures that the README states.
     Bench(bench::Args),
 }
@@ -74,6 +77,7 @@ pub fn main() -> ExitCode {
         Some(Command::Host(args)) => host::main(&args),
         Some(Command::Validate(args)) => validate::main(&args),
         Some(Command::Report(args)) => report::main(&args),
+        Some(Command::Play(args)) => play::main(&args),
         Some(Command::Bench(args)) => bench::main(&args),
     };
     ExitCode::from(outcome.unwrap_or_else(|error| {

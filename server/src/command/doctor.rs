@@ -19,6 +19,7 @@ use crate::doctor::{
 use crate::entra;
 use crate::gate::operator;
 use crate::graph::{GraphError, Scope};
+use crate::knock::{DOOR_FAMILIES, DoorState, HostDoor, look_at_file};
 use crate::source::bot::Credentials;
 use crate::status::gather;
 
@@ -41,7 +42,8 @@ pub(super) struct Flags {
 }
 
 pub(super) fn run(flags: Flags) -> ExitCode {
-    let place = Place::find(Entry::Look, flags.home, Vec::new(), &Environment::read());
+    let environment = Environment::read();
+    let place = Place::find(Entry::Look, flags.home, Vec::new(), &environment);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -52,18 +54,18 @@ pub(super) fn run(flags: Flags) -> ExitCode {
             );
         }
     };
-    let facts = runtime.block_on(facts(&place));
+    let facts = runtime.block_on(facts(&place, &environment));
     runtime.shutdown_background();
     let diagnosis = examine(&facts);
     let code = if diagnosis.level == Level::Fail { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     if flags.json { output::json(&diagnosis, code) } else { output::text(&show::human(&diagnosis), code) }
 }
 
-async fn facts(place: &Place) -> Facts {
+async fn facts(place: &Place, environment: &Environment) -> Facts {
     let now = SystemClock.now();
     let mut config = place.config.clone();
     config.graph.request_timeout = config.graph.request_timeout.min(ASK_MAX);
-    let app = serve::production(config, place.storage(), place.home.clone().unwrap_or_default());
+    let app = serve::production(config, place.storage(), place.home.clone().unwrap_or_default(), environment);
     let config = &app.config;
     let (sign_in, graph) = if place.config_trouble.is_empty() { ask(&app).await } else { Default::default() };
     let gate = app.gate();
@@ -91,8 +93,32 @@ async fn facts(place: &Place) -> Facts {
         },
         sign_in,
         graph,
+        doors: doors(&app).await,
         report: gather(&place.storage(), &place.home_text(), now, config.retention.consumer_idle_days),
     }
+}
+
+/// Looks at the doors that are on, and moves none.
+async fn doors(app: &App) -> Vec<(&'static str, Answered)> {
+    let mut found = Vec::new();
+    for family in DOOR_FAMILIES {
+        let Some(door) = HostDoor::of(family, &app.config.doors) else { continue };
+        let looked = match (door.trial(), &door) {
+            (Some(trial), _) => app.knock.knock(trial).await.map(|_| ()),
+            (None, HostDoor::QwenFile { path }) => look_at_file(path),
+            (None, _) => Ok(()),
+        };
+        let answered = match looked {
+            Ok(()) => Answered::Yes("it is there".to_owned()),
+            Err(error) => {
+                let text = error.to_string();
+                let (error, fix) = text.split_once("; ").unwrap_or((&text, "see whether its host runs"));
+                Answered::No { error: error.to_owned(), fix: fix.to_owned() }
+            }
+        };
+        found.push((door.name(DoorState::Ready), answered));
+    }
+    found
 }
 
 fn home(place: &Place) -> HomeFacts {

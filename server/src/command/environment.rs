@@ -6,11 +6,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::config::key::HOME_VARIABLE;
+use crate::knock::PROGRAM_VARIABLES;
 
 /// What the environment says, as far as anybody may know it.
 pub(super) struct Environment {
     /// Variables that start with `ENTRACLAW_` or `ENTRABOT_`.
     pub(super) variables: BTreeMap<String, String>,
+    /// What programs that are started get of it.
+    pub(super) for_programs: BTreeMap<String, OsString>,
     user_home: Option<PathBuf>,
 }
 
@@ -25,7 +28,8 @@ impl Environment {
             .collect();
         let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
         let user_home = std::env::var_os(home).filter(|h| !h.is_empty()).map(PathBuf::from);
-        Self { variables, user_home }
+        let given = |name: &&str| Some(((*name).to_owned(), std::env::var_os(*name)?));
+        Self { variables, for_programs: PROGRAM_VARIABLES.iter().filter_map(given).collect(), user_home }
     }
 
     /// The home folder: the flag, else `ENTRACLAW_HOME`, else `.entraclaw` in the user's home.

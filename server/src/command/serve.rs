@@ -13,6 +13,7 @@ use crate::clock::SystemClock;
 use crate::config::{Config, key};
 use crate::entra::keys::production_store;
 use crate::graph::HttpTransport;
+use crate::knock::ProductionKnock;
 use crate::random::SplitMix;
 use crate::source::bot::HttpEndpoint;
 use crate::storage::Storage;
@@ -55,7 +56,12 @@ pub(super) fn serve(flags: Flags) -> ExitCode {
 }
 
 /// A server with the production adapters.
-pub(super) fn production(config: Config, storage: Arc<dyn Storage>, home: PathBuf) -> App {
+pub(super) fn production(
+    config: Config,
+    storage: Arc<dyn Storage>,
+    home: PathBuf,
+    environment: &Environment,
+) -> App {
     let loopback = config.graph.origin.is_loopback();
     let login_loopback = config.sign_in.authority.is_loopback();
     let home_text = home.display().to_string();
@@ -68,6 +74,7 @@ pub(super) fn production(config: Config, storage: Arc<dyn Storage>, home: PathBu
         Arc::new(HttpTransport::new(loopback)),
     );
     app.endpoint = Arc::new(HttpEndpoint);
+    app.knock = Arc::new(ProductionKnock::new(environment.for_programs.clone()));
     app.home = home_text;
     app.login_transport = Arc::new(HttpTransport::new(login_loopback));
     app.keys = keys;
@@ -86,7 +93,7 @@ fn assemble(flags: Flags, environment: &Environment) -> App {
     for trouble in &troubles {
         tracing::error!("{trouble}");
     }
-    let mut app = production(config, storage, home.unwrap_or_default());
+    let mut app = production(config, storage, home.unwrap_or_default(), environment);
     if !troubles.is_empty() {
         let list = troubles.join("\n");
         app.trouble = Some(format!(

@@ -100,6 +100,8 @@ impl Reader<'_> {
                     && ["secret", "password"].iter().any(|w| name.get_ref().contains(w))
                 {
                     format!("a secret is never kept in the file: set {}", key::BOT_SECRET_VARIABLE)
+                } else if section == "doors" && name.get_ref().contains("password") {
+                    format!("a secret is never kept in the file: set {}", key::OPENCODE_PASSWORD_VARIABLE)
                 } else {
                     meant(section, name.get_ref())
                 };

@@ -41,6 +41,12 @@ keys! {
     BOT_TENANT_ID = "bot"."tenant_id";
     BOT_OPENID_URL = "bot"."openid_url";
     BOT_LOGIN_URL = "bot"."login_url";
+    DOORS_CODEX_QUEUE = "doors"."codex_queue";
+    DOORS_CODEX_COMMAND = "doors"."codex_command";
+    DOORS_OPENCODE_PORT = "doors"."opencode_port";
+    DOORS_QWEN_INPUT_FILE = "doors"."qwen_input_file";
+    DOORS_MIN_INTERVAL = "doors"."min_interval";
+    DOORS_MESSAGES_PER_HOUR = "doors"."messages_per_hour";
     GATE_OPERATOR = "gate"."operator";
     GATE_PAIRING = "gate"."pairing";
     GATE_PERMISSION_RELAY = "gate"."permission_relay";
@@ -101,6 +107,8 @@ pub const ACCESS_TOKEN_VARIABLE: &str = "ENTRACLAW_ACCESS_TOKEN";
 pub const BOT_SECRET_VARIABLE: &str = "ENTRACLAW_BOT_APP_PASSWORD";
 /// The same under the name of the peer that came before.
 pub const BOT_SECRET_ALIAS: &str = "ENTRABOT_BOT_APP_PASSWORD";
+/// The password of opencode's port. A file never holds one, so there is no key.
+pub const OPENCODE_PASSWORD_VARIABLE: &str = "ENTRACLAW_DOORS_OPENCODE_PASSWORD";
 /// The home folder's variable.
 pub const HOME_VARIABLE: &str = "ENTRACLAW_HOME";
 
@@ -136,7 +144,13 @@ pub fn classify(variable: &str) -> Variable {
     if let Some(key) = ALL.iter().find(|k| k.variable() == variable || k.aliases.contains(&variable)) {
         return Variable::Sets(key);
     }
-    let fixed = [ALLOW_VARIABLE, ACCESS_TOKEN_VARIABLE, BOT_SECRET_VARIABLE, HOME_VARIABLE];
+    let fixed = [
+        ALLOW_VARIABLE,
+        ACCESS_TOKEN_VARIABLE,
+        BOT_SECRET_VARIABLE,
+        OPENCODE_PASSWORD_VARIABLE,
+        HOME_VARIABLE,
+    ];
     if !variable.starts_with("ENTRACLAW_")
         || fixed.contains(&variable)
         || FOREIGN_VARIABLES.contains(&variable)
@@ -203,6 +217,9 @@ mod tests {
     #[case("ENTRACLAW_SHARED", Variable::Other)]
     #[case("ENTRACLAW_BLUEPRINT_OBJECT_ID", Variable::Other)]
     #[case("ENTRABOT_BLUEPRINT_APP_ID", Variable::Sets(&AUTH_BLUEPRINT_ID))]
+    #[case("ENTRACLAW_DOORS_CODEX_QUEUE", Variable::Sets(&DOORS_CODEX_QUEUE))]
+    #[case("ENTRACLAW_DOORS_OPENCODE_PASSWORD", Variable::Other)]
+    #[case("ENTRACLAW_DOORS_OPENCODE_PASWORD", Variable::Misspelt("ENTRACLAW_DOORS_OPENCODE_PASSWORD".to_owned()))]
     #[case("ENTRACLAW_LOGIN_URL", Variable::Sets(&AUTH_LOGIN_URL))]
     #[case("PATH", Variable::Other)]
     fn variables_are_told_apart(#[case] name: &str, #[case] verdict: Variable) {

@@ -85,6 +85,7 @@ impl Loader {
         Config {
             auth: self.auth(environment.get(key::ACCESS_TOKEN_VARIABLE)),
             bot: self.bot(environment),
+            doors: self.doors(environment),
             sign_in: self.sign_in(),
             identity,
             gate: self.gate(),
@@ -200,7 +201,13 @@ impl Loader {
         }
     }
 
-    fn duration(&mut self, key: &'static Key, default_ms: u64, ms_min: u64, ms_max: u64) -> Duration {
+    pub(super) fn duration(
+        &mut self,
+        key: &'static Key,
+        default_ms: u64,
+        ms_min: u64,
+        ms_max: u64,
+    ) -> Duration {
         let default = Duration::from_millis(default_ms);
         let Some((text, at)) = self.value(key) else { return default };
         let Some(parsed) = duration::parse(&text) else {
@@ -225,7 +232,7 @@ impl Loader {
         self.error(at, format!("`{field}` is {text:?}, which is not a duration"), fix);
     }
 
-    fn number(&mut self, key: &'static Key, default: u32, min: u32, max: u32) -> u32 {
+    pub(super) fn number(&mut self, key: &'static Key, default: u32, min: u32, max: u32) -> u32 {
         let Some((text, at)) = self.value(key) else { return default };
         match text.parse() {
             Ok(number) if (min..=max).contains(&number) => number,

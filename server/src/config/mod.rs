@@ -3,6 +3,7 @@
 
 mod auth;
 mod bot;
+mod doors;
 pub mod duration;
 mod error;
 mod file;
@@ -44,6 +45,8 @@ pub struct Config {
     pub auth: Auth,
     /// `[bot]`
     pub bot: Bot,
+    /// `[doors]`
+    pub doors: Doors,
     /// `[gate]`
     pub gate: Gate,
     /// `[auth]`: where.
@@ -114,6 +117,25 @@ pub struct Bot {
     pub openid_url: Url,
     /// Root of the login service: Microsoft's, or one on this machine.
     pub login_url: Url,
+}
+
+/// Doors of hosts that may be used to bring messages; each is off unless it is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doors {
+    /// Whether `codex queue` is run.
+    pub codex_queue: bool,
+    /// The program for it: a name in `PATH`, or an absolute path.
+    pub codex_command: String,
+    /// The port that opencode was started with.
+    pub opencode_port: Option<u16>,
+    /// What opencode's port asks for, from the environment.
+    pub opencode_password: Option<Secret>,
+    /// The file that Qwen Code was started with, as an absolute path.
+    pub qwen_input_file: Option<String>,
+    /// Least time between two uses of a door; what comes in between goes together.
+    pub min_interval: Duration,
+    /// Messages that may go through a door in an hour; the others wait for a pull.
+    pub messages_per_hour: u32,
 }
 
 /// Where Graph is.

@@ -1,6 +1,7 @@
 //! The checks: one pure function each, over the facts.
 //! A check that can't know must say so, never guess that all is well.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -46,6 +47,7 @@ pub fn examine(facts: &Facts) -> Diagnosis {
         sign_in(facts),
         graph(facts),
         clock(facts),
+        doors(facts),
         leader(facts),
         journal(facts),
     ]
@@ -325,6 +327,26 @@ fn clock(facts: &Facts) -> Vec<Check> {
     } else {
         ok("clock", found)
     }]
+}
+
+/// A door is one way more: without it messages come by the others.
+fn doors(facts: &Facts) -> Vec<Check> {
+    let mut checks: Vec<Check> = facts
+        .doors
+        .iter()
+        .map(|(name, answered)| match answered {
+            Answered::Yes(found) => ok("doors", format!("{name}: {found}")),
+            Answered::No { error, fix } => warn("doors", format!("{name}: {error}"), fix),
+        })
+        .collect();
+    let alive = facts.report.sessions.iter().filter(|session| session.alive);
+    let carriers = alive.flat_map(|session| &session.file.carriers);
+    let failing: BTreeSet<&String> = carriers.filter(|carrier| carrier.ends_with("(failing)")).collect();
+    checks.extend(failing.into_iter().map(|carrier| {
+        let fix = "see the session's log; its messages wait for inbox_pull";
+        warn("doors", format!("{carrier}, says a session"), fix)
+    }));
+    checks
 }
 
 fn leader(facts: &Facts) -> Vec<Check> {

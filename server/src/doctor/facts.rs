@@ -20,6 +20,8 @@ pub struct Facts {
     pub sign_in: SignIn,
     /// What Graph said; `None` when there was no token to ask with.
     pub graph: Option<GraphFacts>,
+    /// The hosts' doors that are on, by name, and whether they are there.
+    pub doors: Vec<(&'static str, Answered)>,
     /// What `entraclaw status` says.
     pub report: Report,
 }

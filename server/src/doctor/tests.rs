@@ -49,6 +49,7 @@ fn well() -> Facts {
             mail: None,
             skew: Some(SignedDuration::ZERO),
         }),
+        doors: vec![("codex queue", Answered::Yes("it is there".to_owned()))],
         report: Report::default(),
     }
 }
@@ -217,4 +218,24 @@ fn nothing_of_others_drives_the_terminal() {
     let shown = anstream::adapter::strip_str(&shown).to_string();
     assert!(shown.contains("graph answered 403 more"), "{shown}");
     assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown}");
+}
+
+#[test]
+fn a_door_that_is_shut_is_told_with_what_opens_it() {
+    let mut facts = well();
+    facts.doors = vec![("opencode port", no("nobody is at 127.0.0.1:4096", "start the host with that port"))];
+    let carriers = vec!["pull".to_owned(), "codex queue (failing)".to_owned()];
+    let file = SessionFile { carriers, ..SessionFile::default() };
+    facts.report.sessions = vec![
+        SessionLine { alive: true, file: file.clone() },
+        SessionLine { alive: true, file: file.clone() },
+        SessionLine { alive: false, file },
+    ];
+    let doors: Vec<_> = examine(&facts).checks.into_iter().filter(|check| check.name == "doors").collect();
+    assert!(doors.iter().all(|check| check.level == Level::Warn && check.fix.is_some()), "{doors:?}");
+    let found: Vec<&str> = doors.iter().map(|check| check.found.as_str()).collect();
+    assert_eq!(
+        found,
+        ["opencode port: nobody is at 127.0.0.1:4096", "codex queue (failing), says a session"]
+    );
 }

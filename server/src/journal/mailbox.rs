@@ -11,6 +11,8 @@
 //! **A new consumer** begins at the oldest record there is, because what is skipped silently is lost; see
 //! [`NewConsumerStarts`](super::NewConsumerStarts) for the other choice.
 
+mod claim;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -199,6 +201,22 @@ impl Mailbox {
             self.note(Note::GiveBack { slot: self.slot, spans });
             self.end();
         }
+        Ok(())
+    }
+
+    /// The consumer has surely seen these records, and nobody else needs to show them: hooks and `entraclaw wait` pass
+    /// them by. They stay unread.
+    pub fn note_shown(&mut self, seqs: &[u64]) -> Result<()> {
+        let _lock = self.begin()?;
+        let mut spans = Vec::new();
+        for seq in seqs {
+            let entry = self.journal.core().entry(*seq)?;
+            spans.extend(entry.map(|entry| span_of(&entry)));
+        }
+        if !spans.is_empty() {
+            self.note(Note::Show { spans: joined(spans) });
+        }
+        self.end();
         Ok(())
     }
 

@@ -1,12 +1,30 @@
-//! The knock seam: how a host's own door is moved. Production starts a command, sends a request on loopback or adds a
-//! line to a file; a simulation does none of them. It must never know what a knock says, nor repeat one by itself.
+//! A host's own door: a command, a port or a file by which its agent can be woken where no MCP message wakes it.
+//! It must never say a person's words without saying whose they are, nor say them twice, nor own a message.
+//!
+//! From the ground up: here is the seam (production starts a command, sends a request on loopback or adds a line to a
+//! file, a simulation does none of them); `words` is what is said, `door` how each host wants it, `sight` what the
+//! connection sees of the host, and `carrier` the loop that waits for messages and knocks.
+
+mod carrier;
+mod door;
+mod file;
+mod production;
+mod sight;
+mod words;
 
 use futures_util::future::BoxFuture;
 
+pub use carrier::DoorCarrier;
+pub use door::{DOOR_FAMILIES, DoorState, HostDoor};
+pub use file::look as look_at_file;
+pub use production::{PROGRAM_VARIABLES, ProductionKnock};
+pub use sight::{Sight, Sighted};
+pub use words::{TEXT_CHARS_MAX, Words, words};
+
 use crate::config::Secret;
 
-/// The most bytes of an answer that are kept.
-pub const KNOCK_BODY_BYTES_MAX: usize = 256 * 1024;
+/// The most bytes of an answer that are kept; a list of sessions of years is far below.
+pub const KNOCK_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// One movement of a door.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,13 +108,31 @@ pub enum KnockError {
         /// Its exit code, -1 when a signal ended it.
         code: i32,
     },
-    /// Nobody answers at the port, or the answer broke off.
-    #[error("no answer at 127.0.0.1:{port}: {reason}; start the host with that port")]
+    /// Nobody is at the port.
+    #[error("nobody is at 127.0.0.1:{port}: {reason}; start the host with that port")]
     Unreachable {
         /// The port.
         port: u16,
         /// What the system said.
         reason: String,
+    },
+    /// The request was sent and no whole answer came.
+    #[error("127.0.0.1:{port} gave no whole answer: {reason}; see whether the host hangs")]
+    Broken {
+        /// The port.
+        port: u16,
+        /// What the system said.
+        reason: String,
+    },
+    /// The answer is not what that host answers.
+    #[error(
+        "127.0.0.1:{port} answered {path} with something unexpected; see whether another program has that port"
+    )]
+    Malformed {
+        /// The port.
+        port: u16,
+        /// The path.
+        path: String,
     },
     /// The port answers, but not with success.
     #[error("127.0.0.1:{port} answered {status} to {path}; {}", status_fix(*.status))]
@@ -116,6 +152,14 @@ pub enum KnockError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A part of the line was written, and then no more.
+    #[error("`{path}` took only a part of a line: {reason}; see whether the host hangs or the disk is full")]
+    Torn {
+        /// The path as it is configured.
+        path: String,
+        /// What the system said.
+        reason: String,
+    },
     /// It took too long and was given up; the door may have moved.
     #[error("{what} took longer than {limit_ms} ms; see whether the host hangs")]
     TimeUp {
@@ -126,9 +170,16 @@ pub enum KnockError {
     },
 }
 
+impl KnockError {
+    /// Whether the door surely did not move, so that moving it again can't say anything twice.
+    pub fn is_certain(&self) -> bool {
+        !matches!(self, Self::Broken { .. } | Self::TimeUp { .. } | Self::Torn { .. })
+    }
+}
+
 fn status_fix(status: u16) -> &'static str {
     match status {
-        401 | 403 => "set its password in the environment",
+        401 | 403 => "set ENTRACLAW_DOORS_OPENCODE_PASSWORD to its password",
         _ => "see whether another program has that port",
     }
 }

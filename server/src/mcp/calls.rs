@@ -31,6 +31,7 @@ pub(super) const WORKS_OPEN_MAX: usize = 8;
 
 impl Session {
     pub(super) fn call_tool(&mut self, caller: &Caller, mut params: Object) {
+        self.see_call(caller, &params);
         let arguments = match params.remove("arguments") {
             None | Some(Value::Null) => Ok(Object::new()),
             Some(Value::Object(arguments)) => Ok(arguments),

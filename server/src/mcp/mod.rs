@@ -18,6 +18,7 @@ mod permissions;
 mod presence;
 mod pump;
 mod session;
+mod sight;
 mod subscription;
 
 use std::time::Duration;
@@ -78,6 +79,7 @@ pub async fn serve(
         }
         session.pump();
         session.tell_presence(lines);
+        session.tell_sight();
         // While the host takes nothing we read on, to see it end, up to this bound.
         let may_read = framer.buffered_bytes() < 2 * line_bytes_max;
         let written = session.out.written_bytes_total();

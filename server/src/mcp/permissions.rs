@@ -18,6 +18,9 @@ pub(super) async fn next(port: &mut Option<PermissionPort>) -> Option<Permission
 
 impl Session {
     pub(super) fn on_permission_request(&mut self, params: &Object) {
+        if let Some(code) = params.get("request_id").and_then(Value::as_str).filter(|code| is_code(code)) {
+            self.options.sight.asks(code);
+        }
         let Some(port) = &self.options.permission else { return };
         if !self.legacy.as_ref().is_some_and(|session| session.ready) {
             return tracing::warn!("ignored a permission request before the session has begun");
@@ -37,6 +40,7 @@ impl Session {
     }
 
     pub(super) fn on_permission_answer(&mut self, answer: &PermissionAnswer) {
+        self.options.sight.answered(&answer.request_id);
         let answer = notification(permission::ANSWER_METHOD, &to_value(answer).unwrap_or_default());
         self.out.push(&answer, None, Vec::new());
     }

@@ -71,6 +71,16 @@ impl Presence {
         });
     }
 
+    /// How the host's own door is doing, by its name among the carriers, in place of what was told before.
+    pub(crate) fn door(&self, before: Option<&'static str>, now: &'static str) {
+        self.update(|state| {
+            if let Some(before) = before {
+                state.carriers.remove(before);
+            }
+            state.carriers.insert(now);
+        });
+    }
+
     /// The model took messages by this way.
     pub(super) fn used(&self, carrier: &'static str) {
         self.update(|state| {

@@ -23,6 +23,7 @@ use crate::carrier::log_ping::Level;
 use crate::carrier::wait::Heartbeat;
 use crate::clock::Clock;
 use crate::journal::{ConsumerName, DeliveryId, Journal, JournalError, Mailbox};
+use crate::knock::Sight;
 use crate::permission::PermissionPort;
 use crate::random::Random;
 use crate::tool::answer::{ANSWER_BYTES_MAX, Answer};
@@ -51,6 +52,8 @@ pub struct SessionOptions {
     pub health: Option<Health>,
     /// Where it is told who is at the other end.
     pub presence: Presence,
+    /// Where it is told what a door of the host must know.
+    pub sight: Sight,
     /// This server's version, as it tells it to clients.
     pub version: String,
     /// Relays permission requests of the host to the operator; none where that is off.
@@ -84,6 +87,7 @@ impl SessionOptions {
             health: None,
             permission: None,
             presence: Presence::default(),
+            sight: Sight::default(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             events: false,
             limits: Limits::default(),

@@ -95,7 +95,8 @@ pub struct SessionFile {
     /// The consumers that they read as.
     pub consumers: Vec<String>,
     /// How messages reach them: `wait` and `pull` when they were used, `channel`, `resource` and `log ping` when they
-    /// are sent unasked.
+    /// are sent unasked;
+    /// the host's own door by its name, with a word in brackets while it waits or fails.
     pub carriers: Vec<String>,
     /// Waiting calls that are open.
     pub waiting_calls: u64,

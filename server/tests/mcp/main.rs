@@ -3,6 +3,7 @@
 
 mod acknowledgement;
 mod carriers;
+mod doors;
 mod edges;
 mod events;
 mod flow;

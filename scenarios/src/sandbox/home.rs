@@ -1,0 +1,156 @@
+//! The home folder that servers use in the sandbox: private, with a configuration that fits, gone afterwards.
+//! It must never write into a folder that is somebody's real home, nor put a token into a file.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::World;
+
+/// The configuration's first line, by which the sandbox knows its own.
+const MARK: &str = "# Written by `hostcheck play` for its sandbox; each start writes it anew.";
+const CONFIG_FILE: &str = "config.toml";
+
+/// A home folder; a temporary one is deleted when this is dropped.
+pub(crate) struct Home {
+    path: PathBuf,
+    temporary: Option<tempfile::TempDir>,
+}
+
+impl Home {
+    /// The folder that was told, or a temporary one.
+    pub(crate) fn open(told: Option<&Path>) -> anyhow::Result<Self> {
+        let Some(told) = told else {
+            let folder = tempfile::Builder::new().prefix("hostcheck-play-").tempdir()?;
+            return Ok(Self { path: folder.path().to_owned(), temporary: Some(folder) });
+        };
+        create(told).with_context(|| format!("--home: cannot create {}", told.display()))?;
+        let path = std::path::absolute(told)?;
+        let config = read(&path.join(CONFIG_FILE));
+        let is_ours = config.as_deref().is_some_and(|text| text.starts_with(MARK));
+        let is_empty = || std::fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_none());
+        anyhow::ensure!(
+            is_ours || is_empty(),
+            "--home: {} is not empty and not a sandbox's; name a new folder",
+            told.display()
+        );
+        Ok(Self { path, temporary: None })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it goes when the sandbox ends.
+    pub(crate) fn is_temporary(&self) -> bool {
+        self.temporary.is_some()
+    }
+
+    /// Deletes a temporary folder; says whether there was one.
+    pub(crate) fn close(self) -> std::io::Result<bool> {
+        self.temporary.map_or(Ok(false), |folder| folder.close().map(|()| true))
+    }
+
+    /// Writes the configuration that fits a sandbox.
+    pub(crate) fn configure(&self, world: &World, graph_url: &str) -> anyhow::Result<()> {
+        let path = self.path.join(CONFIG_FILE);
+        write(&path, &config(world, graph_url)).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Writes a page that leads to an address, so that the address stands in no command line, and says where it is.
+    pub(crate) fn write_way_in(&self, url: &str) -> anyhow::Result<PathBuf> {
+        let path = self.path.join("open.html");
+        let text = format!(
+            "<!doctype html><meta charset=\"utf-8\"><title>hostcheck play</title>\
+             <meta http-equiv=\"refresh\" content=\"0;url={url}\"><a href=\"{url}\">Open the sandbox</a>\n"
+        );
+        write(&path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
+    }
+}
+
+fn config(world: &World, graph_url: &str) -> String {
+    let allowed = world.allowed();
+    let tenant_id = allowed.first().map(|person| person.tenant_id.clone()).unwrap_or_default();
+    let mut text = format!(
+        "{MARK}\n[auth]\nmode = \"static\"\n\n[graph]\nurl = \"{graph_url}\"\n\n[identity]\ntenant_id = \"{tenant_id}\"\n\n\
+         [teams]\npoll_interval = \"1s\"\n\n[mail]\nenabled = true\npoll_interval = \"1s\"\n"
+    );
+    for person in allowed {
+        // A string takes everything.
+        let _ = write!(
+            text,
+            "\n[[allow]]\nname = \"{}\"\ntenant_id = \"{}\"\nobject_id = \"{}\"\n\n[[allow]]\nmail = \"{}\"\n",
+            person.name, person.tenant_id, person.object_id, person.mail
+        );
+    }
+    text
+}
+
+fn create(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the sandbox reads a real file before it is replaced")]
+fn read(path: &Path) -> Option<String> {
+    std::fs::read_to_string(path).ok()
+}
+
+/// Replaces a file with one that nobody else can read.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    // A temporary file has mode 0600, and a reader sees the old text or the new one.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    std::io::Write::write_all(&mut file, text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn the_configuration_is_one_that_the_server_takes() {
+        let world = World::new("token", jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let text = config(&world, "http://127.0.0.1:4000");
+        let environment = BTreeMap::from([("ENTRACLAW_ACCESS_TOKEN".to_owned(), "token".to_owned())]);
+        let sources = entraclaw::config::Sources {
+            file: Some(("config.toml".to_owned(), text.clone())),
+            environment: environment.into_iter().collect(),
+            ..entraclaw::config::Sources::default()
+        };
+        let config = entraclaw::config::Config::load(&sources).expect(&text);
+        assert_eq!(config.allow.len(), 4);
+        assert!(config.mail.enabled && !text.contains("token"), "{text}");
+    }
+
+    #[test]
+    fn a_folder_that_is_in_use_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("new/sandbox");
+        let world = World::new("token", jiff::Timestamp::UNIX_EPOCH).unwrap();
+        Home::open(Some(&own)).unwrap().configure(&world, "http://127.0.0.1:1").unwrap();
+        assert!(Home::open(Some(&own)).is_ok(), "a sandbox can be used again");
+        write(&own.join(CONFIG_FILE), "[teams]\n").unwrap();
+        let error = Home::open(Some(&own)).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("name a new folder"), "{error}");
+    }
+
+    #[test]
+    fn a_temporary_folder_goes() {
+        let home = Home::open(None).unwrap();
+        let path = home.path().to_owned();
+        assert!(home.is_temporary() && path.is_dir());
+        drop(home);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,150 @@
+//! What a connection sees of its host, as far as a door must know: who it is, whether it listens, whether it asks.
+//! It must never hold what anybody wrote.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::journal::ConsumerName;
+
+/// A permission request counts as open for so long when nobody answers it here; the host's dialog may be longer.
+const ASKING: Duration = Duration::from_secs(30 * 60);
+/// Open permission requests that are remembered.
+const ASKING_MAX: usize = 16;
+/// After a waiting call has ended, an agent that listens calls again within this.
+const LISTENS_AGAIN: Duration = Duration::from_secs(10);
+/// Longest thread id.
+const THREAD_CHARS_MAX: usize = 64;
+
+/// What was seen last.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sighted {
+    /// The host's family and the consumer that it reads as, once it has begun.
+    pub host: Option<(&'static str, ConsumerName)>,
+    /// A call is open that brings the next message by itself.
+    pub is_waiting: bool,
+    /// When the last such call ended.
+    pub waited_at: Option<Instant>,
+    /// The thread that made the last call, where the host says so.
+    pub thread: Option<String>,
+    /// Permission requests that nobody has answered, and until when they count.
+    asking: BTreeMap<String, Instant>,
+}
+
+impl Sighted {
+    /// Until when the host is to be left alone, if it is: it asks its user something, or is about to wait again.
+    pub fn busy_until(&self, now: Instant) -> Option<Instant> {
+        let listens_again = self.waited_at.map(|at| at + LISTENS_AGAIN);
+        self.asking.values().copied().chain(listens_again).filter(|until| *until > now).max()
+    }
+}
+
+/// A handle to what is seen; a cheap clone.
+#[derive(Debug, Clone, Default)]
+pub struct Sight(watch::Sender<Sighted>);
+
+impl Sight {
+    /// What is seen now.
+    pub fn get(&self) -> Sighted {
+        self.0.borrow().clone()
+    }
+
+    /// The host, once it has begun.
+    pub fn host(&self) -> Option<(&'static str, ConsumerName)> {
+        self.0.borrow().host.clone()
+    }
+
+    /// Tells of changes.
+    pub fn watch(&self) -> watch::Receiver<Sighted> {
+        self.0.subscribe()
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Sighted)) {
+        self.0.send_if_modified(|state| {
+            let before = state.clone();
+            change(state);
+            *state != before
+        });
+    }
+
+    /// A host of this family has begun to read as this consumer.
+    pub fn met(&self, family: &'static str, consumer: &ConsumerName) {
+        self.update(|state| state.host = Some((family, consumer.clone())));
+    }
+
+    /// Whether a call is open that brings the next message.
+    pub fn waits(&self, is_waiting: bool) {
+        self.update(|state| {
+            if state.is_waiting && !is_waiting {
+                state.waited_at = Some(Instant::now());
+            }
+            state.is_waiting = is_waiting;
+        });
+    }
+
+    /// A call came from this thread. What does not look like an id is not one: it ends up in a command line.
+    pub fn called_by(&self, thread: &str) {
+        let is_id = thread.len() <= THREAD_CHARS_MAX
+            && thread.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && thread.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        if is_id {
+            self.update(|state| state.thread = Some(thread.to_owned()));
+        }
+    }
+
+    /// The host asks its user for a permission.
+    pub fn asks(&self, code: &str) {
+        self.update(|state| {
+            let now = Instant::now();
+            state.asking.retain(|_, until| *until > now);
+            if state.asking.len() == ASKING_MAX {
+                state.asking.pop_first();
+            }
+            state.asking.insert(code.to_owned(), now + ASKING);
+        });
+    }
+
+    /// A permission request was answered.
+    pub fn answered(&self, code: &str) {
+        self.update(|state| {
+            state.asking.remove(code);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn only_what_looks_like_an_id_becomes_one() {
+        let sight = Sight::default();
+        for bad in ["", "-x", "--help", "a b", "a;b", "../x", "ü", &"a".repeat(65)] {
+            sight.called_by(bad);
+            assert_eq!(sight.get().thread, None, "{bad}");
+        }
+        sight.called_by("0199b1c2-aaaa-7000-8000-000000000001");
+        sight.called_by("$(id)");
+        assert_eq!(sight.get().thread.as_deref(), Some("0199b1c2-aaaa-7000-8000-000000000001"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_counts_until_it_is_answered_or_old() {
+        let sight = Sight::default();
+        let busy = |sight: &Sight| sight.get().busy_until(Instant::now()).is_some();
+        sight.asks("abcde");
+        sight.asks("fghij");
+        sight.answered("abcde");
+        assert!(busy(&sight));
+        sight.answered("fghij");
+        assert!(!busy(&sight));
+        for code in 0..100 {
+            sight.asks(&code.to_string());
+        }
+        assert_eq!(sight.get().asking.len(), ASKING_MAX);
+        tokio::time::sleep(ASKING).await;
+        assert!(!busy(&sight));
+    }
+}
