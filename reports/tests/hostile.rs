@@ -5,7 +5,9 @@ mod fixture;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use reports::event::{CellFinished, Failure, HostColumn, Lane, ModelLine, ScenarioRow, Status, WireLine};
+use reports::event::{
+    Arrival, CellFinished, Failure, HostColumn, Lane, ModelLine, ScenarioRow, Status, WireLine,
+};
 use reports::text::is_hidden;
 use reports::{Report, Stream, Style};
 
@@ -287,6 +289,8 @@ prop_compose! {
         let (session, model_view, transcript) = rest;
         ((row, column), CellFinished {
             scenario: String::new(), host: String::new(), mode, seed, status, reason, failures, elapsed_ms, replay,
+            arrivals: carriers.keys().map(|name| Arrival { carrier: name.clone(), busy: true, ms: 1 }).collect(),
+            set_up: carriers.keys().cloned().collect(),
             delivery_ms, carriers, session, model_view, transcript,
         })
     }
