@@ -22,5 +22,5 @@ pub use effect::{Action, Carrier, Effect, ModelEntry, ModelView, Outcome, Permis
 pub use flatten::{Origin, Shown, result as flatten_result, whole as flatten_whole};
 pub use machine::HostMachine;
 pub use names::{cut as cut_description, shown_name};
-pub use options::{HostOptions, Mode};
+pub use options::{HostOptions, Mode, thread_id};
 pub use profile::*;

@@ -5,15 +5,20 @@ use std::collections::VecDeque;
 
 use super::HostMachine;
 use crate::host::effect::{Carrier, Effect, ModelEntry};
-use crate::host::wire::fill;
+use crate::host::wire::{fill, uuid};
 
 /// Most texts that wait for a boundary; later ones are lost, with a note.
 const WAITING_MAX: usize = 10_000;
+/// The host's own calendar at its start, in milliseconds: 2026-01-01.
+const TURN_EPOCH_MS: u64 = 1_767_225_600_000;
 
 /// The turn that runs, and what waits.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     pub(super) running: bool,
+    /// How many turns there were, and when the last one began.
+    count: u64,
+    began_ms: u64,
     prompts: VecDeque<String>,
     channel: VecDeque<String>,
     tasks: VecDeque<TaskResult>,
@@ -32,6 +37,23 @@ impl Turn {
     pub(super) fn new_task(&mut self) -> u64 {
         self.tasks_begun += 1;
         self.tasks_begun
+    }
+
+    /// The turn's id as hosts write it.
+    pub(super) fn id(&self) -> String {
+        uuid(self.count)
+    }
+
+    /// When it began, in milliseconds since 1970 as the host would say.
+    pub(super) fn started_ms(&self) -> u64 {
+        TURN_EPOCH_MS.saturating_add(self.began_ms)
+    }
+
+    /// A turn begins.
+    fn begin(&mut self, now_ms: u64) {
+        self.running = true;
+        self.count += 1;
+        self.began_ms = now_ms;
     }
 
     fn waits(&self) -> usize {
@@ -73,7 +95,7 @@ impl HostMachine {
             }
             return;
         }
-        self.turn.running = true;
+        self.turn.begin(self.now_ms);
         self.show(Carrier::Prompt, None, None, prompt, false, false);
         self.before_model_request();
     }
@@ -81,7 +103,7 @@ impl HostMachine {
     /// A call without a turn begins one.
     pub(super) fn ensure_turn(&mut self) {
         if !self.turn.running {
-            self.turn.running = true;
+            self.turn.begin(self.now_ms);
             self.before_model_request();
         }
     }
@@ -97,7 +119,7 @@ impl HostMachine {
         self.turn.running = false;
         if self.turn.waits() > 0 {
             let alone = self.turn.prompts.is_empty();
-            self.turn.running = true;
+            self.turn.begin(self.now_ms);
             self.show_tasks(alone);
             self.show_prompts();
             while let Some(text) = self.turn.channel.pop_front() {
@@ -150,7 +172,7 @@ impl HostMachine {
         }
         self.turn.tasks.push_back(TaskResult { tool: tool.to_owned(), label: label.to_owned(), text, bad });
         if !self.turn.running {
-            self.turn.running = true;
+            self.turn.begin(self.now_ms);
             self.show_tasks(true);
             self.before_model_request();
         }
@@ -159,7 +181,7 @@ impl HostMachine {
     /// A channel message for the model.
     pub(super) fn channel_message(&mut self, text: String) {
         if !self.turn.running {
-            self.turn.running = true;
+            self.turn.begin(self.now_ms);
             self.show(Carrier::Channel, None, None, text, false, true);
             self.before_model_request();
         } else if self.has_room() {
