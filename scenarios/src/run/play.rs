@@ -77,6 +77,7 @@ impl<'a> Play<'a> {
         };
         let main = Session::new(
             profile_of(&cell.host.id)?,
+            0,
             scenario.agent,
             TOKEN,
             watch,
@@ -84,10 +85,11 @@ impl<'a> Play<'a> {
             server_of(&stage, None),
         );
         sessions.insert(MAIN.to_owned(), main);
-        for (name, spec) in &scenario.sessions {
+        for (number, (name, spec)) in (1..).zip(&scenario.sessions) {
             let profile = profile_of(spec.host.as_deref().unwrap_or(&cell.host.id))?;
             let server = server_of(&stage, spec.consumer.clone());
-            let session = Session::new(profile, spec.agent, TOKEN, watch, Rc::clone(&changed), server);
+            let session =
+                Session::new(profile, number, spec.agent, TOKEN, watch, Rc::clone(&changed), server);
             sessions.insert(name.clone(), session);
         }
         let people = scenario.world.people.keys();
@@ -136,7 +138,7 @@ impl<'a> Play<'a> {
         let session = self.sessions.get(name).or_else(|| self.sessions.get(MAIN));
         match session {
             Some(session) => look(&session.view.borrow()),
-            None => look(&SessionView::new(TOKEN, true)),
+            None => look(&SessionView::new(TOKEN, None)),
         }
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fakes::host::drive::{self, Order};
-use fakes::host::{Action, HostMachine, HostOptions, Profile, ToolCall};
+use fakes::host::{Action, HostMachine, HostOptions, Profile, ToolCall, thread_id};
 use futures_util::FutureExt as _;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc, watch};
@@ -22,6 +22,9 @@ use crate::scenario::AgentPolicy;
 /// A session that can be started, driven and looked at.
 pub(crate) struct Session {
     profile: Option<Arc<Profile>>,
+    /// Which session of the cell it is; every start of it is a conversation of its own.
+    number: u64,
+    starts: u64,
     pub(crate) view: Rc<RefCell<SessionView>>,
     policy: watch::Sender<AgentPolicy>,
     watch: Stopwatch,
@@ -43,16 +46,18 @@ impl Session {
     /// A session that has not been started. Without a profile it is a bare pipe.
     pub(crate) fn new(
         profile: Option<Arc<Profile>>,
+        number: u64,
         policy: AgentPolicy,
         secret: &str,
         watch: Stopwatch,
         changed: Rc<Notify>,
         make_server: Rc<dyn Fn() -> AnyServer>,
     ) -> Self {
-        let judge_host = profile.is_some();
         Self {
+            view: Rc::new(RefCell::new(SessionView::new(secret, profile.as_deref()))),
             profile,
-            view: Rc::new(RefCell::new(SessionView::new(secret, judge_host))),
+            number,
+            starts: 0,
             policy: watch::Sender::new(policy),
             watch,
             changed,
@@ -65,6 +70,8 @@ impl Session {
     /// Starts the host, which starts its server.
     pub(crate) fn start(&mut self) {
         self.stop();
+        self.starts += 1;
+        let options = HostOptions { thread: thread_id(self.number, self.starts), ..HostOptions::default() };
         let (orders, order_queue) = mpsc::channel(QUEUE_MAX);
         let (events, event_queue) = mpsc::channel(QUEUE_MAX);
         let mut server = (self.make_server)();
@@ -76,7 +83,7 @@ impl Session {
         let host = tokio::task::spawn_local(async move {
             let driven = async {
                 if let Some(profile) = profile {
-                    let machine = HostMachine::new(profile, HostOptions::default());
+                    let machine = HostMachine::new(profile, options);
                     drive::drive(machine, &mut server, order_queue, events).await;
                 } else {
                     bare::drive(server, order_queue, events).await;
