@@ -148,6 +148,12 @@ pub struct CellFinished {
     /// Milliseconds from a message's `write` to the model, one per message, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delivery_ms: Vec<u64>,
+    /// How each message first reached the model, in the order of writing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrivals: Vec<Arrival>,
+    /// What the person had set in the host: `channel`, `hooks`, `shell`, `door`, `experimental`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_up: Vec<String>,
     /// How many messages each carrier brought to the model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub carriers: BTreeMap<String, u64>,
@@ -160,6 +166,17 @@ pub struct CellFinished {
     /// The wire, in order. Kept as `model_view` is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transcript: Vec<WireLine>,
+}
+
+/// How a message first reached the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Arrival {
+    /// As [`ModelLine::carrier`].
+    pub carrier: String,
+    /// Whether a turn of the model ran when it was written.
+    pub busy: bool,
+    /// Milliseconds from its writing.
+    pub ms: u64,
 }
 
 /// One thing that did not hold.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::event::Status;
 use crate::junit::failure_text;
-use crate::model::{Cell, Report, Verdict};
+use crate::model::{Cell, Report, Times, Verdict};
 use crate::text::{counted, duration, short_line, visible};
 
 /// Bytes of the whole text: what a pull request comment takes, with room to spare.
@@ -195,6 +195,7 @@ fn tail(report: &Report) -> String {
             break;
         }
     }
+    text.push_str(&reach(report));
     let parity = &report.parity;
     if parity.messages > 0 {
         let _ = writeln!(
@@ -203,6 +204,41 @@ fn tail(report: &Report) -> String {
             parity.equal,
             counted(parity.messages, "message", "messages"),
         );
+    }
+    text
+}
+
+/// Which carrier reached which model, and what was set for it.
+fn reach(report: &Report) -> String {
+    let mut text = String::new();
+    for host in &report.hosts {
+        for reach in &host.reach {
+            if text.is_empty() {
+                text.push_str("\n### What reached the model\n\n| host | by | idle p50 / p99 | busy p50 / p99 | set up |\n| --- | --- | --- | --- | --- |\n");
+            }
+            if text.len() > MARKDOWN_BYTES_MAX / 4 {
+                text.push_str("\n- further carriers left out\n");
+                return text;
+            }
+            let times = |times: Option<Times>| match times {
+                Some(times) => format!("{} / {}", duration(times.p50_ms), duration(times.p99_ms)),
+                None => "–".to_owned(),
+            };
+            let set: Vec<String> = reach.set_up.iter().map(|set| cell_code(&set.name)).collect();
+            let set = if set.is_empty() { "nothing".to_owned() } else { set.join(", ") };
+            let _ = writeln!(
+                text,
+                "| {} {} | {} | {} | {} | {set} |",
+                cell_code(&host.id),
+                cell_code(&reach.mode),
+                cell_code(&reach.carrier),
+                times(reach.idle),
+                times(reach.busy),
+            );
+        }
+    }
+    if !text.is_empty() {
+        text.push('\n');
     }
     text
 }

@@ -8,7 +8,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::diff::Side;
 use crate::event::Status;
-use crate::model::{Cell, Failure, Host, Report, Verdict, supported};
+use crate::model::{Cell, Failure, Host, Report, Times, Verdict, supported};
 use crate::text::{counted, duration, short_line, thousands, visible_line};
 
 /// How the terminal wants it.
@@ -51,6 +51,7 @@ pub fn terminal(report: &Report, style: Style) -> String {
     page.failures(report);
     page.reasons(report);
     page.deliveries(report);
+    page.reach(report);
     page.totals(report);
     page.text
 }
@@ -275,6 +276,36 @@ impl Page {
                 counted(parity.messages, "message", "messages"),
             );
             self.line(&line);
+        }
+        if any {
+            self.line("");
+        }
+    }
+
+    fn reach(&mut self, report: &Report) {
+        let mut any = false;
+        for host in &report.hosts {
+            for reach in &host.reach {
+                if !any {
+                    let head = ["idle", "p50", "p99", "busy", "p50", "p99"].map(|word| format!("{word:>11}"));
+                    let head = format!("{}{}  set up", fit("reached by", 60), head.concat());
+                    let head = self.dim(&head);
+                    self.line(&head);
+                }
+                any = true;
+                let numbers = |times: Option<Times>| match times {
+                    Some(times) => {
+                        [thousands(times.messages), duration(times.p50_ms), duration(times.p99_ms)]
+                    }
+                    None => ["–", "", ""].map(str::to_owned),
+                };
+                let numbers = [numbers(reach.idle), numbers(reach.busy)].concat();
+                let numbers: String = numbers.iter().map(|word| format!("{word:>11}")).collect();
+                let name = [fit(&host.id, 24), fit(&reach.mode, 8), fit(&reach.carrier, 25)].join(" ");
+                let set: Vec<&str> = reach.set_up.iter().map(|set| set.name.as_str()).collect();
+                let set = if set.is_empty() { "nothing".to_owned() } else { one_line(&set.join(", ")) };
+                self.line(&format!("{}{numbers}  {set}", fit(&name, 60)));
+            }
         }
         if any {
             self.line("");

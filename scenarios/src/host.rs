@@ -2,13 +2,16 @@
 
 use std::sync::{Arc, LazyLock};
 
-use fakes::host::{Mode, Parallel, Profile};
+use fakes::host::{DoorKind, Mode, Parallel, Profile};
 use reports::event::{HostColumn, HostFact};
 
 use crate::scenario::Need;
 
 /// A pipe without a host's manners, for what a scenario writes itself.
 pub const BARE: &str = "generic@bare";
+
+/// A call limit from which on a call counts as endless, in milliseconds: a day.
+const ENDLESS_MS: u64 = 24 * 3_600_000;
 
 /// One host.
 #[derive(Debug, Clone)]
@@ -60,6 +63,13 @@ impl Host {
         let Some(profile) = &self.profile else { return Some("a bare pipe has no manners") };
         let limit_ms = *profile.calls.timeout_ms;
         let channel = *Mode::Tui.of(&profile.channel.delivered);
+        let in_background = Mode::Tui.of(&profile.calls.background_after_ms).is_some();
+        let endless = in_background || *profile.calls.progress_extends || limit_ms >= ENDLESS_MS;
+        let shell = *profile.shell.available && *Mode::Tui.of(&profile.shell.wakes);
+        let hooks = &profile.hooks;
+        let hooked = *Mode::Tui.of(&hooks.run);
+        let knocks = [DoorKind::QueueCommand, DoorKind::HttpPort, DoorKind::InputFile];
+        let door = knocks.contains(&profile.door.kind) && *Mode::Tui.of(&profile.door.wakes);
         let (met, why) = match need {
             Need::Channel => (channel, "a channel push does not reach this host's model"),
             Need::NoChannel => (!channel, "this host delivers channel pushes, so none is dropped"),
@@ -75,6 +85,24 @@ impl Host {
             Need::Probe => (*profile.opening.probe, "this host does not probe `server/discover`"),
             Need::ParallelCalls => {
                 (*profile.calls.parallel != Parallel::Serial, "this host runs calls one after another")
+            }
+            Need::Background => (in_background, "a call that lasts holds this host's turn"),
+            Need::EndlessCall => (endless, "this host ends every call that lasts"),
+            Need::NoEndlessCall => (!endless, "a call can last on this host"),
+            Need::Shell => (shell, "no background shell wakes this host's model"),
+            Need::NoShell => (!shell, "a background shell wakes this host's model"),
+            Need::TurnEndHook => {
+                (hooks.turn_end.is_some() && hooked, "this host has no hook at the end of a turn")
+            }
+            Need::AfterToolHook => {
+                (hooks.after_tool.is_some() && hooked, "no hook of this host adds to a tool's result")
+            }
+            Need::PromptHook => (hooks.prompt.is_some() && hooked, "no hook of this host adds to a prompt"),
+            Need::Door => (door, "this host has no door at which a server can knock"),
+            Need::Task => {
+                let tasks = &profile.tasks;
+                let follows = *Mode::Tui.of(&tasks.followed) && *Mode::Tui.of(&tasks.wakes);
+                (follows, "no MCP task wakes this host's model")
             }
         };
         (!met).then_some(why)

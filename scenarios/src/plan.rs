@@ -82,8 +82,9 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
             });
             for mode in selection.modes.iter().filter(|mode| scenario.scenario.mode.contains(mode)) {
                 let seeded = *mode == Mode::Sim || scenario.scenario.draws();
+                let most = if scenario.scenario.long { 1 } else { selection.seeds };
                 let seeds = match (seeded, &unsupported) {
-                    (true, None) => selection.seed..selection.seed + selection.seeds,
+                    (true, None) => selection.seed..selection.seed + selection.seeds.min(most),
                     (true, Some(_)) => selection.seed..selection.seed + 1,
                     (false, _) => 0..1,
                 };

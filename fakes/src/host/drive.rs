@@ -127,6 +127,8 @@ pub enum HostEventKind {
         /// Whether it began, or goes on, with nobody at the keyboard.
         by_itself: bool,
     },
+    /// A text came through the host's door; the model may be shown it later.
+    Knocked(String),
     /// For the log.
     Note(String),
 }
@@ -296,6 +298,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
             Order::Knock(text) => {
                 let now_ms = self.now_ms();
                 let effects = self.machine.on_door(now_ms, &text);
+                self.emit(HostEventKind::Knocked(text)).await;
                 self.perform(server, effects).await;
             }
             Order::LoseReply => self.lose_reply = true,

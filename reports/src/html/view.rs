@@ -8,7 +8,7 @@ use super::markup::Markup;
 use super::transcript::{Names, Rows, view_rows, wire_rows};
 use super::{SCRIPT, STYLE, events_link, policy, say};
 use crate::event::{CellFinished, Status};
-use crate::model::{Area, Cell, Deliveries, Failure, Host, Report, Row, Run, Verdict};
+use crate::model::{Area, Cell, Deliveries, Failure, Host, Reach, Report, Row, Run, Verdict};
 use crate::stream::Stream;
 use crate::text::{counted, thousands};
 
@@ -185,6 +185,17 @@ impl<'a> Page<'a> {
             .iter()
             .flat_map(|host| host.deliveries.iter().map(move |times| (host, times)))
             .collect()
+    }
+
+    /// What reached each host's model, with whether the host is named in this row.
+    fn reach(&self) -> Vec<(Option<&str>, &Reach)> {
+        let rows = |host: &'a Host| {
+            host.reach
+                .iter()
+                .enumerate()
+                .map(move |(place, reach)| ((place == 0).then_some(host.id.as_str()), reach))
+        };
+        self.report.hosts.iter().flat_map(rows).collect()
     }
 
     /// Carriers of any host, most messages first, with each host's part.

@@ -37,6 +37,7 @@ fn column(column: usize, host: &HostColumn, areas: &[Area], runs: &[&CellFinishe
         count(levels.entry(row.level.clone()).or_insert_with(no_counts), state);
     }
     let HostColumn { id, family, version, evidence, facts } = host.clone();
+    let reach = super::reach::of(runs, &facts);
     Host {
         id,
         family,
@@ -47,6 +48,7 @@ fn column(column: usize, host: &HostColumn, areas: &[Area], runs: &[&CellFinishe
         levels,
         deliveries: deliveries(runs),
         carriers: carriers(runs),
+        reach,
         session: session(runs),
     }
 }

@@ -6,6 +6,7 @@ mod deliveries;
 mod failures;
 mod hosts;
 mod parity;
+mod reach;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ use crate::diff;
 use crate::event::{HostFact, ServerUnderTest, Status};
 
 pub use deliveries::{BUCKET_STARTS_MS, Deliveries};
+pub use reach::{Reach, Setting, Times};
 
 /// Version of `report.json`.
 pub const REPORT_VERSION: u32 = 1;
@@ -123,6 +125,8 @@ pub struct Host {
     pub deliveries: Vec<Deliveries>,
     /// Which ways messages came, most used first.
     pub carriers: Vec<Carrier>,
+    /// Which carrier reached its idle and its busy model.
+    pub reach: Vec<Reach>,
     /// What its sessions had in common and where they differed.
     pub session: Vec<SessionFact>,
 }

@@ -56,7 +56,12 @@ impl Ledger {
     }
 
     /// Notes a message that a model was shown.
-    pub fn see(&mut self, sighting: Sighting) {
+    pub fn see(&mut self, mut sighting: Sighting) {
+        if sighting.chat_id.is_empty()
+            && let Some(meant) = self.written.iter().find(|message| message.message_id == sighting.message_id)
+        {
+            sighting.chat_id.clone_from(&meant.chat_id);
+        }
         self.seen_by_id.entry(sighting.message_id.clone()).or_default().push(self.seen.len());
         self.seen.push(sighting);
     }
@@ -89,6 +94,14 @@ impl Ledger {
     /// The message behind a label.
     pub fn by_label(&self, label: &str) -> Option<&Written> {
         self.written.iter().find(|message| message.label == label)
+    }
+
+    /// The oldest message of this text that did not come by `carrier` yet, for ways that show no ids.
+    pub fn by_text(&self, text: &str, carrier: &str) -> Option<&Written> {
+        let is_new =
+            |message: &&Written| self.showings(message).iter().all(|sighting| sighting.carrier != carrier);
+        let same = self.written.iter().filter(|message| message.expected_text.as_deref() == Some(text));
+        same.into_iter().find(is_new)
     }
 
     /// Every showing of one message.
@@ -218,9 +231,11 @@ impl Ledger {
         for message in &self.written {
             let pushed_ms = self.pushed_ms.get(&(message.chat_id.clone(), message.message_id.clone()));
             let mut before_ms = message.at_ms;
+            // What a command showed stays unread, for it can't know who read it.
+            let mut only_shown = false;
             for sighting in self.showings(message) {
-                let excused =
-                    self.disturbed_ms.iter().any(|at_ms| (before_ms..=sighting.at_ms).contains(at_ms));
+                let excused = only_shown
+                    || self.disturbed_ms.iter().any(|at_ms| (before_ms..=sighting.at_ms).contains(at_ms));
                 let was_pushed = pushed_ms.is_some_and(|pushed_ms| *pushed_ms <= sighting.at_ms);
                 // A process that dies between noting a push and writing it has marked what nobody saw.
                 if sighting.pushed && !was_pushed && !excused {
@@ -238,6 +253,7 @@ impl Ledger {
                     ));
                 }
                 before_ms = sighting.at_ms;
+                only_shown = matches!(sighting.carrier.as_str(), "background_shell" | "hook");
             }
         }
     }

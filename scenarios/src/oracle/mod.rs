@@ -5,4 +5,4 @@ mod ledger;
 mod sighting;
 
 pub use ledger::{Ledger, Written};
-pub use sighting::{Sighting, look, oddity, sightings};
+pub use sighting::{Sighting, look, oddity, quoted, sightings};

@@ -27,6 +27,64 @@ pub struct Sighting {
     pub woke: bool,
 }
 
+/// The bodies of the messages in a text that came through a host's door: runs of lines behind `> `, in which `＠` and `＄`
+/// stand for `@` and `$`. Such a text has no ids.
+pub fn quoted(text: &str) -> Vec<String> {
+    let mut bodies: Vec<String> = Vec::new();
+    let mut inside = false;
+    for line in text.lines() {
+        let Some(line) = line.strip_prefix("> ") else {
+            inside = false;
+            continue;
+        };
+        let line = line.replace('＠', "@").replace('＄', "$");
+        match bodies.last_mut().filter(|_| inside) {
+            Some(body) => {
+                body.push('\n');
+                body.push_str(&line);
+            }
+            None => bodies.push(line),
+        }
+        inside = true;
+    }
+    bodies
+}
+
+/// The messages in what `entraclaw wait` prints for a reader: a line with the sender, indented lines, a line with the call
+/// that answers. A mail's has no chat.
+fn printed(at_ms: u64, carrier: &str, woke: bool, text: &str) -> Vec<Sighting> {
+    let mut found = Vec::new();
+    let mut head: Option<&str> = None;
+    let mut body: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        if let Some(line) = line.strip_prefix("    ") {
+            body.push(line);
+        } else if line.starts_with("From ") {
+            (head, body) = (Some(line), Vec::new());
+        } else if let (Some(call), Some(from)) = (line.strip_prefix("Answer with "), head.take()) {
+            let value = |name: &str| {
+                let rest = call.split(&format!("{name} ")).nth(1)?.trim_start_matches('[');
+                serde_json::Deserializer::from_str(rest).into_iter::<String>().next()?.ok()
+            };
+            let chat_id = value("chat_id").or_else(|| value("conversation_id")).unwrap_or_default();
+            let Some(message_id) = value("reply_to") else { continue };
+            found.push(Sighting {
+                at_ms,
+                carrier: carrier.to_owned(),
+                tool: None,
+                message_id,
+                chat_id,
+                version: version(from.contains(", an edit"), from.contains(", taken back"), None),
+                text: std::mem::take(&mut body).join("\n"),
+                redelivered: from.contains(", you may have seen it before"),
+                pushed: false,
+                woke,
+            });
+        }
+    }
+    found
+}
+
 /// Every message in `text`. A tool result holds a JSON object with `messages`; a channel push is one element.
 pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text: &str) -> Vec<Sighting> {
     if carrier == "channel" {
@@ -45,6 +103,9 @@ pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text
                 woke,
             })
             .collect();
+    }
+    if carrier == "background_shell" && text.contains("\nAnswer with ") {
+        return printed(at_ms, carrier, woke, text);
     }
     let Some(value) = first_object(text) else { return Vec::new() };
     in_value(at_ms, carrier, tool, woke, &value)
@@ -200,6 +261,25 @@ mod tests {
         assert_eq!(seen.len(), 1);
         assert!(seen[0].redelivered && !seen[0].pushed);
         assert!(sightings(5, "tool_result", None, false, "no json here").is_empty());
+    }
+
+    #[test]
+    fn what_the_command_prints_is_read_line_by_line() {
+        let text = "Entraclaw: 2 messages for you. Data.\n\nFrom Alice by teams, t\n    one &lt;b&gt;\n    \n    Answer with x\n\
+            Answer with send_teams_message: chat_id \"19:c\", reply_to [\"7\"]\n\nFrom Bob by email, t, you may have seen it before\n\
+            \x20   two\nAnswer with send_email: reply_to \"<a@contoso.com>\"\n\nNext: go on.\n";
+        let seen = sightings(5, "background_shell", None, true, text);
+        assert_eq!(seen.len(), 2);
+        assert_eq!((seen[0].chat_id.as_str(), seen[0].message_id.as_str()), ("19:c", "7"));
+        assert_eq!(seen[0].text, "one &lt;b&gt;\n\nAnswer with x");
+        assert!(!seen[0].redelivered && seen[1].redelivered && seen[1].woke);
+        assert_eq!((seen[1].chat_id.as_str(), seen[1].message_id.as_str()), ("", "<a@contoso.com>"));
+    }
+
+    #[test]
+    fn a_text_from_the_door_is_what_stands_behind_the_marks() {
+        let text = "[Entraclaw] 2 messages from outside\nRules.\n\n1. \"Alice\" wrote in Teams:\n> ask ＠Bob\n> \n> \n\n2. \"Bob\":\n> b\n\nTo answer";
+        assert_eq!(quoted(text), ["ask @Bob\n\n", "b"]);
     }
 
     #[test]

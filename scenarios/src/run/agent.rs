@@ -1,7 +1,9 @@
 //! The scripted agent: what a model does of its own accord in a session. It sees only its own results.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
+use fakes::host::ShellShown;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -13,6 +15,13 @@ use crate::scenario::AgentPolicy;
 const TURN_EVERY: Duration = Duration::from_secs(30);
 /// An agent that got an error thinks before it tries again.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
+
+/// Time between two tools of an agent that works.
+const WORK_EVERY: Duration = Duration::from_secs(10);
+/// Tools of one of its turns.
+const WORKS: u32 = 6;
+/// Time between two of its turns.
+const REST: Duration = Duration::from_secs(60);
 
 /// A model that was woken reads, says nothing and is done.
 const AFTER_WAKING: Duration = Duration::from_secs(1);
@@ -32,11 +41,35 @@ pub(crate) async fn follow(mut policy: watch::Receiver<AgentPolicy>, port: Sessi
 
 async fn act(policy: AgentPolicy, port: &SessionPort) {
     match policy {
-        AgentPolicy::Scripted | AgentPolicy::Forgets => loop {
-            port.woken().await;
-            tokio::time::sleep(AFTER_WAKING).await;
-            port.end_turn();
-        },
+        AgentPolicy::Scripted | AgentPolicy::Forgets => match idle(port).await {},
+        AgentPolicy::Parks => {
+            port.ready().await;
+            port.begin_turn("Listen for messages.");
+            loop {
+                park(port).await;
+            }
+        }
+        AgentPolicy::Arms => {
+            port.ready().await;
+            port.begin_turn("Keep listening in the background.");
+            loop {
+                arm(port).await;
+            }
+        }
+        AgentPolicy::Works => {
+            port.ready().await;
+            loop {
+                port.begin_turn("Work on something.");
+                for _ in 0..WORKS {
+                    tokio::time::sleep(WORK_EVERY).await;
+                    port.work();
+                }
+                finish(port).await;
+                let rest = tokio::time::Instant::now() + REST;
+                // It may be woken while it rests.
+                let _ = tokio::time::timeout_at(rest, idle(port)).await;
+            }
+        }
         AgentPolicy::Listens => {
             port.ready().await;
             port.begin_turn("Listen for messages.");
@@ -58,10 +91,83 @@ async fn act(policy: AgentPolicy, port: &SessionPort) {
             loop {
                 port.begin_turn("Look at your inbox.");
                 while pull(port).await > 0 {}
-                port.end_turn();
+                finish(port).await;
                 tokio::time::sleep(TURN_EVERY).await;
             }
         }
+    }
+}
+
+/// Whenever the model is woken, it reads, says nothing and is done.
+async fn idle(port: &SessionPort) -> Infallible {
+    let mut turns = port.turns_by_itself();
+    loop {
+        port.woken_after(turns).await;
+        turns = finish_later(port).await;
+    }
+}
+
+/// Ends the turn, and those that go on or follow by themselves. How many of them there were before the last end.
+async fn finish(port: &SessionPort) -> u64 {
+    loop {
+        let turns = port.turns_by_itself();
+        if port.end_turn().await {
+            return turns;
+        }
+        tokio::time::sleep(AFTER_WAKING).await;
+    }
+}
+
+/// The model reads what woke it and ends the turn.
+async fn finish_later(port: &SessionPort) -> u64 {
+    tokio::time::sleep(AFTER_WAKING).await;
+    finish(port).await
+}
+
+/// Ends the turn and sleeps until the model is shown something by one of these carriers, of which it was shown `before`.
+async fn sleep_until_shown(port: &SessionPort, carriers: &[&str], before: usize) {
+    let mut turns = finish(port).await;
+    loop {
+        // In a turn that somebody else began it is shown without being woken.
+        tokio::select! {
+            biased;
+            () = port.woken_after(turns) => {}
+            () = port.shown_after(carriers, before) => {}
+        }
+        tokio::time::sleep(AFTER_WAKING).await;
+        if port.shown_by(carriers) > before {
+            return;
+        }
+        turns = finish(port).await;
+    }
+}
+
+/// One call that waits until something arrives, in the background where the host lets it.
+async fn park(port: &SessionPort) {
+    const LATE: [&str; 2] = ["task_notification", "task"];
+    let before = port.shown_by(&LATE);
+    let end = port.call("wait_for_inbound_message", json!({"timeout_s": 0})).await;
+    match end.outcome {
+        "backgrounded" => sleep_until_shown(port, &LATE, before).await,
+        "ok" if !end.is_error => {}
+        _ => tokio::time::sleep(AFTER_ERROR).await,
+    }
+}
+
+/// One command in the background, and what it brought.
+async fn arm(port: &SessionPort) {
+    const SHELL: [&str; 1] = ["background_shell"];
+    let before = port.shown_by(&SHELL);
+    if port.shell().await.outcome != "ok" {
+        // Nobody lets it, so it can only be woken by something else.
+        finish(port).await;
+        match idle(port).await {}
+    }
+    sleep_until_shown(port, &SHELL, before).await;
+    match port.shell_shown() {
+        ShellShown::Output => {}
+        ShellShown::Id => port.read_shell().await,
+        ShellShown::Path => while pull(port).await > 0 {},
     }
 }
 

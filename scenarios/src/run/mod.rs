@@ -2,7 +2,9 @@
 
 mod agent;
 mod bare;
+mod bell;
 mod bot;
+mod commands;
 mod expect;
 mod kills;
 mod mail;
@@ -61,7 +63,7 @@ pub fn run_cell(cell: &Cell, settings: &Settings) -> CellFinished {
         Keep::Failures
     };
     let mut finished = match cell.mode {
-        Mode::Sim => simulated(cell, settings.twice),
+        Mode::Sim => simulated(cell, settings.twice && !cell.scenario.scenario.long),
         Mode::Process => match &settings.server_binary {
             Some(binary) => guarded(cell, || process::play(cell, binary)),
             None => {
@@ -161,6 +163,8 @@ pub(crate) fn ended(cell: &Cell, status: Status, reason: &str) -> CellFinished {
         elapsed_ms: 0,
         replay: cell.replay(),
         delivery_ms: Vec::new(),
+        arrivals: Vec::new(),
+        set_up: Vec::new(),
         carriers: std::collections::BTreeMap::new(),
         session: std::collections::BTreeMap::new(),
         model_view: Vec::new(),

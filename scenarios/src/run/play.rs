@@ -3,20 +3,24 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use fakes::bot::{BotDelivery, SharedBot};
 use fakes::entra::SharedEntra;
 use fakes::graph::SharedGraph;
+use fakes::host::{DoorKind, Profile};
 use reports::event::{CellFinished, Failure, Lane, Status};
 use tokio::sync::Notify;
 
-use super::session::Session;
-use super::stage::Stage;
+use super::bell::Bell;
+use super::session::{Host, Session};
+use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
 use super::view::{CallView, SessionView};
 use super::world::TOKEN;
 use crate::oracle::Written;
 use crate::plan::Cell;
+use crate::scenario::SetUp;
 
 /// The session that steps mean when they name none.
 pub(crate) const MAIN: &str = "main";
@@ -71,26 +75,36 @@ impl<'a> Play<'a> {
                 fakes::host::profile(name).map(Some)
             }
         };
-        let server_of = |stage: &Rc<dyn Stage>, consumer: Option<String>| {
-            let stage = Rc::clone(stage);
-            Rc::new(move || stage.server(consumer.as_deref())) as Rc<dyn Fn() -> super::stage::AnyServer>
-        };
-        let main = Session::new(
-            profile_of(&cell.host.id)?,
-            0,
-            scenario.agent,
-            TOKEN,
-            watch,
-            Rc::clone(&changed),
-            server_of(&stage, None),
-        );
-        sessions.insert(MAIN.to_owned(), main);
-        for (number, (name, spec)) in (1..).zip(&scenario.sessions) {
+        let session =
+            |profile: Option<Arc<Profile>>, consumer: Option<&str>, set_up: &[SetUp], number: u64| {
+                let consumer = consumer.map(str::to_owned);
+                let kind = profile.as_ref().map_or(DoorKind::None, |profile| *profile.door.kind);
+                let bell = Bell::new(kind);
+                let make_server = {
+                    let (stage, consumer, bell) = (Rc::clone(&stage), consumer.clone(), bell.clone());
+                    Rc::new(move || stage.server(consumer.as_deref(), &bell)) as Rc<dyn Fn() -> AnyServer>
+                };
+                let family = profile.as_ref().map(|profile| profile.family.clone());
+                let mut options = SetUp::options(set_up);
+                options.session_id = format!("5e551000-0000-4000-8000-{number:012}");
+                Host {
+                    options,
+                    number,
+                    commands: stage.commands(consumer.as_deref()),
+                    consumer: consumer.or(family).unwrap_or_default(),
+                    profile,
+                    make_server,
+                    bell,
+                }
+            };
+        let main = session(profile_of(&cell.host.id)?, None, &scenario.set_up, 1);
+        let changed_by = || Rc::clone(&changed);
+        sessions.insert(MAIN.to_owned(), Session::new(main, scenario.agent, TOKEN, watch, changed_by()));
+        for (number, (name, spec)) in (2..).zip(&scenario.sessions) {
             let profile = profile_of(spec.host.as_deref().unwrap_or(&cell.host.id))?;
-            let server = server_of(&stage, spec.consumer.clone());
-            let session =
-                Session::new(profile, number, spec.agent, TOKEN, watch, Rc::clone(&changed), server);
-            sessions.insert(name.clone(), session);
+            let set_up = spec.set_up.as_ref().unwrap_or(&scenario.set_up);
+            let host = session(profile, spec.consumer.as_deref(), set_up, number);
+            sessions.insert(name.clone(), Session::new(host, spec.agent, TOKEN, watch, changed_by()));
         }
         let people = scenario.world.people.keys();
         let listed = people.filter(|person| !scenario.strangers.contains(person));
@@ -150,7 +164,7 @@ impl<'a> Play<'a> {
     /// Notes a message in every session's ledger.
     pub(crate) fn written(&self, message: &Written) {
         for session in self.sessions.values() {
-            session.view.borrow_mut().ledger.write(message.clone());
+            session.view.borrow_mut().written(message.clone());
         }
     }
 
@@ -304,9 +318,12 @@ impl<'a> Play<'a> {
         finished.reason = reason;
         finished.elapsed_ms = elapsed_ms;
         finished.failures = std::mem::take(&mut self.failures);
+        finished.set_up =
+            self.cell.scenario.scenario.set_up.iter().map(|set| set.as_str().to_owned()).collect();
         for (name, session) in &self.sessions {
             let view = session.view.borrow();
             finished.delivery_ms.extend(view.ledger.delivery_ms());
+            finished.arrivals.extend(view.arrivals());
             for (carrier, count) in view.ledger.carriers() {
                 *finished.carriers.entry(carrier).or_insert(0) += count;
             }

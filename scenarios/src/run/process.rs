@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use fakes::bot::BotDelivery;
+use fakes::host::drive::Commands;
 use fakes::host::process::{ProcessServer, ServerCommand};
 use futures_util::future::LocalBoxFuture;
 use reports::event::CellFinished;
 
+use super::bell::Bell;
+use super::commands::ProcessCommands;
 use super::play::Play;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
@@ -66,7 +69,7 @@ struct ProcessStage {
 }
 
 impl Stage for ProcessStage {
-    fn server(&self, consumer: Option<&str>) -> AnyServer {
+    fn server(&self, consumer: Option<&str>, _bell: &Bell) -> AnyServer {
         let mut arguments = vec!["serve".to_owned()];
         if let Some(consumer) = consumer {
             arguments.extend(["--consumer".to_owned(), consumer.to_owned()]);
@@ -78,6 +81,14 @@ impl Stage for ProcessStage {
             environment: self.environment.clone(),
             bare_environment: true,
         })))
+    }
+
+    fn commands(&self, consumer: Option<&str>) -> Rc<dyn Commands> {
+        let mut environment = self.environment.clone();
+        if let Some(consumer) = consumer {
+            environment.insert("ENTRACLAW_INBOX_CONSUMER".to_owned(), consumer.to_owned());
+        }
+        Rc::new(ProcessCommands { binary: self.binary.clone(), environment })
     }
 
     fn files(&self, folder: &str) -> Vec<String> {

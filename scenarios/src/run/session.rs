@@ -6,13 +6,15 @@ use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fakes::host::drive::{self, Order};
-use fakes::host::{Action, HostMachine, HostOptions, Profile, ToolCall, thread_id};
+use fakes::host::drive::{self, Commands, Order};
+use fakes::host::{Action, HostMachine, HostOptions, Profile, ShellShown, ToolCall, thread_id};
 use futures_util::FutureExt as _;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
+use super::bell::Bell;
+use super::commands::wait_command;
 use super::stage::AnyServer;
 use super::stopwatch::Stopwatch;
 use super::view::{CallEnd, SessionView};
@@ -21,17 +23,29 @@ use crate::scenario::AgentPolicy;
 
 /// A session that can be started, driven and looked at.
 pub(crate) struct Session {
-    profile: Option<Arc<Profile>>,
-    /// Which session of the cell it is; every start of it is a conversation of its own.
-    number: u64,
+    host: Host,
+    /// Every start is a conversation of its own.
     starts: u64,
     pub(crate) view: Rc<RefCell<SessionView>>,
     policy: watch::Sender<AgentPolicy>,
     watch: Stopwatch,
     changed: Rc<Notify>,
-    make_server: Rc<dyn Fn() -> AnyServer>,
     running: Option<Running>,
     calls_made: Rc<Flag<u64>>,
+}
+
+/// The host of a session, and what it needs to run.
+pub(crate) struct Host {
+    /// Without one it is a bare pipe.
+    pub(crate) profile: Option<Arc<Profile>>,
+    pub(crate) options: HostOptions,
+    /// Which session of the cell it is.
+    pub(crate) number: u64,
+    pub(crate) make_server: Rc<dyn Fn() -> AnyServer>,
+    pub(crate) commands: Rc<dyn Commands>,
+    pub(crate) bell: Bell,
+    /// Whose messages its model is told to wait for.
+    pub(crate) consumer: String,
 }
 
 struct Running {
@@ -43,25 +57,21 @@ struct Running {
 const QUEUE_MAX: usize = 4_096;
 
 impl Session {
-    /// A session that has not been started. Without a profile it is a bare pipe.
+    /// A session that has not been started.
     pub(crate) fn new(
-        profile: Option<Arc<Profile>>,
-        number: u64,
+        host: Host,
         policy: AgentPolicy,
         secret: &str,
         watch: Stopwatch,
         changed: Rc<Notify>,
-        make_server: Rc<dyn Fn() -> AnyServer>,
     ) -> Self {
         Self {
-            view: Rc::new(RefCell::new(SessionView::new(secret, profile.as_deref()))),
-            profile,
-            number,
+            view: Rc::new(RefCell::new(SessionView::new(secret, host.profile.as_deref()))),
+            host,
             starts: 0,
             policy: watch::Sender::new(policy),
             watch,
             changed,
-            make_server,
             running: None,
             calls_made: Rc::default(),
         }
@@ -71,20 +81,23 @@ impl Session {
     pub(crate) fn start(&mut self) {
         self.stop();
         self.starts += 1;
-        let options = HostOptions { thread: thread_id(self.number, self.starts), ..HostOptions::default() };
         let (orders, order_queue) = mpsc::channel(QUEUE_MAX);
         let (events, event_queue) = mpsc::channel(QUEUE_MAX);
-        let mut server = (self.make_server)();
+        let mut server = (self.host.make_server)();
         {
             let mut view = self.view.borrow_mut();
-            (view.alive, view.ready) = (true, false);
+            (view.alive, view.ready, view.in_turn) = (true, false, false);
         }
-        let (told, watch, profile) = (Rc::clone(&self.view), self.watch, self.profile.clone());
+        let (told, watch, profile) = (Rc::clone(&self.view), self.watch, self.host.profile.clone());
+        let thread = thread_id(self.host.number, self.starts);
+        let options = HostOptions { thread, ..self.host.options.clone() };
+        let commands = Rc::clone(&self.host.commands);
+        self.host.bell.hang(options.door.then(|| orders.clone()));
         let host = tokio::task::spawn_local(async move {
             let driven = async {
                 if let Some(profile) = profile {
                     let machine = HostMachine::new(profile, options);
-                    drive::drive(machine, &mut server, order_queue, events).await;
+                    drive::drive_with(machine, &mut server, &*commands, order_queue, events).await;
                 } else {
                     bare::drive(server, order_queue, events).await;
                 }
@@ -104,6 +117,8 @@ impl Session {
             changed: Rc::clone(&self.changed),
             watch: self.watch,
             calls_made: Rc::clone(&self.calls_made),
+            consumer: self.host.consumer.clone(),
+            shell_shown: self.host.profile.as_ref().map_or(ShellShown::Path, |profile| *profile.shell.shown),
         };
         let agent = tokio::task::spawn_local(agent::follow(self.policy.subscribe(), port));
         self.running = Some(Running { orders, tasks: [agent, host, watcher] });
@@ -111,6 +126,7 @@ impl Session {
 
     /// Forgets the host process; it and its agent end at once.
     fn stop(&mut self) {
+        self.host.bell.hang(None);
         if let Some(running) = self.running.take() {
             for task in running.tasks {
                 task.abort();
@@ -141,10 +157,21 @@ impl Session {
         self.order(Order::Act(Action::Calls(calls)));
     }
 
+    /// The model leaves our command running in its background shell.
+    pub(crate) fn shell(&self, label: String) {
+        self.view.borrow_mut().call_started(&label, "shell", self.watch.now_ms());
+        self.order(Order::Act(start_shell(&self.host.consumer, label)));
+    }
+
     /// What the agent does from now on.
     pub(crate) fn set_policy(&self, policy: AgentPolicy) {
         self.policy.send_replace(policy);
     }
+}
+
+fn start_shell(consumer: &str, label: String) -> Action {
+    let description = "wait for messages from people".to_owned();
+    Action::StartShell { arguments: wait_command(consumer), description, label }
 }
 
 /// A panic of the server in simulation is a failure of the cell, not a dead host.
@@ -168,6 +195,8 @@ pub(crate) struct SessionPort {
     changed: Rc<Notify>,
     watch: Stopwatch,
     calls_made: Rc<Flag<u64>>,
+    consumer: String,
+    shell_shown: ShellShown,
 }
 
 impl SessionPort {
@@ -181,10 +210,14 @@ impl SessionPort {
         self.orders.closed().await;
     }
 
-    /// Waits until a turn begins, or goes on, by itself.
-    pub(crate) async fn woken(&self) {
-        let before = self.view.borrow().turns_by_itself;
-        self.until(|view| (view.turns_by_itself > before).then_some(())).await;
+    /// How many turns have begun, or gone on, by themselves so far.
+    pub(crate) fn turns_by_itself(&self) -> u64 {
+        self.view.borrow().turns_by_itself
+    }
+
+    /// Waits until there are more of them than so many.
+    pub(crate) async fn woken_after(&self, turns: u64) {
+        self.until(|view| (view.turns_by_itself > turns).then_some(())).await;
     }
 
     /// The person types.
@@ -192,9 +225,49 @@ impl SessionPort {
         self.act(Action::BeginTurn { prompt: prompt.to_owned() });
     }
 
-    /// The model is done.
-    pub(crate) fn end_turn(&self) {
+    /// The model is done with this turn. Whether that ended it: a hook or what waited may make it go on.
+    pub(crate) async fn end_turn(&self) -> bool {
+        let before = self.turns_by_itself();
         self.act(Action::EndTurn);
+        self.until(|view| (view.turns_by_itself > before || !view.in_turn).then_some(!view.in_turn)).await
+    }
+
+    /// The model uses a tool of the host's own.
+    pub(crate) fn work(&self) {
+        self.act(Action::Work);
+    }
+
+    /// Texts that the model was shown by a carrier so far.
+    pub(crate) fn shown_by(&self, carriers: &[&str]) -> usize {
+        let view = self.view.borrow();
+        view.model.iter().filter(|line| carriers.contains(&line.carrier.as_str())).count()
+    }
+
+    /// Waits until there are more of them than so many.
+    pub(crate) async fn shown_after(&self, carriers: &[&str], texts: usize) {
+        let by = |view: &SessionView| {
+            view.model.iter().filter(|line| carriers.contains(&line.carrier.as_str())).count()
+        };
+        self.until(|view| (by(view) > texts).then_some(())).await;
+    }
+
+    /// What the host shows of a background shell that ended.
+    pub(crate) fn shell_shown(&self) -> ShellShown {
+        self.shell_shown
+    }
+
+    /// Leaves our command running in the background; how that began.
+    pub(crate) async fn shell(&self) -> CallEnd {
+        let label = self.started("shell");
+        self.act(start_shell(&self.consumer, label.clone()));
+        self.outcome(&label).await
+    }
+
+    /// Reads what the command wrote that ended last.
+    pub(crate) async fn read_shell(&self) {
+        let label = self.started("read");
+        self.act(Action::ReadShell { label: label.clone() });
+        self.outcome(&label).await;
     }
 
     fn act(&self, action: Action) {
@@ -204,12 +277,21 @@ impl SessionPort {
 
     /// Calls a tool and waits for what the model is shown.
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> CallEnd {
+        let label = self.started(tool);
+        self.act(Action::Call(ToolCall::new(tool, arguments, label.clone())));
+        self.outcome(&label).await
+    }
+
+    fn started(&self, tool: &str) -> String {
         let number = self.calls_made.get() + 1;
         self.calls_made.set(number);
         let label = format!("agent-{number}");
         self.view.borrow_mut().call_started(&label, tool, self.watch.now_ms());
-        self.act(Action::Call(ToolCall::new(tool, arguments, label.clone())));
-        self.until(|view| view.calls.get(&label).and_then(|call| call.end.clone())).await
+        label
+    }
+
+    async fn outcome(&self, label: &str) -> CallEnd {
+        self.until(|view| view.calls.get(label).and_then(|call| call.end.clone())).await
     }
 
     async fn until<T>(&self, mut look: impl FnMut(&SessionView) -> Option<T>) -> T {

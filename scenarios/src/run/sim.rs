@@ -19,12 +19,15 @@ use entraclaw::storage::memory::{Crash, MemoryStorage};
 use fakes::bot::{BotDelivery, SharedBot};
 use fakes::entra::SharedEntra;
 use fakes::graph::{Fate, Request, SharedGraph};
+use fakes::host::drive::Commands;
 use fakes::host::task::TaskServer;
 use futures_util::future::{BoxFuture, LocalBoxFuture};
 use reports::event::CellFinished;
 use tokio::io::DuplexStream;
 
+use super::bell::Bell;
 use super::bot::{self, SimPort};
+use super::commands::SimCommands;
 use super::play::Play;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
@@ -80,7 +83,7 @@ struct SimStage {
 }
 
 impl Stage for SimStage {
-    fn server(&self, consumer: Option<&str>) -> AnyServer {
+    fn server(&self, consumer: Option<&str>, bell: &Bell) -> AnyServer {
         let mut environment = self.environment.clone();
         if let Some(consumer) = consumer {
             environment.insert("ENTRACLAW_INBOX_CONSUMER".to_owned(), consumer.to_owned());
@@ -88,10 +91,10 @@ impl Stage for SimStage {
         self.starts.set(self.starts.get() + 1);
         let clock: Arc<dyn Clock> = self.server_clock.clone();
         let (disk, transport) = (self.disk.clone(), Arc::clone(&self.transport));
-        let (keys, port) = (self.keys.clone(), self.port.clone());
+        let (keys, port, bell) = (self.keys.clone(), self.port.clone(), bell.clone());
         let mut seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.starts.get());
         AnyServer::Sim(TaskServer::new(Box::new(move |input, output| {
-            let process = Process(disk.new_process());
+            let process = Process::new(&disk);
             seed = seed.wrapping_add(0x9e37_79b9);
             let sources = Sources { flags: Vec::new(), environment: environment.clone(), file: None };
             let config = Config::load(&sources);
@@ -104,6 +107,7 @@ impl Stage for SimStage {
             );
             app.endpoint = Arc::new(port.clone());
             app.keys = Arc::new(keys.clone());
+            app.knock = Arc::new(bell.clone());
             app.trouble = config.err().map(|errors| errors.to_string());
             Box::pin(async move {
                 let _alive = process;
@@ -111,6 +115,11 @@ impl Stage for SimStage {
                 0
             })
         })))
+    }
+
+    fn commands(&self, consumer: Option<&str>) -> Rc<dyn Commands> {
+        let clock: Arc<dyn Clock> = self.server_clock.clone();
+        Rc::new(SimCommands { disk: self.disk.clone(), clock, consumer: consumer.map(str::to_owned) })
     }
 
     fn files(&self, folder: &str) -> Vec<String> {
@@ -125,7 +134,7 @@ impl Stage for SimStage {
     }
 
     fn command(&self, arguments: &[&str]) -> Result<String, String> {
-        let process = Process(self.disk.new_process());
+        let process = Process::new(&self.disk);
         let storage: Arc<dyn Storage> = Arc::new(process.0.clone());
         let clock: Arc<dyn Clock> = self.server_clock.clone();
         entraclaw::command::operate(arguments, &storage, &clock)
@@ -186,7 +195,19 @@ pub(crate) type SimServer =
     TaskServer<Box<dyn FnMut(DuplexStream, DuplexStream) -> LocalBoxFuture<'static, i32>>>;
 
 /// When the future is dropped, its process is dead to the disk: locks are free, late writes fail.
-struct Process(MemoryStorage);
+pub(super) struct Process(MemoryStorage);
+
+impl Process {
+    /// A process on that machine's disk.
+    pub(super) fn new(disk: &MemoryStorage) -> Self {
+        Self(disk.new_process())
+    }
+
+    /// The disk as this process has it.
+    pub(super) fn storage(&self) -> MemoryStorage {
+        self.0.clone()
+    }
+}
 
 impl Drop for Process {
     fn drop(&mut self) {

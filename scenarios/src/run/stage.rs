@@ -1,21 +1,26 @@
 //! Where a cell is played: how a server process starts, dies, and what its disk shows.
 
 use std::io;
+use std::rc::Rc;
 
 use fakes::bot::BotDelivery;
 use fakes::host::Signal;
-use fakes::host::drive::Server;
+use fakes::host::drive::{Commands, Server};
 use fakes::host::process::ProcessServer;
 use futures_util::future::LocalBoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::bell::Bell;
 use super::sim::SimServer;
 use crate::scenario::DiskStep;
 
 /// What differs between simulation and real processes.
 pub(crate) trait Stage {
-    /// The server of a session, with this `--consumer`; it starts as often as its host asks.
-    fn server(&self, consumer: Option<&str>) -> AnyServer;
+    /// The server of a session, with this `--consumer`; it starts as often as its host asks, and
+    /// knocks at the bell of that host.
+    fn server(&self, consumer: Option<&str>, bell: &Bell) -> AnyServer;
+    /// Who runs our program where the host of that session would.
+    fn commands(&self, consumer: Option<&str>) -> Rc<dyn Commands>;
     /// Names of the files in a folder of the server's home.
     fn files(&self, folder: &str) -> Vec<String>;
     /// A file of the server's home.

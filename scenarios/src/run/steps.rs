@@ -18,7 +18,7 @@ use crate::scenario::{Call, EntraStep, Expect, Heartbeat, HostStep, Raw, ServerS
 use crate::vectors;
 
 /// A scenario that waits longer than this in all is a livelock.
-const CELL_MAX: Duration = Duration::from_secs(40 * 24 * 3600);
+const CELL_MAX: Duration = Duration::from_secs(400 * 24 * 3600);
 /// Time between two looks at a file that something is expected of.
 const FILE_LOOK: Duration = Duration::from_millis(100);
 /// Tool calls of a step need this long to be on the wire.
@@ -109,6 +109,15 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Turn(TurnStep::Begin) => {
             session(play, MAIN)?
                 .order(Order::Act(Action::BeginTurn { prompt: "Work on something.".to_owned() }));
+            tokio::time::sleep(SETTLE).await;
+        }
+        Step::Turn(TurnStep::Work) => {
+            session(play, MAIN)?.order(Order::Act(Action::Work));
+            tokio::time::sleep(SETTLE).await;
+        }
+        Step::Shell(shell) => {
+            let label = shell.label.clone().unwrap_or_else(|| format!("shell-{}", play.now_ms()));
+            session(play, shell.on.as_deref().unwrap_or(MAIN))?.shell(label);
             tokio::time::sleep(SETTLE).await;
         }
         Step::Turn(TurnStep::End) => {

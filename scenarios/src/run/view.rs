@@ -1,18 +1,21 @@
 //! What has been seen of one host session so far: its wire, its model's view, its calls. It decides nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fakes::host::Profile;
-use reports::event::{Failure, Lane, ModelLine, WireLine};
+use reports::event::{Arrival, Failure, Lane, ModelLine, WireLine};
 use schemas::{Direction, WireValidator};
 use serde_json::Value;
 
-use crate::oracle::{Ledger, look};
+use crate::oracle::{Ledger, Sighting, Written, look, quoted};
 
 /// Lines of a transcript that are kept; later ones are counted.
 const TRANSCRIPT_LINES_MAX: usize = 4_000;
 /// The wire rule that some hosts break in their own way.
 const UNDECLARED: &str = "undeclared-capability";
+
+/// The carrier that shows no ids.
+const DOOR: &str = "door";
 
 /// A line on the wire.
 #[derive(Debug, Clone)]
@@ -63,6 +66,12 @@ pub(crate) struct SessionView {
     undeclared: Vec<&'static str>,
     validator: WireValidator,
     secret: String,
+    /// Messages that were written while a turn ran, by label.
+    busy: BTreeSet<String>,
+    /// By chat and message: what brought it first, or woke the model that then read it.
+    reached_by: BTreeMap<(String, String), String>,
+    /// What began the turn that runs, where that was not a person.
+    woken_by: Option<String>,
     texts: BTreeMap<String, (String, bool)>,
 }
 
@@ -89,6 +98,9 @@ impl SessionView {
             undeclared: undeclared.unwrap_or_default(),
             validator: WireValidator::at_host(),
             secret: secret.to_owned(),
+            busy: BTreeSet::new(),
+            reached_by: BTreeMap::new(),
+            woken_by: None,
             texts: BTreeMap::new(),
         }
     }
@@ -155,13 +167,100 @@ impl SessionView {
         }
     }
 
+    /// A turn of the model began or is over.
+    pub(crate) fn turn(&mut self, running: bool, by_itself: bool) {
+        self.in_turn = running;
+        self.turns_by_itself += u64::from(by_itself);
+        if !running {
+            self.woken_by = None;
+        }
+    }
+
+    /// A person wrote a message.
+    pub(crate) fn written(&mut self, message: Written) {
+        if self.in_turn {
+            self.busy.insert(message.label.clone());
+        }
+        self.ledger.write(message);
+    }
+
+    /// How each message of an allowed person first reached the model.
+    pub(crate) fn arrivals(&self) -> Vec<Arrival> {
+        let allowed = self.ledger.written().iter().filter(|message| message.allowed);
+        allowed
+            .filter_map(|message| {
+                let showings = self.ledger.showings(message);
+                let first = showings.first()?;
+                let ids = (message.chat_id.clone(), message.message_id.clone());
+                Some(Arrival {
+                    carrier: self.reached_by.get(&ids).unwrap_or(&first.carrier).clone(),
+                    busy: self.busy.contains(&message.label),
+                    ms: first.at_ms.saturating_sub(message.visible_ms),
+                })
+            })
+            .collect()
+    }
+
+    /// A text went through the host's door; the host may show it later.
+    pub(crate) fn knocked(&mut self, at_ms: u64, text: &str) {
+        for body in quoted(text) {
+            if let Some(message) = self.ledger.by_text(&body, DOOR) {
+                let (chat, id) = (message.chat_id.clone(), message.message_id.clone());
+                self.ledger.push(&chat, &id, at_ms);
+            }
+        }
+    }
+
+    /// What came through the door shows no ids, so it is known by its text.
+    fn through_the_door(&mut self, line: &ModelLine) {
+        for body in quoted(&line.text) {
+            let Some(message) = self.ledger.by_text(&body, DOOR) else {
+                self.fail(
+                    "oracle.unreadable",
+                    line.at_ms,
+                    "nobody wrote what came through the door".to_owned(),
+                    Some(&body),
+                );
+                continue;
+            };
+            let sighting = Sighting {
+                at_ms: line.at_ms,
+                carrier: DOOR.to_owned(),
+                tool: None,
+                message_id: message.message_id.clone(),
+                chat_id: message.chat_id.clone(),
+                version: String::new(),
+                text: body,
+                redelivered: false,
+                pushed: false,
+                woke: line.woke,
+            };
+            self.ledger.see(sighting);
+        }
+    }
+
     /// The model was shown something.
     pub(crate) fn shown(&mut self, line: ModelLine) {
+        if line.carrier == "background_shell" {
+            // Where it is only told of, what the command took is shown later, with a mark.
+            self.ledger.disturb(line.at_ms);
+        }
+        if line.carrier == DOOR {
+            self.through_the_door(&line);
+            return self.model.push(line);
+        }
+        if line.woke {
+            self.woken_by = Some(line.carrier.clone());
+        }
         let (odd, seen) = look(line.at_ms, &line.carrier, line.tool.as_deref(), line.woke, &line.text);
         if let Some(odd) = odd {
             self.fail("oracle.unreadable", line.at_ms, odd, Some(&line.text));
         }
         for sighting in seen {
+            let read = line.carrier == "tool_result";
+            let by = self.woken_by.clone().or_else(|| line.tool.clone()).filter(|_| read);
+            let ids = (sighting.chat_id.clone(), sighting.message_id.clone());
+            self.reached_by.entry(ids).or_insert_with(|| by.unwrap_or_else(|| line.carrier.clone()));
             self.ledger.see(sighting);
         }
         self.model.push(line);

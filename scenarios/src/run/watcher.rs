@@ -79,10 +79,8 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
             view.note(at_ms, Lane::Event, &format!("the host gives the server up: {reason}"));
             view.facts.insert("given up".to_owned(), reason);
         }
-        HostEventKind::Turn { running, by_itself } => {
-            view.in_turn = running;
-            view.turns_by_itself += u64::from(by_itself);
-        }
+        HostEventKind::Turn { running, by_itself } => view.turn(running, by_itself),
+        HostEventKind::Knocked(text) => view.knocked(at_ms, &text),
         HostEventKind::Note(text) => view.note(at_ms, Lane::Event, &text),
     }
 }

@@ -7,11 +7,12 @@ use entraclaw::entra::keys::MemoryKeyStore;
 use fakes::bot::SharedBot;
 use fakes::entra::{AuthKind, FakeEntra, SharedEntra};
 use fakes::graph::{ChatSpec, FakeGraph, PersonSpec, SharedGraph, TokenSpec, WorldSpec};
+use fakes::host::DoorKind;
 use jiff::Timestamp;
 
 use super::{PROCESS_SPEED, sign_in};
 use crate::plan::Cell;
-use crate::scenario::Mode;
+use crate::scenario::{Mode, SetUp};
 
 /// The token that Graph accepts. It must appear in no line, file or text.
 pub(crate) const TOKEN: &str = "sim-access-token-5f1d7c3e9a";
@@ -92,6 +93,9 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
     let mut entra = FakeEntra::new(&scenario.entra, cell.seed, now);
     let (keys, settings) = sign_in::prepare(&scenario.entra, &mut entra);
     environment.extend(settings);
+    if scenario.set_up.contains(&SetUp::Door) {
+        environment.extend(door(cell).map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
     for (name, value) in &scenario.server {
         let value = match value.split_once(':') {
             Some(("$chat", handle)) => graph.chat_id(handle)?.to_owned(),
@@ -111,4 +115,14 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
     }
     let graph = SharedGraph::new(graph);
     Ok(World { entra: SharedEntra::new(entra, Some(graph.clone())), graph, bot, keys, environment })
+}
+
+/// The server's setting that opens the door of the cell's host to it.
+fn door(cell: &Cell) -> Option<(&'static str, &'static str)> {
+    match *cell.host.profile.as_ref()?.door.kind {
+        DoorKind::QueueCommand => Some(("ENTRACLAW_DOORS_CODEX_QUEUE", "true")),
+        DoorKind::HttpPort => Some(("ENTRACLAW_DOORS_OPENCODE_PORT", "4096")),
+        DoorKind::InputFile => Some(("ENTRACLAW_DOORS_QWEN_INPUT_FILE", "/home/alice/input.jsonl")),
+        DoorKind::None | DoorKind::Extension => None,
+    }
 }

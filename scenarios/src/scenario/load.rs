@@ -373,6 +373,12 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
             | HostStep::LoseReply(name),
         )
         | Step::Server(ServerStep::Crash(name) | ServerStep::PowerCut(name)) => on(checker, name)?,
+        Step::Shell(shell) => {
+            if let Some(name) = &shell.on {
+                on(checker, name)?;
+            }
+            checker.calls.extend(shell.label.clone());
+        }
         Step::Permission(ask) => {
             let code = ask.id.bytes().all(|b| b.is_ascii_lowercase() && b != b'l') && ask.id.len() == 5;
             if !code {

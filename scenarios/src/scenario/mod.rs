@@ -9,6 +9,7 @@ mod expect;
 mod kills;
 mod load;
 mod random;
+mod set_up;
 mod step;
 
 use std::collections::BTreeMap;
@@ -29,10 +30,11 @@ pub use expect::{
 pub use kills::Kills;
 pub use load::{Loaded, load_builtin, load_path, parse};
 pub use random::{Random, Trouble};
+pub use set_up::SetUp;
 pub use step::{
     AgentPolicy, Call, ChatMessages, ChatStep, DiskStep, Edit, EntraStep, Heartbeat, HostStep, MailWrite,
     MailboxStep, MessageRef, OperatorStep, OverwriteStep, PairCodeStep, PairStep, PermissionStep, PersonRef,
-    Raw, ServerStep, Step, TurnStep, Write,
+    Raw, ServerStep, ShellStep, Step, TurnStep, Write,
 };
 
 /// One scenario file.
@@ -57,6 +59,9 @@ pub struct Scenario {
     /// Where it runs; sim when left out.
     #[serde(default = "only_sim")]
     pub mode: Vec<Mode>,
+    /// It takes long, so one seed is played, once, and `cargo test` leaves it to `hostcheck run`.
+    #[serde(default)]
+    pub long: bool,
     /// Known failures; a listed host that passes is a failure too.
     #[serde(default)]
     pub known_issues: Vec<KnownIssue>,
@@ -78,6 +83,9 @@ pub struct Scenario {
     /// Chats with nobody of interest in them, to see that cost does not grow.
     #[serde(default)]
     pub idle_chats: u32,
+    /// What the person has set in the hosts: `channel` when left out.
+    #[serde(default = "channel_alone")]
+    pub set_up: Vec<SetUp>,
     /// What the agent does of its own accord in the main session.
     #[serde(default)]
     pub agent: AgentPolicy,
@@ -191,6 +199,26 @@ pub enum Need {
     Probe,
     /// Read-only calls of one turn run side by side.
     ParallelCalls,
+    /// A call that lasts goes to the background, and its result wakes the session.
+    Background,
+    /// A call may last for as long as there is progress, or has no limit that matters.
+    EndlessCall,
+    /// A call ends before long, whatever is done.
+    NoEndlessCall,
+    /// The end of the model's background shell wakes an idle session.
+    Shell,
+    /// It does not, or there is none.
+    NoShell,
+    /// The end of a turn can be held up by a hook.
+    TurnEndHook,
+    /// A hook can add to a tool's result.
+    AfterToolHook,
+    /// A hook can add to a prompt.
+    PromptHook,
+    /// The host has a door at which the server can knock.
+    Door,
+    /// A call can become an MCP task whose end wakes the session.
+    Task,
 }
 
 /// Where a scenario runs.
@@ -233,6 +261,8 @@ pub struct Session {
     pub host: Option<String>,
     /// The server's `--consumer`.
     pub consumer: Option<String>,
+    /// What the person has set in its host; as in the main session when left out.
+    pub set_up: Option<Vec<SetUp>>,
     /// What its agent does.
     pub agent: AgentPolicy,
 }
@@ -249,6 +279,10 @@ fn alice_alone() -> WorldSpec {
         .chats
         .insert("dm".to_owned(), ChatSpec { members: vec!["alice".to_owned()], ..ChatSpec::default() });
     world
+}
+
+fn channel_alone() -> Vec<SetUp> {
+    vec![SetUp::Channel]
 }
 
 fn only_sim() -> Vec<Mode> {

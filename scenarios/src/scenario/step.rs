@@ -31,6 +31,8 @@ pub enum Step {
     Agent(AgentPolicy),
     /// The person at the terminal starts or ends a turn of work without tool calls: the session is busy between.
     Turn(TurnStep),
+    /// The model leaves `entraclaw wait` running in its background shell.
+    Shell(ShellStep),
     /// The host asks its person for a permission, and its server where it relays that.
     Permission(PermissionStep),
     /// The operator changes who may speak, in the terminal.
@@ -183,6 +185,14 @@ pub enum AgentPolicy {
     Forgets,
     /// Listens, and answers each message in its chat, or by mail where it came by mail.
     Replies,
+    /// Keeps one `wait_for_inbound_message` open that waits until something arrives, and ends its turn where the host
+    /// lets the call run on.
+    Parks,
+    /// Keeps `entraclaw wait` running in its background shell and ends its turn. When that wakes it, it reads what came
+    /// and starts the command again.
+    Arms,
+    /// Works for a minute, uses a tool of the host's own every ten seconds, rests for a minute, and never asks.
+    Works,
 }
 
 /// A turn of plain work.
@@ -191,8 +201,21 @@ pub enum AgentPolicy {
 pub enum TurnStep {
     /// The person types; the model works.
     Begin,
+    /// The model uses a tool of the host's own.
+    Work,
     /// The model is done; the session is idle.
     End,
+}
+
+/// A command in the background.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ShellStep {
+    /// Name for `expect: {result: …}`.
+    #[serde(rename = "as")]
+    pub label: Option<String>,
+    /// The session; the main one when left out.
+    pub on: Option<String>,
 }
 
 /// A permission dialog of the host.

@@ -1,0 +1,104 @@
+//! The bell at a fake host's door: what a knock of the server comes to. It answers as the host's own door does, and
+//! never looks at what a text says.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use entraclaw::knock::{HttpMethod, Knock, KnockAnswer, KnockError, KnockRequest};
+use fakes::host::DoorKind;
+use fakes::host::drive::Order;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+/// What opencode's port names the one session of a fake host.
+const SESSION: &str = "ses_1";
+
+/// The bell of one session; quiet while its host does not run or its door is not open.
+#[derive(Debug, Clone)]
+pub(crate) struct Bell {
+    kind: DoorKind,
+    rings: Arc<Mutex<Option<mpsc::Sender<Order>>>>,
+}
+
+impl Bell {
+    /// A bell that rings nowhere yet.
+    pub(crate) fn new(kind: DoorKind) -> Self {
+        Self { kind, rings: Arc::default() }
+    }
+
+    /// From now on it rings at this host, or nowhere.
+    pub(crate) fn hang(&self, orders: Option<mpsc::Sender<Order>>) {
+        *self.rings.lock().unwrap_or_else(PoisonError::into_inner) = orders;
+    }
+
+    fn is_open(&self) -> bool {
+        let rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
+        rings.as_ref().is_some_and(|orders| !orders.is_closed())
+    }
+
+    fn ring(&self, text: &str) -> bool {
+        let rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
+        rings.as_ref().is_some_and(|orders| orders.try_send(Order::Knock(text.to_owned())).is_ok())
+    }
+
+    fn answer(&self, request: &KnockRequest) -> Result<KnockAnswer, KnockError> {
+        match request {
+            KnockRequest::Run { program, arguments } if self.kind == DoorKind::QueueCommand => {
+                let text = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                    ["queue", "--thread", _, "--message", text] => text,
+                    _ => return Err(KnockError::Refused { program: program.clone(), code: 2 }),
+                };
+                let refused = KnockError::Refused { program: program.clone(), code: 1 };
+                if self.ring(text) { Ok(KnockAnswer::default()) } else { Err(refused) }
+            }
+            KnockRequest::Run { program, .. } => {
+                Err(KnockError::Start { program: program.clone(), reason: "not found".to_owned() })
+            }
+            KnockRequest::Http { method, port, path, body, .. } => {
+                if self.kind != DoorKind::HttpPort || !self.is_open() {
+                    return Err(KnockError::Unreachable {
+                        port: *port,
+                        reason: "connection refused".to_owned(),
+                    });
+                }
+                let (base, _) = path.split_once('?').unwrap_or((path, ""));
+                let missing = KnockError::Status { port: *port, path: path.clone(), status: 404 };
+                match (method, base) {
+                    (HttpMethod::Get, "/session") => {
+                        let list = json!([{"id": SESSION, "time": {"created": 1, "updated": 1}}]);
+                        Ok(KnockAnswer { body: list.to_string().into_bytes() })
+                    }
+                    (HttpMethod::Post, base) if base == format!("/session/{SESSION}/prompt_async") => {
+                        let body: Value =
+                            serde_json::from_str(body.as_deref().unwrap_or_default()).unwrap_or_default();
+                        let text = body.pointer("/parts/0/text").and_then(Value::as_str);
+                        match text {
+                            Some(text) if self.ring(text) => Ok(KnockAnswer::default()),
+                            _ => Err(KnockError::Status { port: *port, path: path.clone(), status: 400 }),
+                        }
+                    }
+                    _ => Err(missing),
+                }
+            }
+            KnockRequest::Append { path, line } => {
+                let refused =
+                    |reason: &str| KnockError::File { path: path.clone(), reason: reason.to_owned() };
+                if self.kind != DoorKind::InputFile || !self.is_open() {
+                    return Err(refused("there is no such file"));
+                }
+                let line: Value = serde_json::from_str(line).map_err(|_| refused("not a JSON line"))?;
+                let text = line.get("text").and_then(Value::as_str);
+                match (line.get("type").and_then(Value::as_str), text) {
+                    (Some("submit"), Some(text)) if self.ring(text) => Ok(KnockAnswer::default()),
+                    _ => Err(refused("not a line that the host reads")),
+                }
+            }
+        }
+    }
+}
+
+impl Knock for Bell {
+    fn knock(&self, request: KnockRequest) -> BoxFuture<'_, Result<KnockAnswer, KnockError>> {
+        Box::pin(std::future::ready(self.answer(&request)))
+    }
+}

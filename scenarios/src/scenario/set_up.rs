@@ -1,0 +1,45 @@
+//! What the person has set in a host so that it can be reached. It knows no host's names for it.
+
+use fakes::host::HostOptions;
+use serde::Deserialize;
+
+/// One thing that is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SetUp {
+    /// The session names the server as a channel.
+    Channel,
+    /// The host runs our hooks.
+    Hooks,
+    /// The model may leave our command running in its shell, with the settings that its end needs.
+    Shell,
+    /// The host's door is open, and the server knocks.
+    Door,
+    /// The host's experimental setting is on.
+    Experimental,
+}
+
+impl SetUp {
+    /// The word in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Channel => "channel",
+            Self::Hooks => "hooks",
+            Self::Shell => "shell",
+            Self::Door => "door",
+            Self::Experimental => "experimental",
+        }
+    }
+
+    /// A host in which all of these are set and nothing else.
+    pub fn options(all: &[Self]) -> HostOptions {
+        HostOptions {
+            channels: all.contains(&Self::Channel),
+            hooks: all.contains(&Self::Hooks),
+            shell: all.contains(&Self::Shell),
+            door: all.contains(&Self::Door),
+            experimental: all.contains(&Self::Experimental),
+            ..HostOptions::default()
+        }
+    }
+}
