@@ -17,6 +17,7 @@ mod loopback;
 mod output;
 mod place;
 mod serve;
+mod setup;
 mod status;
 
 use std::process::ExitCode;
@@ -44,6 +45,8 @@ Configuration: config.toml in the home folder; every key also as ENTRACLAW_<SECT
 enum Command {
     /// Serve one MCP host over stdin and stdout until it closes them
     Serve(serve::Flags),
+    /// Connect a host: write the files with which it hears, or take them out again
+    Setup(setup::Flags),
     /// Tell how sources, sessions and readers are doing, from files alone
     Status(status::Flags),
     /// Show the messages that wait, without taking them from the model
@@ -80,6 +83,7 @@ pub fn run() -> ExitCode {
     match CommandLine::try_parse() {
         Ok(CommandLine { command }) => match command {
             Command::Serve(flags) => serve::serve(flags),
+            Command::Setup(flags) => setup::run(flags),
             Command::Status(flags) => status::run(flags),
             Command::Inbox(flags) => inbox::run(flags),
             Command::Doctor(flags) => doctor::run(flags),
