@@ -517,7 +517,7 @@ fn entry(id: String, from: String, at: Timestamp, mail: Option<Mail>) -> Entry {
     Entry { id, from, changed_ms: ms(at), read: false, reached: false, mail }
 }
 
-/// Ids of the messages that a server's line shows to the model.
+/// Ids of the messages that a server's line shows to the model: in a result, or pushed.
 fn shown_in(line: &Value) -> Vec<String> {
     let blocks = ["/result/content", "/result/contents"].map(|place| line.pointer(place));
     let texts = blocks.into_iter().flatten().filter_map(Value::as_array).flatten();
@@ -526,7 +526,8 @@ fn shown_in(line: &Value) -> Vec<String> {
         let messages = result["messages"].as_array().into_iter().flatten();
         messages.filter_map(|message| message["id"].as_str()).map(str::to_owned).collect()
     };
-    results.flat_map(|result| ids(&result)).collect()
+    let pushed = line.pointer("/params/meta/message_id").and_then(Value::as_str).map(str::to_owned);
+    results.flat_map(|result| ids(&result)).chain(pushed).collect()
 }
 
 fn invalid(field: &'static str, reason: &str) -> ScriptError {
@@ -647,6 +648,9 @@ mod tests {
         let result = json!({"messages": [{"id": item(&world, MAIL, 0).id}]}).to_string();
         world.reached(&json!({"id": 1, "result": {"content": [{"type": "text", "text": result}]}}));
         assert!(item(&world, MAIL, 0).reached_session && !item(&world, "alice", 0).reached_session);
+        let meta = json!({"message_id": item(&world, "alice", 0).id});
+        world.reached(&json!({"method": "notifications/claude/channel", "params": {"meta": meta}}));
+        assert!(item(&world, "alice", 0).reached_session);
         for hostile in
             [json!(null), json!({"result": {"content": 5}}), json!({"result": {"content": [{"text": "{"}]}})]
         {
