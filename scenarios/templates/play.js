@@ -68,34 +68,52 @@
     }
   };
 
+  // What was typed goes at once, so that nothing moves under whoever types on, and comes back when it was refused.
+  const emptied = (form) => {
+    const names = form.id === 'say' ? ['text', 'subject', 'sample'] : ['text'];
+    const fields = names.map((name) => form.elements[name]).filter(Boolean);
+    const kept = fields.map((field) => field.value);
+    for (const field of fields) field.value = '';
+    return () => fields.forEach((field, n) => { if (!field.value) field.value = kept[n]; });
+  };
+
+  const sent = async (form, body) => {
+    try {
+      const answer = await fetch(form.getAttribute('action'), { method: 'POST', body, redirect: 'manual' });
+      const done = answer.type === 'opaqueredirect';
+      complain(done ? '' : (await answer.text()).trim());
+      return done;
+    } catch {
+      complain('It was not sent: the sandbox does not answer.');
+      return false;
+    }
+  };
+
   document.addEventListener('submit', async (event) => {
     event.preventDefault();
     const form = event.target;
     const body = new URLSearchParams(new FormData(form, event.submitter));
-    try {
-      const answer = await fetch(form.getAttribute('action'), { method: 'POST', body, redirect: 'manual' });
-      const failed = answer.type !== 'opaqueredirect';
-      complain(failed ? (await answer.text()).trim() : '');
-      if (failed) return;
-      if (form.id === 'say') {
-        for (const name of ['text', 'subject', 'sample']) if (form.elements[name]) form.elements[name].value = '';
-        form.elements.text.focus();
-      } else if (form.getAttribute('action') === 'change') {
-        const details = form.closest('details');
-        details.open = false;
-        details.firstElementChild.focus();
-      } else if (form.elements.text) {
-        form.elements.text.value = '';
-      }
-    } catch {
-      complain('It was not sent: the sandbox does not answer.');
+    if (form.getAttribute('action') === 'change') {
+      if (!await sent(form, body)) return;
+      const details = form.closest('details');
+      const inside = details.contains(document.activeElement);
+      details.open = false;
+      if (inside) details.firstElementChild.focus();
+      return;
     }
+    const restore = emptied(form);
+    if (form.id === 'say') form.elements.text.focus();
+    if (!await sent(form, body)) restore();
   });
 
   document.addEventListener('keydown', (event) => {
     if (event.target.id !== 'text' || event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     event.target.form.requestSubmit();
+  });
+
+  document.querySelector('a[href="#setup"]').addEventListener('click', () => {
+    document.getElementById('setup').open = true;
   });
 
   for (const list of document.querySelectorAll('ol[data-list]')) toEnd(list);

@@ -60,6 +60,7 @@ pub fn whole(texts: &Texts, origin: Origin<'_>, result: &Value) -> Shown {
     let text = blocks.join(&texts.block_separator);
     match (result.get("structuredContent"), *texts.structured) {
         (Some(data), Structured::Replaces) => return shown(data.to_string(), false),
+        (Some(data), Structured::WhenAlone) if content.is_empty() => return shown(data.to_string(), false),
         (Some(data), Structured::Appended) => {
             let text = if text.is_empty() {
                 data.to_string()
@@ -92,7 +93,7 @@ pub fn result(texts: &Texts, origin: Origin<'_>, result: &Value) -> Shown {
         .map(|wish| wish.min(*texts.size_key_max));
     let whole_max = raised.map_or(*texts.whole_max, |wish| wish.max(*texts.whole_max));
     if size <= whole_max {
-        return Shown { text, is_error };
+        return Shown { text: fill(&texts.frame, &[("text", &text)]), is_error };
     }
     let refused = texts.refused_from.is_some_and(|from| size >= from);
     let template = if refused { &texts.beyond_refused } else { &texts.beyond_whole };
@@ -100,6 +101,10 @@ pub fn result(texts: &Texts, origin: Origin<'_>, result: &Value) -> Shown {
         .ok()
         .and_then(|max| text.char_indices().nth(max))
         .map_or(text.len(), |(end, _)| end);
+    let tail_start = usize::try_from(*texts.tail_characters)
+        .ok()
+        .and_then(|max| text.char_indices().rev().take(max).last())
+        .map_or(text.len(), |(start, _)| start);
     let text = fill(
         template,
         &[
@@ -108,9 +113,10 @@ pub fn result(texts: &Texts, origin: Origin<'_>, result: &Value) -> Shown {
             ("path", origin.path),
             ("size", &size.to_string()),
             ("preview", &text[..preview_end]),
+            ("tail", &text[tail_start..]),
         ],
     );
-    Shown { text, is_error }
+    Shown { text: fill(&texts.frame, &[("text", &text)]), is_error }
 }
 
 /// A template with the names of a result's origin.
@@ -129,12 +135,17 @@ fn plain_text(block: &Value) -> Option<&str> {
 fn one_block(texts: &Texts, origin: Origin<'_>, block: &Value) -> Option<String> {
     let member = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
     match block.get("type")?.as_str()? {
-        "text" => Some(block.get("text")?.as_str()?.to_owned()),
+        "text" => Some(fill(&texts.text, &[("text", block.get("text")?.as_str()?)])),
         "image" => Some(fill_for(&texts.image, origin, "")),
         "audio" => Some(fill_for(&texts.audio, origin, "")),
         "resource_link" => Some(fill(
             &texts.resource_link,
-            &[("name", member("name")), ("uri", member("uri")), ("description", member("description"))],
+            &[
+                ("name", member("name")),
+                ("uri", member("uri")),
+                ("description", member("description")),
+                ("json", &block.to_string()),
+            ],
         )),
         "resource" => {
             let resource = block.get("resource")?;
@@ -142,11 +153,16 @@ fn one_block(texts: &Texts, origin: Origin<'_>, block: &Value) -> Option<String>
             match resource.get("text").and_then(Value::as_str) {
                 Some(text) => Some(fill(
                     &texts.embedded_text,
-                    &[("server", origin.server), ("uri", uri), ("text", text)],
+                    &[("server", origin.server), ("uri", uri), ("text", text), ("json", &block.to_string())],
                 )),
                 None => Some(fill(
                     &texts.embedded_blob,
-                    &[("server", origin.server), ("uri", uri), ("path", origin.path)],
+                    &[
+                        ("server", origin.server),
+                        ("uri", uri),
+                        ("path", origin.path),
+                        ("json", &block.to_string()),
+                    ],
                 )),
             }
         }

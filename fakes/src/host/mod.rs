@@ -24,5 +24,5 @@ pub use effect::{
 pub use flatten::{Origin, Shown, result as flatten_result, whole as flatten_whole};
 pub use machine::HostMachine;
 pub use names::{cut as cut_description, shown_name};
-pub use options::{HostOptions, Mode};
+pub use options::{HostOptions, Mode, thread_id};
 pub use profile::*;

@@ -47,9 +47,21 @@ pub fn shown_name(names: &Names, server: &str, tool: &str) -> Option<String> {
         match *names.overlong {
             Overlong::Drop => return None,
             Overlong::Cut => name = name.chars().take(max).collect(),
+            Overlong::CutMiddle => name = without_middle(&name, max),
         }
     }
     Some(name)
+}
+
+/// The first and last characters of a name with three dots between them.
+fn without_middle(name: &str, max: usize) -> String {
+    const DOTS: &str = "...";
+    let kept = max.saturating_sub(DOTS.len());
+    let (head, tail) = (kept.div_ceil(2), kept / 2);
+    let count = name.chars().count();
+    let start: String = name.chars().take(head).collect();
+    let end: String = name.chars().skip(count.saturating_sub(tail)).collect();
+    format!("{start}{DOTS}{end}")
 }
 
 fn plain(names: &Names, text: &str) -> String {
@@ -65,7 +77,7 @@ fn plain(names: &Names, text: &str) -> String {
 fn replace(names: &Names, text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for character in text.chars() {
-        if character.is_ascii_alphanumeric() || character == '_' || character == '-' {
+        if character.is_ascii_alphanumeric() || names.kept.contains(character) {
             plain.push(character);
         } else {
             plain.push_str(&names.replacement);

@@ -51,6 +51,8 @@ pub struct HostOptions {
     pub allow_instructions: bool,
     /// Whether the tools are known from an earlier run.
     pub warm_tool_cache: bool,
+    /// The id of the conversation, where a host tells it to its servers.
+    pub thread: String,
     /// The working directory that `roots/list` names.
     pub working_directory: String,
     /// The session's id, as hooks are told it.
@@ -63,6 +65,11 @@ pub struct HostOptions {
     pub door: bool,
     /// Whether the host's experimental setting is on.
     pub experimental: bool,
+}
+
+/// The id of the conversation that a session of a machine has in its `start`th run: no other has the same.
+pub fn thread_id(session: u64, start: u64) -> String {
+    super::wire::uuid((session << 32) | (1 << 31) | start)
 }
 
 impl Default for HostOptions {
@@ -78,6 +85,7 @@ impl Default for HostOptions {
             allow_tools: true,
             allow_instructions: false,
             warm_tool_cache: false,
+            thread: thread_id(0, 0),
             working_directory: "/home/alice/project".to_owned(),
             session_id: "5e551000-0000-4000-8000-000000000001".to_owned(),
             shell: false,

@@ -128,6 +128,28 @@ pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     text
 }
 
+/// A JSON value with its texts filled; a text that is only the name of a number becomes that number.
+pub(crate) fn fill_all(value: &Value, values: &[(&str, &str)], numbers: &[(&str, u64)]) -> Value {
+    match value {
+        Value::String(text) => {
+            let number =
+                numbers.iter().find(|(name, _)| text.strip_prefix('{') == Some(&format!("{name}}}")));
+            number.map_or_else(|| Value::String(fill(text, values)), |(_, number)| Value::from(*number))
+        }
+        Value::Array(items) => items.iter().map(|item| fill_all(item, values, numbers)).collect(),
+        Value::Object(members) => {
+            let filled = members.iter().map(|(name, one)| (name.clone(), fill_all(one, values, numbers)));
+            Value::Object(filled.collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// The UUID that a fake host uses for the thing of this number.
+pub(crate) fn uuid(number: u64) -> String {
+    format!("00000000-0000-7000-8000-{:012x}", number & 0xffff_ffff_ffff)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,6 +175,13 @@ mod tests {
             matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":null}"#), Incoming::Answer { key, body: Ok(Value::Null) } if key == "1")
         );
         assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":"x","method":"ping"}"#), Incoming::Request { .. }));
+    }
+
+    #[test]
+    fn texts_and_numbers_are_filled_at_any_depth() {
+        let template = json!({"a": "{x}", "b": ["{n}", {"c": "x{x}{n}"}], "d": 1});
+        let filled = fill_all(&template, &[("x", "{n}")], &[("n", 7)]);
+        assert_eq!(filled.to_string(), r#"{"a":"{n}","b":[7,{"c":"x{n}{n}"}],"d":1}"#);
     }
 
     #[test]

@@ -47,7 +47,12 @@ const LIES: [(&str, &str, &str, &str); 27] = [
     ("claude-code@2.1.330", "wire", "progress_tokens", "all_by_counter"),
     ("claude-code@2.1.330", "wire", "tool_use_id_key", "null"),
     ("claude-code@2.1.330", "opening", "probe", "false"),
-    ("claude-code@2.1.330", "lists", "order", "[tools, resources, prompts]"),
+    (
+        "claude-code@2.1.330",
+        "lists",
+        "order",
+        "{ tui: [tools, resources, prompts], print: [tools, resources, prompts] }",
+    ),
     ("claude-code@2.1.330", "lists", "follow_cursor", "false"),
     ("claude-code@2.1.330", "modern", "discover_after_acknowledgement", "false"),
     ("claude-code@2.1.330", "modern", "answers_ping", "true"),

@@ -61,20 +61,10 @@ fn mend(line: &TraceLine, called: &[String]) -> TraceLine {
     if line.dir != Dir::ServerToHost {
         return line;
     }
-    // A long message kept as the first part of its text.
-    if let Some(cut) = line.msg.get("cut").and_then(Value::as_str) {
-        let id = member_after(cut, "\"id\": ");
-        let tools = whole_tools(cut, called);
-        line.msg = json!({"jsonrpc": "2.0", "id": id, "result": {"tools": tools}});
-        return line;
-    }
-    // A large text kept as its size and beginning.
-    if let (Some(bytes), Some(head)) = (line.msg.get("bytes"), line.msg.get("head")) {
-        let id = head.as_str().and_then(|head| member_after(head, "\"id\": "));
-        let size = bytes.as_u64().and_then(|size| usize::try_from(size).ok());
-        let text = "x".repeat(size.unwrap_or_default());
-        let content = json!([{"type": "text", "text": text}]);
-        line.msg = json!({"jsonrpc": "2.0", "id": id, "result": {"content": content}});
+    // A long message kept as the first part of its text, with its size where that was kept.
+    if let Some(text) = line.msg.get("cut").or_else(|| line.msg.get("head")).and_then(Value::as_str) {
+        let size = line.msg.get("bytes").and_then(Value::as_u64);
+        line.msg = whole_answer(&unclipped(text), size, called);
         return line;
     }
     // Tools kept by their names.
@@ -89,6 +79,26 @@ fn mend(line: &TraceLine, called: &[String]) -> TraceLine {
         }
     }
     line
+}
+
+/// The text of a message that was cut twice: once as a message, once more as the text of that.
+fn unclipped(text: &str) -> String {
+    text.strip_prefix("{\"clipped\": \"").map_or_else(|| text.to_owned(), |inner| inner.replace("\\\"", "\""))
+}
+
+/// An answer of the kind that a cut text begins with, and of the same size where that is known.
+fn whole_answer(text: &str, size: Option<u64>, called: &[String]) -> Value {
+    let id = member_after(text, "\"id\": ");
+    let result = if let Some(version) = member_after(text, "\"protocolVersion\": ") {
+        let capabilities = member_after(text, "\"capabilities\": ").unwrap_or_default();
+        json!({"protocolVersion": version, "capabilities": capabilities})
+    } else if text.contains("\"tools\": [") {
+        json!({"tools": whole_tools(text, called)})
+    } else {
+        let size = size.and_then(|size| usize::try_from(size).ok()).unwrap_or_default();
+        json!({"content": [{"type": "text", "text": "x".repeat(size)}]})
+    };
+    json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
 /// The JSON value that follows a piece of text.

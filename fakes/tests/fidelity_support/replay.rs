@@ -58,12 +58,17 @@ pub(crate) fn compare(
     recording: &[TraceLine],
     tolerance: Tolerance,
 ) -> Result<(), String> {
-    let wanted = wanted(recording);
+    let wanted = comparable(wanted(recording), situation);
     let (sent, problems) = Replay::new(profile, situation).run(inputs(situation, recording));
     let sent: Vec<Sent> = sent
         .into_iter()
+        .map(|one| match situation.not_said {
+            Some(words) => Sent { what: one.what.replace(words, ""), ..one },
+            None => one,
+        })
         .filter(|one| !situation.unread.iter().any(|method| one.what.contains(&format!("\"{method}\""))))
         .collect();
+    let sent = without_unseen_end(comparable(sent, situation), &wanted);
     let mut report = problems;
     for place in 0..wanted.len().max(sent.len()) {
         let difference = match (wanted.get(place), sent.get(place)) {
@@ -97,6 +102,57 @@ pub(crate) fn compare(
         }
     }
     if report.is_empty() { Ok(()) } else { Err(report.join("\n")) }
+}
+
+/// What one side sent, with what is drawn anew in every run replaced: UUIDs by the order in which they came, the
+/// moment at which a turn began by nothing.
+fn comparable(sent: Vec<Sent>, situation: &Situation) -> Vec<Sent> {
+    let mut seen: Vec<String> = Vec::new();
+    sent.into_iter()
+        .filter(|one| one.what.starts_with('{') || !situation.end_unjudged)
+        .map(|one| Sent { what: with_drawn_replaced(&one.what, &mut seen), ..one })
+        .collect()
+}
+
+fn with_drawn_replaced(what: &str, seen: &mut Vec<String>) -> String {
+    const UUID_CHARS: usize = 36;
+    const STARTED: &str = "\"turn_started_at_unix_ms\":";
+    let mut text = String::with_capacity(what.len());
+    let mut rest = what;
+    while let Some(next) = rest.chars().next() {
+        if let Some(uuid) = rest.get(..UUID_CHARS).filter(|text| is_uuid(text)) {
+            let number = seen.iter().position(|one| one == uuid).unwrap_or(seen.len());
+            if number == seen.len() {
+                seen.push(uuid.to_owned());
+            }
+            text.push_str("UUID ");
+            text.push_str(&number.to_string());
+            rest = &rest[UUID_CHARS..];
+        } else if let Some(number) = rest.strip_prefix(STARTED) {
+            text.push_str(STARTED);
+            rest = number.trim_start_matches(|one: char| one.is_ascii_digit());
+        } else {
+            text.push(next);
+            rest = &rest[next.len_utf8()..];
+        }
+    }
+    text
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.char_indices().all(|(place, one)| match place {
+        8 | 13 | 18 | 23 => one == '-',
+        _ => one.is_ascii_hexdigit(),
+    })
+}
+
+/// A process that obeys SIGTERM does not see that its stdin is closed at the same moment.
+fn without_unseen_end(mut sent: Vec<Sent>, wanted: &[Sent]) -> Vec<Sent> {
+    let last_is = |list: &[Sent], what: &str| list.last().is_some_and(|one| one.what == what);
+    if last_is(wanted, "SIGTERM") && last_is(&sent, "end of stdin") {
+        sent.pop();
+    }
+    sent
 }
 
 /// How many characters the two share at their start, less some to show the place.
@@ -178,10 +234,16 @@ fn inputs(situation: &Situation, recording: &[TraceLine]) -> Vec<(u64, Input)> {
                 };
                 inputs.push((line.ms, Input::Act(Action::Call(call))));
             }
-            Dir::Event if line.msg.is_object() => {
+            Dir::Event if is_start(&line.msg) => {
                 stdout_open = true;
+                if died_by_itself(&recording[..place]) && !situation.second_run {
+                    // It is the next call that makes the host start the server again.
+                    inputs.extend(first_call(&recording[place..], &mut seen_steps).map(|act| (line.ms, act)));
+                }
                 inputs.push((line.ms, Input::Start));
             }
+            // What the tracer noted of its own doings.
+            Dir::Event if line.msg.is_object() => {}
             Dir::Event => {
                 let text = line.msg.as_str().unwrap_or_default();
                 if text == "closing stdout" {
@@ -212,6 +274,28 @@ fn inputs(situation: &Situation, recording: &[TraceLine]) -> Vec<(u64, Input)> {
     inputs
 }
 
+fn is_start(event: &Value) -> bool {
+    event.get("start").is_some() || event.get("server_process_started_with_env").is_some()
+}
+
+/// Whether a process that had been called ended with an exit that the host did not ask for.
+fn died_by_itself(before: &[TraceLine]) -> bool {
+    let called = before.iter().any(|line| step_of(line).is_some());
+    called
+        && before.last().and_then(|line| line.msg.as_str()).is_some_and(|text| text.starts_with("exit"))
+        && before.iter().rev().nth(1).is_some_and(|line| process_event(&line.msg).is_none())
+}
+
+/// The first call of a new process, and that its step is dealt with.
+fn first_call(from_here: &[TraceLine], seen_steps: &mut BTreeSet<String>) -> Option<Input> {
+    let place = from_here.iter().position(|line| step_of(line).is_some())?;
+    action_of(&from_here[place], &from_here[place..], seen_steps).map(Input::Act)
+}
+
+/// The reasons that hosts give when a person interrupts, where no limit has the same.
+const INTERRUPTED: [&str; 3] =
+    ["AbortError: user-cancel", "AbortError: This operation was aborted", "AbortError: Tool call aborted"];
+
 /// The action of the agent or the person that a line of the host shows.
 fn action_of(line: &TraceLine, from_here: &[TraceLine], seen_steps: &mut BTreeSet<String>) -> Option<Action> {
     let message = &line.msg;
@@ -239,12 +323,18 @@ fn action_of(line: &TraceLine, from_here: &[TraceLine], seen_steps: &mut BTreeSe
         "resources/read" => {
             Some(Action::ReadResource { uri: params["uri"].as_str()?.to_owned(), label: "read".to_owned() })
         }
+        // A host that asks for every prompt by itself puts placeholders in.
+        "prompts/get" if params["arguments"].to_string().contains("\"$1\"") => None,
         "prompts/get" => Some(Action::GetPrompt {
             name: params["name"].as_str()?.to_owned(),
             arguments: params["arguments"].clone(),
             label: "prompt".to_owned(),
         }),
-        "notifications/cancelled" if params["reason"] == "AbortError: user-cancel" => Some(Action::Interrupt),
+        "notifications/cancelled"
+            if params["reason"].as_str().is_some_and(|why| INTERRUPTED.contains(&why)) =>
+        {
+            Some(Action::Interrupt)
+        }
         _ => None,
     }
 }
@@ -258,7 +348,8 @@ fn step_of(line: &TraceLine) -> Option<String> {
 }
 
 fn tool_use_id(message: &Value) -> Option<&str> {
-    message.get("params")?.get("_meta")?.get("claudecode/toolUseId")?.as_str()
+    let meta = message.get("params")?.get("_meta")?;
+    meta.get("claudecode/toolUseId").or_else(|| meta.get("callId"))?.as_str()
 }
 
 fn call_of(message: &Value) -> ToolCall {

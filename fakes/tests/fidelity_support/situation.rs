@@ -18,6 +18,10 @@ pub(crate) struct Situation {
     pub(crate) second_run: bool,
     /// Whether the end of the process was the host's own decision, so that no `Exit` is played.
     pub(crate) ends_by_itself: bool,
+    /// What the host leaves out of its lines where its own client drives it and no person.
+    pub(crate) not_said: Option<&'static str>,
+    /// The end differs from run to run, so that it is not compared.
+    pub(crate) end_unjudged: bool,
 }
 
 impl Situation {
@@ -25,12 +29,20 @@ impl Situation {
     pub(crate) fn plain(name: &str) -> Self {
         let mode = if name.starts_with("tui") { Mode::Tui } else { Mode::Print };
         Self {
-            options: HostOptions { mode, server_name: "tracer".to_owned(), ..HostOptions::default() },
+            options: HostOptions {
+                mode,
+                server_name: "tracer".to_owned(),
+                // As the tracer wrote it for the folder of a run.
+                working_directory: "$RUN/work".to_owned(),
+                ..HostOptions::default()
+            },
             actions: Vec::new(),
             skipped: None,
             unread: Vec::new(),
             second_run: false,
             ends_by_itself: false,
+            not_said: None,
+            end_unjudged: false,
         }
     }
 
@@ -58,10 +70,19 @@ impl Situation {
 /// The situation of a recording.
 pub(crate) fn of(version: &str, name: &str) -> Situation {
     let plain = Situation::plain(name);
-    if version.starts_with("claude-code") { claude(name, plain) } else { copilot(name, plain) }
+    match version.split_once('-').map_or("", |(host, _)| host) {
+        "claude" => claude(version, name, plain),
+        "copilot" => copilot(name, plain),
+        "codex" => codex(name, plain),
+        "opencode" => opencode(name, plain),
+        "gemini" => gemini(name, plain),
+        "qwen" => qwen(name, plain),
+        _ => plain.skip("nobody says what was done in it"),
+    }
 }
 
-fn claude(name: &str, mut plain: Situation) -> Situation {
+fn claude(version: &str, name: &str, mut plain: Situation) -> Situation {
+    "$RUN/cwd".clone_into(&mut plain.options.working_directory);
     match name {
         // A limit in the server's entry, and by the variable.
         "cfg_timeout" => plain.tool_timeout(3000),
@@ -81,7 +102,15 @@ fn claude(name: &str, mut plain: Situation) -> Situation {
             plain
         }
         "version_2026-07-28" => plain.by_itself(),
-        "cli_kill" => plain.does(4461, Action::Kill).by_itself(),
+        "tool_timeout_500" => plain.tool_timeout(500),
+        "cli_kill" => {
+            let killed_ms = match version {
+                "claude-code-2.0.73" => 3602,
+                "claude-code-2.1.163" => 4237,
+                _ => 4461,
+            };
+            plain.does(killed_ms, Action::Kill).by_itself()
+        }
         "tui_reconnect" => plain.does(5448, Action::Reconnect).by_itself(),
         "tui_bg_idle" => {
             plain.options.background_after_ms = Some(4000);
@@ -108,6 +137,11 @@ fn copilot(name: &str, mut plain: Situation) -> Situation {
             plain
         }
         "cfg5_init_delay8" | "sleep12_cfg5" | "sleep12_cfg5_progress" => plain.tool_timeout(5000),
+        "timeouts.five" | "timeouts.prog" | "timeouts65.grown" | "timeouts65.prog" => {
+            plain.tool_timeout(5000)
+        }
+        "late_reply" => plain.tool_timeout(3000),
+        "timeouts.long" => plain.tool_timeout(240_000),
         "sleep_cfg1" => plain.tool_timeout(1).by_itself(),
         "cli_no_allow" => {
             plain.options.allow_tools = false;
@@ -116,6 +150,52 @@ fn copilot(name: &str, mut plain: Situation) -> Situation {
         "never_init" | "discover_die" => plain.by_itself(),
         "p_sigkill" => plain.does(6358, Action::Kill).by_itself(),
         "tui_relist_idle" => plain.does(13_932, Action::BeginTurn { prompt: "go on".to_owned() }),
+        _ => plain,
+    }
+}
+
+fn codex(name: &str, mut plain: Situation) -> Situation {
+    if name.starts_with("rpc_") {
+        plain.not_said = Some("\"thread_source\":\"user\",\"turn_trigger\":\"exec\",");
+    }
+    match name {
+        "cfg5" => plain.tool_timeout(5000),
+        "tui_grow_flag" => plain.skip("a feature under development was on, which no profile has"),
+        // The wire says the same for a limit and for an interrupt.
+        "rpc_interrupt" => plain.does(1994, Action::Interrupt),
+        // The person pressed Esc in the form.
+        "tui_ask_onreq" => {
+            plain.does(24_325, Action::AnswerElicitation { action: "cancel".to_owned(), content: None })
+        }
+        _ => plain,
+    }
+}
+
+fn opencode(name: &str, plain: Situation) -> Situation {
+    match name {
+        "proto_bogus" => plain.by_itself(),
+        _ => plain,
+    }
+}
+
+fn gemini(name: &str, mut plain: Situation) -> Situation {
+    match name {
+        "cfg5" => plain.tool_timeout(5000),
+        "proto_bogus" => plain.by_itself(),
+        "acp.acp" | "garbage" => {
+            // In some runs the end of stdin comes before the signal.
+            plain.end_unjudged = true;
+            plain
+        }
+        // The person pressed Esc, of which nothing goes over the wire.
+        "tui_esc" => plain.does(8000, Action::Interrupt),
+        _ => plain,
+    }
+}
+
+fn qwen(name: &str, plain: Situation) -> Situation {
+    match name {
+        "cfg5_progress" => plain.tool_timeout(5000),
         _ => plain,
     }
 }

@@ -76,7 +76,7 @@ impl<'a> Play<'a> {
             }
         };
         let session =
-            |profile: Option<Arc<Profile>>, consumer: Option<&str>, set_up: &[SetUp], number: usize| {
+            |profile: Option<Arc<Profile>>, consumer: Option<&str>, set_up: &[SetUp], number: u64| {
                 let consumer = consumer.map(str::to_owned);
                 let kind = profile.as_ref().map_or(DoorKind::None, |profile| *profile.door.kind);
                 let bell = Bell::new(kind);
@@ -89,6 +89,7 @@ impl<'a> Play<'a> {
                 options.session_id = format!("5e551000-0000-4000-8000-{number:012}");
                 Host {
                     options,
+                    number,
                     commands: stage.commands(consumer.as_deref()),
                     consumer: consumer.or(family).unwrap_or_default(),
                     profile,
@@ -99,10 +100,10 @@ impl<'a> Play<'a> {
         let main = session(profile_of(&cell.host.id)?, None, &scenario.set_up, 1);
         let changed_by = || Rc::clone(&changed);
         sessions.insert(MAIN.to_owned(), Session::new(main, scenario.agent, TOKEN, watch, changed_by()));
-        for (place, (name, spec)) in scenario.sessions.iter().enumerate() {
+        for (number, (name, spec)) in (2..).zip(&scenario.sessions) {
             let profile = profile_of(spec.host.as_deref().unwrap_or(&cell.host.id))?;
             let set_up = spec.set_up.as_ref().unwrap_or(&scenario.set_up);
-            let host = session(profile, spec.consumer.as_deref(), set_up, place + 2);
+            let host = session(profile, spec.consumer.as_deref(), set_up, number);
             sessions.insert(name.clone(), Session::new(host, spec.agent, TOKEN, watch, changed_by()));
         }
         let people = scenario.world.people.keys();
@@ -151,7 +152,7 @@ impl<'a> Play<'a> {
         let session = self.sessions.get(name).or_else(|| self.sessions.get(MAIN));
         match session {
             Some(session) => look(&session.view.borrow()),
-            None => look(&SessionView::new(TOKEN, true)),
+            None => look(&SessionView::new(TOKEN, None)),
         }
     }
 

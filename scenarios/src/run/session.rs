@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fakes::host::drive::{self, Commands, Order};
-use fakes::host::{Action, HostMachine, HostOptions, Profile, ShellShown, ToolCall};
+use fakes::host::{Action, HostMachine, HostOptions, Profile, ShellShown, ToolCall, thread_id};
 use futures_util::FutureExt as _;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc, watch};
@@ -24,6 +24,8 @@ use crate::scenario::AgentPolicy;
 /// A session that can be started, driven and looked at.
 pub(crate) struct Session {
     host: Host,
+    /// Every start is a conversation of its own.
+    starts: u64,
     pub(crate) view: Rc<RefCell<SessionView>>,
     policy: watch::Sender<AgentPolicy>,
     watch: Stopwatch,
@@ -37,6 +39,8 @@ pub(crate) struct Host {
     /// Without one it is a bare pipe.
     pub(crate) profile: Option<Arc<Profile>>,
     pub(crate) options: HostOptions,
+    /// Which session of the cell it is.
+    pub(crate) number: u64,
     pub(crate) make_server: Rc<dyn Fn() -> AnyServer>,
     pub(crate) commands: Rc<dyn Commands>,
     pub(crate) bell: Bell,
@@ -61,10 +65,10 @@ impl Session {
         watch: Stopwatch,
         changed: Rc<Notify>,
     ) -> Self {
-        let judge_host = host.profile.is_some();
         Self {
+            view: Rc::new(RefCell::new(SessionView::new(secret, host.profile.as_deref()))),
             host,
-            view: Rc::new(RefCell::new(SessionView::new(secret, judge_host))),
+            starts: 0,
             policy: watch::Sender::new(policy),
             watch,
             changed,
@@ -76,6 +80,7 @@ impl Session {
     /// Starts the host, which starts its server.
     pub(crate) fn start(&mut self) {
         self.stop();
+        self.starts += 1;
         let (orders, order_queue) = mpsc::channel(QUEUE_MAX);
         let (events, event_queue) = mpsc::channel(QUEUE_MAX);
         let mut server = (self.host.make_server)();
@@ -84,7 +89,9 @@ impl Session {
             (view.alive, view.ready, view.in_turn) = (true, false, false);
         }
         let (told, watch, profile) = (Rc::clone(&self.view), self.watch, self.host.profile.clone());
-        let (options, commands) = (self.host.options.clone(), Rc::clone(&self.host.commands));
+        let thread = thread_id(self.host.number, self.starts);
+        let options = HostOptions { thread, ..self.host.options.clone() };
+        let commands = Rc::clone(&self.host.commands);
         self.host.bell.hang(options.door.then(|| orders.clone()));
         let host = tokio::task::spawn_local(async move {
             let driven = async {

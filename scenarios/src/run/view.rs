@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fakes::host::Profile;
 use reports::event::{Arrival, Failure, Lane, ModelLine, WireLine};
 use schemas::{Direction, WireValidator};
 use serde_json::Value;
@@ -10,6 +11,8 @@ use crate::oracle::{Ledger, Sighting, Written, look, quoted};
 
 /// Lines of a transcript that are kept; later ones are counted.
 const TRANSCRIPT_LINES_MAX: usize = 4_000;
+/// The wire rule that some hosts break in their own way.
+const UNDECLARED: &str = "undeclared-capability";
 
 /// The carrier that shows no ids.
 const DOOR: &str = "door";
@@ -59,6 +62,8 @@ pub(crate) struct SessionView {
     pub(crate) turns_by_itself: u64,
     /// Whether the host's own lines are judged; not on a bare pipe, where a scenario breaks them on purpose.
     judge_host: bool,
+    /// Methods that the real host is known to send without the capability for it, so that the fake does too.
+    undeclared: Vec<&'static str>,
     validator: WireValidator,
     secret: String,
     /// Messages that were written while a turn ran, by label.
@@ -71,8 +76,10 @@ pub(crate) struct SessionView {
 }
 
 impl SessionView {
-    /// Nothing seen yet. `secret` must appear nowhere.
-    pub(crate) fn new(secret: &str, judge_host: bool) -> Self {
+    /// Nothing seen yet. `secret` must appear nowhere; without a profile the host's own lines are not judged.
+    pub(crate) fn new(secret: &str, profile: Option<&Profile>) -> Self {
+        let undeclared =
+            profile.map(|profile| profile.lists.undeclared.iter().map(|kind| kind.method()).collect());
         Self {
             lines: Vec::new(),
             model: Vec::new(),
@@ -87,7 +94,8 @@ impl SessionView {
             starts: 0,
             in_turn: false,
             turns_by_itself: 0,
-            judge_host,
+            judge_host: profile.is_some(),
+            undeclared: undeclared.unwrap_or_default(),
             validator: WireValidator::at_host(),
             secret: secret.to_owned(),
             busy: BTreeSet::new(),
@@ -113,6 +121,12 @@ impl SessionView {
         let judged = !by_host || self.judge_host;
         if judged && !verdict.valid {
             for error in &verdict.errors {
+                if by_host
+                    && error.rule == UNDECLARED
+                    && self.undeclared.iter().any(|one| says(json.as_ref(), one))
+                {
+                    continue;
+                }
                 self.fail(
                     if by_host { "wire.host" } else { "wire.schema" },
                     at_ms,
@@ -302,4 +316,9 @@ impl SessionView {
             observed: observed.map(str::to_owned),
         });
     }
+}
+
+/// Whether a line is of this method.
+fn says(json: Option<&Value>, method: &str) -> bool {
+    json.and_then(|json| json.get("method")).and_then(Value::as_str) == Some(method)
 }

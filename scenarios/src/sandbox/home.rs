@@ -11,6 +11,7 @@ use super::World;
 /// The configuration's first line, by which the sandbox knows its own.
 const MARK: &str = "# Written by `hostcheck play` for its sandbox; each start writes it anew.";
 const CONFIG_FILE: &str = "config.toml";
+const WAY_IN_FILE: &str = "open.html";
 
 /// A home folder; a temporary one is deleted when this is dropped.
 pub(crate) struct Home {
@@ -22,7 +23,10 @@ impl Home {
     /// The folder that was told, or a temporary one.
     pub(crate) fn open(told: Option<&Path>) -> anyhow::Result<Self> {
         let Some(told) = told else {
-            let folder = tempfile::Builder::new().prefix("hostcheck-play-").tempdir()?;
+            let mut builder = tempfile::Builder::new();
+            #[cfg(unix)]
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+            let folder = builder.prefix("hostcheck-play-").tempdir()?;
             return Ok(Self { path: folder.path().to_owned(), temporary: Some(folder) });
         };
         create(told).with_context(|| format!("--home: cannot create {}", told.display()))?;
@@ -49,7 +53,10 @@ impl Home {
     }
 
     /// Deletes a temporary folder; says whether there was one.
+    #[expect(clippy::disallowed_methods, reason = "the sandbox deletes its own real file")]
     pub(crate) fn close(self) -> std::io::Result<bool> {
+        // The address has died with the page; where there is no such file, none has to go.
+        let _ = std::fs::remove_file(self.path.join(WAY_IN_FILE));
         self.temporary.map_or(Ok(false), |folder| folder.close().map(|()| true))
     }
 
@@ -61,7 +68,7 @@ impl Home {
 
     /// Writes a page that leads to an address, so that the address stands in no command line, and says where it is.
     pub(crate) fn write_way_in(&self, url: &str) -> anyhow::Result<PathBuf> {
-        let path = self.path.join("open.html");
+        let path = self.path.join(WAY_IN_FILE);
         let text = format!(
             "<!doctype html><meta charset=\"utf-8\"><title>hostcheck play</title>\
              <meta http-equiv=\"refresh\" content=\"0;url={url}\"><a href=\"{url}\">Open the sandbox</a>\n"
@@ -139,7 +146,9 @@ mod tests {
         let own = folder.path().join("new/sandbox");
         let world = World::new("token", jiff::Timestamp::UNIX_EPOCH).unwrap();
         Home::open(Some(&own)).unwrap().configure(&world, "http://127.0.0.1:1").unwrap();
-        assert!(Home::open(Some(&own)).is_ok(), "a sandbox can be used again");
+        let again = Home::open(Some(&own)).expect("a sandbox can be used again");
+        let way_in = again.write_way_in("http://127.0.0.1:1/secret/").unwrap();
+        assert!(!again.close().unwrap() && own.is_dir() && !way_in.exists(), "the address does not stay");
         write(&own.join(CONFIG_FILE), "[teams]\n").unwrap();
         let error = Home::open(Some(&own)).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("name a new folder"), "{error}");
@@ -150,6 +159,13 @@ mod tests {
         let home = Home::open(None).unwrap();
         let path = home.path().to_owned();
         assert!(home.is_temporary() && path.is_dir());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let way_in = home.write_way_in("http://127.0.0.1:1/secret/").unwrap();
+            let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+            assert_eq!((mode(&path), mode(&way_in)), (0o700, 0o600));
+        }
         drop(home);
         assert!(!path.exists());
     }

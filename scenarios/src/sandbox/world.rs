@@ -18,8 +18,8 @@ use super::text;
 pub(super) const FIRST: &str = "alice";
 /// The handle of the mailbox among the places.
 pub(super) const MAIL: &str = "mail";
-/// Messages that one place takes.
-const MESSAGES_MAX: usize = 2_000;
+/// Messages of one place that are remembered; the oldest are forgotten, Graph has its own bound.
+const KEPT_MAX: usize = 2_000;
 /// Messages of one place that are shown.
 const SHOWN_MAX: usize = 200;
 /// Chats that are shown, those that the agent began included.
@@ -195,7 +195,7 @@ impl World {
                     let id = self.graph.with(|graph| graph.post(now, &place, &from, &message))?;
                     Entry { id, from, changed_ms: ms(now), read: false, reached: false, mail: None }
                 };
-                self.entries.entry(place).or_default().push(entry);
+                self.keep(place, entry);
                 news
             }
             Deed::Edit { place, message, text } => {
@@ -416,12 +416,14 @@ impl World {
         for sent in sent {
             let text = text::readable_html(&sent.content);
             news.push(News::Agent { does: format!("writes in {}", self.title(&sent.chat)), text });
-            let known = self.entries.contains_key(&sent.chat);
-            if !known && self.places.len() < PLACES_MAX {
+            if !self.has(&sent.chat) {
+                if self.places.len() >= PLACES_MAX {
+                    continue;
+                }
                 self.places.push(sent.chat.clone());
             }
             let entry = entry(sent.message_id, AGENT.to_owned(), sent.at, None);
-            self.entries.entry(sent.chat).or_default().push(entry);
+            self.keep(sent.chat, entry);
         }
         for sent in mails {
             let does = format!("sends a mail to {}", sent.to.join(", "));
@@ -429,7 +431,7 @@ impl World {
             let mail =
                 Mail { subject: sent.subject, content: sent.content, html: true, to: sent.to, at: sent.at };
             let entry = entry(sent.message_id, AGENT.to_owned(), sent.at, Some(mail));
-            self.entries.entry(MAIL.to_owned()).or_default().push(entry);
+            self.keep(MAIL.to_owned(), entry);
         }
     }
 
@@ -449,19 +451,21 @@ impl World {
         Ok(entry(id, from, now, Some(mail)))
     }
 
-    /// Whether somebody can write in a place, and there is room.
+    fn keep(&mut self, place: String, entry: Entry) {
+        let entries = self.entries.entry(place).or_default();
+        if entries.len() >= KEPT_MAX {
+            entries.remove(0);
+        }
+        entries.push(entry);
+    }
+
+    /// Whether somebody can write in a place.
     fn may_write(&self, place: &str, from: &str) -> Result<(), ScriptError> {
         if !self.has(place) {
             return Err(invalid("place", "there is no such chat; reload the page"));
         }
         if !people(place).contains(&from) {
             return Err(invalid("from", "that person is not in this chat; choose another one"));
-        }
-        if self.entries.get(place).is_some_and(|entries| entries.len() >= MESSAGES_MAX) {
-            return Err(ScriptError::TooMany {
-                what: "messages in a chat of the sandbox",
-                max: MESSAGES_MAX,
-            });
         }
         Ok(())
     }
@@ -517,7 +521,7 @@ fn entry(id: String, from: String, at: Timestamp, mail: Option<Mail>) -> Entry {
     Entry { id, from, changed_ms: ms(at), read: false, reached: false, mail }
 }
 
-/// Ids of the messages that a server's line shows to the model.
+/// Ids of the messages that a server's line shows to the model: in a result, or pushed.
 fn shown_in(line: &Value) -> Vec<String> {
     let blocks = ["/result/content", "/result/contents"].map(|place| line.pointer(place));
     let texts = blocks.into_iter().flatten().filter_map(Value::as_array).flatten();
@@ -526,7 +530,8 @@ fn shown_in(line: &Value) -> Vec<String> {
         let messages = result["messages"].as_array().into_iter().flatten();
         messages.filter_map(|message| message["id"].as_str()).map(str::to_owned).collect()
     };
-    results.flat_map(|result| ids(&result)).collect()
+    let pushed = line.pointer("/params/meta/message_id").and_then(Value::as_str).map(str::to_owned);
+    results.flat_map(|result| ids(&result)).chain(pushed).collect()
 }
 
 fn invalid(field: &'static str, reason: &str) -> ScriptError {
@@ -647,6 +652,9 @@ mod tests {
         let result = json!({"messages": [{"id": item(&world, MAIL, 0).id}]}).to_string();
         world.reached(&json!({"id": 1, "result": {"content": [{"type": "text", "text": result}]}}));
         assert!(item(&world, MAIL, 0).reached_session && !item(&world, "alice", 0).reached_session);
+        let meta = json!({"message_id": item(&world, "alice", 0).id});
+        world.reached(&json!({"method": "notifications/claude/channel", "params": {"meta": meta}}));
+        assert!(item(&world, "alice", 0).reached_session);
         for hostile in
             [json!(null), json!({"result": {"content": 5}}), json!({"result": {"content": [{"text": "{"}]}})]
         {
@@ -665,15 +673,45 @@ mod tests {
     }
 
     #[test]
-    fn the_history_is_bounded() {
+    fn the_history_is_bounded_and_the_newest_stays() {
         let mut world = World::new(TOKEN, at(0)).unwrap();
-        let mut outcomes =
-            (0..=MESSAGES_MAX).map(|n| world.act(at(i64::try_from(n).unwrap()), say("alice", "alice", "x")));
-        assert!(outcomes.by_ref().take(MESSAGES_MAX).all(|outcome| outcome.is_ok()));
-        assert!(matches!(outcomes.next(), Some(Err(ScriptError::TooMany { .. }))));
-        drop(outcomes);
+        for n in 0..=KEPT_MAX {
+            world.act(at(i64::try_from(n).unwrap()), say("alice", "alice", &n.to_string())).unwrap();
+        }
         let place = world.place("alice", true);
-        assert_eq!((place.messages.len(), place.left_out), (SHOWN_MAX, MESSAGES_MAX - SHOWN_MAX));
+        assert_eq!(
+            (place.count, place.messages.len(), place.left_out),
+            (KEPT_MAX, SHOWN_MAX, KEPT_MAX - SHOWN_MAX)
+        );
+        assert_eq!(place.messages.last().unwrap().text, KEPT_MAX.to_string());
+    }
+
+    #[test]
+    fn a_chat_that_the_agent_begins_is_shown() {
+        let mut world = World::new(TOKEN, at(0)).unwrap();
+        let member = |id: &str| {
+            json!({"@odata.type": "#microsoft.graph.aadUserConversationMember", "roles": ["owner"],
+                "user@odata.bind": format!("https://graph.microsoft.com/v1.0/users('{id}')")})
+        };
+        let ids = world.graph().with(|graph| {
+            [
+                graph.agent().object_id.clone(),
+                graph.person("alice").unwrap().object_id.clone(),
+                graph.person("bob").unwrap().object_id.clone(),
+            ]
+        });
+        let chat = json!({"chatType": "group", "topic": "News", "members": ids.map(|id| member(&id))});
+        let made = ask(&world, at(1), "POST", "/v1.0/chats", &chat);
+        let path =
+            format!("/v1.0/chats/{}/messages", made["id"].as_str().unwrap_or_else(|| panic!("{made}")));
+        ask(&world, at(2), "POST", &path, &json!({"body": {"content": "hello, both"}}));
+        world.look(at(3));
+        let places = world.places(|_| true);
+        let begun = places.last().unwrap();
+        assert_eq!(
+            (begun.messages[0].text.as_str(), begun.people.len(), places.len()),
+            ("hello, both", 0, 6)
+        );
     }
 
     #[test]

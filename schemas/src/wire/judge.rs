@@ -162,8 +162,12 @@ impl WireValidator {
             }
             stateless::answer(&open, &id, message, at, found);
             let task = down(message, &["result", "resultType"]).and_then(Value::as_str) == Some("task");
-            if task && !self.stands_behind("tasks/get") {
-                let said = "the tasks extension was not declared";
+            if task && !open.answers.tasks {
+                let said = "the request did not declare the tasks extension";
+                found.breaks(&rules::RESULT_TYPE, (at, "/result/resultType"), said);
+            }
+            if task && open.asked.method != "tools/call" {
+                let said = format!("`{}` can't go on as a task", open.asked.method);
                 found.breaks(&rules::RESULT_TYPE, (at, "/result/resultType"), said);
             }
         }

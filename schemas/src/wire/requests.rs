@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::events::Told;
 use crate::catalog::Asked;
+use crate::message::down;
 use crate::version::Version;
 
 /// Requests of one side that may be open at a time.
@@ -68,18 +69,21 @@ pub(crate) struct Open {
     pub(crate) answers: Answers,
 }
 
-/// The kinds of question that a request's own capabilities allow.
+/// What a request's own capabilities allow beside a plain answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Answers {
     elicitation: bool,
     sampling: bool,
     roots: bool,
+    /// Work may go on as a task.
+    pub(crate) tasks: bool,
 }
 
 impl Answers {
     pub(crate) fn of(capabilities: &Value) -> Self {
         let has = |name: &str| capabilities.get(name).is_some();
-        Self { elicitation: has("elicitation"), sampling: has("sampling"), roots: has("roots") }
+        let tasks = down(capabilities, &["extensions", "io.modelcontextprotocol/tasks"]).is_some();
+        Self { elicitation: has("elicitation"), sampling: has("sampling"), roots: has("roots"), tasks }
     }
 
     /// The capability that a question needs and that is missing.

@@ -8,13 +8,20 @@ use std::path::PathBuf;
 use crate::config::key::HOME_VARIABLE;
 use crate::knock::PROGRAM_VARIABLES;
 
+/// Variables of hosts and systems that say where a host keeps its files.
+const HOST_FOLDERS: [&str; 5] =
+    ["APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"];
+
 /// What the environment says, as far as anybody may know it.
 pub(super) struct Environment {
     /// Variables that start with `ENTRACLAW_` or `ENTRABOT_`.
     pub(super) variables: BTreeMap<String, String>,
     /// What programs that are started get of it.
     pub(super) for_programs: BTreeMap<String, OsString>,
-    user_home: Option<PathBuf>,
+    /// Where hosts keep their files, by variable; absolute paths only.
+    pub(super) host_folders: BTreeMap<&'static str, PathBuf>,
+    /// The user's own folder.
+    pub(super) user_home: Option<PathBuf>,
 }
 
 impl Environment {
@@ -29,13 +36,24 @@ impl Environment {
         let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
         let user_home = std::env::var_os(home).filter(|h| !h.is_empty()).map(PathBuf::from);
         let given = |name: &&str| Some(((*name).to_owned(), std::env::var_os(*name)?));
-        Self { variables, for_programs: PROGRAM_VARIABLES.iter().filter_map(given).collect(), user_home }
+        let for_programs = PROGRAM_VARIABLES.iter().filter_map(given).collect();
+        let folder = |name: &'static str| {
+            let folder = PathBuf::from(std::env::var_os(name)?);
+            folder.is_absolute().then_some((name, folder))
+        };
+        let host_folders = HOST_FOLDERS.iter().filter_map(|name| folder(name)).collect();
+        Self { variables, for_programs, host_folders, user_home }
     }
 
     /// The home folder: the flag, else `ENTRACLAW_HOME`, else `.entraclaw` in the user's home.
     pub(super) fn home(&self, flag: Option<PathBuf>) -> Option<PathBuf> {
         let stated = self.variables.get(HOME_VARIABLE).filter(|h| !h.is_empty()).map(PathBuf::from);
-        flag.or(stated).or_else(|| self.user_home.as_ref().map(|home| home.join(".entraclaw")))
+        flag.or(stated).or_else(|| self.default_home())
+    }
+
+    /// The home folder when nobody says otherwise.
+    pub(super) fn default_home(&self) -> Option<PathBuf> {
+        self.user_home.as_ref().map(|home| home.join(".entraclaw"))
     }
 }
 

@@ -18,6 +18,7 @@ mod loopback;
 mod output;
 mod place;
 mod serve;
+mod setup;
 mod status;
 mod wait;
 mod watch;
@@ -51,6 +52,8 @@ enum Command {
     Wait(wait::Flags),
     /// Answer a hook of a host: messages that wait, in the host's own form
     Hook(hook::Flags),
+    /// Connect a host: write the files with which it hears, or take them out again
+    Setup(setup::Flags),
     /// Tell how sources, sessions and readers are doing, from files alone
     Status(status::Flags),
     /// Show the messages that wait, without taking them from the model
@@ -91,6 +94,7 @@ pub fn run() -> ExitCode {
             Command::Serve(flags) => serve::serve(flags),
             Command::Wait(flags) => wait::run(flags),
             Command::Hook(flags) => hook::run(&flags),
+            Command::Setup(flags) => setup::run(flags),
             Command::Status(flags) => status::run(flags),
             Command::Inbox(flags) => inbox::run(flags),
             Command::Watch(flags) => watch::run(flags),

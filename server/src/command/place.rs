@@ -24,6 +24,13 @@ pub(super) struct Home {
     home: Option<PathBuf>,
 }
 
+impl Home {
+    /// The folder, whether or not it can be used.
+    pub(super) fn folder(&self, environment: &Environment) -> Option<PathBuf> {
+        environment.home(self.home.clone())
+    }
+}
+
 /// Home folder and configuration, as far as they can be used.
 pub(super) struct Place {
     /// The home folder; `None` when nobody says where it is.

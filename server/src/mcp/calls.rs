@@ -105,6 +105,9 @@ impl Session {
         };
         self.open.insert(caller.route.id.clone(), OpenCall::Wait(Box::new(wait)));
         self.serve_wait(&caller.route.id);
+        if asked.timeout_s == wait::UNTIL_SOMETHING {
+            self.continue_as_task(&caller.route.id);
+        }
         Ok(())
     }
 
@@ -230,6 +233,7 @@ impl Session {
     /// An older waiting call of the same consumer ends empty: the host may have forgotten it, and it must not take
     /// the next message with it.
     fn supersede_wait(&mut self, consumer: &ConsumerName) {
+        self.supersede_tasks(consumer);
         let older = self.open.iter().find_map(|(id, call)| match call {
             OpenCall::Wait(wait) if wait.caller.consumer == *consumer => Some(id.clone()),
             _ => None,
@@ -256,6 +260,19 @@ impl Session {
     pub(super) fn serve_wait(&mut self, id: &super::message::Id) {
         let Some(OpenCall::Wait(wait)) = self.open.get(id) else { return };
         let (caller, max_items, may_park) = (wait.caller.clone(), wait.max_items, wait.may_park);
+        if let Some((answer, receipts)) = self.take_messages(&caller, max_items, may_park) {
+            self.open.remove(id);
+            self.answer_tool(&caller.route, answer, receipts);
+        }
+    }
+
+    /// Hands out what is unread for the answer of a waiting call; nothing when nothing is.
+    pub(super) fn take_messages(
+        &mut self,
+        caller: &Caller,
+        max_items: u64,
+        may_park: bool,
+    ) -> Option<(Answer, Vec<Receipt>)> {
         let delivery = DeliveryId(self.next_number());
         let query = Query {
             limit: usize::try_from(max_items).unwrap_or(usize::MAX),
@@ -267,11 +284,10 @@ impl Session {
             Err(error) => Err(error),
         };
         match handed {
-            Ok(batch) if batch.items.is_empty() => {}
+            Ok(batch) if batch.items.is_empty() => None,
             Ok(batch) => {
-                self.open.remove(id);
-                self.log_for(&caller, &batch);
-                let messages = self.hand_over(&caller, delivery, &batch);
+                self.log_for(caller, &batch);
+                let messages = self.hand_over(caller, delivery, &batch);
                 let result = WaitResult {
                     next: wait::next_step(batch.unread_remaining, may_park).to_owned(),
                     messages,
@@ -279,12 +295,9 @@ impl Session {
                     warning: self.warning(),
                 };
                 let receipt = Receipt { consumer: caller.consumer.clone(), delivery };
-                self.answer_tool(&caller.route, Answer::json(&result), vec![receipt]);
+                Some((Answer::json(&result), vec![receipt]))
             }
-            Err(error) => {
-                self.open.remove(id);
-                self.answer_tool(&caller.route, Answer::error(&inbox_failed(error)), Vec::new());
-            }
+            Err(error) => Some((Answer::error(&inbox_failed(error)), Vec::new())),
         }
     }
 

@@ -54,6 +54,7 @@ impl Session {
         if let Err(error) = inbox.mailbox.give_back(delivery) {
             tracing::warn!(%error, "a cancelled answer could not be given back; a new session gets it");
         }
+        self.reopen_task(delivery);
         self.stirred = true;
     }
 }

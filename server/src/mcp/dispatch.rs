@@ -10,6 +10,7 @@ use super::framing::Frame;
 use super::id_scan::IdScan;
 use super::message::{Id, Incoming, Object, RpcError, kind_of};
 use super::session::{Batch, Caller, Route, Session};
+use super::tasks;
 use crate::carrier::log_ping::Level;
 use crate::carrier::resource;
 use crate::permission;
@@ -149,9 +150,10 @@ impl Session {
             );
             return self.answer(&route, Err(error), Vec::new());
         };
-        let mut log_level = None;
+        let (mut log_level, mut declares_tasks) = (None, false);
         if is_modern {
             route.era = Era::Modern;
+            declares_tasks = era::declares_extension(&params, tasks::EXTENSION);
             match era::modern_log_level(&params) {
                 Ok(asked) => log_level = asked,
                 Err(error) => return self.answer(&route, Err(error), Vec::new()),
@@ -168,7 +170,7 @@ impl Session {
             // From now on its mail counts as waiting for somebody. A failure is told by the first call.
             let _ = self.inbox(&consumer);
         }
-        self.on_method(&Caller { route, consumer, client, log_level }, method, params);
+        self.on_method(&Caller { route, consumer, client, log_level, declares_tasks }, method, params);
     }
 
     fn on_method(&mut self, caller: &Caller, method: &str, params: Object) {
@@ -179,12 +181,18 @@ impl Session {
             (_, method) if self.options.events && method.starts_with("events/") => {
                 return self.events_request(caller, method, &params);
             }
-            (Era::Modern, "subscriptions/listen") => return self.listen(&caller.route, &params),
-            (_, "tools/list") => list(
-                era,
-                &params,
-                || json!({"tools": catalog::tools(&self.options.doors, &self.options.tool_sets)}),
-            ),
+            (Era::Modern, "subscriptions/listen") => return self.listen(caller, &params),
+            (Era::Modern, "tasks/get" | "tasks/update" | "tasks/cancel") => {
+                return self.tasks_request(caller, method, &params);
+            }
+            (_, "tools/list") => list(era, &params, || {
+                let mut tools =
+                    json!({"tools": catalog::tools(&self.options.doors, &self.options.tool_sets)});
+                if caller.declares_tasks {
+                    tasks::mark_tools(&mut tools);
+                }
+                tools
+            }),
             (_, "resources/list") => list(era, &params, resource::list),
             (_, "resources/templates/list") => list(era, &params, || json!({"resourceTemplates": []})),
             (Era::Modern, "server/discover") => self.discover(caller),

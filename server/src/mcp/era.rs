@@ -104,6 +104,13 @@ pub(crate) fn modern_client_version(params: &Object) -> &str {
     client.and_then(|client| client.get("version")).and_then(Value::as_str).unwrap_or("")
 }
 
+/// Whether the capabilities of a modern request name this extension.
+pub(crate) fn declares_extension(params: &Object, name: &str) -> bool {
+    let capabilities = params.get("_meta").and_then(|meta| meta.get(META_CAPABILITIES));
+    let extensions = capabilities.and_then(|capabilities| capabilities.get("extensions"));
+    extensions.and_then(|extensions| extensions.get(name)).is_some_and(Value::is_object)
+}
+
 /// The lowest level of log messages that a modern request wants while it is open; `None` when it wants none.
 pub(crate) fn modern_log_level(params: &Object) -> Result<Option<Level>, RpcError> {
     let Some(asked) = params.get("_meta").and_then(|meta| meta.get(META_LOG_LEVEL)) else { return Ok(None) };

@@ -8,6 +8,7 @@ use super::dispatch::{cacheable, text};
 use super::era::{MODERN_VERSIONS, negotiate};
 use super::message::{Object, RpcError, kind_of};
 use super::session::{Caller, LegacySession, Session};
+use super::tasks;
 use crate::carrier::log_ping::Level;
 use crate::carrier::{channel, events};
 use crate::permission;
@@ -99,6 +100,7 @@ impl Session {
             return Err(RpcError::unknown_method("server/discover"));
         }
         let mut capabilities = json!({
+            "extensions": {tasks::EXTENSION: {}},
             "logging": {},
             "resources": {"subscribe": true, "listChanged": false},
             "tools": {"listChanged": false}

@@ -20,6 +20,7 @@ mod pump;
 mod session;
 mod sight;
 mod subscription;
+mod tasks;
 
 use std::time::Duration;
 

@@ -32,7 +32,7 @@ pub struct PresenceState {
     pub consumers: BTreeSet<String>,
     /// How messages reach them: what they have used, and what is sent to them unasked.
     pub carriers: BTreeSet<&'static str>,
-    /// Waiting calls that are open.
+    /// Waiting calls that are open, tasks included.
     pub waiting_calls: usize,
     /// Lines read so far.
     pub lines_total: u64,
@@ -104,7 +104,8 @@ impl Session {
         if listens || legacy.is_some_and(|session| session.subscribed) {
             unasked.insert("resource");
         }
-        let waiting = self.open.values().filter(|call| matches!(call, OpenCall::Wait(_))).count();
+        let waiting = self.open.values().filter(|call| matches!(call, OpenCall::Wait(_))).count()
+            + self.tasks.values().filter(|task| task.is_working()).count();
         self.options.presence.update(|state| {
             state.carriers.extend(unasked);
             state.waiting_calls = waiting;

@@ -19,6 +19,7 @@ use super::hosts::{self, HOSTS, HostRow};
 use super::message::{Id, RpcError, response};
 use super::outgoing::{OUT_BYTES_MAX, Outgoing};
 use super::presence::Presence;
+use super::tasks::Task;
 use crate::carrier::log_ping::Level;
 use crate::carrier::wait::Heartbeat;
 use crate::clock::Clock;
@@ -164,6 +165,8 @@ pub(super) struct Caller {
     pub(super) client: Option<String>,
     /// The lowest level of log messages that the request asked for itself; the modern era's, else nothing.
     pub(super) log_level: Option<Level>,
+    /// The request declared the tasks extension.
+    pub(super) declares_tasks: bool,
 }
 
 /// A request without an answer yet.
@@ -286,6 +289,8 @@ pub(super) struct Session {
     pub(super) legacy: Option<LegacySession>,
     pub(super) out: Outgoing<Receipt>,
     pub(super) open: BTreeMap<Id, OpenCall>,
+    /// Calls that outlived their requests, by task id.
+    pub(super) tasks: BTreeMap<String, Task>,
     pub(super) works: FuturesUnordered<Work>,
     pub(super) inboxes: BTreeMap<ConsumerName, Inbox>,
     pub(super) grown: watch::Receiver<u64>,
@@ -310,6 +315,7 @@ impl Session {
             legacy: None,
             out: Outgoing::new(options.limits.out_bytes_max),
             open: BTreeMap::new(),
+            tasks: BTreeMap::new(),
             works: FuturesUnordered::new(),
             inboxes: BTreeMap::new(),
             grown,
@@ -372,6 +378,7 @@ impl Session {
                 OpenCall::Wait(wait) => Some(wait.caller.consumer.clone()),
                 OpenCall::Work { .. } | OpenCall::Listen { .. } | OpenCall::Events(_) => None,
             })
+            .chain(self.tasks.values().filter(|task| task.is_working()).map(|task| task.consumer.clone()))
             .collect();
         let idle = self.inboxes.keys().find(|consumer| !busy.contains(*consumer)).cloned();
         if let Some(idle) = idle.or_else(|| self.inboxes.keys().next().cloned()) {
@@ -416,11 +423,11 @@ impl Session {
     }
 
     /// Adds what the modern era asks of every result.
-    fn in_era(&self, era: Era, mut result: Value) -> Value {
+    pub(super) fn in_era(&self, era: Era, mut result: Value) -> Value {
         if era == Era::Modern
             && let Value::Object(members) = &mut result
         {
-            members.insert("resultType".to_owned(), "complete".into());
+            members.entry("resultType").or_insert_with(|| "complete".into());
             if let Value::Object(meta) = members.entry("_meta").or_insert_with(|| json!({})) {
                 meta.insert(META_SERVER.to_owned(), self.server_info());
             }

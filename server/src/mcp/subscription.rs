@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::dispatch::{cacheable, known_uri};
 use super::era::META_SUBSCRIPTION;
 use super::message::{Id, Object, RpcError, kind_of, notification};
-use super::session::{Caller, OpenCall, Receipt, Route, Session};
+use super::session::{Caller, OpenCall, Receipt, Session};
+use super::tasks::needs_tasks;
 use crate::carrier::resource;
 use crate::journal::{DeliveryId, JournalError, Query};
 use crate::tool::answer::{self, FRAME_BYTES};
@@ -17,8 +18,13 @@ use crate::tool::{InboxResource, MessageView};
 pub(super) const LISTENS_MAX: usize = 16;
 
 impl Session {
-    pub(super) fn listen(&mut self, route: &Route, params: &Object) {
-        let accepted = match accepted(params) {
+    pub(super) fn listen(&mut self, caller: &Caller, params: &Object) {
+        let route = &caller.route;
+        let asks_for_tasks =
+            params.get("notifications").is_some_and(|filter| filter.get("taskIds").is_some());
+        // Tasks are polled here: they are not told of, yet only who declared them may ask.
+        let allowed = if asks_for_tasks { needs_tasks(caller) } else { Ok(()) };
+        let accepted = match allowed.and_then(|()| accepted(params)) {
             Ok(accepted) => accepted,
             Err(error) => return self.answer(route, Err(error), Vec::new()),
         };

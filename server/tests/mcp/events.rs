@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use entraclaw::journal::{Journal, JournalOptions};
+use entraclaw::journal::{Journal, JournalOptions, RetentionPolicy};
 use entraclaw::storage::MemoryStorage;
+use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -369,5 +370,83 @@ async fn a_stream_says_once_why_messages_may_not_be_coming() {
     assert_eq!(told["params"]["error"], json!({"code": -32603, "message": "nobody is signed in"}));
     for _ in 0..3 {
         assert_eq!(host.next().await["method"], "notifications/events/heartbeat");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_deleted_meanwhile_is_said_and_the_rest_comes() {
+    let home = Home::new();
+    let mut host = connect(&home);
+    let asked = |cursor: &Value| {
+        let mut meta = modern_meta("");
+        meta.as_object_mut().unwrap().remove("io.modelcontextprotocol/clientInfo");
+        json!({"name": "teams.message", "cursor": cursor, "_meta": meta})
+    };
+    let steady = RetentionPolicy { days_max: None, bytes_max: None, consumer_idle_days: 10 };
+    let first = poll(&mut host, 0, asked(&json!(null))).await["cursor"].clone();
+    let mut fifth = first.clone();
+    for day in 1..=8 {
+        home.receive([day]);
+        if day == 5 {
+            fifth = poll(&mut host, 1, asked(&json!(null))).await["cursor"].clone();
+        }
+        tokio::time::sleep(Duration::from_secs(24 * 3_600)).await;
+        home.journal.prune(&steady).unwrap();
+    }
+    let pruned = home.journal.prune(&RetentionPolicy { days_max: Some(3), ..steady }).unwrap();
+    assert_eq!(pruned.records, 5, "{pruned:?}");
+    for (id, cursor, truncated) in [(2, &first, true), (3, &fifth, false), (4, &json!("no cursor"), true)] {
+        let polled = poll(&mut host, id, asked(cursor)).await;
+        assert_eq!(event_ids(&polled["events"]), ["m6", "m7", "m8"]);
+        assert_eq!(polled["truncated"], truncated, "{cursor}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn polls_of_any_size_bring_what_was_asked_for_once_and_in_order(
+        bursts in prop::collection::vec((0_usize..70, 0_u64..3, 1_u64..50), 1..8),
+    ) {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let (seen, wanted) = runtime.block_on(async {
+            let home = Home::new();
+            let mut host = open(&home).await;
+            let arguments = json!({"chat_id": "a"});
+            let begins = json!({"name": "teams.message", "arguments": arguments});
+            let mut cursor = poll(&mut host, 0, begins).await["cursor"].clone();
+            let (mut seen, mut wanted, mut number) = (Vec::new(), Vec::new(), 0);
+            let mut last = vec![(0, 500, 100)];
+            last.splice(0..0, bursts);
+            for (burst, polls, max_events) in last {
+                let mut drafts = Vec::new();
+                for _ in 0..burst {
+                    number += 1;
+                    let mut draft = draft(&format!("m{number}"), "text");
+                    draft.chat_id = if number % 3 == 0 { "b" } else { "a" }.to_owned();
+                    wanted.extend((number % 3 != 0).then(|| format!("m{number}")));
+                    drafts.push(draft);
+                }
+                home.journal.append(drafts).unwrap();
+                for _ in 0..polls {
+                    let asked = json!({
+                        "name": "teams.message", "arguments": arguments, "cursor": cursor, "maxEvents": max_events
+                    });
+                    let polled = poll(&mut host, 1, asked).await;
+                    assert_eq!(polled["truncated"], false);
+                    let ids = event_ids(&polled["events"]);
+                    assert!(ids.len() as u64 <= max_events);
+                    seen.extend(ids.into_iter().map(str::to_owned));
+                    cursor = polled["cursor"].clone();
+                    if polled["hasMore"] == false {
+                        break;
+                    }
+                }
+            }
+            (seen, wanted)
+        });
+        prop_assert_eq!(seen, wanted);
     }
 }

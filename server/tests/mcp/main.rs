@@ -17,4 +17,5 @@ mod permissions;
 mod schemas;
 mod sending;
 mod support;
+mod tasks;
 mod tools;

@@ -5,18 +5,20 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde_json::{Value, json};
 
-use super::send::Shape;
+use super::send::{Made, Shape};
 use super::{HostMachine, OPEN_MAX, Pending, Phase, Timer};
 use crate::host::effect::{Carrier, Effect, Outcome, ToolCall};
 use crate::host::flatten::{self, Origin};
 use crate::host::profile::{Parallel, ProgressTokens, Restart};
-use crate::host::wire::{fill, id_key};
+use crate::host::wire::{fill, id_key, uuid};
 
 /// A call that has no outcome yet, or whose result is still to come.
 #[derive(Debug)]
 pub(super) struct Call {
     wanted: ToolCall,
     tool_use_id: String,
+    /// Its place in its step.
+    place: usize,
     /// Id and key of the request, once sent.
     sent: Option<(Value, String)>,
     /// Its progress token as a key.
@@ -53,7 +55,8 @@ impl HostMachine {
             self.next_call += 1;
             let tool_use_id =
                 call.tool_use_id.clone().unwrap_or_else(|| format!("toolu_{:04}_{place}", self.steps_begun));
-            self.calls.insert(seq, Call { wanted: call, tool_use_id, sent: None, token: None, task: None });
+            self.calls
+                .insert(seq, Call { wanted: call, tool_use_id, place, sent: None, token: None, task: None });
             step.push(seq);
         }
         self.steps.push_back(step);
@@ -82,6 +85,7 @@ impl HostMachine {
                     return;
                 }
                 let waiting = self.steps.pop_front().unwrap_or_default().into();
+                self.abort_finished();
                 self.step = Some(Step { waiting, ..Step::default() });
             }
             if !self.start_what_may_run() {
@@ -94,15 +98,18 @@ impl HostMachine {
     fn may_call(&mut self) -> bool {
         match self.link.phase {
             Phase::Open => self.catalog.blocking.is_empty() && self.link.ready_told,
-            Phase::Gone => {
-                if *self.options.mode.of(&self.profile.life.restart) == Restart::NextCall {
-                    self.respawn(true, true);
-                    return false;
+            Phase::Gone => match self.options.mode.of(&self.profile.life.restart) {
+                Restart::Never => true,
+                rule => {
+                    let quick = *rule == Restart::NextCall;
+                    self.respawn(true, quick);
+                    false
                 }
-                true
-            }
+            },
             Phase::Failed => true,
-            Phase::Down | Phase::Probing | Phase::Initializing | Phase::Closing => false,
+            // A turn that did not wait has no tools of this server yet.
+            Phase::Probing | Phase::Initializing => self.link.ready_told,
+            Phase::Down | Phase::Closing => false,
         }
     }
 
@@ -151,7 +158,7 @@ impl HostMachine {
             return;
         };
         let wanted = call.wanted.clone();
-        let tool_use_id = call.tool_use_id.clone();
+        let made = Made { tool_use_id: call.tool_use_id.clone(), place: call.place };
         let texts = self.profile.texts.clone();
         let found = self.catalog.find(&wanted.tool).map(|tool| tool.name.clone());
         let refusal = if self.link.phase == Phase::Gone && found.is_some() {
@@ -173,10 +180,11 @@ impl HostMachine {
         let token = match *self.profile.wire.progress_tokens {
             ProgressTokens::None => None,
             ProgressTokens::CallsById => id_key(&id),
+            ProgressTokens::CallsByUuid => id_key(&json!(uuid(self.link.next_token))),
             ProgressTokens::AllByCounter => Some(self.link.next_token.to_string()),
         };
         let pending = Pending::Call(seq);
-        let key = self.request("tools/call", own, Some(&tool_use_id), Shape::Call, pending);
+        let key = self.request("tools/call", own, Some(&made), Shape::Call, pending);
         if let Some(call) = self.calls.get_mut(&seq) {
             call.wanted.tool = name;
             call.wanted.arguments = Value::Null;
@@ -200,7 +208,9 @@ impl HostMachine {
     pub(super) fn call_limit_ms(&self) -> u64 {
         let calls = &self.profile.calls;
         match self.options.tool_timeout_ms {
-            Some(set_ms) if *calls.timeout_configurable => set_ms.max(*calls.timeout_floor_ms),
+            Some(set_ms) if *calls.timeout_configurable && !self.link.setting_lost => {
+                set_ms.max(*calls.timeout_floor_ms)
+            }
             _ => *calls.timeout_ms,
         }
     }
@@ -263,11 +273,32 @@ impl HostMachine {
             }
             Err(error) => {
                 let message = error.get("message").and_then(Value::as_str);
-                let text = self.words(&texts.rpc_error, &tool, message.unwrap_or_default());
+                let code = error.get("code").and_then(Value::as_i64).unwrap_or_default().to_string();
+                let template = fill(&texts.rpc_error, &[("code", &code)]);
+                let text = self.words(&template, &tool, message.unwrap_or_default());
                 ((text, true), Outcome::Error, error)
             }
         };
+        self.abort_later(seq);
         self.finish(seq, outcome, Some(raw), shown.0, shown.1);
+    }
+
+    /// Some hosts cancel a call once more when it is over.
+    fn abort_later(&mut self, seq: u64) {
+        let sent = self.calls.get(&seq).and_then(|call| call.sent.clone());
+        if let (Some(after_ms), Some((id, _))) = (*self.profile.calls.abort_after_ms, sent) {
+            self.aborts.push_back(id);
+            self.set_timer(Timer::Abort, after_ms);
+        }
+    }
+
+    /// Sends the cancels of calls that are over.
+    pub(super) fn abort_finished(&mut self) {
+        self.timers.remove(&Timer::Abort);
+        let reason = self.profile.calls.interrupt_reason.value.clone();
+        while let Some(id) = self.aborts.pop_front() {
+            self.cancel(&id, reason.as_deref());
+        }
     }
 
     pub(super) fn call_too_slow(&mut self, seq: u64) {
@@ -276,6 +307,10 @@ impl HostMachine {
         };
         let reason = self.profile.calls.timeout_reason.value.clone();
         self.cancel(&id, Some(&reason));
+        if self.profile.calls.abort_after_ms.is_some() {
+            let reason = self.profile.calls.interrupt_reason.value.clone();
+            self.cancel(&id, reason.as_deref());
+        }
         let tool = self.calls.get(&seq).map(|call| call.wanted.tool.clone()).unwrap_or_default();
         let text = self.words(&self.profile.texts.timed_out.clone(), &tool, "");
         self.finish(seq, Outcome::TimedOut, None, text, true);
@@ -381,7 +416,7 @@ impl HostMachine {
     pub(super) fn interrupt(&mut self) {
         let reason = self.profile.calls.interrupt_reason.value.clone();
         let text = self.profile.texts.interrupted.clone();
-        self.cancel_calls(Some(&reason), Some(&text));
+        self.cancel_calls(reason.as_deref(), Some(&text));
         self.interrupt_turn();
     }
 

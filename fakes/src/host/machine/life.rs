@@ -13,7 +13,7 @@ impl HostMachine {
         let cancels = *self.profile.calls.cancel_at_exit;
         let reason = self.profile.calls.interrupt_reason.value.clone();
         let running = matches!(self.link.phase, Phase::Open);
-        self.cancel_calls((cancels && running).then_some(reason.as_str()), None);
+        self.cancel_calls(reason.as_deref().filter(|_| cancels && running), None);
         self.forget_calls();
         if running
             && *self.profile.modern.cancel_listen_at_exit

@@ -22,17 +22,35 @@ impl HostMachine {
         self.link.lists_started = true;
         let profile = self.profile.clone();
         let order = match self.link.era {
-            Era::Legacy => &profile.lists.order,
+            Era::Legacy => self.options.mode.of(&profile.lists.order),
             Era::Modern => &profile.lists.modern_order,
         };
         if !self.link.quick {
-            for kind in order.iter().copied() {
-                if self.declares(kind) || profile.lists.undeclared.contains(&kind) {
-                    self.ask_list(kind, None, 0, Vec::new());
-                }
-            }
+            let wanted = |kind: &ListKind| self.declares(*kind) || profile.lists.undeclared.contains(kind);
+            let waiting = order.iter().copied().filter(wanted).collect();
+            self.link.lists_waiting = waiting;
+            self.next_lists();
         }
         self.tell_ready();
+    }
+
+    /// Asks the lists of the opening that wait: the next one, or all where the host does not wait.
+    fn next_lists(&mut self) {
+        while let Some(kind) = self.link.lists_waiting.pop_front() {
+            self.ask_list(kind, None, 0, Vec::new());
+            if *self.profile.lists.one_by_one {
+                return;
+            }
+        }
+    }
+
+    /// The first turn begins without the tools of a server that is not open yet.
+    pub(super) fn turn_without_tools(&mut self) {
+        if !self.link.ready_told {
+            self.note("the turn begins without the server's tools");
+            self.link.ready_told = true;
+            self.effects.push(Effect::Ready);
+        }
     }
 
     /// Whether the server has the capability of a list.
@@ -93,10 +111,31 @@ impl HostMachine {
             }
             return;
         }
-        if kind == ListKind::Tools {
-            self.take_tools(&items, &result);
+        match kind {
+            ListKind::Tools => self.take_tools(&items, &result),
+            ListKind::Prompts if self.mode(&self.profile.lists.fetch_prompts) => self.fetch_prompts(&items),
+            _ => {}
         }
+        self.compare_with_last(kind, items);
         self.list_done(kind);
+    }
+
+    /// Some hosts don't believe in a change that changed nothing, and look once more.
+    fn compare_with_last(&mut self, kind: ListKind, items: Vec<Value>) {
+        let Some(again_ms) = *self.profile.notifications.unchanged_again_ms else {
+            return;
+        };
+        let same = self.link.last_lists.get(&kind) == Some(&items);
+        if self.link.changed.remove(&kind) && same {
+            self.set_timer(Timer::Unchanged(kind), again_ms);
+        }
+        self.link.last_lists.insert(kind, items);
+    }
+
+    pub(super) fn list_once_more(&mut self, kind: ListKind) {
+        if self.link.phase == Phase::Open {
+            self.ask_list(kind, None, 0, Vec::new());
+        }
     }
 
     fn take_tools(&mut self, items: &[Value], result: &Value) {
@@ -121,6 +160,7 @@ impl HostMachine {
     fn list_done(&mut self, kind: ListKind) {
         let open = &self.link.pending;
         self.catalog.blocking.retain(|key| open.contains_key(key));
+        self.next_lists();
         if kind == ListKind::Tools {
             self.tell_ready();
         }
@@ -146,7 +186,9 @@ impl HostMachine {
     }
 
     fn tell_ready(&mut self) {
-        if !self.link.ready_told && !self.open_lists().contains(&ListKind::Tools) {
+        let tools_to_come = self.open_lists().contains(&ListKind::Tools)
+            || self.link.lists_waiting.contains(&ListKind::Tools);
+        if !self.link.ready_told && !tools_to_come {
             self.link.ready_told = true;
             self.effects.push(Effect::Ready);
         }
@@ -163,6 +205,9 @@ impl HostMachine {
         let rule = self.mode(rule);
         if *self.profile.notifications.needs_declaration && !self.declares_changes(kind) {
             return self.note(format!("dropped an undeclared change of {}", kind.method()));
+        }
+        if kind == ListKind::Tools && rule != ListChanged::Drop {
+            self.link.setting_lost |= *self.profile.calls.setting_lost_on_change;
         }
         match rule {
             ListChanged::Drop => self.note(format!("dropped a change of {}", kind.method())),
@@ -194,6 +239,7 @@ impl HostMachine {
             ref one => std::slice::from_ref(one),
         };
         for kind in kinds {
+            self.link.changed.insert(*kind);
             self.ask_list(*kind, None, 0, Vec::new());
         }
     }

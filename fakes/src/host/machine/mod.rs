@@ -44,12 +44,16 @@ enum Timer {
     Probe,
     /// The handshake took too long.
     Start,
+    /// The first turn has waited for the tools.
+    TurnAnyway,
     /// The lists have waited for the stream.
     ListsAnyway,
     /// `subscriptions/listen` is due again.
     Listen,
     /// A list is asked again.
     Relist(ListKind),
+    /// A list that came back unchanged is asked once more.
+    Unchanged(ListKind),
     /// A list took too long.
     List(String),
     /// A call hit its limit.
@@ -62,6 +66,8 @@ enum Timer {
     Task(u64),
     /// A hook took too long.
     Hook(u64),
+    /// Calls that are over are cancelled.
+    Abort,
     /// A step of the end.
     Stop(usize),
 }
@@ -99,10 +105,21 @@ enum Pending {
     Initialize,
     SecondDiscover,
     Listen,
-    List { kind: ListKind, pages: usize, items: Vec<Value> },
+    List {
+        kind: ListKind,
+        pages: usize,
+        items: Vec<Value>,
+    },
     Call(u64),
-    Resource { uri: String, label: String },
-    Prompt { label: String },
+    Resource {
+        uri: String,
+        label: String,
+    },
+    Prompt {
+        label: String,
+    },
+    /// A prompt that nobody asked for; its answer is kept by the host.
+    PromptKept,
     Task(u64),
 }
 
@@ -124,7 +141,15 @@ struct Link {
     listen_refusals: usize,
     strict_refusals: usize,
     lists_started: bool,
+    /// The person's limit of a call no longer holds.
+    setting_lost: bool,
+    /// Lists of the opening that wait for the one before.
+    lists_waiting: VecDeque<ListKind>,
     last_relist_ms: BTreeMap<ListKind, u64>,
+    /// Lists asked because they changed.
+    changed: BTreeSet<ListKind>,
+    /// Each list as it last came.
+    last_lists: BTreeMap<ListKind, Vec<Value>>,
     /// Permission dialogs that the server was told of.
     permissions: BTreeSet<String>,
     stdout_closed: bool,
@@ -153,7 +178,11 @@ impl Link {
             listen_refusals: 0,
             strict_refusals: 0,
             lists_started: false,
+            setting_lost: false,
+            lists_waiting: VecDeque::new(),
             last_relist_ms: BTreeMap::new(),
+            changed: BTreeSet::new(),
+            last_lists: BTreeMap::new(),
             permissions: BTreeSet::new(),
             stdout_closed: false,
         }
@@ -198,6 +227,8 @@ pub struct HostMachine {
     shells: Shells,
     hooks: Hooks,
     tasks: BTreeMap<u64, Task>,
+    /// Calls that are over and still to be cancelled.
+    aborts: VecDeque<Value>,
     ending: Ending,
     /// Whether a server process runs, as far as was told.
     alive: bool,
@@ -234,6 +265,7 @@ impl HostMachine {
             shells: Shells::default(),
             hooks: Hooks::default(),
             tasks: BTreeMap::new(),
+            aborts: VecDeque::new(),
             ending: Ending::No,
             alive: false,
             over: false,
@@ -447,9 +479,12 @@ impl HostMachine {
         match timer {
             Timer::Probe => self.probe_silent(),
             Timer::Start => self.start_too_slow(),
+            Timer::TurnAnyway => self.turn_without_tools(),
             Timer::ListsAnyway => self.start_lists(),
             Timer::Listen => self.listen(),
             Timer::Relist(kind) => self.relist_now(kind),
+            Timer::Unchanged(kind) => self.list_once_more(kind),
+            Timer::Abort => self.abort_finished(),
             Timer::List(key) => self.list_too_slow(&key),
             Timer::Call(seq) | Timer::Idle(seq) => self.call_too_slow(seq),
             Timer::Background(seq) => self.move_to_background(seq),
@@ -468,7 +503,7 @@ impl HostMachine {
         match pending {
             Pending::Probe => self.on_probe_answer(body),
             Pending::Initialize => self.on_initialize_answer(body),
-            Pending::SecondDiscover => {}
+            Pending::SecondDiscover | Pending::PromptKept => {}
             Pending::Listen => self.on_listen_answer(body.is_ok()),
             Pending::List { kind, pages, items } => self.on_list_answer(kind, pages, items, body),
             Pending::Call(seq) => self.on_call_answer(seq, body),
@@ -483,6 +518,7 @@ impl HostMachine {
         self.forget_timers();
         self.link = Link::new(probing_allowed, quick);
         self.asked.clear();
+        self.aborts.clear();
         self.catalog.blocking.clear();
     }
 

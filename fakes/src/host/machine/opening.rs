@@ -11,10 +11,13 @@ use crate::host::profile::{GiveUp, ListKind, OnSilence, StartClock};
 impl HostMachine {
     /// The process runs: the first message goes out.
     pub(super) fn open(&mut self) {
-        let opening = &self.profile.opening;
+        let opening = self.profile.opening.clone();
         if *opening.start_clock == StartClock::Spawn {
             let limit_ms = self.start_limit_ms();
             self.set_timer(Timer::Start, limit_ms);
+        }
+        if let (Some(wait_ms), 1) = (*opening.turn_waits_ms, self.spawns) {
+            self.set_timer(Timer::TurnAnyway, wait_ms);
         }
         if self.probes() {
             self.link.phase = Phase::Probing;
@@ -59,8 +62,8 @@ impl HostMachine {
         let identity = &self.profile.identity;
         let own = vec![
             ("protocolVersion", json!(*identity.protocol_version)),
-            ("capabilities", identity.capabilities.value.clone()),
-            ("clientInfo", identity.client_info.value.clone()),
+            ("capabilities", self.mode(&identity.capabilities)),
+            ("clientInfo", self.client_info()),
         ];
         self.request("initialize", own, None, Shape::Handshake, Pending::Initialize);
     }

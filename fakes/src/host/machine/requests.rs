@@ -10,6 +10,8 @@ use crate::host::profile::{OnAsk, OnRoots, UnknownMessage};
 
 /// JSON-RPC: method not found.
 const METHOD_NOT_FOUND: i64 = -32601;
+/// Most prompts of a list that are asked for unasked.
+const PROMPTS_FETCHED_MAX: usize = 100;
 
 impl HostMachine {
     pub(super) fn on_request(&mut self, id: Value, method: &str, params: &Value) {
@@ -24,6 +26,12 @@ impl HostMachine {
                     let uri = format!("file://{}", self.options.working_directory);
                     self.answer(id, json!({"roots": [{"uri": uri}]}));
                 }
+                OnRoots::NamedWorkingDirectory => {
+                    let folder = &self.options.working_directory;
+                    let name = folder.rsplit('/').next().unwrap_or_default();
+                    let uri = format!("file://{folder}");
+                    self.answer(id, json!({"roots": [{"uri": uri, "name": name}]}));
+                }
                 OnRoots::Empty => self.answer(id, json!({"roots": []})),
                 OnRoots::Unknown => self.unknown_method(id, method),
             },
@@ -33,6 +41,10 @@ impl HostMachine {
             }
             "elicitation/create" => {
                 let rule = self.mode(&facts.elicitation);
+                let by_url = params.get("mode").and_then(Value::as_str) == Some("url");
+                if let (true, Some(refusal)) = (by_url, &*facts.url_elicitation) {
+                    return self.answer_error(id, refusal.code, &refusal.message);
+                }
                 self.on_asked(id, method, params, &rule, Asked::Elicitation);
             }
             _ => self.unknown_method(id, method),
@@ -120,6 +132,22 @@ impl HostMachine {
             let own = vec![("name", json!(name)), ("arguments", arguments)];
             let pending = Pending::Prompt { label };
             self.request("prompts/get", own, None, Shape::Plain, pending);
+        }
+    }
+
+    /// Asks for every prompt of a list, with `$1` and so on in place of its arguments.
+    pub(super) fn fetch_prompts(&mut self, prompts: &[Value]) {
+        for prompt in prompts.iter().take(PROMPTS_FETCHED_MAX) {
+            let mut arguments = Map::new();
+            let named = prompt.get("arguments").and_then(Value::as_array);
+            for (place, argument) in named.into_iter().flatten().enumerate() {
+                if let Some(name) = argument.get("name").and_then(Value::as_str) {
+                    arguments.insert(name.to_owned(), json!(format!("${}", place + 1)));
+                }
+            }
+            let name = prompt.get("name").cloned().unwrap_or_default();
+            let own = vec![("name", name), ("arguments", Value::Object(arguments))];
+            self.request("prompts/get", own, None, Shape::Plain, Pending::PromptKept);
         }
     }
 

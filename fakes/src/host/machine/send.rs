@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{Era, HostMachine, Pending};
 use crate::host::effect::Effect;
 use crate::host::profile::{IdRule, ProgressTokens};
-use crate::host::wire::{id_key, ordered};
+use crate::host::wire::{fill_all, id_key, ordered, uuid};
 
 /// Which of a host's orders a request follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,19 +21,28 @@ pub(super) enum Shape {
     Call,
 }
 
+/// What the model made of a call.
+#[derive(Debug, Clone)]
+pub(super) struct Made {
+    /// Its id.
+    pub(super) tool_use_id: String,
+    /// Its place in its step.
+    pub(super) place: usize,
+}
+
 impl HostMachine {
     /// Sends a request from the one counter and remembers it. Returns the key it is remembered by.
     pub(super) fn request(
         &mut self,
         method: &str,
         own: Vec<(&str, Value)>,
-        tool_use_id: Option<&str>,
+        made: Option<&Made>,
         shape: Shape,
         pending: Pending,
     ) -> String {
         let id = json!(self.link.next_id);
         self.link.next_id += 1;
-        self.request_with(&id, method, own, tool_use_id, shape, pending)
+        self.request_with(&id, method, own, made, shape, pending)
     }
 
     /// Sends a request with a given id and remembers it.
@@ -42,13 +51,13 @@ impl HostMachine {
         id: &Value,
         method: &str,
         own: Vec<(&str, Value)>,
-        tool_use_id: Option<&str>,
+        made: Option<&Made>,
         shape: Shape,
         pending: Pending,
     ) -> String {
         let bare = own.is_empty();
         let mut members = own;
-        if let Some(meta) = self.meta(id, tool_use_id, shape, &pending) {
+        if let Some(meta) = self.meta(id, made, shape, &pending) {
             members.push(("_meta", meta));
         }
         let wire = &self.profile.wire;
@@ -59,7 +68,7 @@ impl HostMachine {
             _ => &wire.request_order,
         };
         let mut message = vec![("jsonrpc", json!("2.0")), ("id", id.clone()), ("method", json!(method))];
-        if !members.is_empty() {
+        if !members.is_empty() || *wire.empty_params {
             message.push(("params", ordered(params_order, members)));
         }
         let message = ordered(message_order, message);
@@ -70,35 +79,35 @@ impl HostMachine {
     }
 
     /// The `_meta` of a request, or none.
-    fn meta(
-        &mut self,
-        id: &Value,
-        tool_use_id: Option<&str>,
-        shape: Shape,
-        pending: &Pending,
-    ) -> Option<Value> {
+    fn meta(&mut self, id: &Value, made: Option<&Made>, shape: Shape, pending: &Pending) -> Option<Value> {
         let mut meta = Map::new();
         if shape == Shape::Handshake {
             return None;
         }
         let probe = *pending == Pending::Probe;
         if probe || self.link.era == Era::Modern {
-            let identity = &self.profile.identity;
             let facts = [
                 ("protocolVersion", json!(*self.profile.opening.modern_version)),
-                ("clientInfo", identity.client_info.value.clone()),
+                ("clientInfo", self.client_info()),
                 ("clientCapabilities", self.modern_capabilities()),
             ];
             for (name, value) in facts {
                 meta.insert(format!("io.modelcontextprotocol/{name}"), value);
             }
         }
-        if let (Some(key), Some(tool_use_id)) = (self.profile.wire.tool_use_id_key.as_ref(), tool_use_id) {
-            meta.insert(key.clone(), json!(tool_use_id));
+        if let Some(made) = made {
+            if let Some(key) = self.profile.wire.tool_use_id_key.as_ref() {
+                meta.insert(key.clone(), json!(made.tool_use_id));
+            }
+            self.add_call_meta(&mut meta, made);
         }
         match *self.profile.wire.progress_tokens {
             ProgressTokens::CallsById if shape == Shape::Call => {
                 meta.insert("progressToken".to_owned(), id.clone());
+            }
+            ProgressTokens::CallsByUuid if shape == Shape::Call => {
+                meta.insert("progressToken".to_owned(), json!(uuid(self.link.next_token)));
+                self.link.next_token += 1;
             }
             ProgressTokens::AllByCounter if !probe => {
                 meta.insert("progressToken".to_owned(), json!(self.link.next_token));
@@ -107,6 +116,31 @@ impl HostMachine {
             _ => {}
         }
         (!meta.is_empty()).then_some(Value::Object(meta))
+    }
+
+    /// Adds what a host says of the turn and the thread that a call belongs to.
+    fn add_call_meta(&self, meta: &mut Map<String, Value>, made: &Made) {
+        let Value::Object(template) = self.options.mode.of(&self.profile.wire.call_meta) else {
+            return;
+        };
+        let place = made.place.to_string();
+        let turn = self.turn.id();
+        let values = [
+            ("thread", self.options.thread.as_str()),
+            ("turn", &turn),
+            ("call", &made.tool_use_id),
+            ("place", &place),
+        ];
+        let numbers = [("turn_started_ms", self.turn.started_ms())];
+        for (name, value) in template {
+            meta.insert(name.clone(), fill_all(value, &values, &numbers));
+        }
+    }
+
+    /// `clientInfo` with the server's name where the host puts it.
+    pub(super) fn client_info(&self) -> Value {
+        let info = &self.profile.identity.client_info;
+        fill_all(info, &[("server", &self.options.server_name)], &[])
     }
 
     /// The id of the probe or of a stream.
@@ -129,10 +163,10 @@ impl HostMachine {
     /// Sends a notification.
     pub(super) fn notify(&mut self, method: &str, params: Option<Value>) {
         let mut members = vec![("jsonrpc", json!("2.0")), ("method", json!(method))];
-        if let Some(params) = params {
-            members.push(("params", params));
-        }
-        let message = ordered(&self.profile.wire.notification_order, members);
+        let wire = &self.profile.wire;
+        let order = if params.is_some() { &wire.notification_order } else { &wire.bare_notification_order };
+        members.extend(params.map(|params| ("params", params)));
+        let message = ordered(order, members);
         self.send(&message);
     }
 

@@ -6,15 +6,20 @@ use std::collections::VecDeque;
 use super::HostMachine;
 use crate::host::effect::{Carrier, Effect, ModelEntry};
 use crate::host::profile::WhileBusy;
-use crate::host::wire::fill;
+use crate::host::wire::{fill, uuid};
 
 /// Most texts that wait for a boundary; later ones are lost, with a note.
 const WAITING_MAX: usize = 10_000;
+/// The host's own calendar at its start, in milliseconds: 2026-01-01.
+const TURN_EPOCH_MS: u64 = 1_767_225_600_000;
 
 /// The turn that runs, and what waits.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     pub(super) running: bool,
+    /// How many turns there were, and when the last one began.
+    count: u64,
+    began_ms: u64,
     prompts: VecDeque<String>,
     channel: VecDeque<String>,
     /// What waits for the next boundary.
@@ -45,6 +50,23 @@ impl Turn {
     pub(super) fn new_task(&mut self) -> u64 {
         self.tasks_begun += 1;
         self.tasks_begun
+    }
+
+    /// The turn's id as hosts write it.
+    pub(super) fn id(&self) -> String {
+        uuid(self.count)
+    }
+
+    /// When it began, in milliseconds since 1970 as the host would say.
+    pub(super) fn started_ms(&self) -> u64 {
+        TURN_EPOCH_MS.saturating_add(self.began_ms)
+    }
+
+    /// A turn begins.
+    fn begin(&mut self, now_ms: u64) {
+        self.running = true;
+        self.count += 1;
+        self.began_ms = now_ms;
     }
 
     fn waits(&self) -> usize {
@@ -112,7 +134,7 @@ impl HostMachine {
     }
 
     fn turn_begins(&mut self, by_itself: bool) {
-        self.turn.running = true;
+        self.turn.begin(self.now_ms);
         self.effects.push(Effect::Turn { running: true, by_itself });
     }
 

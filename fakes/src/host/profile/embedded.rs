@@ -10,11 +10,22 @@ use super::load::{self, ProfileError, ProfileFile};
 /// Furthest spelling that still counts as a slip.
 const SUGGESTION_DISTANCE_MAX: usize = 8;
 
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 15] = [
+    ("claude-code@2.0.73", include_str!("../../../profiles/claude-code@2.0.73.yaml")),
+    ("claude-code@2.1.163", include_str!("../../../profiles/claude-code@2.1.163.yaml")),
+    ("claude-code@2.1.237", include_str!("../../../profiles/claude-code@2.1.237.yaml")),
     ("claude-code@2.1.330", include_str!("../../../profiles/claude-code@2.1.330.yaml")),
     ("claude-code@seed", include_str!("../../../profiles/claude-code@seed.yaml")),
+    ("codex@0.169.0", include_str!("../../../profiles/codex@0.169.0.yaml")),
+    ("copilot-cli@0.0.411", include_str!("../../../profiles/copilot-cli@0.0.411.yaml")),
     ("copilot-cli@1.0.102", include_str!("../../../profiles/copilot-cli@1.0.102.yaml")),
+    ("copilot-cli@1.0.24", include_str!("../../../profiles/copilot-cli@1.0.24.yaml")),
     ("copilot-cli@seed", include_str!("../../../profiles/copilot-cli@seed.yaml")),
+    ("gemini-cli@0.61.0", include_str!("../../../profiles/gemini-cli@0.61.0.yaml")),
+    ("generic@2026-07-28", include_str!("../../../profiles/generic@2026-07-28.yaml")),
+    ("generic@tools-only", include_str!("../../../profiles/generic@tools-only.yaml")),
+    ("opencode@1.18.33", include_str!("../../../profiles/opencode@1.18.33.yaml")),
+    ("qwen-code@0.24.4", include_str!("../../../profiles/qwen-code@0.24.4.yaml")),
 ];
 
 /// The embedded files as they are written, by id.

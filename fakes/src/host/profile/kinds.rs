@@ -24,6 +24,8 @@ pub enum ProgressTokens {
     None,
     /// `tools/call` only; the token is the request's id.
     CallsById,
+    /// `tools/call` only; a UUID of its own, as text.
+    CallsByUuid,
     /// Every request after the handshake; an own counter from 0.
     AllByCounter,
 }
@@ -150,8 +152,10 @@ pub enum ListChanged {
 pub enum Restart {
     /// Not by the host itself.
     Never,
-    /// By the next tool call.
+    /// By the next tool call, which is all that the new process is asked.
     NextCall,
+    /// By the next tool call, after the lists were asked anew.
+    NextCallAndLists,
 }
 
 /// One step of the end of a server process.
@@ -196,6 +200,8 @@ pub enum Structured {
     Replaces,
     /// Its JSON follows the text.
     Appended,
+    /// Its JSON is shown where there is no content.
+    WhenAlone,
     /// It is not shown.
     Ignored,
 }
@@ -216,6 +222,8 @@ pub enum SizeUnit {
 pub enum OnRoots {
     /// The working directory as the one root.
     WorkingDirectory,
+    /// The same, with its last part as the root's name.
+    NamedWorkingDirectory,
     /// No roots.
     Empty,
     /// The answer to an unknown method.
@@ -236,6 +244,16 @@ pub enum OnAsk {
     Answer(String),
 }
 
+/// An error in answer to a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Refusal {
+    /// The JSON-RPC code.
+    pub code: i64,
+    /// The message.
+    pub message: String,
+}
+
 /// The message of the error for an unknown method.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -252,8 +270,10 @@ pub enum UnknownMessage {
 pub enum Overlong {
     /// The tool is left out.
     Drop,
-    /// The name is cut.
+    /// The name is cut at its end.
     Cut,
+    /// Its middle gives way to three dots.
+    CutMiddle,
 }
 
 /// Which tools' descriptions the model has from the start.

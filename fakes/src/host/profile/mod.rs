@@ -12,7 +12,7 @@ pub use embedded::{profile, profiles};
 pub use fact::{Evidence, Fact, Mark, PerMode};
 pub use kinds::{
     GiveUp, IdRule, ListChanged, ListKind, OnAsk, OnProbeExit, OnRoots, OnSilence, OnStdoutClosed, Overlong,
-    Parallel, ProgressTokens, Restart, SizeUnit, StartClock, Stop, StopStep, Structured, ToolsShown,
+    Parallel, ProgressTokens, Refusal, Restart, SizeUnit, StartClock, Stop, StopStep, Structured, ToolsShown,
     UnknownMessage,
 };
 pub use load::{ProfileError, ProfileFile, load};

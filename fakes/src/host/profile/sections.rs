@@ -8,17 +8,17 @@ use serde_json::Value;
 use super::fact::{Evidence, Fact, PerMode, facts};
 use super::kinds::{
     GiveUp, IdRule, ListChanged, ListKind, OnAsk, OnProbeExit, OnRoots, OnSilence, OnStdoutClosed, Overlong,
-    Parallel, ProgressTokens, Restart, SizeUnit, StartClock, StopStep, Structured, ToolsShown,
+    Parallel, ProgressTokens, Refusal, Restart, SizeUnit, StartClock, StopStep, Structured, ToolsShown,
     UnknownMessage,
 };
 
 facts! {
     /// Who the host says it is.
     Identity, IdentityPatch {
-        /// `clientInfo`, members in wire order.
+        /// `clientInfo`, members in wire order; `{server}` is the server's name in the configuration.
         client_info: Value,
         /// `capabilities` of `initialize`, members in wire order.
-        capabilities: Value,
+        capabilities: PerMode<Value>,
         /// `clientCapabilities` of the probe and of modern requests, members in wire order.
         modern_capabilities: PerMode<Value>,
         /// `protocolVersion` of `initialize`.
@@ -37,7 +37,9 @@ facts! {
         bare_request_order: Vec<String>,
         /// Of the probe and of `subscriptions/listen`.
         opening_order: Vec<String>,
-        /// Of a notification.
+        /// Of a notification without params.
+        bare_notification_order: Vec<String>,
+        /// Of a notification with params.
         notification_order: Vec<String>,
         /// Of an answer with a result.
         result_order: Vec<String>,
@@ -55,6 +57,11 @@ facts! {
         progress_tokens: ProgressTokens,
         /// Member of a call's `_meta` that holds the id the model gave the call.
         tool_use_id_key: Option<String>,
+        /// Further members of a call's `_meta`, before the progress token. `{thread}`, `{turn}`, `{call}` and `{place}`
+        /// are filled in; `{turn_started_ms}` becomes a number.
+        call_meta: PerMode<Value>,
+        /// Whether a request without params has empty ones.
+        empty_params: bool,
     }
 }
 
@@ -87,6 +94,9 @@ facts! {
         on_refused_version: GiveUp,
         /// Whether the modern version in answer to `initialize` switches to modern requests.
         modern_by_initialize: bool,
+        /// How long the first turn waits for the tools before it begins without them, in milliseconds; none means
+        /// until the server is open or given up.
+        turn_waits_ms: Option<u64>,
     }
 }
 
@@ -94,7 +104,11 @@ facts! {
     /// Which lists are asked, and when.
     Lists, ListsPatch {
         /// Order after `initialized`.
-        order: Vec<ListKind>,
+        order: PerMode<Vec<ListKind>>,
+        /// Whether each list waits for the answer to the one before.
+        one_by_one: bool,
+        /// Whether every prompt is then asked for, with placeholders as its arguments.
+        fetch_prompts: PerMode<bool>,
         /// Order in the modern era.
         modern_order: Vec<ListKind>,
         /// Lists asked although the server does not declare them.
@@ -147,14 +161,18 @@ facts! {
         timeout_configurable: bool,
         /// Smallest limit that a setting can give, in milliseconds.
         timeout_floor_ms: u64,
+        /// Whether the setting is forgotten when the server's tools change.
+        setting_lost_on_change: bool,
         /// Whether progress starts the limit anew.
         progress_extends: bool,
         /// Limit without progress, in milliseconds.
         idle_timeout_ms: Option<u64>,
         /// `reason` of the cancel after the limit.
         timeout_reason: String,
-        /// `reason` of the cancel by the person.
-        interrupt_reason: String,
+        /// `reason` of the cancel by the person; none means that nothing is sent.
+        interrupt_reason: Option<String>,
+        /// When a call that is over, by an answer or by its limit, is cancelled with that reason, in milliseconds.
+        abort_after_ms: Option<u64>,
         /// Whether open calls are cancelled when the host ends.
         cancel_at_exit: bool,
         /// Which calls of one step run together.
@@ -181,6 +199,8 @@ facts! {
         resources_relist: Vec<ListKind>,
         /// Shortest time between two askings of one list, in milliseconds.
         relist_interval_ms: u64,
+        /// After this time a list that came back unchanged is asked once more, in milliseconds.
+        unchanged_again_ms: Option<u64>,
     }
 }
 
@@ -225,16 +245,22 @@ facts! {
         sampling: PerMode<OnAsk>,
         /// `elicitation/create`.
         elicitation: PerMode<OnAsk>,
+        /// `elicitation/create` of mode `url`, where it is refused although forms are not.
+        url_elicitation: Option<Refusal>,
         /// Message of the -32601 error for a method the host does not know.
         unknown_message: UnknownMessage,
     }
 }
 
 facts! {
-    /// How results become text for the model. `{server}`, `{tool}`, `{name}`, `{message}`, `{seconds}`,
-    /// `{uri}`, `{description}`, `{text}`, `{path}`, `{size}`, `{preview}`, `{task}`, `{status}`, `{summary}`
-    /// and `{result}` are filled in where they make sense.
+    /// How results become text for the model. `{server}`, `{tool}`, `{name}`, `{message}`, `{code}`, `{seconds}`,
+    /// `{uri}`, `{description}`, `{text}`, `{json}`, `{path}`, `{size}`, `{preview}`, `{tail}`, `{task}`, `{status}`,
+    /// `{summary}` and `{result}` are filled in where they make sense.
     Texts, TextsPatch {
+        /// A text block.
+        text: String,
+        /// Around a whole result, whatever its size.
+        frame: String,
         /// Between text blocks. Where a host keeps blocks apart, a newline stands for the border.
         block_separator: String,
         /// `structuredContent`.
@@ -271,6 +297,8 @@ facts! {
         beyond_whole: String,
         /// Characters of `{preview}` in that text.
         preview_characters: u64,
+        /// Characters of `{tail}` in that text, the end of the result.
+        tail_characters: u64,
         /// Size from which another text stands in its place.
         refused_from: Option<u64>,
         /// That text.
@@ -307,7 +335,9 @@ facts! {
     Names, NamesPatch {
         /// The model's name of a tool.
         tool: String,
-        /// What stands for a character other than a letter, a digit, `_`, `-`.
+        /// Characters that stay beside ASCII letters and digits.
+        kept: String,
+        /// What stands for any other character.
         replacement: String,
         /// Whether names with non-ASCII characters are punycoded.
         punycode: bool,

@@ -1,0 +1,204 @@
+//! The files of hosts: read, replaced whole, removed.
+//!
+//! It must never follow a symlink, touch a file of another user, or overwrite what somebody has changed in the meantime.
+
+#![expect(clippy::disallowed_methods, reason = "hosts' files stand outside the server's own storage")]
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+/// The largest file that is changed.
+const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// The text of a file; `None` when it is not there.
+pub(super) fn read(path: &Path) -> Result<Option<String>, String> {
+    let Some(found) = look(path)? else { return Ok(None) };
+    if found.len() > FILE_BYTES_MAX {
+        return Err(format!(
+            "it has {} bytes, at most {FILE_BYTES_MAX} are read; make it smaller",
+            found.len()
+        ));
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| format!("it can't be read: {error}"))?;
+    file.take(FILE_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("it can't be read: {error}"))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        format!("it is not UTF-8 from byte {} on; save it as UTF-8", error.utf8_error().valid_up_to())
+    })?;
+    Ok(Some(text))
+}
+
+/// A plain file of this user's; `None` when it is not there.
+fn look(path: &Path) -> Result<Option<Metadata>, String> {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("it can't be looked at: {error}")),
+    };
+    if found.is_symlink() {
+        return Err(
+            "it is a symlink, which is left as it is; add what --print shows to the file it leads to"
+                .to_owned(),
+        );
+    }
+    if !found.is_file() {
+        return Err("it is not a plain file; move it away".to_owned());
+    }
+    if !is_own(&found) {
+        return Err("it belongs to another user; run setup as that user, or move it away".to_owned());
+    }
+    Ok(Some(found))
+}
+
+/// Checks the nearest folder that is there: it must be this user's, and not everybody's to write.
+pub(super) fn check_folder(path: &Path) -> Result<(), String> {
+    let mut folder = path.parent();
+    while let Some(here) = folder {
+        match fs::metadata(here) {
+            Ok(found) if !found.is_dir() => {
+                return Err(format!("{} is not a folder; move it away", here.display()));
+            }
+            Ok(found) if !is_own(&found) => {
+                return Err(format!("the folder {} belongs to another user", here.display()));
+            }
+            Ok(found) if is_open(&found) => {
+                let here = here.display();
+                return Err(format!("anybody can write to the folder {here}; run `chmod o-w {here}` first"));
+            }
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => folder = here.parent(),
+            Err(error) => return Err(format!("the folder {} can't be looked at: {error}", here.display())),
+        }
+    }
+    Ok(())
+}
+
+/// The folders above a file that are not there, outermost first.
+pub(super) fn missing_folders(path: &Path) -> Vec<PathBuf> {
+    let above = path.ancestors().skip(1).take_while(|folder| !folder.as_os_str().is_empty());
+    let mut missing: Vec<PathBuf> = above.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    missing.reverse();
+    missing
+}
+
+/// Makes folders for this user alone.
+pub(super) fn make_folders(folders: &[PathBuf]) -> Result<(), String> {
+    for folder in folders {
+        make_folder(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    Ok(())
+}
+
+/// Removes a folder if nothing is in it; whether it is gone.
+pub(super) fn remove_empty(folder: &Path) -> bool {
+    // What is in it is somebody's.
+    fs::remove_dir(folder).is_ok() || fs::symlink_metadata(folder).is_err()
+}
+
+/// Makes the file hold the text, or go, if it still holds what was seen before.
+pub(super) fn replace(path: &Path, before: Option<&str>, after: Option<&str>) -> Result<(), String> {
+    let at = |error: io::Error| format!("{}: {error}", path.display());
+    let is_same = || {
+        Ok::<_, String>(
+            read(path).map_err(|error| format!("{}: {error}", path.display()))?.as_deref() == before,
+        )
+    };
+    if before == after {
+        return Ok(());
+    }
+    let changed = || format!("{}: somebody has changed it just now; run setup again", path.display());
+    let Some(after) = after else {
+        return if is_same()? { remove(path) } else { Err(changed()) };
+    };
+    let sibling = sibling(path, after, path).map_err(at)?;
+    if !is_same()? {
+        return Err(changed());
+    }
+    let placed = match before {
+        Some(_) => sibling.persist(path).map(|_| ()),
+        None => sibling.persist_noclobber(path).map(|_| ()),
+    };
+    placed.map_err(|error| at(error.error))?;
+    sync_folder(path).map_err(at)
+}
+
+/// Writes a text beside a file with that file's mode, whatever stands there.
+pub(super) fn keep(backup: &Path, text: &str, like: &Path) -> Result<(), String> {
+    let at = |error: io::Error| format!("{}: {error}", backup.display());
+    if look(backup).map_err(|problem| format!("{}: {problem}", backup.display()))?.is_some()
+        && read(backup)?.as_deref() == Some(text)
+    {
+        return Ok(());
+    }
+    let sibling = sibling(backup, text, like).map_err(at)?;
+    sibling.persist(backup).map_err(|error| at(error.error))?;
+    sync_folder(backup).map_err(at)
+}
+
+/// Removes a file; a missing one is fine.
+pub(super) fn remove(path: &Path) -> Result<(), String> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(format!("{}: {error}", path.display())),
+        _ => Ok(()),
+    }
+}
+
+/// A new file in the same folder that holds the text, with the mode of the file that it is like, else for this user alone.
+fn sibling(path: &Path, text: &str, like: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut sibling = tempfile::Builder::new().prefix(".entraclaw-").suffix(".tmp").tempfile_in(folder)?;
+    sibling.write_all(text.as_bytes())?;
+    if let Ok(found) = fs::symlink_metadata(like) {
+        sibling.as_file().set_permissions(found.permissions())?;
+    }
+    sibling.as_file().sync_all()?;
+    Ok(sibling)
+}
+
+#[cfg(unix)]
+fn is_own(found: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    found.uid() == nix::unistd::geteuid().as_raw()
+}
+
+/// On Windows a user's folders are private by their inherited access list.
+#[cfg(not(unix))]
+fn is_own(_found: &Metadata) -> bool {
+    true
+}
+
+#[cfg(unix)]
+fn is_open(found: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    found.mode() & 0o002 != 0
+}
+
+#[cfg(not(unix))]
+fn is_open(_found: &Metadata) -> bool {
+    false
+}
+
+#[cfg(unix)]
+fn make_folder(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    fs::DirBuilder::new().mode(0o700).create(folder)
+}
+
+#[cfg(not(unix))]
+fn make_folder(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().create(folder)
+}
+
+/// Makes the new name survive a power cut.
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
+}

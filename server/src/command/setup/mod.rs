@@ -1,0 +1,199 @@
+//! `entraclaw setup`: shows what it changes in a host's files, keeps a backup beside each, and takes it all out again.
+//! It must never write anything while one of the files can't be changed safely.
+
+mod disk;
+mod folders;
+mod work;
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use self::work::{Step, Work};
+use super::environment::Environment;
+use super::output;
+use super::place::{Entry, Home, open_home};
+use crate::setup::{Carrier, Host, Os, Places, Request, Scope, recipe, runbook, unified};
+
+const EXAMPLE: &str = "\
+Examples:
+  entraclaw setup claude-code                   connect it, for every project of yours
+  entraclaw setup codex --with queue --dry-run  show what would change, change nothing
+  entraclaw setup opencode --with port=5000     with a carrier that is off by default
+  entraclaw setup gemini-cli --print            one page: what to write by hand, how to start it
+  entraclaw setup copilot-cli --remove          take everything out again
+Carriers: claude-code channel; copilot-cli extension; codex queue; opencode port[=N]; qwen-code input-file[=PATH].
+A setup without --with takes an earlier carrier out again. A file that can't be read whole is left alone, and so are all others.
+Exit codes: 0 done, or nothing to do; 1 not done, and why; 2 wrong usage.";
+
+/// Flags of `setup`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(super) struct Flags {
+    /// The host to connect
+    #[arg(value_enum)]
+    host: Host,
+    #[command(flatten)]
+    home: Home,
+    /// Whose files: yours, or those of the folder you are in
+    #[arg(long, value_enum, default_value_t = Scope::User)]
+    scope: Scope,
+    /// Only show what would change
+    #[arg(long)]
+    dry_run: bool,
+    /// Take out what setup has put in
+    #[arg(long)]
+    remove: bool,
+    /// Print what a person would do by hand, for this host; no file is looked at
+    #[arg(long, conflicts_with_all = ["dry_run", "remove"])]
+    print: bool,
+    /// A carrier that is off by default
+    #[arg(long, value_name = "CARRIER", value_parser = Carrier::parse, num_args = 1..)]
+    with: Vec<Carrier>,
+}
+
+pub(super) fn run(flags: Flags) -> ExitCode {
+    let environment = Environment::read();
+    let request = match request(&flags, &environment) {
+        Ok(request) => request,
+        Err(problem) => return output::complain(&problem, ExitCode::from(2)),
+    };
+    if flags.print {
+        return output::text(&runbook(&request), ExitCode::SUCCESS);
+    }
+    let entry = if flags.dry_run || flags.remove { Entry::Look } else { Entry::Take };
+    let home = match open_home(entry, flags.home, &environment) {
+        Ok(home) => home,
+        Err(trouble) => return output::complain(&trouble, ExitCode::FAILURE),
+    };
+    let work = Work { request: &request, home };
+    // Two at once would each start from the file that the other has just changed.
+    let lock = match (flags.dry_run, work.lock()) {
+        (true, _) => None,
+        (false, Ok(lock)) => Some(lock),
+        (false, Err(problem)) => return output::complain(&problem, ExitCode::FAILURE),
+    };
+    let steps = match work.steps(flags.remove) {
+        Ok(steps) => steps,
+        Err(problems) => {
+            let mut told = problems.join("\nerror: ");
+            told.push_str("\nnothing was written");
+            return output::complain(&told, ExitCode::FAILURE);
+        }
+    };
+    let code = perform(&work, &steps, flags.remove, flags.dry_run);
+    drop(lock);
+    code
+}
+
+fn perform(work: &Work<'_>, steps: &[Step], remove: bool, dry_run: bool) -> ExitCode {
+    let mut told = String::new();
+    for step in steps {
+        let path = step.path.display().to_string();
+        told.push_str(&unified(&path, step.before.as_deref(), step.outcome.text.as_deref()));
+    }
+    let changed = steps.iter().filter(|step| step.changes_text()).count();
+    if changed > 0 {
+        told.push('\n');
+    }
+    if dry_run {
+        told.push_str("Nothing was written (--dry-run).\n");
+        return output::text(&told, ExitCode::SUCCESS);
+    }
+    for step in steps {
+        if let Err(problem) = work.perform(step) {
+            output::text(&told, ExitCode::FAILURE);
+            let told = format!("{problem}; what was not done yet is done by running it again");
+            return output::complain(&told, ExitCode::FAILURE);
+        }
+    }
+    if let Some(Err(problem)) = work.home.as_ref().map(folders::tidy) {
+        output::text(&told, ExitCode::FAILURE);
+        return output::complain(&problem, ExitCode::FAILURE);
+    }
+    told.push_str(&summary(work.request, steps, changed, remove));
+    output::text(&told, ExitCode::SUCCESS)
+}
+
+fn summary(request: &Request, steps: &[Step], changed: usize, remove: bool) -> String {
+    let title = request.host.title();
+    let scope = request.scope.name();
+    let files = if changed == 1 { "1 file" } else { &format!("{changed} files") };
+    if remove {
+        return match changed {
+            0 => format!("Nothing of ours is in the files of {title} ({scope} scope).\n"),
+            _ => format!("Taken out of {files} of {title} ({scope} scope).\n"),
+        };
+    }
+    let mut out = match changed {
+        0 => format!("{title} is connected already ({scope} scope); nothing was changed.\n"),
+        _ => format!("{files} written for {title} ({scope} scope).\n"),
+    };
+    if steps.iter().any(|step| step.changes_text() && step.before.is_some()) {
+        out.push_str("What a file was before is kept beside it, with `.entraclaw-backup` after its name.\n");
+    }
+    let recipe = recipe(request);
+    // Writing to a text can't fail.
+    let _ = write!(out, "\nStart it: {}\n", recipe.launch);
+    for line in &recipe.hears {
+        let _ = writeln!(out, "  {line}");
+    }
+    out.push_str("To know:\n");
+    for line in &recipe.notes {
+        let _ = writeln!(out, "  {line}");
+    }
+    out
+}
+
+fn request(flags: &Flags, environment: &Environment) -> Result<Request, String> {
+    for carrier in &flags.with {
+        if carrier.host() != flags.host {
+            let (name, host) = (carrier.name(), carrier.host().name());
+            return Err(format!("--with {name} is for {host}, not for {}", flags.host.name()));
+        }
+    }
+    let user = environment.user_home.clone().filter(|home| home.is_absolute());
+    let user = user.ok_or("the user's folder is not known; set HOME")?;
+    let home = flags.home.folder(environment).filter(|home| home.is_absolute());
+    let home = home.ok_or("the home folder is not an absolute path; write it out from the root")?;
+    let project =
+        std::env::current_dir().map_err(|error| format!("the folder you are in can't be read: {error}"))?;
+    let binary =
+        std::env::current_exe().map_err(|error| format!("this program's own path is not known: {error}"))?;
+    let folder = |name: &str| environment.host_folders.get(name).cloned();
+    let os = if cfg!(windows) {
+        Os::Windows
+    } else if cfg!(target_os = "macos") {
+        Os::Mac
+    } else {
+        Os::Linux
+    };
+    Ok(Request {
+        host: flags.host,
+        scope: flags.scope,
+        carriers: flags.with.clone(),
+        binary: plain(&binary)?,
+        home_is_default: Some(&home) == environment.default_home().as_ref(),
+        home: plain(&home)?,
+        places: Places {
+            os,
+            user,
+            project,
+            claude: folder("CLAUDE_CONFIG_DIR"),
+            copilot: folder("COPILOT_HOME"),
+            codex: folder("CODEX_HOME"),
+            config: folder(if os == Os::Windows { "APPDATA" } else { "XDG_CONFIG_HOME" }),
+        },
+    })
+}
+
+/// A path that can stand in a file of text, on one line.
+fn plain(path: &Path) -> Result<String, String> {
+    match path.to_str() {
+        Some(text) if !text.contains(char::is_control) => Ok(text.to_owned()),
+        _ => Err(format!(
+            "{}: a path with such characters can't be written into a file of settings",
+            path.display()
+        )),
+    }
+}

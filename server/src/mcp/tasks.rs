@@ -1,0 +1,242 @@
+//! The tasks extension: a call that waits until something arrives goes on as a task, which the client asks about.
+//!
+//! A task holds no message: they are handed out when the client fetches the result, and given back when that answer
+//! is. It must never be made for a request that did not declare the extension.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rmcp::model::ErrorCode;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::dispatch::text;
+use super::era::Era;
+use super::message::{Id, Object, RpcError};
+use super::session::{Caller, OpenCall, Session};
+use crate::carrier::wait;
+use crate::journal::{ConsumerName, DeliveryId};
+use crate::tool::WaitResult;
+use crate::tool::answer::Answer;
+
+/// The extension's name in `capabilities.extensions` of both sides.
+pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+/// Tasks that are remembered on one connection, ended ones included.
+const TASKS_MAX: usize = 16;
+/// How long a task lives that nobody asks about, in milliseconds.
+const IDLE_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
+/// How often a client should ask, in milliseconds: a look at memory, and the longest that a message waits for it.
+const POLL_INTERVAL_MS: u64 = 1_000;
+/// A request needs a capability that it did not declare.
+const MISSING_CAPABILITY: ErrorCode = ErrorCode(-32021);
+
+/// A waiting call that outlived its request.
+pub(super) struct Task {
+    pub(super) consumer: ConsumerName,
+    client: Option<String>,
+    max_items: u64,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    born: Instant,
+    expires: Instant,
+    state: State,
+}
+
+enum State {
+    Working,
+    /// The result was fetched; what it held belongs to this delivery.
+    Completed {
+        delivery: Option<DeliveryId>,
+        result: Value,
+    },
+    Cancelled,
+}
+
+impl Task {
+    pub(super) fn is_working(&self) -> bool {
+        matches!(self.state, State::Working)
+    }
+
+    fn end(&mut self, state: State, now: Timestamp) {
+        self.state = state;
+        self.updated_at = now;
+    }
+
+    /// The task as the wire shows it.
+    fn view(&self, id: &str) -> Value {
+        let lives = self.expires.saturating_duration_since(self.born).as_millis();
+        let mut view = json!({
+            "taskId": id,
+            "createdAt": self.created_at.to_string(),
+            "lastUpdatedAt": self.updated_at.to_string(),
+            "ttlMs": u64::try_from(lives).unwrap_or(u64::MAX),
+            "pollIntervalMs": POLL_INTERVAL_MS
+        });
+        match &self.state {
+            State::Working => {
+                view["status"] = "working".into();
+                view["statusMessage"] = "listening; it completes when somebody writes".into();
+            }
+            State::Completed { result, .. } => {
+                view["status"] = "completed".into();
+                view["result"] = result.clone();
+            }
+            State::Cancelled => view["status"] = "cancelled".into(),
+        }
+        view
+    }
+}
+
+impl Session {
+    /// Lets an open waiting call go on as a task, if its request allows that and there is room.
+    pub(super) fn continue_as_task(&mut self, id: &Id) {
+        let Some(OpenCall::Wait(wait)) = self.open.get(id) else { return };
+        let (caller, max_items) = (wait.caller.clone(), wait.max_items);
+        if !caller.declares_tasks || !self.has_room_for_task() {
+            return;
+        }
+        self.open.remove(id);
+        let (now, born) = (self.options.clock.now(), Instant::now());
+        let task = Task {
+            consumer: caller.consumer.clone(),
+            client: caller.client.clone(),
+            max_items,
+            created_at: now,
+            updated_at: now,
+            born,
+            expires: born + Duration::from_millis(IDLE_MS_MAX),
+            state: State::Working,
+        };
+        let task_id = self.options.random.uuid();
+        let mut result = task.view(&task_id);
+        result["resultType"] = "task".into();
+        self.tasks.insert(task_id, task);
+        self.answer(&caller.route, Ok(result), Vec::new());
+    }
+
+    /// Forgets what has expired, and the oldest that has ended when there are too many.
+    fn has_room_for_task(&mut self) -> bool {
+        self.forget_expired_tasks();
+        if self.tasks.len() >= TASKS_MAX {
+            let ended = self.tasks.iter().filter(|(_, task)| !task.is_working());
+            let oldest = ended.min_by_key(|(_, task)| task.born).map(|(id, _)| id.clone());
+            if let Some(oldest) = oldest {
+                self.tasks.remove(&oldest);
+            }
+        }
+        self.tasks.len() < TASKS_MAX
+    }
+
+    fn forget_expired_tasks(&mut self) {
+        let now = Instant::now();
+        self.tasks.retain(|_, task| task.expires > now);
+    }
+
+    /// Answers a method of the extension.
+    pub(super) fn tasks_request(&mut self, caller: &Caller, method: &str, params: &Object) {
+        let outcome = match self.known_task(caller, params) {
+            Ok(id) if method == "tasks/get" => return self.get_task(caller, &id),
+            Ok(id) => {
+                // Nothing is ever asked back, so an update brings nothing that was waited for.
+                if method == "tasks/cancel"
+                    && let Some(task) = self.tasks.get_mut(&id).filter(|task| task.is_working())
+                {
+                    task.end(State::Cancelled, self.options.clock.now());
+                }
+                Ok(json!({}))
+            }
+            Err(error) => Err(error),
+        };
+        self.answer(&caller.route, outcome, Vec::new());
+    }
+
+    /// The id of the task that a request names; being named keeps it alive.
+    fn known_task(&mut self, caller: &Caller, params: &Object) -> Result<String, RpcError> {
+        needs_tasks(caller)?;
+        let id = text(params, "taskId")?;
+        self.forget_expired_tasks();
+        let task = self.tasks.get_mut(id).ok_or_else(|| {
+            RpcError::invalid_params(
+                "params.taskId: no such task; it has expired or belongs to an earlier session, call the tool again",
+            )
+        })?;
+        task.expires = Instant::now() + Duration::from_millis(IDLE_MS_MAX);
+        Ok(id.to_owned())
+    }
+
+    fn get_task(&mut self, caller: &Caller, id: &str) {
+        let Some(task) = self.tasks.get(id) else { return };
+        let mut receipts = Vec::new();
+        if task.is_working() {
+            let fetching = Caller {
+                route: caller.route.clone(),
+                consumer: task.consumer.clone(),
+                client: task.client.clone(),
+                // Log messages are nothing that a task can have.
+                log_level: None,
+                declares_tasks: true,
+            };
+            if let Some((answer, taken)) = self.take_messages(&fetching, task.max_items, true) {
+                let delivery = taken.first().map(|receipt| receipt.delivery);
+                receipts = taken;
+                self.complete_task(id, answer, delivery);
+            }
+        }
+        let Some(task) = self.tasks.get(id) else { return };
+        let view = task.view(id);
+        self.answer(&caller.route, Ok(view), receipts);
+    }
+
+    fn complete_task(&mut self, id: &str, answer: Answer, delivery: Option<DeliveryId>) {
+        let result = self.in_era(Era::Modern, answer.into_result());
+        if let Some(task) = self.tasks.get_mut(id) {
+            task.end(State::Completed { delivery, result }, self.options.clock.now());
+        }
+    }
+
+    /// What a fetched result held was given back, so nobody has that result.
+    pub(super) fn reopen_task(&mut self, given_back: DeliveryId) {
+        let holds = |task: &&mut Task| matches!(&task.state, State::Completed { delivery, .. } if *delivery == Some(given_back));
+        if let Some(task) = self.tasks.values_mut().find(holds) {
+            task.end(State::Working, self.options.clock.now());
+        }
+    }
+
+    /// A newer call of the same consumer listens now, so its older tasks are over.
+    pub(super) fn supersede_tasks(&mut self, consumer: &ConsumerName) {
+        let older = self.tasks.iter().filter(|(_, task)| task.is_working() && task.consumer == *consumer);
+        let older: Vec<String> = older.map(|(id, _)| id.clone()).collect();
+        for id in older {
+            let result = WaitResult {
+                messages: Vec::new(),
+                unread_remaining: 0,
+                next: wait::SUPERSEDED.to_owned(),
+                warning: self.warning(),
+            };
+            self.complete_task(&id, Answer::json(&result), None);
+        }
+    }
+}
+
+/// Refuses a request that needs the extension and did not declare it.
+pub(super) fn needs_tasks(caller: &Caller) -> Result<(), RpcError> {
+    if caller.declares_tasks {
+        return Ok(());
+    }
+    Err(RpcError {
+        code: MISSING_CAPABILITY,
+        message: format!("this needs the extension {EXTENSION} in the request's client capabilities"),
+        data: Some(json!({"requiredCapabilities": {"extensions": {EXTENSION: {}}}})),
+    })
+}
+
+/// Says in a list of tools which of them may go on as a task.
+pub(super) fn mark_tools(list: &mut Value) {
+    let tools = list["tools"].as_array_mut();
+    for tool in
+        tools.into_iter().flatten().filter(|tool| tool["name"] == crate::tool::WAIT_FOR_INBOUND_MESSAGE)
+    {
+        tool["execution"] = json!({"taskSupport": "optional"});
+    }
+}

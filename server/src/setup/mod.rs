@@ -1,0 +1,23 @@
+//! What it takes to connect a host: which files hold what, and how each file looks with and without us.
+//!
+//! Pure: texts in, texts out. It must never read or write a file, and never change what a person wrote beyond what is named.
+
+mod block;
+mod content;
+mod diff;
+mod json;
+mod receipt;
+mod recipe;
+mod request;
+mod runbook;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+pub use content::{Content, Edit, Op, Path, Problem};
+pub use diff::unified;
+pub use receipt::{Found, Outcome, Receipt, digest, fresh, with, without};
+pub use recipe::{FileRecipe, Recipe, recipe};
+pub use request::{Carrier, Host, Os, Places, Request, Scope};
+pub use runbook::runbook;

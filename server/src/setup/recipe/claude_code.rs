@@ -1,0 +1,72 @@
+//! Claude Code: the server, hooks, and rules that let it wait without asking.
+//!
+//! It must never allow a tool that sends.
+
+use serde_json::json;
+
+use super::{
+    HOOK_TIMEOUT_S, READING_TOOLS, Recipe, SERVER, element, file, hook_groups, instructions, member, server,
+    wait_forms,
+};
+use crate::setup::content::Content;
+use crate::setup::request::{Carrier, Request, Scope};
+
+const EVENTS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"];
+
+pub(super) fn recipe(request: &Request) -> Recipe {
+    let places = &request.places;
+    let folder = places.claude.clone().unwrap_or_else(|| places.user.join(".claude"));
+    let (servers, settings, memory) = match request.scope {
+        Scope::User => (
+            places.claude.as_ref().unwrap_or(&places.user).join(".claude.json"),
+            folder.join("settings.json"),
+            folder.join("CLAUDE.md"),
+        ),
+        // The one beside settings.json that is not shared: hooks name this machine's program.
+        Scope::Project => (
+            places.project.join(".mcp.json"),
+            places.project.join(".claude/settings.local.json"),
+            places.project.join("CLAUDE.md"),
+        ),
+    };
+    let entry = member(&["mcpServers", SERVER], server(request, &[("type", json!("stdio"))]));
+    let mut edits = hook_groups(request, &EVENTS, Some(HOOK_TIMEOUT_S), false);
+    let shell = wait_forms(request).into_iter().map(|form| format!("Bash({form}:*)"));
+    let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
+    edits.extend(shell.chain(tools).map(|rule| element(&["permissions", "allow"], json!(rule))));
+    let has_channel = request.carriers.contains(&Carrier::Channel);
+    let launch = if has_channel {
+        "claude --dangerously-load-development-channels server:entraclaw"
+    } else {
+        "claude"
+    };
+    let mut notes = vec![
+        "With several sessions at once each of them may hear a message; give one of them the listening."
+            .to_owned(),
+    ];
+    if request.scope == Scope::Project {
+        notes.push("Claude Code asks once whether it may use the servers of .mcp.json.".to_owned());
+    }
+    if has_channel {
+        notes.push(
+            "Not confirmed: whether channels are on is decided by the vendor for each account; where they are off, the \
+             screen says so at the start, and everything else works. The flag switches a safety off: name this server only."
+                .to_owned(),
+        );
+    }
+    Recipe {
+        files: vec![
+            file(servers, "the server", Content::Json(vec![entry])),
+            file(settings, "hooks, and rules that let it wait and read without asking", Content::Json(edits)),
+            file(memory, "when to listen, for the model", instructions(request)),
+        ],
+        launch: launch.to_owned(),
+        hears: vec![
+            "idle: a call of wait_for_inbound_message goes to the background after two minutes and its result wakes the session \
+             (from 2.1.212 on); before that, `entraclaw wait` in a background shell",
+            "busy: hooks hand over what came at the next prompt, after a tool, or at the end of the turn",
+            "with `--with channel`: messages appear by themselves, where the vendor has channels on",
+        ],
+        notes,
+    }
+}

@@ -1,0 +1,54 @@
+//! Codex CLI: the server in config.toml, hooks beside it, and the queue for who wants to be woken.
+//!
+//! It must never lower Codex's own approvals or its sandbox.
+
+use super::{HOOK_TIMEOUT_S, Recipe, SERVER, file, hook_groups, instructions, path, server};
+use crate::setup::content::Content;
+use crate::setup::request::{Carrier, Request, Scope};
+
+const EVENTS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"];
+
+pub(super) fn recipe(request: &Request) -> Recipe {
+    let places = &request.places;
+    let (folder, memory) = match request.scope {
+        Scope::User => {
+            let folder = places.codex.clone().unwrap_or_else(|| places.user.join(".codex"));
+            (folder.clone(), folder.join("AGENTS.md"))
+        }
+        Scope::Project => (places.project.join(".codex"), places.project.join("AGENTS.md")),
+    };
+    let table = Content::Table { path: path(&["mcp_servers", SERVER]), entry: server(request, &[]) };
+    let hooks = Content::Json(hook_groups(request, &EVENTS, Some(HOOK_TIMEOUT_S), false));
+    let mut notes = vec![
+        "Codex asks at its next start whether it may trust the hooks; until you agree they do not run. Versions in which hooks \
+         are behind a feature flag need `[features] codex_hooks = true` in config.toml."
+            .to_owned(),
+        "A file AGENTS.override.md beside AGENTS.md hides the section that was written there.".to_owned(),
+    ];
+    if request.scope == Scope::Project {
+        notes.push("The files of a project count only where Codex trusts the project.".to_owned());
+    }
+    if request.carriers.contains(&Carrier::Queue) {
+        notes.push(
+            "The queue reaches the thread that last called a tool of the server, so a thread hears from its first call on. A \
+             message comes as a prompt, also after you have left the terminal: its turn then runs with nobody watching, under \
+             that thread's approvals."
+                .to_owned(),
+        );
+    }
+    Recipe {
+        files: vec![
+            file(folder.join("config.toml"), "the server", table),
+            file(folder.join("hooks.json"), "hooks", hooks),
+            file(memory, "when to listen, for the model", instructions(request)),
+        ],
+        launch: "codex".to_owned(),
+        hears: vec![
+            "listening: the model calls wait_for_inbound_message again and again; nothing else wakes an idle session without \
+             the queue",
+            "busy: hooks hand over what came at the next prompt, after a tool, or at the end of the turn",
+            "with `--with queue`: the server runs `codex queue`, which wakes an idle thread at once and waits for a busy one",
+        ],
+        notes,
+    }
+}

@@ -1,0 +1,103 @@
+//! GitHub Copilot CLI: the server, hooks in a file of their own, and the extension for who wants to be woken at once.
+//!
+//! It must never write into the host's own settings.json, which the host keeps for itself.
+
+use serde_json::{Value, json};
+
+use super::{
+    HOOK_TIMEOUT_S, READING_TOOLS, Recipe, SERVER, element, file, hook, instructions, member, server, setting,
+};
+use crate::setup::content::Content;
+use crate::setup::request::{Carrier, Os, Request, Scope};
+
+const EVENTS: [&str; 5] = ["sessionStart", "userPromptSubmitted", "postToolUse", "agentStop", "notification"];
+const EXTENSION: &str = include_str!("extension.mjs");
+
+pub(super) fn recipe(request: &Request) -> Recipe {
+    let places = &request.places;
+    let (servers, folder, memory, own) = match request.scope {
+        Scope::User => {
+            let folder = places.copilot.clone().unwrap_or_else(|| places.user.join(".copilot"));
+            let own = [("type", json!("local")), ("tools", json!(["*"]))];
+            (
+                folder.join("mcp-config.json"),
+                folder.clone(),
+                folder.join("copilot-instructions.md"),
+                own.to_vec(),
+            )
+        }
+        // The form that the other reader of this file takes too.
+        Scope::Project => {
+            let folder = places.project.join(".github");
+            let own = [("type", json!("stdio"))];
+            (
+                places.project.join(".mcp.json"),
+                folder.clone(),
+                folder.join("copilot-instructions.md"),
+                own.to_vec(),
+            )
+        }
+    };
+    let mut hooks = vec![setting(&["version"], json!(1))];
+    hooks.extend(EVENTS.iter().map(|event| element(&["hooks", event], hook_entry(request, event))));
+    let entry = member(&["mcpServers", SERVER], server(request, &own));
+    let mut files = vec![
+        file(servers, "the server", Content::Json(vec![entry])),
+        file(folder.join("hooks/entraclaw.json"), "hooks", Content::Json(hooks)),
+        file(memory, "when to listen, for the model", instructions(request)),
+    ];
+    let has_extension = request.carriers.contains(&Carrier::Extension);
+    if has_extension {
+        let path = folder.join("extensions/entraclaw/extension.mjs");
+        files.push(file(path, "wakes the session when somebody writes", Content::Whole(extension(request))));
+    }
+    let launch = if has_extension { "copilot --experimental" } else { "copilot" };
+    let allow = READING_TOOLS.map(|tool| format!(" --allow-tool '{SERVER}({tool})'")).concat();
+    let mut notes = vec![
+        format!("To let it wait and read without being asked: `{launch}{allow}`."),
+        "The first `entraclaw wait` asks for your approval; approve that command only, not all of `entraclaw`, which can \
+         also decide who may write."
+            .to_owned(),
+        "Hooks in ~/.copilot/hooks need 1.0.11 or newer, the notification hook 1.0.18; added text after a tool needs 1.0.50 \
+         and with a prompt 1.0.65."
+            .to_owned(),
+    ];
+    if request.scope == Scope::Project {
+        notes.push("The files of a project count only where its folder is trusted.".to_owned());
+    }
+    if has_extension {
+        notes.push(
+            "Extensions need `--experimental` at every start. Not confirmed: that their interface stays; it is marked as \
+             experimental by its makers. With it, do not also run `entraclaw wait` in the shell."
+                .to_owned(),
+        );
+    }
+    Recipe {
+        files,
+        launch: launch.to_owned(),
+        hears: vec![
+            "idle: `entraclaw wait` in an async background shell; its end wakes the session (from 0.0.422 on, with -p from \
+             1.0.33 on), from 1.0.92 on with the message itself",
+            "busy: hooks hand over what came at the next prompt, after a tool, or at the end of the turn",
+            "with `--with extension`: a message wakes the idle session at once; a busy one gets it as its next turn",
+        ],
+        notes,
+    }
+}
+
+fn hook_entry(request: &Request, event: &str) -> Value {
+    let command = hook(request, event);
+    let powershell = if request.places.os == Os::Windows { format!("& {command}") } else { command.clone() };
+    json!({"type": "command", "bash": command, "powershell": powershell, "timeoutSec": HOOK_TIMEOUT_S})
+}
+
+/// The extension with this machine's program in it, as JSON texts, which are also JavaScript's.
+fn extension(request: &Request) -> String {
+    let mut arguments = vec!["wait", "--format", "json", "--consumer", "copilot-cli"];
+    if !request.home_is_default {
+        arguments.extend(["--home", &request.home]);
+    }
+    EXTENSION
+        .replace("\"@BINARY@\"", &json!(request.binary).to_string())
+        .replace("[\"@ARGUMENTS@\"]", &json!(arguments).to_string())
+}

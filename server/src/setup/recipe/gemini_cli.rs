@@ -1,0 +1,86 @@
+//! Gemini CLI: the server, hooks, and the two settings with which the end of a background shell is told to the model.
+//!
+//! It must never allow more of the shell than the wait command.
+
+use serde_json::{Value, json};
+
+use super::{
+    HOOK_TIMEOUT_S, READING_TOOLS, Recipe, SERVER, file, hook_groups, instructions, member, server, setting,
+    wait_forms,
+};
+use crate::setup::content::Content;
+use crate::setup::request::{Request, Scope};
+
+const EVENTS: [&str; 4] = ["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent"];
+
+pub(super) fn recipe(request: &Request) -> Recipe {
+    let places = &request.places;
+    let (folder, memory) = match request.scope {
+        Scope::User => (places.user.join(".gemini"), places.user.join(".gemini/GEMINI.md")),
+        Scope::Project => (places.project.join(".gemini"), places.project.join("GEMINI.md")),
+    };
+    let mut edits = vec![
+        member(&["mcpServers", SERVER], server(request, &[])),
+        setting(&["tools", "shell", "backgroundCompletionBehavior"], json!("inject")),
+        setting(&["experimental", "modelSteering"], json!(true)),
+    ];
+    edits.extend(hook_groups(request, &EVENTS, Some(HOOK_TIMEOUT_S * 1000), true));
+    let mut notes = vec![
+        "The two settings are the host's, for every background shell: its end is told to the model. One of them is marked as \
+         experimental by its makers."
+            .to_owned(),
+        "Not confirmed: the file of policies was written by the documentation; if the first wait still asks, approve that \
+         command only."
+            .to_owned(),
+    ];
+    if request.scope == Scope::Project {
+        notes.push(
+            "The files of a project count only where its folder is trusted; its hooks ask once.".to_owned(),
+        );
+    }
+    Recipe {
+        files: vec![
+            file(
+                folder.join("settings.json"),
+                "the server, hooks, and the two settings that a background shell needs",
+                Content::Json(edits),
+            ),
+            file(
+                folder.join("policies/entraclaw.toml"),
+                "rules that let it wait and read without asking",
+                Content::Whole(policy(request)),
+            ),
+            file(memory, "when to listen, for the model", instructions(request)),
+        ],
+        launch: "gemini".to_owned(),
+        hears: vec![
+            "idle: `entraclaw wait` in a background shell; its end starts a turn with the message, by the two settings",
+            "busy: the same at the next tool; hooks hand over what came at the next prompt, after a tool, or at the end of the \
+             turn",
+            "headless (-p): only what hooks hand over; the run ends at its last answer",
+        ],
+        notes,
+    }
+}
+
+fn policy(request: &Request) -> String {
+    // JSON's texts and lists are TOML's too.
+    let list = |texts: Vec<String>| Value::from(texts).to_string().replace("\",\"", "\", \"");
+    let tools = list(READING_TOOLS.map(str::to_owned).to_vec());
+    let prefixes = list(wait_forms(request));
+    format!(
+        "# Written by `entraclaw setup gemini-cli`: what may run without asking.\n\
+         \n\
+         [[rule]]\n\
+         mcpName = \"{SERVER}\"\n\
+         toolName = {tools}\n\
+         decision = \"allow\"\n\
+         priority = 100\n\
+         \n\
+         [[rule]]\n\
+         toolName = \"run_shell_command\"\n\
+         commandPrefix = {prefixes}\n\
+         decision = \"allow\"\n\
+         priority = 100\n"
+    )
+}

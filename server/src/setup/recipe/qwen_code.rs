@@ -1,0 +1,66 @@
+//! Qwen Code: the server, hooks, and the input file for who wants it.
+//!
+//! It must never put the input file where others can write.
+
+use serde_json::json;
+
+use super::{
+    READING_TOOLS, Recipe, SERVER, element, file, hook_groups, instructions, member, server, wait_forms,
+};
+use crate::setup::content::Content;
+use crate::setup::request::{Carrier, Request, Scope, quoted};
+
+const EVENTS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"];
+
+pub(super) fn recipe(request: &Request) -> Recipe {
+    let places = &request.places;
+    let (folder, memory) = match request.scope {
+        Scope::User => (places.user.join(".qwen"), places.user.join(".qwen/QWEN.md")),
+        Scope::Project => (places.project.join(".qwen"), places.project.join("QWEN.md")),
+    };
+    let mut edits = vec![member(&["mcpServers", SERVER], server(request, &[]))];
+    // Without a timeout: versions differ in whether it counts seconds or milliseconds.
+    edits.extend(hook_groups(request, &EVENTS, None, true));
+    let shell = wait_forms(request).into_iter().map(|form| format!("Bash({form} *)"));
+    let bare = wait_forms(request).into_iter().map(|form| format!("Bash({form})"));
+    let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
+    edits.extend(bare.chain(shell).chain(tools).map(|rule| element(&["permissions", "allow"], json!(rule))));
+    let mut notes = vec![
+        "Not confirmed: the rules under permissions.allow were written by the documentation; if the first wait still asks, \
+         approve that command only."
+            .to_owned(),
+    ];
+    if request.scope == Scope::Project {
+        notes.push("The files of a project count only where its folder is trusted.".to_owned());
+    }
+    let has_file = request.carriers.iter().any(|carrier| matches!(carrier, Carrier::InputFile(_)));
+    let launch = if has_file {
+        let path = quoted(&request.input_file());
+        notes.push(
+            "Whoever can write the input file can type into the session; keep it in a folder of yours alone. One session a \
+             file."
+                .to_owned(),
+        );
+        format!("touch {path} && qwen --input-file {path}")
+    } else {
+        "qwen".to_owned()
+    };
+    Recipe {
+        files: vec![
+            file(
+                folder.join("settings.json"),
+                "the server, hooks, and rules that let it wait and read without asking",
+                Content::Json(edits),
+            ),
+            file(memory, "when to listen, for the model", instructions(request)),
+        ],
+        launch,
+        hears: vec![
+            "idle: `entraclaw wait` in a background shell; its end starts a turn with the message, without any setting",
+            "busy: the same after the running turn; hooks hand over what came at the next prompt, after a tool, or at the end \
+             of the turn",
+            "with `--with input-file`: the server writes a prompt into the file that the session reads, idle or busy",
+        ],
+        notes,
+    }
+}

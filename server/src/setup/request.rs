@@ -1,0 +1,297 @@
+//! What is asked of setup: for which host, where, with which carriers, on what machine.
+//!
+//! It must never hold a default that differs from what the host's own documentation says.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+/// The port of opencode's server when none is given; also its own first choice.
+const OPENCODE_PORT: u16 = 4096;
+
+/// A program that can be connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Host {
+    /// Claude Code
+    ClaudeCode,
+    /// GitHub Copilot CLI
+    CopilotCli,
+    /// Codex CLI
+    Codex,
+    /// Gemini CLI
+    GeminiCli,
+    /// opencode
+    Opencode,
+    /// Qwen Code
+    QwenCode,
+    /// VS Code, by configuration only
+    Vscode,
+    /// Cursor, by configuration only
+    Cursor,
+}
+
+impl Host {
+    /// Every one.
+    pub const ALL: [Self; 8] = [
+        Self::ClaudeCode,
+        Self::CopilotCli,
+        Self::Codex,
+        Self::GeminiCli,
+        Self::Opencode,
+        Self::QwenCode,
+        Self::Vscode,
+        Self::Cursor,
+    ];
+
+    /// As it is typed; of the hosts that were run, also the family of `mcp::hosts`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::CopilotCli => "copilot-cli",
+            Self::Codex => "codex",
+            Self::GeminiCli => "gemini-cli",
+            Self::Opencode => "opencode",
+            Self::QwenCode => "qwen-code",
+            Self::Vscode => "vscode",
+            Self::Cursor => "cursor",
+        }
+    }
+
+    /// As people call it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "Claude Code",
+            Self::CopilotCli => "GitHub Copilot CLI",
+            Self::Codex => "Codex CLI",
+            Self::GeminiCli => "Gemini CLI",
+            Self::Opencode => "opencode",
+            Self::QwenCode => "Qwen Code",
+            Self::Vscode => "VS Code",
+            Self::Cursor => "Cursor",
+        }
+    }
+}
+
+/// Whose files are changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Scope {
+    /// Yours, for every project
+    User,
+    /// Those of the folder you are in
+    Project,
+}
+
+impl Scope {
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
+}
+
+/// A carrier that is off until it is asked for, because it needs a flag or lets more in.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Carrier {
+    /// Claude Code's channel, by a launch flag.
+    Channel,
+    /// Copilot CLI's extension, with `--experimental`.
+    Extension,
+    /// Codex's queue.
+    Queue,
+    /// opencode's HTTP port.
+    Port(u16),
+    /// Qwen Code's input file; none is the one in the home folder.
+    InputFile(Option<String>),
+}
+
+impl Carrier {
+    /// Reads `NAME` or `NAME=VALUE`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        match (name, value) {
+            ("channel", None) => Ok(Self::Channel),
+            ("extension", None) => Ok(Self::Extension),
+            ("queue", None) => Ok(Self::Queue),
+            ("port", None) => Ok(Self::Port(OPENCODE_PORT)),
+            ("port", Some(port)) => match port.parse() {
+                Ok(port) if port >= 1024 => Ok(Self::Port(port)),
+                _ => Err(format!("port={port}: give a port from 1024 to 65535")),
+            },
+            ("input-file", None) => Ok(Self::InputFile(None)),
+            ("input-file", Some(path)) if std::path::Path::new(path).is_absolute() => {
+                Ok(Self::InputFile(Some(path.to_owned())))
+            }
+            ("input-file", Some(_)) => Err("input-file: give an absolute path".to_owned()),
+            ("channel" | "extension" | "queue", Some(_)) => Err(format!("{name} takes no value")),
+            _ => Err(format!("{name:?} is none of channel, extension, queue, port[=N], input-file[=PATH]")),
+        }
+    }
+
+    /// As it is typed, without its value.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Channel => "channel",
+            Self::Extension => "extension",
+            Self::Queue => "queue",
+            Self::Port(_) => "port",
+            Self::InputFile(_) => "input-file",
+        }
+    }
+
+    /// The one host that has it.
+    pub fn host(&self) -> Host {
+        match self {
+            Self::Channel => Host::ClaudeCode,
+            Self::Extension => Host::CopilotCli,
+            Self::Queue => Host::Codex,
+            Self::Port(_) => Host::Opencode,
+            Self::InputFile(_) => Host::QwenCode,
+        }
+    }
+}
+
+/// Which system's places and shell count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Os {
+    /// Linux and other Unix.
+    Linux,
+    /// macOS.
+    Mac,
+    /// Windows.
+    Windows,
+}
+
+/// Where a machine keeps its files.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// Which system it is.
+    pub os: Os,
+    /// The user's home folder.
+    pub user: PathBuf,
+    /// The project's folder.
+    pub project: PathBuf,
+    /// `CLAUDE_CONFIG_DIR`, if set.
+    pub claude: Option<PathBuf>,
+    /// `COPILOT_HOME`, if set.
+    pub copilot: Option<PathBuf>,
+    /// `CODEX_HOME`, if set.
+    pub codex: Option<PathBuf>,
+    /// `XDG_CONFIG_HOME` of Unix or `APPDATA` of Windows, if set.
+    pub config: Option<PathBuf>,
+}
+
+/// What is to be set up.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// For which host.
+    pub host: Host,
+    /// Whose files.
+    pub scope: Scope,
+    /// What is asked for beyond what needs no flag.
+    pub carriers: Vec<Carrier>,
+    /// This program, as an absolute path.
+    pub binary: String,
+    /// The home folder of this program, as an absolute path.
+    pub home: String,
+    /// Whether that is the one it takes by itself.
+    pub home_is_default: bool,
+    /// The machine.
+    pub places: Places,
+}
+
+impl Request {
+    /// The name that a receipt keeps for who asked.
+    pub fn owner(&self) -> String {
+        match self.scope {
+            Scope::User => format!("{}/user", self.host.name()),
+            Scope::Project => format!("{}/project:{}", self.host.name(), self.places.project.display()),
+        }
+    }
+
+    /// The variables that the server needs.
+    pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
+        let mut variables = Vec::new();
+        if !self.home_is_default {
+            variables.push(("ENTRACLAW_HOME", self.home.clone()));
+        }
+        for carrier in &self.carriers {
+            match carrier {
+                Carrier::Queue => variables.push(("ENTRACLAW_DOORS_CODEX_QUEUE", "true".to_owned())),
+                Carrier::Port(port) => variables.push(("ENTRACLAW_DOORS_OPENCODE_PORT", port.to_string())),
+                Carrier::InputFile(_) => {
+                    variables.push(("ENTRACLAW_DOORS_QWEN_INPUT_FILE", self.input_file()));
+                }
+                Carrier::Channel | Carrier::Extension => {}
+            }
+        }
+        variables
+    }
+
+    /// The file that Qwen Code reads lines from.
+    pub(super) fn input_file(&self) -> String {
+        let given = self.carriers.iter().find_map(|carrier| match carrier {
+            Carrier::InputFile(path) => path.clone(),
+            _ => None,
+        });
+        let folder = std::path::Path::new(&self.home);
+        given.unwrap_or_else(|| folder.join("qwen-input.jsonl").display().to_string())
+    }
+
+    /// A command of this program for the host's shell.
+    pub(super) fn command(&self, words: &[&str]) -> String {
+        let quote = if self.places.os == Os::Windows { quoted_windows } else { quoted };
+        let mut all = vec![quote(&self.binary)];
+        all.extend(words.iter().map(|word| (*word).to_owned()));
+        if !self.home_is_default {
+            all.extend(["--home".to_owned(), quote(&self.home)]);
+        }
+        all.join(" ")
+    }
+}
+
+/// A word for a POSIX shell.
+pub(super) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// A word for `cmd` and for the shells that hosts bring to Windows; its paths hold no quotes.
+fn quoted_windows(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/\\._-:".contains(c);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("\"{word}\"") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carriers_are_read_with_their_values() {
+        assert_eq!(Carrier::parse("port=5000"), Ok(Carrier::Port(5000)));
+        assert_eq!(Carrier::parse("port"), Ok(Carrier::Port(4096)));
+        assert_eq!(Carrier::parse("input-file"), Ok(Carrier::InputFile(None)));
+        for wrong in ["port=80", "port=x", "port=", "input-file=rel", "channel=1", "", "radio", "=", "queue="]
+        {
+            assert!(Carrier::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_path_can_never_end_its_word() {
+        assert_eq!(quoted("/usr/bin/entraclaw"), "/usr/bin/entraclaw");
+        assert_eq!(quoted("/a b/$(id)'x"), r"'/a b/$(id)'\''x'");
+        assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn names_are_what_the_command_line_takes() {
+        for host in Host::ALL {
+            assert_eq!(host.to_possible_value().unwrap().get_name(), host.name());
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! One table of ours in TOML that a person wrote.
+//!
+//! A new table is appended as text, so no other byte is written again. It must never be put where the reader of the file
+//! would find another value than ours.
+
+use serde_json::Value;
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
+
+use super::block::{appended, cut};
+use super::content::{Op, Problem, newline, runs_entraclaw};
+
+/// The text with the table, and what was done.
+pub(super) fn apply(text: &str, path: &[String], entry: &Value) -> Result<(String, Vec<Op>), Problem> {
+    let mut document = parsed(text)?;
+    if let Some(there) = find(document.as_table_mut(), path)? {
+        let present = table_value(there);
+        if present == *entry {
+            return Ok((text.to_owned(), Vec::new()));
+        }
+        if !runs_entraclaw(&present) {
+            let what = format!(
+                "`{}` is there already and starts another program; rename or remove it, then run setup again",
+                path.join(".")
+            );
+            return Err(Problem::at(text, place(text, path), what));
+        }
+        let mut after = present.clone();
+        merge(&mut after, entry);
+        write(there, &after);
+        let op = Op::Table { path: path.to_vec(), before: present, after };
+        return Ok((with_ends_of(text, &document.to_string()), vec![op]));
+    }
+    let (with, op) = appended(text, &block(path, entry));
+    // A `mcp_servers = {}` on one line can't be added to from below.
+    let holds = |mut document: DocumentMut| {
+        let there = find(document.as_table_mut(), path).ok().flatten();
+        there.is_some_and(|table| table_value(table) == *entry)
+    };
+    if with.parse::<DocumentMut>().is_ok_and(holds) {
+        return Ok((with, vec![op]));
+    }
+    let what = format!(
+        "`{}` is written in a way that no table can be added to; write it as tables, or add the entry by hand \
+         (--print shows it)",
+        path.first().map_or("", String::as_str)
+    );
+    Err(Problem::at(text, place(text, path), what))
+}
+
+/// The text without what the ops did, as far as it still stands there.
+pub(super) fn undo(text: &str, path: &[String], ops: &[Op]) -> Result<String, Problem> {
+    let mut text = text.to_owned();
+    for op in ops.iter().rev() {
+        match op {
+            Op::Block { before, text: block } => {
+                text = match cut(&text, before, block) {
+                    Some(without) => without,
+                    None => without_table(&text, path)?,
+                };
+            }
+            Op::Table { path, before, after } => {
+                let mut document = parsed(&text)?;
+                if let Some(there) =
+                    find(document.as_table_mut(), path)?.filter(|there| table_value(*there) == *after)
+                {
+                    write(there, before);
+                    text = with_ends_of(&text, &document.to_string());
+                }
+            }
+            _ => {}
+        }
+    }
+    parsed(&text)?;
+    Ok(text)
+}
+
+/// The text without the table, if the table starts this program.
+pub(super) fn without_table(text: &str, path: &[String]) -> Result<String, Problem> {
+    let mut document = parsed(text)?;
+    let is_ours =
+        find(document.as_table_mut(), path)?.is_some_and(|there| runs_entraclaw(&table_value(there)));
+    let Some((name, parents)) = path.split_last().filter(|_| is_ours) else { return Ok(text.to_owned()) };
+    if let Some(parent) = find(document.as_table_mut(), parents)? {
+        parent.remove(name);
+    }
+    Ok(with_ends_of(text, &document.to_string()))
+}
+
+fn parsed(text: &str) -> Result<DocumentMut, Problem> {
+    text.parse().map_err(|error: toml_edit::TomlError| {
+        let what = format!("it can't be read as TOML: {}; correct it first", error.message());
+        Problem::at(text, error.span().map_or(0, |span| span.start), what)
+    })
+}
+
+/// The table at a path; a value of another kind on the way is refused.
+fn find<'d>(root: &'d mut Table, path: &[String]) -> Result<Option<&'d mut dyn TableLike>, Problem> {
+    let mut table: &mut dyn TableLike = root;
+    for (depth, name) in path.iter().enumerate() {
+        let Some(item) = table.get_mut(name).filter(|item| !item.is_none()) else { return Ok(None) };
+        let Some(inner) = item.as_table_like_mut() else {
+            let what =
+                format!("`{}` must be a table, and is none; correct it first", path[..=depth].join("."));
+            return Err(Problem::new(what));
+        };
+        table = inner;
+    }
+    Ok(Some(table))
+}
+
+/// Where a table or key of the path's last known name is written, in bytes; for people only.
+fn place(text: &str, path: &[String]) -> usize {
+    let whole = format!("[{}]", path.join("."));
+    let first = path.first().map_or("", String::as_str);
+    text.find(&whole).or_else(|| text.find(first)).unwrap_or(0)
+}
+
+fn block(path: &[String], entry: &Value) -> String {
+    let mut out = format!("[{}]\n", path.join("."));
+    let mut table = Table::new();
+    write(&mut table, entry);
+    let mut below = String::new();
+    for (name, item) in &table {
+        match item {
+            Item::Table(inner) => {
+                below.extend(["\n[", &path.join("."), ".", name, "]\n", &inner.to_string()]);
+            }
+            value => out.extend([name, " = ", value.to_string().trim(), "\n"]),
+        }
+    }
+    out + &below
+}
+
+/// Makes the table hold exactly the entry; what is the same already keeps its layout.
+fn write(table: &mut dyn TableLike, entry: &Value) {
+    let Value::Object(wanted) = entry else { return };
+    let stale: Vec<String> =
+        table.iter().map(|(name, _)| name.to_owned()).filter(|name| !wanted.contains_key(name)).collect();
+    for name in stale {
+        table.remove(&name);
+    }
+    for (name, value) in wanted {
+        if table.get(name).is_some_and(|there| item_value(there) == *value) {
+            continue;
+        }
+        let inner = table.get_mut(name).and_then(Item::as_table_like_mut);
+        match (inner, value) {
+            (Some(inner), Value::Object(_)) => write(inner, value),
+            _ => {
+                table.insert(name, item(value));
+            }
+        }
+    }
+}
+
+fn item(value: &Value) -> Item {
+    match value {
+        Value::Object(_) => {
+            let mut table = Table::new();
+            write(&mut table, value);
+            Item::Table(table)
+        }
+        Value::Array(values) => {
+            let texts: Array = values.iter().filter_map(Value::as_str).collect();
+            toml_edit::value(texts)
+        }
+        Value::Bool(value) => toml_edit::value(*value),
+        Value::Number(number) => number.as_i64().map_or(Item::None, toml_edit::value),
+        Value::String(text) => toml_edit::value(text),
+        Value::Null => Item::None,
+    }
+}
+
+fn table_value(table: &dyn TableLike) -> Value {
+    Value::Object(table.iter().map(|(name, item)| (name.to_owned(), item_value(item))).collect())
+}
+
+/// What can't stand in JSON is its text, so that it differs from anything of ours.
+fn item_value(item: &Item) -> Value {
+    if let Some(table) = item.as_table_like() {
+        return table_value(table);
+    }
+    match item {
+        Item::Value(value) => plain(value),
+        other => Value::String(other.to_string()),
+    }
+}
+
+fn plain(value: &toml_edit::Value) -> Value {
+    match value {
+        toml_edit::Value::String(text) => Value::from(text.value().as_str()),
+        toml_edit::Value::Integer(number) => Value::from(*number.value()),
+        toml_edit::Value::Boolean(value) => Value::from(*value.value()),
+        toml_edit::Value::Array(values) => Value::Array(values.iter().map(plain).collect()),
+        toml_edit::Value::InlineTable(table) => table_value(table),
+        other => Value::String(other.to_string()),
+    }
+}
+
+fn merge(into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (name, value) in from {
+                merge(into.entry(name.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from.clone(),
+    }
+}
+
+/// The same text with the ends of lines that the old one has.
+fn with_ends_of(old: &str, new: &str) -> String {
+    new.replace("\r\n", "\n").replace('\n', newline(old))
+}

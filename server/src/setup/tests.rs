@@ -1,0 +1,336 @@
+//! Recipes, tables and receipts: what each host gets, and that every file can be as it was.
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn request(host: Host, scope: Scope) -> Request {
+    Request {
+        host,
+        scope,
+        carriers: Vec::new(),
+        binary: "/opt/entraclaw".to_owned(),
+        home: "/home/alice/.entraclaw".to_owned(),
+        home_is_default: true,
+        places: Places {
+            os: Os::Linux,
+            user: "/home/alice".into(),
+            project: "/srv/tool".into(),
+            claude: None,
+            copilot: None,
+            codex: None,
+            config: None,
+        },
+    }
+}
+
+fn carriers(host: Host) -> Vec<Carrier> {
+    let all =
+        [Carrier::Channel, Carrier::Extension, Carrier::Queue, Carrier::Port(5000), Carrier::InputFile(None)];
+    all.into_iter().filter(|carrier| carrier.host() == host).collect()
+}
+
+fn requests() -> Vec<Request> {
+    let mut all = Vec::new();
+    for host in Host::ALL {
+        for scope in [Scope::User, Scope::Project] {
+            let plain = request(host, scope);
+            all.push(Request { carriers: carriers(host), ..plain.clone() });
+            let elsewhere = "/srv/it's here/$HOME".to_owned();
+            all.push(Request { home: elsewhere, home_is_default: false, ..plain.clone() });
+            for os in [Os::Mac, Os::Windows] {
+                let places = Places { os, ..plain.places.clone() };
+                all.push(Request { places, carriers: carriers(host), ..plain.clone() });
+            }
+            all.push(plain);
+        }
+    }
+    all
+}
+
+fn edits(content: &Content) -> &[Edit] {
+    match content {
+        Content::Json(edits) => edits,
+        _ => &[],
+    }
+}
+
+#[test]
+fn nothing_is_allowed_but_waiting_and_reading() {
+    for request in requests() {
+        for file in recipe(&request).files {
+            let text = fresh(&file.content);
+            for edit in edits(&file.content) {
+                if let Edit::Element { path, value: Value::String(rule) } = edit {
+                    assert_eq!(path, &["permissions", "allow"]);
+                    let is_reading = rule.starts_with("mcp__entraclaw__") && !rule.contains("send");
+                    assert!(is_reading || rule.contains("entraclaw wait"), "{rule}");
+                }
+            }
+            assert!(!text.contains("\"trust\"") && !text.contains("alwaysAllow"), "{text}");
+            if !matches!(file.content, Content::Section(_)) {
+                assert!(!text.contains("send_") && !text.contains("mcp__entraclaw\""), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_file_lies_where_it_was_asked_for_and_once() {
+    for request in requests() {
+        let recipe = recipe(&request);
+        let mut paths: Vec<PathBuf> = recipe.files.iter().flat_map(|file| file.paths.clone()).collect();
+        let root = if request.scope == Scope::User { "/home/alice" } else { "/srv/tool" };
+        assert!(paths.iter().all(|path| path.starts_with(root)), "{paths:?}");
+        let count = paths.len();
+        paths.sort();
+        paths.dedup();
+        assert_eq!(paths.len(), count, "{paths:?}");
+        assert!(!recipe.launch.is_empty() && !recipe.hears.is_empty() && !recipe.notes.is_empty());
+    }
+}
+
+#[test]
+fn a_home_folder_elsewhere_reaches_server_hooks_and_wait() {
+    for host in Host::ALL {
+        let elsewhere = Request {
+            home: "/srv/it's here".to_owned(),
+            home_is_default: false,
+            ..request(host, Scope::User)
+        };
+        let page = runbook(&elsewhere);
+        assert!(page.contains("ENTRACLAW_HOME"), "{page}");
+        for line in page.lines().filter(|line| line.contains("hook ") && line.contains("/opt/entraclaw")) {
+            assert!(line.contains(r"--home '/srv/it'\\''s here'") || line.contains(r#""""'it'"""#), "{line}");
+        }
+    }
+}
+
+#[test]
+fn texts_that_several_hosts_read_hold_no_rule_of_one() {
+    let generic = crate::rules::section(None, "");
+    for host in Host::ALL {
+        for file in recipe(&request(host, Scope::Project)).files {
+            if let Content::Section(section) = file.content {
+                assert_eq!(section, generic, "{}", host.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn hosts_that_share_a_file_agree_on_it_and_leave_it_to_each_other() {
+    let claude = request(Host::ClaudeCode, Scope::Project);
+    let copilot = request(Host::CopilotCli, Scope::Project);
+    let [first, second] = [&claude, &copilot].map(|request| recipe(request).files[0].clone());
+    assert_eq!(first, second);
+    let path = first.paths[0].display().to_string();
+    let text = "{\"mcpServers\": {\"mine\": {}}}";
+    let one =
+        with(&path, Found { text: Some(text), ..Found::default() }, &claude.owner(), &first.content).unwrap();
+    let found = |outcome: &Outcome, backup| {
+        let (text, receipt) = (outcome.text.clone(), outcome.receipt.clone());
+        move |act: &dyn Fn(Found<'_>) -> Outcome| {
+            act(Found { text: text.as_deref(), receipt: receipt.as_ref(), backup })
+        }
+    };
+    let two =
+        found(&one, Some(text))(&|found| with(&path, found, &copilot.owner(), &second.content).unwrap());
+    assert_eq!(one.text, two.text);
+    let left =
+        found(&two, Some(text))(&|found| without(&path, found, &claude.owner(), &first.content).unwrap());
+    assert_eq!(left.text, two.text);
+    let gone =
+        found(&left, Some(text))(&|found| without(&path, found, &copilot.owner(), &second.content).unwrap());
+    assert_eq!((gone.text.as_deref(), gone.receipt), (Some(text), None));
+}
+
+const TABLE: &str = "[mcp_servers.entraclaw]\ncommand = \"/opt/entraclaw\"\nargs = [\"serve\"]\n";
+
+fn codex() -> Content {
+    recipe(&request(Host::Codex, Scope::User)).files[0].content.clone()
+}
+
+#[rstest]
+#[case::absent(None, TABLE.to_owned())]
+#[case::no_last_line_end(Some("model = \"m\""), format!("model = \"m\"\n\n{TABLE}"))]
+#[case::comments(Some("# mine\n[a] # b\nx = 1\n"), format!("# mine\n[a] # b\nx = 1\n\n{TABLE}"))]
+#[case::windows(Some("x = 1\r\n"), format!("x = 1\r\n\r\n{TABLE}").replace("\r\n", "\n").replace('\n', "\r\n"))]
+#[case::mixed(Some("x = 1\r\ny = 2\n"), format!("x = 1\r\ny = 2\n\r\n{}", TABLE.replace('\n', "\r\n")))]
+#[case::byte_order_mark(Some("\u{feff}x = 1\n"), format!("\u{feff}x = 1\n\n{TABLE}"))]
+#[case::other_servers(Some("[mcp_servers.a]\ncommand = \"a\"\n"), format!("[mcp_servers.a]\ncommand = \"a\"\n\n{TABLE}"))]
+fn a_table_is_added_and_every_other_byte_stays(#[case] before: Option<&str>, #[case] after: String) {
+    let found = Found { text: before, ..Found::default() };
+    let outcome = with("c", found, "codex/user", &codex()).unwrap();
+    assert_eq!(outcome.text.as_deref(), Some(after.as_str()));
+    // With the backup lost, too.
+    let edited = format!("{after}# more\n");
+    for (text, wanted) in
+        [(&after, before.map(str::to_owned)), (&edited, Some(format!("{}# more\n", before.unwrap_or(""))))]
+    {
+        let found = Found { text: Some(text), receipt: outcome.receipt.as_ref(), backup: None };
+        assert_eq!(without("c", found, "codex/user", &codex()).unwrap().text, wanted);
+    }
+}
+
+#[rstest]
+#[case("x = \n", "line 1, column 5")]
+#[case("x = 1\nx = 2\n", "line 2, column 1")]
+#[case("a = 1\nmcp_servers = {}\n", "line 2, column 1")]
+#[case("mcp_servers = 5\n", "must be a table")]
+#[case("[mcp_servers.entraclaw]\ncommand = \"sh\"\n", "line 1, column 1")]
+#[case("[mcp_servers]\nentraclaw = 3\n", "must be a table")]
+fn toml_that_is_in_the_way_is_refused_with_its_place(#[case] text: &str, #[case] place: &str) {
+    let problem =
+        with("c", Found { text: Some(text), ..Found::default() }, "codex/user", &codex()).unwrap_err();
+    assert!(problem.to_string().contains(place), "{problem}");
+}
+
+#[test]
+fn a_table_that_a_person_wrote_for_us_is_taken_over_and_given_back() {
+    let before = "# mine\n[mcp_servers.entraclaw]\ncommand = \"entraclaw\" # on the path\nargs = [\"serve\"]\nstartup_timeout_sec = 20\n\n[mcp_servers.entraclaw.env]\nA = \"b\"\n";
+    let found = Found { text: Some(before), ..Found::default() };
+    let outcome = with("c", found, "codex/user", &codex()).unwrap();
+    let text = outcome.text.as_deref().unwrap();
+    assert!(
+        text.contains("command = \"/opt/entraclaw\"")
+            && text.contains("A = \"b\"")
+            && text.contains("startup_timeout_sec = 20"),
+        "{text}"
+    );
+    let edited = format!("{text}[x]\ny = 1\n");
+    let found = Found { text: Some(&edited), receipt: outcome.receipt.as_ref(), backup: Some(before) };
+    let left = without("c", found, "codex/user", &codex()).unwrap().text.unwrap();
+    let left: toml::Value = toml::from_str(&left).unwrap();
+    let wanted: toml::Value = toml::from_str(&format!("{before}[x]\ny = 1\n")).unwrap();
+    assert_eq!(left, wanted);
+}
+
+#[test]
+fn without_anything_kept_what_is_recognisably_ours_goes() {
+    for host in Host::ALL {
+        for file in recipe(&Request { carriers: carriers(host), ..request(host, Scope::User) }).files {
+            let text = fresh(&file.content);
+            let found = Found { text: Some(&text), ..Found::default() };
+            let left = without("f", found, "x", &file.content).unwrap().text;
+            let has_settings = edits(&file.content).iter().any(|edit| matches!(edit, Edit::Setting { .. }));
+            if !has_settings {
+                assert_eq!(left, None, "{:?}", file.paths);
+            }
+            assert!(!left.unwrap_or_default().contains("/opt/entraclaw"));
+        }
+    }
+}
+
+#[test]
+fn a_file_of_our_own_that_somebody_changed_is_left_to_them() {
+    let content = Content::Whole("ours\n".to_owned());
+    let outcome = with("f", Found::default(), "x", &content).unwrap();
+    let found = Found { text: Some("theirs\n"), receipt: outcome.receipt.as_ref(), backup: None };
+    assert!(without("f", found, "x", &content).is_err());
+    assert!(with("f", Found { text: Some("theirs\n"), ..Found::default() }, "x", &content).is_err());
+}
+
+#[test]
+fn a_second_setup_after_others_have_changed_the_file_changes_nothing() {
+    for request in requests() {
+        for file in recipe(&request).files {
+            let outcome = with("f", Found::default(), "x", &file.content).unwrap();
+            let text = match &file.content {
+                Content::Json(_) => outcome.text.clone().unwrap().replacen('{', "{\n  \"mine\": 1,", 1),
+                Content::Whole(_) => continue,
+                _ => format!("# mine\n{}\n# mine too\n", outcome.text.clone().unwrap()),
+            };
+            let found = Found { text: Some(&text), receipt: outcome.receipt.as_ref(), backup: None };
+            let again = with("f", found, "x", &file.content).unwrap();
+            assert_eq!(again.text.as_deref(), Some(text.as_str()));
+            assert_eq!(again.receipt, outcome.receipt);
+        }
+    }
+}
+
+#[test]
+fn receipts_are_read_as_they_were_written() {
+    for request in requests() {
+        for file in recipe(&request).files {
+            let outcome = with("f", Found::default(), &request.owner(), &file.content).unwrap();
+            let text = serde_json::to_string(&outcome.receipt).unwrap();
+            assert_eq!(serde_json::from_str::<Option<Receipt>>(&text).unwrap(), outcome.receipt);
+        }
+    }
+}
+
+#[test]
+fn the_extension_is_javascript_with_this_machines_program_in_it() {
+    let odd = Request {
+        binary: "/opt/a \"b\" \\ `c`/entraclaw".to_owned(),
+        carriers: vec![Carrier::Extension],
+        ..request(Host::CopilotCli, Scope::User)
+    };
+    let files = recipe(&odd).files;
+    let text = fresh(&files.last().unwrap().content);
+    assert!(text.contains(r#"const BINARY = "/opt/a \"b\" \\ `c`/entraclaw";"#), "{text}");
+    assert!(
+        text.contains(r#"["wait","--format","json","--consumer","copilot-cli"]"#)
+            && !text.contains('@'.to_string().as_str().repeat(2).as_str())
+    );
+    assert!(!text.contains("@BINARY@") && !text.contains("@ARGUMENTS@"));
+    assert_eq!(
+        Path::new(&files[3].paths[0]),
+        Path::new("/home/alice/.copilot/extensions/entraclaw/extension.mjs")
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Any text that a person has, any host: setup and removal give the same bytes, also when the backup is lost and when
+    /// setup ran with other carriers in between.
+    #[test]
+    fn every_file_can_be_as_it_was(
+        text in prop_oneof![
+            "[a-z#\n\r\u{e9} ]{0,30}",
+            Just(String::new()),
+            Just("{}".to_owned()),
+            Just("\u{feff}{\r\n}\r\n".to_owned()),
+            Just("// only\n".to_owned()),
+            Just("{\"hooks\": {}, \"mcpServers\": {}}".to_owned()),
+            Just("{\n  \"permissions\": {\"allow\": []},\n}".to_owned()),
+            Just("a = 1\n[mcp_servers]\n".to_owned()),
+        ],
+        index in 0..64usize,
+        keeps_backup in any::<bool>(),
+    ) {
+        let requests = requests();
+        let request = &requests[index % requests.len()];
+        for (plain, file) in recipe(&Request { carriers: vec![], ..request.clone() }).files.iter().zip(recipe(request).files) {
+            let found = Found { text: Some(&text), ..Found::default() };
+            let Ok(first) = with("f", found, "x", &plain.content) else { continue };
+            let backup = keeps_backup.then_some(text.as_str());
+            let found = Found { text: first.text.as_deref(), receipt: first.receipt.as_ref(), backup };
+            let second = with("f", found, "x", &file.content).unwrap();
+            prop_assert_eq!(second.without.as_deref().unwrap_or(&text), &text);
+            let found = Found { text: second.text.as_deref(), receipt: second.receipt.as_ref(), backup };
+            let gone = without("f", found, "x", &file.content).unwrap();
+            prop_assert_eq!(gone.text.as_deref(), Some(text.as_str()));
+            prop_assert_eq!(gone.receipt, None);
+        }
+    }
+}
+
+#[test]
+fn a_value_of_json_is_toml_where_a_policy_needs_it() {
+    let policy = fresh(&recipe(&request(Host::GeminiCli, Scope::User)).files[1].content);
+    let parsed: toml::Value = toml::from_str(&policy).unwrap();
+    let rules = json!(parsed.get("rule"));
+    assert_eq!(
+        rules[0]["toolName"],
+        json!(["wait_for_inbound_message", "inbox_pull", "inbound_queue_stats"])
+    );
+    assert_eq!(rules[1]["commandPrefix"], json!(["entraclaw wait", "/opt/entraclaw wait"]));
+    assert_eq!(rules[1]["decision"], "allow");
+}
