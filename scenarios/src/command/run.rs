@@ -219,7 +219,7 @@ pub(super) fn find_server(told: Option<&Path>) -> anyhow::Result<Option<PathBuf>
         return Ok(Some(binary));
     }
     warn(&format!(
-        "no {}: process mode is not run; build it with `cargo build --release -p entraclaw`",
+        "no {}: what needs it is not run; build it with `cargo build --release -p entraclaw`",
         binary.display()
     ));
     Ok(None)
@@ -232,7 +232,7 @@ fn build_server(folder: &Path, binary: &Path) -> anyhow::Result<()> {
     let cargo = std::env::var("CARGO").ok();
     let Some(cargo) = cargo.filter(|_| manifest.is_file()) else { return Ok(()) };
     let release = folder.ends_with("release");
-    warn(&format!("building {} for process mode", binary.display()));
+    warn(&format!("building {}", binary.display()));
     let mut command = std::process::Command::new(cargo);
     command
         .args([
