@@ -287,24 +287,18 @@ impl Page {
         for host in &report.hosts {
             for reach in &host.reach {
                 if !any {
-                    let head = ["idle", "p50", "p99", "busy", "p50", "p99"].map(|word| format!("{word:>11}"));
-                    let head = format!("{}{}  set up", fit("reached by", 60), head.concat());
-                    let head = self.dim(&head);
+                    let head = ["idle p99", "busy p99"].map(|word| format!("{word:>12}")).concat();
+                    let head = self.dim(&format!("{}{head}  set up", fit("reached the model by", 47)));
                     self.line(&head);
                 }
                 any = true;
-                let numbers = |times: Option<Times>| match times {
-                    Some(times) => {
-                        [thousands(times.messages), duration(times.p50_ms), duration(times.p99_ms)]
-                    }
-                    None => ["–", "", ""].map(str::to_owned),
-                };
-                let numbers = [numbers(reach.idle), numbers(reach.busy)].concat();
-                let numbers: String = numbers.iter().map(|word| format!("{word:>11}")).collect();
-                let name = [fit(&host.id, 24), fit(&reach.mode, 8), fit(&reach.carrier, 25)].join(" ");
+                let time =
+                    |times: Option<Times>| times.map_or_else(|| "–".to_owned(), |t| duration(t.p99_ms));
+                let times = [time(reach.idle), time(reach.busy)].map(|time| format!("{time:>12}")).concat();
                 let set: Vec<&str> = reach.set_up.iter().map(|set| set.name.as_str()).collect();
                 let set = if set.is_empty() { "nothing".to_owned() } else { one_line(&set.join(", ")) };
-                self.line(&format!("{}{numbers}  {set}", fit(&name, 60)));
+                let name = [fit(&host.id, 20), fit(&reach.mode, 7), fit(&reach.carrier, 18)].join(" ");
+                self.line(&format!("{name}{times}  {}", fit(&set, 24).trim_end()));
             }
         }
         if any {

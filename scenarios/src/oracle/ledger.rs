@@ -231,7 +231,7 @@ impl Ledger {
         for message in &self.written {
             let pushed_ms = self.pushed_ms.get(&(message.chat_id.clone(), message.message_id.clone()));
             let mut before_ms = message.at_ms;
-            // What a command showed stays unread, for it can't know who read it.
+            // What a command or a knock showed stays unread, for nobody knows who read it.
             let mut only_shown = false;
             for sighting in self.showings(message) {
                 let excused = only_shown
@@ -253,7 +253,7 @@ impl Ledger {
                     ));
                 }
                 before_ms = sighting.at_ms;
-                only_shown = matches!(sighting.carrier.as_str(), "background_shell" | "hook");
+                only_shown = matches!(sighting.carrier.as_str(), "background_shell" | "hook" | "door");
             }
         }
     }

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use entraclaw::clock::Clock;
 use entraclaw::knock::{HttpMethod, Knock, KnockAnswer, KnockError, KnockRequest};
 use fakes::host::DoorKind;
 use fakes::host::drive::Order;
@@ -41,15 +42,13 @@ impl Bell {
         rings.as_ref().is_some_and(|orders| orders.try_send(Order::Knock(text.to_owned())).is_ok())
     }
 
-    fn answer(&self, request: &KnockRequest) -> Result<KnockAnswer, KnockError> {
+    fn answer(&self, request: &KnockRequest, now_ms: i64) -> Result<KnockAnswer, KnockError> {
         match request {
             KnockRequest::Run { program, arguments } if self.kind == DoorKind::QueueCommand => {
-                let text = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-                    ["queue", "--thread", _, "--message", text] => text,
-                    _ => return Err(KnockError::Refused { program: program.clone(), code: 2 }),
-                };
-                let refused = KnockError::Refused { program: program.clone(), code: 1 };
-                if self.ring(text) { Ok(KnockAnswer::default()) } else { Err(refused) }
+                let refused = |code| KnockError::Refused { program: program.clone(), code };
+                let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+                let ["queue", "--thread", _, "--message", text] = words[..] else { return Err(refused(2)) };
+                if self.ring(text) { Ok(KnockAnswer::default()) } else { Err(refused(1)) }
             }
             KnockRequest::Run { program, .. } => {
                 Err(KnockError::Start { program: program.clone(), reason: "not found".to_owned() })
@@ -65,7 +64,7 @@ impl Bell {
                 let missing = KnockError::Status { port: *port, path: path.clone(), status: 404 };
                 match (method, base) {
                     (HttpMethod::Get, "/session") => {
-                        let list = json!([{"id": SESSION, "time": {"created": 1, "updated": 1}}]);
+                        let list = json!([{"id": SESSION, "time": {"created": now_ms, "updated": now_ms}}]);
                         Ok(KnockAnswer { body: list.to_string().into_bytes() })
                     }
                     (HttpMethod::Post, base) if base == format!("/session/{SESSION}/prompt_async") => {
@@ -97,8 +96,14 @@ impl Bell {
     }
 }
 
-impl Knock for Bell {
+/// The bell on a machine with a clock: a session is told with the time at which it was used.
+pub(crate) struct Doorway {
+    pub(crate) bell: Bell,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Knock for Doorway {
     fn knock(&self, request: KnockRequest) -> BoxFuture<'_, Result<KnockAnswer, KnockError>> {
-        Box::pin(std::future::ready(self.answer(&request)))
+        Box::pin(std::future::ready(self.bell.answer(&request, self.clock.now().as_millisecond())))
     }
 }

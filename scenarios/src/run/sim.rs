@@ -25,7 +25,7 @@ use futures_util::future::{BoxFuture, LocalBoxFuture};
 use reports::event::CellFinished;
 use tokio::io::DuplexStream;
 
-use super::bell::Bell;
+use super::bell::{Bell, Doorway};
 use super::bot::{self, SimPort};
 use super::commands::SimCommands;
 use super::play::Play;
@@ -107,7 +107,7 @@ impl Stage for SimStage {
             );
             app.endpoint = Arc::new(port.clone());
             app.keys = Arc::new(keys.clone());
-            app.knock = Arc::new(bell.clone());
+            app.knock = Arc::new(Doorway { bell: bell.clone(), clock: Arc::clone(&clock) });
             app.trouble = config.err().map(|errors| errors.to_string());
             Box::pin(async move {
                 let _alive = process;

@@ -235,6 +235,8 @@ impl SessionView {
                 pushed: false,
                 woke: line.woke,
             };
+            let ids = (sighting.chat_id.clone(), sighting.message_id.clone());
+            self.reached_by.entry(ids).or_insert_with(|| DOOR.to_owned());
             self.ledger.see(sighting);
         }
     }
@@ -245,12 +247,12 @@ impl SessionView {
             // Where it is only told of, what the command took is shown later, with a mark.
             self.ledger.disturb(line.at_ms);
         }
+        if line.woke {
+            self.woken_by = Some(line.carrier.clone());
+        }
         if line.carrier == DOOR {
             self.through_the_door(&line);
             return self.model.push(line);
-        }
-        if line.woke {
-            self.woken_by = Some(line.carrier.clone());
         }
         let (odd, seen) = look(line.at_ms, &line.carrier, line.tool.as_deref(), line.woke, &line.text);
         if let Some(odd) = odd {
