@@ -12,6 +12,8 @@ const CLAUDE: &str = "claude-code@2.1.330";
 const CHANNELS: &str = "claude-code@seed";
 const COPILOT: &str = "copilot-cli@1.0.102";
 const SIXTY: &str = "copilot-cli@seed";
+const CODEX: &str = "codex@0.169.0";
+const GEMINI: &str = "gemini-cli@0.61.0";
 
 fn channel(text: &str) -> Value {
     json!({"content": text, "meta": {"chat_id": "c1"}})
@@ -218,6 +220,63 @@ fn an_interrupt_cancels_and_ends_the_turn() {
     assert!(!bench.host.in_turn());
     bench.result("wait", "late");
     assert_eq!(bench.model().len(), 1);
+}
+
+#[test]
+fn of_an_interrupt_of_gemini_nothing_is_sent() {
+    let mut bench = Bench::open(GEMINI, Mode::Tui, &["wait"]);
+    bench.call("wait");
+    bench.act(Action::Interrupt);
+    assert!(bench.cancels().is_empty());
+    assert_eq!(bench.outcomes()[0].1, Outcome::Cancelled);
+    let before = bench.model().len();
+    bench.result("wait", "late");
+    assert_eq!(bench.model().len(), before);
+}
+
+#[rstest]
+#[case::a_late_server(CODEX, 1000, true)]
+#[case::all_others_wait(GEMINI, 5000, false)]
+fn only_codex_begins_a_turn_without_a_late_server(#[case] host: &str, #[case] ms: u64, #[case] begins: bool) {
+    let profile = fakes::host::profile(host).unwrap();
+    let mut bench = Bench {
+        host: fakes::host::HostMachine::new(profile, HostOptions::default()),
+        now_ms: 0,
+        done: Vec::new(),
+    };
+    bench.start();
+    bench.call("wait");
+    bench.until(ms - 1);
+    assert!(bench.outcomes().is_empty());
+    bench.until(ms);
+    assert_eq!(bench.outcomes().len(), usize::from(begins));
+    bench.serve(&["wait"]);
+    bench.call("wait");
+    assert_eq!(bench.called().last().map(String::as_str), Some("wait"));
+}
+
+#[test]
+fn a_call_of_codex_names_the_thread_of_its_session() {
+    let options = HostOptions { thread: "thread-7".to_owned(), ..HostOptions::default() };
+    let mut bench = Bench::open_with(CODEX, options, &["a"]);
+    bench.call("a");
+    let meta = bench.sent().last().unwrap()["params"]["_meta"].clone();
+    assert_eq!(meta["threadId"], "thread-7");
+    assert_eq!(meta["windowId"], "thread-7:0");
+    assert_eq!(meta["x-codex-turn-metadata"]["turn_trigger"], "user");
+    assert!(meta["x-codex-turn-metadata"]["turn_started_at_unix_ms"].is_u64());
+}
+
+#[test]
+fn a_call_of_opencode_that_is_over_is_cancelled_before_the_next_one() {
+    let mut bench = Bench::open("opencode@1.18.33", Mode::Print, &["a"]);
+    bench.call("a");
+    bench.result("a", "1");
+    assert!(bench.cancels().is_empty());
+    bench.call("a");
+    assert_eq!(bench.cancels()[0]["reason"], "AbortError: The operation was aborted.");
+    bench.until(10_000);
+    assert_eq!(bench.cancels().len(), 1);
 }
 
 #[test]

@@ -277,6 +277,12 @@ fn failure() -> impl Strategy<Value = Failure> {
 }
 
 prop_compose! {
+    fn arrival()(carrier in text(), busy in any::<bool>(), ms in any::<u64>()) -> Arrival {
+        Arrival { carrier, busy, ms }
+    }
+}
+
+prop_compose! {
     fn cell(rows: usize, columns: usize)(
         row in 0..rows, column in 0..columns, mode in prop_oneof![Just("sim".to_owned()), Just("process".to_owned()), text()],
         seed in 0..3_u64, status in prop::sample::select(Status::ALL.to_vec()), reason in prop::option::of(text()),
@@ -284,14 +290,13 @@ prop_compose! {
         delivery_ms in prop::collection::vec(any::<u64>(), 0..4),
         carriers in prop::collection::btree_map(text(), any::<u64>(), 0..3),
         // More facts than a tuple may have members.
-        rest in (prop::collection::btree_map(text(), text(), 0..3), prop::collection::vec(shown(), 0..4), prop::collection::vec(line(), 0..6)),
+        rest in (prop::collection::btree_map(text(), text(), 0..3), prop::collection::vec(shown(), 0..4), prop::collection::vec(line(), 0..6),
+            prop::collection::vec(arrival(), 0..4), prop::collection::vec(text(), 0..3)),
     ) -> ((usize, usize), CellFinished) {
-        let (session, model_view, transcript) = rest;
+        let (session, model_view, transcript, arrivals, set_up) = rest;
         ((row, column), CellFinished {
             scenario: String::new(), host: String::new(), mode, seed, status, reason, failures, elapsed_ms, replay,
-            arrivals: carriers.keys().map(|name| Arrival { carrier: name.clone(), busy: true, ms: 1 }).collect(),
-            set_up: carriers.keys().cloned().collect(),
-            delivery_ms, carriers, session, model_view, transcript,
+            delivery_ms, carriers, session, model_view, transcript, arrivals, set_up,
         })
     }
 }

@@ -13,6 +13,11 @@ pub const BARE: &str = "generic@bare";
 /// A call limit from which on a call counts as endless, in milliseconds: a day.
 const ENDLESS_MS: u64 = 24 * 3_600_000;
 
+/// Hosts that play every seed also where none is named: the newest of the two first ones, and their opposites that the
+/// project started from. The others differ from one of them in few facts.
+const EVERY_SEED: [&str; 5] =
+    ["claude-code@2.1.330", "claude-code@seed", "copilot-cli@1.0.102", "copilot-cli@seed", BARE];
+
 /// One host.
 #[derive(Debug, Clone)]
 pub struct Host {
@@ -54,6 +59,11 @@ impl Host {
             .map_or("No host at all: only the lines that a scenario writes.", |profile| &profile.about)
     }
 
+    /// Whether every seed is played on it, also where no host is named.
+    pub fn plays_every_seed(&self) -> bool {
+        EVERY_SEED.contains(&self.id.as_str())
+    }
+
     fn version(&self) -> &str {
         self.id.split_once('@').map_or("", |(_, version)| version)
     }
@@ -83,6 +93,12 @@ impl Host {
             ),
             Need::CallLimit => (limit_ms <= 200_000, "this host's call limit is too long to wait out"),
             Need::Probe => (*profile.opening.probe, "this host does not probe `server/discover`"),
+            Need::InterruptTold => {
+                (profile.calls.interrupt_reason.is_some(), "this host does not tell the server of an interrupt")
+            }
+            Need::InterruptUntold => {
+                (profile.calls.interrupt_reason.is_none(), "this host tells the server of an interrupt")
+            }
             Need::ParallelCalls => {
                 (*profile.calls.parallel != Parallel::Serial, "this host runs calls one after another")
             }
@@ -123,6 +139,56 @@ impl Host {
                     source: format!("{}: {}", fact.mark, fact.source),
                 })
                 .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use entraclaw::mcp::{HOSTS, HostRow};
+
+    fn row_of(client: &str) -> Option<&'static HostRow> {
+        HOSTS.iter().find(|row| {
+            row.names.iter().any(|name| match name.strip_suffix('*') {
+                Some(start) => client.starts_with(start),
+                None => client == *name,
+            })
+        })
+    }
+
+    #[test]
+    fn the_server_knows_every_profile_of_a_program_by_its_name_and_waits_less_than_its_limit() {
+        for host in all().unwrap().iter().filter(|host| host.family != "generic") {
+            let profile = host.profile.as_ref().unwrap();
+            let row = row_of(profile.client_name()).unwrap_or_else(|| panic!("no row for {}", host.id));
+            assert_eq!(row.family, host.family, "{}", host.id);
+            assert!(row.wait_cap_s * 1000 < *profile.calls.timeout_ms, "{}: waits too long", host.id);
+        }
+    }
+
+    #[test]
+    fn the_server_pushes_to_exactly_the_families_of_which_one_takes_it() {
+        for row in HOSTS {
+            let takes = all().unwrap().iter().any(|host| {
+                host.family == row.family
+                    && host.profile.as_ref().is_some_and(|one| *Mode::Tui.of(&one.channel.delivered))
+            });
+            assert_eq!(row.takes_channel, takes, "{}", row.family);
+        }
+    }
+
+    #[test]
+    fn a_host_of_no_known_name_has_no_row() {
+        for host in all().unwrap().iter().filter(|host| host.family == "generic") {
+            assert!(host.profile.as_ref().is_none_or(|profile| row_of(profile.client_name()).is_none()));
+        }
+    }
+
+    #[test]
+    fn hosts_that_play_every_seed_are_hosts() {
+        for id in EVERY_SEED {
+            assert!(all().unwrap().iter().any(|host| host.id == id), "{id}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a run consists of: every scenario on every host it makes sense for, by mode and seed. Runs nothing.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use reports::event::{HostColumn, ScenarioRow};
@@ -69,22 +70,25 @@ pub struct Selection {
     pub seed: u64,
     /// Seeds a cell in sim mode.
     pub seeds: u64,
+    /// Whether a host that differs little from another plays one of the seeds only, each such host another one.
+    pub sampled: bool,
 }
 
 /// Every cell of a selection, in the order of the report.
 pub fn cells(selection: &Selection) -> Vec<Cell> {
     let mut cells = Vec::new();
     for scenario in &selection.scenarios {
-        for host in &selection.hosts {
+        for (column, host) in (0..).zip(&selection.hosts) {
+            let played = seeds_of(selection, host, column);
             let other = (!is_for(&scenario.scenario.hosts, host)).then(|| not_for(host));
             let unsupported = other.or_else(|| {
                 scenario.scenario.needs.iter().find_map(|need| host.lacks(*need)).map(str::to_owned)
             });
             for mode in selection.modes.iter().filter(|mode| scenario.scenario.mode.contains(mode)) {
                 let seeded = *mode == Mode::Sim || scenario.scenario.draws();
-                let most = if scenario.scenario.long { 1 } else { selection.seeds };
                 let seeds = match (seeded, &unsupported) {
-                    (true, None) => selection.seed..selection.seed + selection.seeds.min(most),
+                    (true, None) if scenario.scenario.long => played.start..played.end.min(played.start + 1),
+                    (true, None) => played.clone(),
                     (true, Some(_)) => selection.seed..selection.seed + 1,
                     (false, _) => 0..1,
                 };
@@ -99,6 +103,16 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
         }
     }
     cells
+}
+
+/// The seeds that a host plays.
+fn seeds_of(selection: &Selection, host: &Host, column: u64) -> Range<u64> {
+    if selection.sampled && !host.plays_every_seed() {
+        let one = selection.seed + column % selection.seeds.max(1);
+        one..one + 1
+    } else {
+        selection.seed..selection.seed + selection.seeds
+    }
 }
 
 fn is_for(hosts: &Hosts, host: &Host) -> bool {

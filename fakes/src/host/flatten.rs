@@ -185,6 +185,10 @@ mod tests {
 
     const CLAUDE: &str = "claude-code@2.1.330";
     const COPILOT: &str = "copilot-cli@1.0.102";
+    const CODEX: &str = "codex@0.169.0";
+    const OPENCODE: &str = "opencode@1.18.33";
+    const GEMINI: &str = "gemini-cli@0.61.0";
+    const QWEN: &str = "qwen-code@0.24.4";
 
     #[rstest]
     #[case::claude_structured_replaces(CLAUDE, json!({"content":[{"type":"text","text":"a"}],"structuredContent":{"b":1}}), "{\"b\":1}", false)]
@@ -198,6 +202,13 @@ mod tests {
     #[case::copilot_link_is_lost(COPILOT, json!({"content":[{"type":"resource_link","uri":"x://l","name":"L"}]}), "", false)]
     #[case::claude_embedded(CLAUDE, json!({"content":[{"type":"resource","resource":{"uri":"x://e","text":"T"}}]}), "[Resource from S at x://e] T", false)]
     #[case::copilot_embedded(COPILOT, json!({"content":[{"type":"resource","resource":{"uri":"x://e","text":"T"}}]}), "T", false)]
+    #[case::codex_structured_replaces(CODEX, json!({"content":[{"type":"text","text":"a"}],"structuredContent":{"b":1}}), "Wall time: 0.0 seconds\nOutput:\n{\"b\":1}", false)]
+    #[case::codex_link_as_json(CODEX, json!({"content":[{"type":"resource_link","uri":"x://l","name":"L"}]}), "Wall time: 0.0 seconds\nOutput:\n{\"type\":\"resource_link\",\"uri\":\"x://l\",\"name\":\"L\"}", false)]
+    #[case::opencode_content_wins(OPENCODE, json!({"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"structuredContent":{"b":1}}), "a\n\nb", false)]
+    #[case::opencode_structured_alone(OPENCODE, json!({"content":[],"structuredContent":{"b":1}}), "{\"b\":1}", false)]
+    #[case::gemini_wraps_text(GEMINI, json!({"content":[{"type":"text","text":"{text}"}],"structuredContent":{"b":1}}), "<untrusted_context>\n{text}\n</untrusted_context>", false)]
+    #[case::gemini_drops_structured(GEMINI, json!({"content":[],"structuredContent":{"b":1}}), "", false)]
+    #[case::qwen_shows_both(QWEN, json!({"content":[{"type":"text","text":"a"}],"structuredContent":{"b":1}}), "a\n{\"b\":1}", false)]
     fn results_are_shown_as_the_host_shows_them(
         #[case] host: &str,
         #[case] data: Value,
@@ -234,6 +245,13 @@ mod tests {
     #[case::claude_refused_more(CLAUDE, 1_000_000, 100..=1_500)]
     #[case::copilot_whole(COPILOT, 20_000, 20_000..=20_000)]
     #[case::copilot_preview(COPILOT, 30_000, 500..=900)]
+    #[case::codex_whole(CODEX, 8_000, 8_000..=8_100)]
+    #[case::codex_middle_cut(CODEX, 20_000, 12_000..=12_200)]
+    #[case::opencode_whole(OPENCODE, 45_000, 45_000..=45_000)]
+    #[case::opencode_cut(OPENCODE, 60_000, 51_000..=51_500)]
+    #[case::gemini_whole(GEMINI, 20_000, 20_000..=20_100)]
+    #[case::gemini_middle_cut(GEMINI, 45_000, 40_000..=40_200)]
+    #[case::qwen_preview(QWEN, 45_000, 2_000..=2_300)]
     #[case::copilot_preview_more(COPILOT, 1_000_000, 500..=900)]
     fn large_results_are_cut_where_the_host_cuts(
         #[case] host: &str,

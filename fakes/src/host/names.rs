@@ -118,6 +118,25 @@ mod tests {
 
     #[rstest]
     #[case("claude-code@2.1.330", "My srv.x", "dot.ted/na me:x", Some("mcp__My_srv_x__dot_ted_na_me_x"))]
+    #[case(
+        "codex@0.169.0",
+        "my-srv",
+        "dotted.name/with-odd_chars",
+        Some("mcp__my_srv__dotted_name_with_odd_chars")
+    )]
+    #[case(
+        "opencode@1.18.33",
+        "tracer",
+        "dotted.name/with-odd_chars",
+        Some("tracer_dotted_name_with-odd_chars")
+    )]
+    #[case(
+        "gemini-cli@0.61.0",
+        "tracer",
+        "dotted.name/with-odd_chars",
+        Some("mcp_tracer_dotted.name_with-odd_chars")
+    )]
+    #[case("copilot-cli@1.0.24", "tracer", "dotted.name/x", Some("tracer-dotted.name/x"))]
     #[case("copilot-cli@1.0.102", "tracer", "dotted.name/x", Some("tracer-dotted-name-x"))]
     #[case("copilot-cli@1.0.102", "srv", "UPPER_x", Some("srv-UPPER_x"))]
     #[case("copilot-cli@1.0.102", "srv", "bücher", Some("srv-xn--bcher-kva"))]
@@ -138,6 +157,10 @@ mod tests {
         assert_eq!(shown_name(&claude.names, "s", &long), None);
         let copilot = profile("copilot-cli@1.0.102").unwrap();
         assert_eq!(shown_name(&copilot.names, "s", &long).unwrap().len(), 64);
+        let gemini = profile("gemini-cli@0.61.0").unwrap();
+        let shown = shown_name(&gemini.names, "s", &format!("first{long}last")).unwrap();
+        assert!(shown.len() == 63 && shown.starts_with("mcp_s_first") && shown.ends_with("nlast"), "{shown}");
+        assert!(shown.contains("..."), "{shown}");
     }
 
     #[test]

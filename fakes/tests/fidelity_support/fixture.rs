@@ -15,8 +15,18 @@ use crate::situation::Situation;
 const EXACT: Tolerance = Tolerance { early_ms: 10, late_ms: 10, limit_ms: 10 };
 
 /// Fixtures of each host that there must be at least.
-const FIXTURES: [(&str, usize); 3] =
-    [("claude-code@2.1.330", 6), ("copilot-cli@1.0.102", 6), ("copilot-cli@seed", 1)];
+const FIXTURES: [(&str, usize); 10] = [
+    ("claude-code@2.1.330", 6),
+    ("copilot-cli@1.0.102", 6),
+    ("copilot-cli@seed", 1),
+    ("claude-code@2.0.73", 1),
+    ("claude-code@2.1.163", 1),
+    ("copilot-cli@1.0.24", 1),
+    ("codex@0.169.0", 1),
+    ("opencode@1.18.33", 2),
+    ("gemini-cli@0.61.0", 1),
+    ("qwen-code@0.24.4", 1),
+];
 
 /// One trial a fixture.
 pub(crate) fn trials() -> Vec<Trial> {
@@ -40,7 +50,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// A host that does otherwise than the real one, in one fact: `section.fact: value`, as a profile file writes it.
-const LIES: [(&str, &str, &str, &str); 27] = [
+const LIES: [(&str, &str, &str, &str); 49] = [
     ("claude-code@2.1.330", "wire", "request_order", "[jsonrpc, id, method, params]"),
     ("claude-code@2.1.330", "wire", "result_order", "[jsonrpc, id, result]"),
     ("claude-code@2.1.330", "wire", "probe_id", "counter"),
@@ -73,6 +83,28 @@ const LIES: [(&str, &str, &str, &str); 27] = [
     ("copilot-cli@1.0.102", "requests", "sampling", "{ tui: ask, print: unknown }"),
     ("copilot-cli@1.0.102", "modern", "strict_stream", "false"),
     ("copilot-cli@seed", "calls", "timeout_ms", "180000"),
+    ("claude-code@2.0.73", "lists", "follow_cursor", "true"),
+    ("claude-code@2.0.73", "wire", "progress_tokens", "calls_by_id"),
+    ("claude-code@2.1.163", "requests", "url_elicitation", "null"),
+    ("claude-code@2.1.163", "calls", "timeout_floor_ms", "0"),
+    ("copilot-cli@1.0.24", "calls", "setting_lost_on_change", "false"),
+    ("copilot-cli@1.0.24", "lists", "order", "{ tui: [tools], print: [tools] }"),
+    ("codex@0.169.0", "wire", "call_meta", "{ tui: {}, print: {} }"),
+    ("codex@0.169.0", "lists", "undeclared", "[]"),
+    ("codex@0.169.0", "calls", "parallel", "all"),
+    ("opencode@1.18.33", "calls", "abort_after_ms", "null"),
+    ("opencode@1.18.33", "calls", "cancel_at_exit", "false"),
+    ("opencode@1.18.33", "lists", "fetch_prompts", "{ tui: false, print: false }"),
+    ("opencode@1.18.33", "wire", "bare_notification_order", "[jsonrpc, method]"),
+    ("gemini-cli@0.61.0", "wire", "progress_tokens", "calls_by_id"),
+    ("gemini-cli@0.61.0", "wire", "empty_params", "false"),
+    ("gemini-cli@0.61.0", "lists", "one_by_one", "false"),
+    ("gemini-cli@0.61.0", "lists", "follow_cursor", "true"),
+    ("gemini-cli@0.61.0", "notifications", "unchanged_again_ms", "null"),
+    ("gemini-cli@0.61.0", "requests", "roots", "working_directory"),
+    ("qwen-code@0.24.4", "lists", "undeclared", "[]"),
+    ("qwen-code@0.24.4", "life", "restart", "{ tui: never, print: next_call }"),
+    ("qwen-code@0.24.4", "identity", "client_info", "{ name: qwen-cli-mcp-client, version: 0.0.1 }"),
 ];
 
 /// One trial a lie: some fixture of the host must catch it.

@@ -100,7 +100,7 @@ impl Bench {
                 let answer = match method {
                     "server/discover" => json!({"error": {"code": -32601, "message": "no"}}),
                     "initialize" => {
-                        json!({"result": {"protocolVersion": "2025-11-25", "serverInfo": {"name": "s", "version": "1"},
+                        json!({"result": {"protocolVersion": message["params"]["protocolVersion"], "serverInfo": {"name": "s", "version": "1"},
                         "capabilities": {"tools": {"listChanged": true}, "prompts": {"listChanged": true},
                             "resources": {"listChanged": true}, "experimental": {"claude/channel": {}, "claude/channel/permission": {}}}}})
                     }
@@ -112,6 +112,12 @@ impl Bench {
                 self.reply(&id, answer);
             }
         }
+    }
+
+    /// The server's process runs.
+    pub(crate) fn start(&mut self) {
+        let effects = self.host.start(self.now_ms);
+        self.keep(effects);
     }
 
     pub(crate) fn keep(&mut self, effects: Vec<Effect>) {

@@ -362,6 +362,7 @@ fn idle_requests() -> anyhow::Result<Vec<Figure>> {
             modes: vec![Mode::Sim],
             seed: 1,
             seeds: 1,
+            sampled: false,
         };
         let settings = Settings { first_seed: 1, server_binary: None, twice: false };
         let cell = plan::cells(&selection).pop().context("the idle scenario is gone")?;

@@ -27,7 +27,7 @@ pub(super) struct Args {
     /// Only this mode.
     #[arg(long, value_enum)]
     mode: Option<ModeArg>,
-    /// Seeds a cell in sim mode.
+    /// Seeds a cell in sim mode; where no host is named, hosts that differ little from another play one of them.
     #[arg(long, default_value_t = SEEDS_DEFAULT, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
     /// First seed.
@@ -65,6 +65,7 @@ impl Args {
             },
             seed: self.seed,
             seeds: self.seeds,
+            sampled: self.hosts.is_empty(),
         })
     }
 }

@@ -197,6 +197,10 @@ pub enum Need {
     CallLimit,
     /// The host starts with `server/discover`.
     Probe,
+    /// The host tells the server that the person has interrupted a call.
+    InterruptTold,
+    /// An interrupt is not told; the call goes on and its answer is dropped.
+    InterruptUntold,
     /// Read-only calls of one turn run side by side.
     ParallelCalls,
     /// A call that lasts goes to the background, and its result wakes the session.

@@ -98,6 +98,7 @@ impl Session {
         let wait = Wait {
             caller: caller.clone(),
             deadline: (!is_parked).then(|| now + Duration::from_secs(timeout_s)),
+            began: now,
             may_park,
             is_cut_short: asked.timeout_s == wait::UNTIL_SOMETHING && !may_park,
             max_items: asked.max_items,
@@ -260,8 +261,17 @@ impl Session {
     pub(super) fn serve_wait(&mut self, id: &super::message::Id) {
         let Some(OpenCall::Wait(wait)) = self.open.get(id) else { return };
         let (caller, max_items, may_park) = (wait.caller.clone(), wait.max_items, wait.may_park);
+        let has_waited = Instant::now() > wait.began;
         if let Some((answer, receipts)) = self.take_messages(&caller, max_items, may_park) {
             self.open.remove(id);
+            let abandons = self.host(caller.client.as_deref()).is_some_and(|row| row.abandons);
+            if has_waited
+                && abandons
+                && let Ok(inbox) = self.inbox(&caller.consumer)
+                && let Some(reply) = inbox.replies.back_mut()
+            {
+                reply.may_be_abandoned = reply.is_first;
+            }
             self.answer_tool(&caller.route, answer, receipts);
         }
     }
@@ -332,6 +342,8 @@ impl Session {
             delivery,
             seqs: batch.items.iter().map(|handed| handed.record.seq).collect(),
             written: false,
+            is_first: batch.items.iter().any(|handed| !handed.redelivered),
+            may_be_abandoned: false,
         });
         shown
     }

@@ -36,6 +36,8 @@ pub struct HostRow {
     pub park: Park,
     /// Interval of progress notifications that keep a waiting call alive, in seconds; `None` where they don't help.
     pub progress_every_s: Option<u64>,
+    /// Whether an interrupted call is dropped without a word, so that its answer may reach nobody.
+    pub abandons: bool,
     /// Whether a channel push may reach the model.
     pub takes_channel: bool,
     /// Where the row's numbers come from.
@@ -51,6 +53,7 @@ pub const HOSTS: &[HostRow] = &[
         park: Park::Since([2, 1, 212]),
         // Half an hour without progress ends a call, by the vendor's page.
         progress_every_s: Some(600),
+        abandons: false,
         takes_channel: true,
         source: "2.1.330 observed: no call limit, but before 2.1.212 and in -p a wait blocks the turn; 2.1.212 observed: \
                  after 120 s it goes to the background, and its result wakes the session",
@@ -61,6 +64,7 @@ pub const HOSTS: &[HostRow] = &[
         wait_cap_s: WAIT_CAP_S,
         park: Park::WithProgress,
         progress_every_s: Some(20),
+        abandons: false,
         takes_channel: false,
         source: "0.0.384 to 1.0.102 observed: 180 s, each progress starts it anew; the user's config may say less",
     },
@@ -70,6 +74,7 @@ pub const HOSTS: &[HostRow] = &[
         wait_cap_s: WAIT_CAP_S,
         park: Park::Never,
         progress_every_s: None,
+        abandons: false,
         takes_channel: false,
         source: "names that were reported and never seen, with a limit of 60 s that nothing extends",
     },
@@ -79,6 +84,7 @@ pub const HOSTS: &[HostRow] = &[
         wait_cap_s: 120,
         park: Park::Never,
         progress_every_s: None,
+        abandons: false,
         takes_channel: false,
         source: "0.169.0 observed: 300 s hard by default; drops every notification",
     },
@@ -88,6 +94,7 @@ pub const HOSTS: &[HostRow] = &[
         wait_cap_s: WAIT_CAP_S,
         park: Park::Never,
         progress_every_s: None,
+        abandons: true,
         takes_channel: false,
         source: "0.61.0 observed: an interrupted call is abandoned without a word, so short waits lose less time",
     },
@@ -97,6 +104,7 @@ pub const HOSTS: &[HostRow] = &[
         wait_cap_s: WAIT_CAP_S,
         park: Park::WithProgress,
         progress_every_s: Some(20),
+        abandons: false,
         takes_channel: false,
         source: "1.18.33 observed: 60.0 s by default, each progress starts it anew",
     },
@@ -106,6 +114,7 @@ pub const HOSTS: &[HostRow] = &[
         wait_cap_s: WAIT_CAP_S,
         park: Park::Never,
         progress_every_s: None,
+        abandons: false,
         takes_channel: false,
         source: "0.24.4 observed: limit unknown; drops every notification",
     },

@@ -180,6 +180,7 @@ pub(super) enum OpenCall {
 /// A waiting call.
 pub(super) struct Wait {
     pub(super) caller: Caller,
+    pub(super) began: Instant,
     /// `None` for a parked call, which waits until something arrives.
     pub(super) deadline: Option<Instant>,
     /// Whether its host lets a call wait for ever.
@@ -196,6 +197,10 @@ pub(super) struct Reply {
     pub(super) delivery: DeliveryId,
     pub(super) seqs: Vec<u64>,
     pub(super) written: bool,
+    /// Something of it was not shown before.
+    pub(super) is_first: bool,
+    /// Nobody may have seen it, and nobody will say so.
+    pub(super) may_be_abandoned: bool,
 }
 
 /// Comes back when an answer has left.
@@ -224,10 +229,15 @@ impl Inbox {
     }
 
     /// The consumer called again, so it has what it was answered before. Until then an answer counts as open: what it
-    /// holds must not come out of another call that is waiting beside it.
+    /// holds must not come out of another call that is waiting beside it. What a host may have dropped without a word
+    /// comes once more, marked.
     pub(super) fn came_back(&mut self) -> Result<usize, JournalError> {
         for reply in self.replies.iter().filter(|reply| reply.written) {
-            self.mailbox.finish(reply.delivery);
+            if reply.may_be_abandoned {
+                self.mailbox.give_back(reply.delivery)?;
+            } else {
+                self.mailbox.finish(reply.delivery);
+            }
         }
         self.replies.retain(|reply| !reply.written);
         self.mailbox.acknowledge_returned()

@@ -221,6 +221,7 @@ async fn progress_is_sent_only_where_the_table_says_that_it_helps() {
         names: &["patient-host"],
         wait_cap_s: 200,
         park: Park::Never,
+        abandons: false,
         progress_every_s: Some(30),
         takes_channel: false,
         source: "this test",
