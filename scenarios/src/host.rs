@@ -93,9 +93,10 @@ impl Host {
             ),
             Need::CallLimit => (limit_ms <= 200_000, "this host's call limit is too long to wait out"),
             Need::Probe => (*profile.opening.probe, "this host does not probe `server/discover`"),
-            Need::InterruptTold => {
-                (profile.calls.interrupt_reason.is_some(), "this host does not tell the server of an interrupt")
-            }
+            Need::InterruptTold => (
+                profile.calls.interrupt_reason.is_some(),
+                "this host does not tell the server of an interrupt",
+            ),
             Need::InterruptUntold => {
                 (profile.calls.interrupt_reason.is_none(), "this host tells the server of an interrupt")
             }
