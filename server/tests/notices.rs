@@ -1,5 +1,7 @@
 //! `entraclaw wait` and `entraclaw hook` as hosts run them: whole processes, real files.
 
+#![expect(clippy::disallowed_methods, reason = "a test of whole processes puts files in their way")]
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

@@ -69,19 +69,23 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
         |error: &dyn std::fmt::Display| format!("the inbox can't be read: {error}; run `entraclaw doctor`");
     let fresh_only = row.moment != Moment::SessionStart;
     let mut look = Look::at(&parts.storage).map_err(|error| failed(&error))?;
-    let is_something = if fresh_only {
-        look.has_fresh(&consumer).map_err(|error| failed(&error))?
-    } else {
-        look.unread(&consumer).map_err(|error| failed(&error))? > 0
-    };
-    drop(look);
-    if !is_something {
+    let unread = look.unread(&consumer).map_err(|error| failed(&error))?;
+    if unread == 0 || (fresh_only && !look.has_fresh(&consumer).map_err(|error| failed(&error))?) {
         return Ok(None);
     }
-    if let Some(since) = row.since
-        && host_version::lowest(&*parts.storage, consumer.as_str()).is_none_or(|version| version < since)
-    {
-        return Ok(None);
+    drop(look);
+    if let Some(since) = row.since {
+        match host_version::lowest(&*parts.storage, consumer.as_str()) {
+            Some(version) if version >= since => {}
+            // The host runs this before its server. A number needs no mark, should it be dropped.
+            None if row.moment == Moment::SessionStart => {
+                let text = format!(
+                    "Entraclaw: unread messages from people outside this conversation: {unread}. Call inbox_pull."
+                );
+                return Ok(Some(shape(row.form, row.event, &text) + "\n"));
+            }
+            _ => return Ok(None),
+        }
     }
     if row.moment == Moment::TurnEnd && !may_hold(parts, &consumer, &stdin)? {
         return Ok(None);

@@ -190,6 +190,17 @@ fn a_session_that_begins_is_told_what_another_left() {
 }
 
 #[test]
+fn a_session_whose_server_is_not_there_yet_is_told_a_number() {
+    let home = Home::filled(2);
+    for _ in 0..2 {
+        let answer = tell(&home, "claude-code/SessionStart", &json!({})).unwrap().to_string();
+        assert!(answer.contains("conversation: 2. Call inbox_pull") && !answer.contains("hello"), "{answer}");
+    }
+    let _session = session(&home, "claude-code", "claude-code", "2.0.73");
+    assert_eq!(tell(&home, "claude-code/SessionStart", &json!({})), None);
+}
+
+#[test]
 fn what_a_living_session_holds_is_not_told_again() {
     let home = Home::filled(1);
     let (journal, _) = home.open();
