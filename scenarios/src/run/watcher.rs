@@ -81,7 +81,13 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
         }
         HostEventKind::Turn { running, by_itself } => view.turn(running, by_itself),
         HostEventKind::Knocked(text) => view.knocked(at_ms, &text),
-        HostEventKind::Note(text) => view.note(at_ms, Lane::Event, &text),
+        HostEventKind::Note(text) => {
+            // What it held may come again.
+            if text.starts_with("dropped an answer") {
+                view.ledger.disturb(at_ms);
+            }
+            view.note(at_ms, Lane::Event, &text);
+        }
     }
 }
 

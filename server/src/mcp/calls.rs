@@ -342,6 +342,7 @@ impl Session {
             delivery,
             seqs: batch.items.iter().map(|handed| handed.record.seq).collect(),
             written: false,
+            written_at: None,
             is_first: batch.items.iter().any(|handed| !handed.redelivered),
             may_be_abandoned: false,
         });

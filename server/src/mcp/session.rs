@@ -126,6 +126,9 @@ impl Default for Limits {
 const REPLIES_MAX: usize = 64;
 /// Long messages whose next parts can be asked for, per consumer.
 const CUT_MESSAGES_MAX: usize = 16;
+/// A call that follows an answer within this comes from the turn that got it; nobody can have interrupted it, typed
+/// and been understood.
+const AT_ONCE: Duration = Duration::from_secs(3);
 /// Consumers on one connection. Only requests of the modern era can bring a second one.
 const INBOXES_MAX: usize = 16;
 /// Late cancels that give the same record back; a host that cancels everything must not get it for ever.
@@ -197,6 +200,7 @@ pub(super) struct Reply {
     pub(super) delivery: DeliveryId,
     pub(super) seqs: Vec<u64>,
     pub(super) written: bool,
+    pub(super) written_at: Option<Instant>,
     /// Something of it was not shown before.
     pub(super) is_first: bool,
     /// Nobody may have seen it, and nobody will say so.
@@ -233,7 +237,8 @@ impl Inbox {
     /// comes once more, marked.
     pub(super) fn came_back(&mut self) -> Result<usize, JournalError> {
         for reply in self.replies.iter().filter(|reply| reply.written) {
-            if reply.may_be_abandoned {
+            let late = reply.written_at.is_some_and(|at| at.elapsed() > AT_ONCE);
+            if reply.may_be_abandoned && late {
                 self.mailbox.give_back(reply.delivery)?;
             } else {
                 self.mailbox.finish(reply.delivery);
@@ -246,7 +251,10 @@ impl Inbox {
     /// The pipe has taken this answer.
     fn on_written(&mut self, delivery: DeliveryId) {
         match self.replies.iter_mut().find(|reply| reply.delivery == delivery) {
-            Some(reply) => reply.written = true,
+            Some(reply) => {
+                reply.written = true;
+                reply.written_at = Some(Instant::now());
+            }
             // Nothing that could be acknowledged: it only showed.
             None => self.mailbox.finish(delivery),
         }
