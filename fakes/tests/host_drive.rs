@@ -85,7 +85,7 @@ async fn simulated_minutes_pass_in_an_instant_and_twice_the_same() {
         let log = local
             .run_until(async {
                 let mut server = TaskServer::new(serve);
-                let (events, driven) = run(host("copilot-cli@seed"), &mut server, SCRIPT).await;
+                let (events, driven) = Box::pin(run(host("copilot-cli@seed"), &mut server, SCRIPT)).await;
                 // It sleeps in its call and does not see the end of its stdin.
                 assert!(driven.left_running);
                 events
@@ -119,7 +119,7 @@ async fn a_server_of_this_program_that_ends_is_started_again_by_the_next_call() 
 - call: { tool: wait, arguments: { seconds: 30 } }
 - call: { tool: wait, arguments: { seconds: 2 } }
 ";
-            let (events, _) = run(host("claude-code@2.1.330"), &mut server, script).await;
+            let (events, _) = Box::pin(run(host("claude-code@2.1.330"), &mut server, script)).await;
             let ends: Vec<Outcome> = outcomes(&events).into_iter().map(|(_, outcome)| outcome).collect();
             assert_eq!(ends, [Outcome::Error, Outcome::Result]);
         })
