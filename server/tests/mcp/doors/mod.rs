@@ -213,7 +213,7 @@ async fn an_idle_host_is_knocked_at_once_and_a_pull_says_so() {
     assert!(arguments[4].starts_with("[Entraclaw] message from outside: \"Alice\" wrote in Teams"));
     assert!(arguments[4].contains("\n> text 1\n"));
     sleep(Duration::from_secs(60)).await;
-    assert_eq!(codex.pull().await, ["m1 pushed"]);
+    assert_eq!(codex.pull().await, ["m1 redelivered pushed"]);
     assert_eq!(codex.pull().await, [""; 0]);
     assert_eq!(codex.door.count(), 1);
 }
@@ -279,7 +279,7 @@ async fn a_door_that_fails_is_tried_again_a_few_times() {
     home.receive([2]);
     sleep(Duration::from_secs(600)).await;
     assert_eq!((codex.door.count(), codex.carriers()), (7, vec!["codex queue (failing)"]));
-    assert_eq!(codex.pull().await, ["m1 pushed", "m2 pushed"]);
+    assert_eq!(codex.pull().await, ["m1 redelivered pushed", "m2 pushed"]);
 
     home.receive([3]);
     sleep(Duration::from_secs(60)).await;
