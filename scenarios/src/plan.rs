@@ -70,14 +70,19 @@ pub struct Selection {
     pub seed: u64,
     /// Seeds a cell in sim mode.
     pub seeds: u64,
-    /// Whether a host that differs little from another plays one of the seeds only, each such host another one.
+    /// Whether a host that differs little from another plays one of the seeds only, each such host another one, and in
+    /// process mode some of the scenarios only.
     pub sampled: bool,
 }
+
+/// Real processes live on the real clock, so a host that differs little from another plays one in so many of their
+/// scenarios, each such host other ones.
+const PROCESS_TURNS: u64 = 4;
 
 /// Every cell of a selection, in the order of the report.
 pub fn cells(selection: &Selection) -> Vec<Cell> {
     let mut cells = Vec::new();
-    for scenario in &selection.scenarios {
+    for (row, scenario) in (0..).zip(&selection.scenarios) {
         for (column, host) in (0..).zip(&selection.hosts) {
             let played = seeds_of(selection, host, column);
             let other = (!is_for(&scenario.scenario.hosts, host)).then(|| not_for(host));
@@ -85,6 +90,10 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
                 scenario.scenario.needs.iter().find_map(|need| host.lacks(*need)).map(str::to_owned)
             });
             for mode in selection.modes.iter().filter(|mode| scenario.scenario.mode.contains(mode)) {
+                let sampled = selection.sampled && !host.plays_every_seed();
+                if *mode == Mode::Process && sampled && !u64::is_multiple_of(row + column, PROCESS_TURNS) {
+                    continue;
+                }
                 let seeded = *mode == Mode::Sim || scenario.scenario.draws();
                 let seeds = match (seeded, &unsupported) {
                     (true, None) if scenario.scenario.long => played.start..played.end.min(played.start + 1),
