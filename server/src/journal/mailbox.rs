@@ -204,22 +204,6 @@ impl Mailbox {
         Ok(())
     }
 
-    /// The consumer has surely seen these records, and nobody else needs to show them: hooks and `entraclaw wait` pass
-    /// them by. They stay unread.
-    pub fn note_shown(&mut self, seqs: &[u64]) -> Result<()> {
-        let _lock = self.begin()?;
-        let mut spans = Vec::new();
-        for seq in seqs {
-            let entry = self.journal.core().entry(*seq)?;
-            spans.extend(entry.map(|entry| span_of(&entry)));
-        }
-        if !spans.is_empty() {
-            self.note(Note::Show { spans: joined(spans) });
-        }
-        self.end();
-        Ok(())
-    }
-
     /// A push with this record is about to be sent: call it before sending. From then on it comes marked `pushed`.
     pub fn note_pushed(&mut self, seq: u64) -> Result<()> {
         let Some(entry) = self.journal.core().entry(seq)? else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! What a carrier outside the connection needs: to be the only one that pushes a record.
 //! It must never retire a record.
 
-use super::{Mailbox, Note, span_of};
+use super::{Mailbox, Note, joined, span_of};
 use crate::journal::error::Result;
 
 impl Mailbox {
@@ -27,5 +27,21 @@ impl Mailbox {
         let Some(entry) = self.journal.core().entry(seq)? else { return Ok(true) };
         let (channel, ledger) = (entry.record.channel, self.file.ledger());
         Ok(ledger.shown.has(channel, seq) || ledger.acked.has(channel, seq))
+    }
+
+    /// The consumer has surely seen these records, and nobody else needs to show them: hooks and `entraclaw wait` pass
+    /// them by. They stay unread.
+    pub fn note_shown(&mut self, seqs: &[u64]) -> Result<()> {
+        let _lock = self.begin()?;
+        let mut spans = Vec::new();
+        for seq in seqs {
+            let entry = self.journal.core().entry(*seq)?;
+            spans.extend(entry.map(|entry| span_of(&entry)));
+        }
+        if !spans.is_empty() {
+            self.note(Note::Show { spans: joined(spans) });
+        }
+        self.end();
+        Ok(())
     }
 }
