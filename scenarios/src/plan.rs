@@ -77,7 +77,7 @@ pub struct Selection {
 
 /// Real processes live on the real clock, so a host that differs little from another plays one in so many of their
 /// scenarios, each such host other ones.
-const PROCESS_TURNS: u64 = 4;
+const PROCESS_TURNS: u64 = 12;
 
 /// Every cell of a selection, in the order of the report.
 pub fn cells(selection: &Selection) -> Vec<Cell> {
