@@ -13,7 +13,7 @@ use super::environment::Environment;
 use super::output;
 use super::place::{Entry, Home, Place};
 use crate::clock::{Clock as _, SystemClock};
-use crate::journal::{ConsumerName, Handed, Look};
+use crate::journal::{ConsumerName, Handed, Look, WATCHER};
 use crate::record::Channel;
 use crate::sanitize::{clean_line, clean_text};
 use crate::status::show::ago;
@@ -111,12 +111,7 @@ fn view(place: &Place, wanted: Option<ConsumerName>, limit: usize) -> Result<Inb
     {
         return Err(format!("no consumer is named {wanted}; there are {}", names.join(", ")));
     }
-    // A terminal that watches is nobody's agent.
-    let latest = || {
-        let agents = consumers.iter().filter(|name| name.as_str() != super::watch::CONSUMER);
-        agents.max_by_key(|name| look.seen_at(name)).or(consumers.first()).cloned()
-    };
-    let Some(consumer) = wanted.or_else(latest) else {
+    let Some(consumer) = wanted.or_else(|| look.last_seen(WATCHER)) else {
         return Ok(InboxView { v: 1, unread: look.records(), ..InboxView::default() });
     };
     let messages = look.waiting(&consumer, limit).map_err(failed)?;

@@ -8,6 +8,9 @@ use super::error::JournalError;
 
 const NAME_CHARS_MAX: usize = 64;
 
+/// The consumer of a terminal that watches; nobody's agent.
+pub const WATCHER: &str = "watch-cli";
+
 /// A consumer's name: 1 to 64 of `a-z`, `0-9`, `.`, `_`, `-`, beginning with a letter or digit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConsumerName(String);

@@ -77,6 +77,12 @@ impl Look {
         self.ledgers.get(consumer)?.ledger().seen_at
     }
 
+    /// The consumer that was there last, but for one that is nobody's agent, unless it is alone.
+    pub fn last_seen(&self, but: &str) -> Option<ConsumerName> {
+        let agents = self.ledgers.keys().filter(|name| name.as_str() != but);
+        agents.max_by_key(|name| self.seen_at(name)).or(self.ledgers.keys().next()).cloned()
+    }
+
     /// Records that a consumer has not acknowledged; all of them for one that is unknown.
     pub fn unread(&mut self, consumer: &ConsumerName) -> io::Result<u64> {
         let Some(ledger) = self.ledgers.get(consumer).map(LedgerFile::ledger) else {

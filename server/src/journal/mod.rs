@@ -39,7 +39,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-pub use consumer::ConsumerName;
+pub use consumer::{ConsumerName, WATCHER};
 pub use delivery::{Batch, DeliveryId, Handed, Query};
 pub use error::{JournalError, Result};
 pub use interaction::{Interaction, InteractionKind};

@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::text::NoticeView;
 use super::{NoticeParts, take};
-use crate::journal::{ConsumerName, Journal, JournalError, Look};
+use crate::journal::{ConsumerName, Journal, JournalError, Look, WATCHER};
 use crate::status::somebody_polls;
 use crate::storage::Storage;
 
@@ -150,6 +150,5 @@ async fn until_something(
 /// The consumer that was there last.
 fn last_seen(parts: &NoticeParts) -> Option<ConsumerName> {
     let storage: std::sync::Arc<dyn Storage> = parts.storage.clone();
-    let look = Look::at(&storage).ok()?;
-    look.consumers().into_iter().max_by_key(|name| look.seen_at(name))
+    Look::at(&storage).ok()?.last_seen(WATCHER)
 }

@@ -129,6 +129,6 @@ mod tests {
     #[test]
     fn a_section_names_the_wait_command_of_this_machine() {
         let text = section(Some("qwen-code"), "/opt/my tools/entraclaw wait");
-        assert!(text.contains("`/opt/my tools/entraclaw wait`"), "{text}");
+        assert!(text.contains("`/opt/my tools/entraclaw wait --consumer qwen-code`"), "{text}");
     }
 }

@@ -86,6 +86,18 @@ async fn a_wait_says_that_nobody_polls() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_wait_is_for_the_agent_and_never_for_a_terminal_that_watches() {
+    let home = Home::filled(1);
+    let (journal, _) = home.open();
+    drop(super::support::mailbox(&journal, "codex"));
+    home.clock.move_by(2);
+    drop(super::support::mailbox(&journal, "watch-cli"));
+    let ask = WaitAsk { consumer: None, timeout: Duration::from_secs(1), format: Format::Json };
+    let waited = wait(parts(&home), ask).await;
+    assert!(waited.text.contains("\"consumer\":\"codex\""), "{}", waited.text);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_there_already_ends_a_wait_at_once_though_nobody_polls() {
     let home = Home::filled(1);
     let waited = wait(parts(&home), ask("codex", 3_600, Format::Text)).await;

@@ -24,15 +24,12 @@ use super::output;
 use super::place::{Entry, Home, Place};
 use super::serve::asked_to_stop;
 use crate::clock::{Clock as _, SystemClock};
-use crate::journal::ConsumerName;
+use crate::journal::{ConsumerName, WATCHER};
 use crate::mcp::HOSTS;
 use crate::record::{Channel, Record};
 use crate::sanitize::clean_line;
 use crate::status::gather_sessions;
 use crate::storage::Storage;
-
-/// Who reads when nobody says otherwise.
-pub(super) const CONSUMER: &str = "watch-cli";
 
 /// How often the journal is looked at: half of what a person may wait for a line.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -66,7 +63,7 @@ pub(super) struct Flags {
     #[arg(long)]
     toast: bool,
     /// Whose place in the inbox is kept; never an agent's
-    #[arg(long, value_name = "NAME", default_value = CONSUMER)]
+    #[arg(long, value_name = "NAME", default_value = WATCHER)]
     consumer: String,
 }
 
