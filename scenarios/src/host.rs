@@ -78,8 +78,7 @@ impl Host {
         let shell = *profile.shell.available && *Mode::Tui.of(&profile.shell.wakes);
         let hooks = &profile.hooks;
         let hooked = *Mode::Tui.of(&hooks.run);
-        let knocks = [DoorKind::QueueCommand, DoorKind::HttpPort, DoorKind::InputFile];
-        let door = knocks.contains(&profile.door.kind) && *Mode::Tui.of(&profile.door.wakes);
+        let door = *profile.door.kind != DoorKind::None && *Mode::Tui.of(&profile.door.wakes);
         let (met, why) = match need {
             Need::Channel => (channel, "a channel push does not reach this host's model"),
             Need::NoChannel => (!channel, "this host delivers channel pushes, so none is dropped"),
@@ -115,7 +114,7 @@ impl Host {
                 (hooks.after_tool.is_some() && hooked, "no hook of this host adds to a tool's result")
             }
             Need::PromptHook => (hooks.prompt.is_some() && hooked, "no hook of this host adds to a prompt"),
-            Need::Door => (door, "this host has no door at which a server can knock"),
+            Need::Door => (door, "nothing from outside can start a turn of this host"),
             Need::Task => {
                 let tasks = &profile.tasks;
                 let follows = *Mode::Tui.of(&tasks.followed) && *Mode::Tui.of(&tasks.wakes);

@@ -322,7 +322,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     tokio::select! {
         biased;
         exit = mcp::serve(session, reader, writer) => exit,
-        never = keep_up(&journal, &gate, &lead, may_lead, app.storage.changes()) => match never {},
+        never = keep_up(&journal, &gate, &lead, may_lead) => match never {},
         never = send_pairings(pairings, &outbox) => match never {},
         never = or_never(relay) => match never {},
         never = or_never(doors) => match never {},

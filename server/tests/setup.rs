@@ -407,7 +407,10 @@ fn another_home_folder_reaches_every_part() {
         hook.as_str().unwrap().ends_with(&format!(" hook claude-code Stop --home '{elsewhere}'")),
         "{hook}"
     );
-    assert!(user.read(".claude/CLAUDE.md").contains(&format!("wait --home '{elsewhere}' --consumer claude-code`")));
+    assert!(
+        user.read(".claude/CLAUDE.md")
+            .contains(&format!("wait --home '{elsewhere}' --consumer claude-code`"))
+    );
     user.done(&["claude-code", "--home", elsewhere, "--remove"]);
     assert!(!user.file(".claude").exists() && !user.file(".claude.json").exists());
 }

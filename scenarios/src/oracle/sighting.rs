@@ -128,11 +128,14 @@ pub fn look(
     }
 }
 
+/// The messages of a value, or the one that it is.
 fn in_value(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, value: &Value) -> Vec<Sighting> {
-    let messages = value.get("messages").and_then(Value::as_array);
+    let messages = match value.get("messages") {
+        Some(messages) => messages.as_array().map_or(&[][..], Vec::as_slice),
+        None => std::slice::from_ref(value),
+    };
     messages
-        .into_iter()
-        .flatten()
+        .iter()
         .filter_map(|message| {
             Some(Sighting {
                 at_ms,

@@ -47,13 +47,15 @@ impl Commands for SimCommands {
         Box::pin(async move {
             let _alive = process;
             let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            let ["wait", "--consumer", consumer] = words[..] else {
-                return ShellEnd { output: String::new(), code: 2 };
+            let (format, consumer) = match words[..] {
+                ["wait", "--consumer", consumer] => (Format::Text, consumer),
+                ["wait", "--format", "json", "--consumer", consumer] => (Format::Json, consumer),
+                _ => return ShellEnd { output: String::new(), code: 2 },
             };
             let Ok(consumer) = ConsumerName::new(consumer) else {
                 return ShellEnd { output: String::new(), code: 2 };
             };
-            let ask = WaitAsk { consumer: Some(consumer), timeout: WAIT_DEFAULT, format: Format::Text };
+            let ask = WaitAsk { consumer: Some(consumer), timeout: WAIT_DEFAULT, format };
             let waited = notice::wait(parts, ask).await;
             let output = if waited.exit == 0 { waited.text } else { String::new() };
             ShellEnd { output, code: i32::from(waited.exit) }

@@ -153,6 +153,7 @@ fn one_message(expect: &ModelExpect, message: &Written, showings: &[&Sighting], 
     for (name, wanted, is) in [
         ("redelivered", expect.redelivered, last.redelivered),
         ("pushed", expect.pushed, last.pushed),
+        ("marked", expect.marked, last.pushed || last.redelivered),
         ("woke", expect.woke, last.woke),
     ] {
         if wanted.is_some_and(|wanted| wanted != is) {

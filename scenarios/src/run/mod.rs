@@ -6,6 +6,7 @@ mod bell;
 mod bot;
 mod commands;
 mod expect;
+mod extension;
 mod kills;
 mod mail;
 mod operator;

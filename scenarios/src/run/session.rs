@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fakes::host::drive::{self, Commands, Order};
-use fakes::host::{Action, HostMachine, HostOptions, Profile, ShellShown, ToolCall, thread_id};
+use fakes::host::{Action, DoorKind, HostMachine, HostOptions, Profile, ShellShown, ToolCall, thread_id};
 use futures_util::FutureExt as _;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc, watch};
@@ -18,7 +18,7 @@ use super::commands::wait_command;
 use super::stage::AnyServer;
 use super::stopwatch::Stopwatch;
 use super::view::{CallEnd, SessionView};
-use super::{agent, bare, watcher};
+use super::{agent, bare, extension, watcher};
 use crate::scenario::AgentPolicy;
 
 /// A session that can be started, driven and looked at.
@@ -50,7 +50,7 @@ pub(crate) struct Host {
 
 struct Running {
     orders: mpsc::Sender<Order>,
-    tasks: [JoinHandle<()>; 3],
+    tasks: Vec<JoinHandle<()>>,
 }
 
 /// Orders and events that wait at most.
@@ -93,6 +93,11 @@ impl Session {
         let options = HostOptions { thread, ..self.host.options.clone() };
         let commands = Rc::clone(&self.host.commands);
         self.host.bell.hang(options.door.then(|| orders.clone()));
+        let extended = self.host.profile.as_ref().is_some_and(|p| *p.door.kind == DoorKind::Extension);
+        let extension = (extended && options.door).then(|| {
+            let commands = Rc::clone(&self.host.commands);
+            extension::run(commands, self.host.consumer.clone(), orders.clone())
+        });
         let host = tokio::task::spawn_local(async move {
             let driven = async {
                 if let Some(profile) = profile {
@@ -121,7 +126,9 @@ impl Session {
             shell_shown: self.host.profile.as_ref().map_or(ShellShown::Path, |profile| *profile.shell.shown),
         };
         let agent = tokio::task::spawn_local(agent::follow(self.policy.subscribe(), port));
-        self.running = Some(Running { orders, tasks: [agent, host, watcher] });
+        let tasks = [agent, host, watcher].into_iter();
+        let tasks = tasks.chain(extension.map(tokio::task::spawn_local)).collect();
+        self.running = Some(Running { orders, tasks });
     }
 
     /// Forgets the host process; it and its agent end at once.

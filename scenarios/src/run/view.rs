@@ -243,14 +243,16 @@ impl SessionView {
 
     /// The model was shown something.
     pub(crate) fn shown(&mut self, line: ModelLine) {
-        if line.carrier == "background_shell" {
+        let quotes = line.carrier == DOOR && !quoted(&line.text).is_empty();
+        if line.carrier == "background_shell" || (line.carrier == DOOR && !quotes) {
             // Where it is only told of, what the command took is shown later, with a mark.
             self.ledger.disturb(line.at_ms);
         }
         if line.woke {
             self.woken_by = Some(line.carrier.clone());
         }
-        if line.carrier == DOOR {
+        // A server that knocks quotes; an extension beside the session sends the message as the commands print it.
+        if quotes {
             self.through_the_door(&line);
             return self.model.push(line);
         }

@@ -51,6 +51,8 @@ pub struct ModelExpect {
     pub redelivered: Option<bool>,
     /// The last showing was marked `pushed`.
     pub pushed: Option<bool>,
+    /// The last showing was marked, either way.
+    pub marked: Option<bool>,
     /// From the moment Graph shows it to its first showing.
     pub delivered_within: Option<Span>,
     /// It woke an idle session.

@@ -5,15 +5,19 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::NETWORK_PAUSE;
 use crate::gate::Gate;
 use crate::journal::{Journal, JournalError};
 use crate::source::InboundSource;
+use crate::storage::Changes;
 
-/// How often a follower looks for new records, and tries to take the lead at every second look.
+/// How often a follower looks for new records where nobody tells it of them, and tries to take the lead at every second
+/// look.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
+/// The least pause between two looks of a follower that is told of changes.
+const NEWS_PAUSE: Duration = Duration::from_millis(5);
 /// A follower looks at the policy at every so many looks, which is once a second; the leader at each of its own.
 const POLICY_LOOKS: u64 = 4;
 /// How often the leader lets the journal try again what the disk did not take.
@@ -25,21 +29,25 @@ pub(super) async fn keep_up(
     gate: &Gate,
     lead: &watch::Sender<bool>,
     may_lead: bool,
-    mut changes: Option<watch::Receiver<u64>>,
 ) -> Infallible {
+    let mut changes = journal.changes();
     let mut look: u64 = 0;
     loop {
-        sleep(if *lead.borrow() { LEAD_INTERVAL } else { FOLLOW_INTERVAL }).await;
+        if *lead.borrow() {
+            // Only the leader writes, and where the news may have holes it has to look anyway.
+            changes = changes.filter(Changes::is_complete);
+            sleep(LEAD_INTERVAL).await;
+        } else {
+            follow(journal, changes.as_mut()).await;
+        }
         if let Some(changes) = &mut changes {
             let settled = *lead.borrow() && journal.is_settled() && gate.is_settled();
-            if settled && !changes.has_changed().unwrap_or(true) {
+            if settled && !changes.is_news() {
                 rest(changes).await;
             }
-            changes.mark_unchanged();
+            changes.skip();
         }
-        if let Err(error) = journal.refresh() {
-            tracing::warn!(%error, "the journal could not be looked at");
-        }
+        refresh(journal);
         look += 1;
         if (*lead.borrow() || look.is_multiple_of(POLICY_LOOKS))
             && let Some(news) = gate.refresh()
@@ -60,13 +68,27 @@ pub(super) async fn keep_up(
     }
 }
 
-/// Passes over the looks that would find nothing: comes back at the first one after a change of the disk.
-/// A real disk does not tell of changes, so this is for the simulation; process mode runs the looks themselves.
-async fn rest(changes: &mut watch::Receiver<u64>) {
-    let began = Instant::now();
-    if changes.changed().await.is_err() {
-        return;
+/// Passes the time until a follower's next look, and takes in what it is told of meanwhile.
+async fn follow(journal: &Journal, changes: Option<&mut Changes>) {
+    let until = Instant::now() + FOLLOW_INTERVAL;
+    let Some(changes) = changes else { return sleep_until(until).await };
+    while timeout_at(until, changes.next()).await.is_ok() {
+        refresh(journal);
+        sleep_until(until.min(Instant::now() + NEWS_PAUSE)).await;
     }
+}
+
+fn refresh(journal: &Journal) {
+    if let Err(error) = journal.refresh() {
+        tracing::warn!(%error, "the journal could not be looked at");
+    }
+}
+
+/// Passes over the looks that would find nothing: comes back at the first one after a change of the disk.
+/// A real disk's news may have holes, so this is for the simulation; process mode runs the looks themselves.
+async fn rest(changes: &mut Changes) {
+    let began = Instant::now();
+    changes.next().await;
     let late = began.elapsed().as_nanos() % LEAD_INTERVAL.as_nanos();
     if late > 0 {
         sleep(LEAD_INTERVAL.saturating_sub(Duration::from_nanos(u64::try_from(late).unwrap_or(0)))).await;

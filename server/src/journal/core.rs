@@ -26,7 +26,7 @@ use super::window::Window;
 use super::writer::Writer;
 use crate::clock::Clock;
 use crate::record::{Channel, Draft, Record};
-use crate::storage::{Lock, Storage};
+use crate::storage::{Changes, Lock, Storage};
 
 const LEADER_LOCK: &str = "leader.lock";
 /// Text of one record. The sanitiser stays far below; JSON makes it six times as long at worst, which a line can hold.
@@ -170,6 +170,10 @@ impl Core {
         self.take_findings();
         self.audit(vec![Interaction::new(InteractionKind::Session).detail("this process leads now")]);
         Ok(true)
+    }
+
+    pub(super) fn changes(&self) -> Option<Changes> {
+        self.storage.changes(INBOX)
     }
 
     pub(super) fn refresh(&mut self) -> Result<bool> {

@@ -52,7 +52,7 @@ pub use state::State;
 use self::core::Core;
 use crate::clock::Clock;
 use crate::record::{Draft, Record};
-use crate::storage::Storage;
+use crate::storage::{Changes, Storage};
 
 /// The journal of one home folder; a cheap clone.
 #[derive(Clone)]
@@ -88,6 +88,11 @@ impl Journal {
     /// Takes the lead if it is free. Returns whether this process leads now.
     pub fn try_lead(&self) -> Result<bool> {
         self.core().try_lead()
+    }
+
+    /// Tells when its files change, where the disk can tell. `None` where nobody can: whoever wants to know looks.
+    pub fn changes(&self) -> Option<Changes> {
+        self.core().changes()
     }
 
     /// Lets a follower look for new records, and a leader try again what the disk did not take. Returns whether there

@@ -20,6 +20,8 @@ pub const EXIT_NOBODY_POLLS: u8 = 4;
 
 /// How often a disk that does not tell of changes is looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// The same for one that tells, but may miss some.
+const SPARE_LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// How often it is looked whether somebody polls.
 const POLLER_LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// How long nobody may poll: a session that begins or takes over is not one that is missing.
@@ -114,7 +116,7 @@ async fn until_something(
     consumer: &ConsumerName,
     deadline: Instant,
 ) -> Result<Ended, JournalError> {
-    let mut changes = parts.storage.changes();
+    let mut changes = journal.changes();
     let mut grown = true;
     let mut poller_seen = Instant::now();
     let mut next_poller_look = poller_seen;
@@ -140,7 +142,8 @@ async fn until_something(
         let until = deadline.min(next_poller_look);
         match &mut changes {
             // Either is a reason to look.
-            Some(changes) => drop(timeout_at(until, changes.changed()).await),
+            Some(changes) if changes.is_complete() => drop(timeout_at(until, changes.next()).await),
+            Some(changes) => drop(timeout_at(until.min(now + SPARE_LOOK_INTERVAL), changes.next()).await),
             None => sleep_until(until.min(now + LOOK_INTERVAL)).await,
         }
         grown = journal.refresh()?;

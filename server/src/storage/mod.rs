@@ -3,13 +3,13 @@
 //! The trait is the smallest one a durable log needs; `disk` is the real one, `memory` a model that can crash.
 //! It must never know what a record is.
 
+mod changes;
 pub mod disk;
 pub mod memory;
 
 use std::io;
 
-use tokio::sync::watch;
-
+pub use changes::Changes;
 pub use disk::DiskStorage;
 pub use memory::{Crash, Fault, MemoryStorage};
 
@@ -47,11 +47,9 @@ pub trait Storage: Send + Sync {
     fn try_lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>>;
     /// As [`Storage::try_lock`], but tries again for up to `wait_ms`. For locks that are held for one short operation.
     fn lock(&self, path: &str, wait_ms: u64) -> io::Result<Option<Box<dyn Lock>>>;
-    /// Changes whenever anybody has tried to change anything in the tree, where the medium can tell; `None` where it
-    /// can't, and whoever wants to know must look.
-    fn changes(&self) -> Option<watch::Receiver<u64>> {
-        None
-    }
+    /// Tells when anybody has changed something in a folder, where the medium can tell; `None` where it can't, and
+    /// whoever wants to know must look.
+    fn changes(&self, dir: &str) -> Option<Changes>;
 }
 
 /// Reads a whole file; `None` when there is none.

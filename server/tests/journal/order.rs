@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use entraclaw::storage::{AppendFile, Lock, MemoryStorage, Stamp, Storage};
+use entraclaw::storage::{AppendFile, Changes, Lock, MemoryStorage, Stamp, Storage};
 use tokio::sync::watch;
 
 use crate::support::*;
@@ -54,6 +54,10 @@ impl AppendFile for ObservedFile {
 }
 
 impl Storage for Observer {
+    fn changes(&self, dir: &str) -> Option<Changes> {
+        self.disk.changes(dir)
+    }
+
     fn create_dir(&self, dir: &str) -> io::Result<()> {
         self.disk.create_dir(dir)
     }

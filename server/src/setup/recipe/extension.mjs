@@ -9,6 +9,8 @@ const BINARY = "@BINARY@";
 const ARGUMENTS = ["@ARGUMENTS@"];
 // The largest answer that is read, in characters.
 const OUTPUT_CHARS_MAX = 1_000_000;
+// What a wait ends with when nobody wrote in its hours, and when nobody has polled for its first seconds.
+const WAITED_IN_VAIN = [3, 4];
 // Pauses after a wait that failed, in milliseconds: the first, and the longest.
 const PAUSE_MS = 5_000;
 const PAUSE_MS_MAX = 60_000;
@@ -70,11 +72,12 @@ for (;;) {
   for (const message of messages) {
     await session.send({ prompt: promptOf(message), mode: "enqueue" });
   }
-  if (messages.length > 0) {
+  // Either took its time, so waiting again at once never spins.
+  if (messages.length > 0 || WAITED_IN_VAIN.includes(code)) {
     pauseMs = PAUSE_MS;
     continue;
   }
-  // Nothing came, or nothing can come yet: nobody polls, or the program is gone.
+  // The program is gone, or can't read the inbox.
   await new Promise((resolve) => setTimeout(resolve, pauseMs));
   pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX);
 }

@@ -8,6 +8,7 @@
 )]
 
 mod platform;
+mod watcher;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -17,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::{AppendFile, Lock, Stamp, Storage, check_path};
+use super::{AppendFile, Changes, Lock, Stamp, Storage, check_path};
 
 const LOCK_RETRY_MS: u64 = 1;
 
@@ -284,6 +285,10 @@ impl Storage for DiskStorage {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(&path)(error)),
             _ => Ok(()),
         }
+    }
+
+    fn changes(&self, dir: &str) -> Option<Changes> {
+        watcher::watch(&self.path(dir).ok()?)
     }
 
     fn try_lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>> {

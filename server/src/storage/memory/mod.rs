@@ -7,10 +7,8 @@ mod disk;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::watch;
-
 use self::disk::{Disk, Inode};
-use super::{AppendFile, Lock, Stamp, Storage, check_path};
+use super::{AppendFile, Changes, Lock, Stamp, Storage, check_path};
 
 /// How a simulated machine ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -212,8 +210,8 @@ impl Storage for MemoryStorage {
         }))
     }
 
-    fn changes(&self) -> Option<watch::Receiver<u64>> {
-        Some(self.locked().changed.subscribe())
+    fn changes(&self, _dir: &str) -> Option<Changes> {
+        Some(Changes::complete(self.locked().changed.subscribe()))
     }
 
     /// Nobody can let go of a lock while the only thread waits for it, so one try is all there is.
