@@ -21,7 +21,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::Instant;
 
-use super::{EXIT_FAILED, EXIT_PASSED, Outcome, idle, notices, out, run, select, takeover};
+use super::{EXIT_FAILED, EXIT_PASSED, Outcome, idle, notices, out, reach, run, select, takeover};
 use crate::plan::{self, Selection};
 use crate::run::{Settings, run_cell};
 use crate::scenario::Mode;
@@ -55,6 +55,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut figures = runtime.block_on(processes(&binary))?;
     figures.extend(runtime.block_on(delivery())?);
+    figures.extend(reach(&runtime, &binary)?);
     figures.extend(notices(&runtime, &binary)?);
     figures.extend(takeovers(&runtime, &binary)?);
     figures.extend(idle(&runtime, &binary)?);
@@ -297,6 +298,25 @@ fn draft(n: usize) -> Draft {
     }
 }
 
+/// The 99th of a hundred, in milliseconds.
+fn p99(times: &mut [Duration]) -> f64 {
+    times.sort();
+    milliseconds(times.get(times.len() * 99 / 100).copied().unwrap_or_default())
+}
+
+/// Another process writes, and the session of a fake host follows.
+fn reach(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<Vec<Figure>> {
+    let mut times = runtime.block_on(reach::measure(binary, draft))?;
+    let mut figures = Vec::new();
+    for (what, times) in [
+        ("synced by another session → idle model, by channel, p99", &mut times.channel),
+        ("synced by another session → idle model, by parked call, p99", &mut times.parked),
+    ] {
+        figures.push(Figure { what, value: p99(times), unit: "ms", target: Some(50.0) });
+    }
+    Ok(figures)
+}
+
 /// Whole processes beside a session: a background shell that waits, and hooks.
 fn notices(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<Vec<Figure>> {
     let mut times = runtime.block_on(notices::measure(binary, draft))?;
@@ -306,9 +326,7 @@ fn notices(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<V
         ("`entraclaw hook` with nothing to tell, whole process, p99", &mut times.silent_hooks, 20.0),
         ("`entraclaw hook` with a message, whole process, p99", &mut times.telling_hooks, 20.0),
     ] {
-        times.sort();
-        let p99 = times.get(times.len() * 99 / 100).copied().unwrap_or_default();
-        figures.push(Figure { what, value: milliseconds(p99), unit: "ms", target: Some(target) });
+        figures.push(Figure { what, value: p99(times), unit: "ms", target: Some(target) });
     }
     Ok(figures)
 }

@@ -8,6 +8,7 @@ mod list;
 mod live;
 mod notices;
 mod play;
+mod reach;
 mod report;
 mod run;
 mod select;

@@ -31,6 +31,8 @@ pub(super) async fn keep_up(
     may_lead: bool,
 ) -> Infallible {
     let mut changes = journal.changes();
+    // What was written before the news began is told by nobody.
+    refresh(journal);
     let mut look: u64 = 0;
     loop {
         if *lead.borrow() {

@@ -117,6 +117,8 @@ async fn until_something(
     deadline: Instant,
 ) -> Result<Ended, JournalError> {
     let mut changes = journal.changes();
+    // What was written before the news began is told by nobody.
+    journal.refresh()?;
     let mut grown = true;
     let mut poller_seen = Instant::now();
     let mut next_poller_look = poller_seen;

@@ -33,7 +33,7 @@ impl Changes {
     /// Comes back at the first change since the last call, at once if there was one; never after the source has ended.
     pub async fn next(&mut self) {
         if self.count.changed().await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 
