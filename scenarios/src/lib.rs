@@ -6,6 +6,7 @@
 pub mod command;
 pub mod host;
 pub mod matching;
+pub mod mutants;
 pub mod oracle;
 pub mod plan;
 pub mod run;

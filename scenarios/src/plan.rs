@@ -6,6 +6,7 @@ use std::sync::Arc;
 use reports::event::{HostColumn, ScenarioRow};
 
 use crate::host::Host;
+use crate::mutants::Mutant;
 use crate::scenario::{Hosts, Loaded, Mode};
 
 /// One run of one scenario.
@@ -21,6 +22,8 @@ pub struct Cell {
     pub seed: u64,
     /// Why it can't run on this host, when it can't.
     pub unsupported: Option<String>,
+    /// The fault that the server is given, to try the harness.
+    pub mutant: Option<&'static Mutant>,
 }
 
 impl Cell {
@@ -107,6 +110,7 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
                     mode: *mode,
                     seed,
                     unsupported: unsupported.clone(),
+                    mutant: None,
                 }));
             }
         }

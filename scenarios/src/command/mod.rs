@@ -6,6 +6,7 @@ mod hosts;
 mod idle;
 mod list;
 mod live;
+mod mutants;
 mod notices;
 mod play;
 mod reach;
@@ -49,6 +50,8 @@ enum Command {
     Hosts(hosts::Args),
     /// Run one fake host over real pipes against any server command.
     Host(host::Args),
+    /// Try the harness: servers with one fault each, and the rule that catches each.
+    Mutants(mutants::Args),
     /// Validate MCP messages, one a line, against a protocol version.
     Validate(validate::Args),
     /// Make a report from a stored event stream.
@@ -76,6 +79,7 @@ pub fn main() -> ExitCode {
         Some(Command::List(args)) => list::main(&args),
         Some(Command::Hosts(args)) => hosts::main(&args),
         Some(Command::Host(args)) => host::main(&args),
+        Some(Command::Mutants(args)) => mutants::main(&args),
         Some(Command::Validate(args)) => validate::main(&args),
         Some(Command::Report(args)) => report::main(&args),
         Some(Command::Play(args)) => play::main(&args),

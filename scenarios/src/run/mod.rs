@@ -32,6 +32,7 @@ use crate::plan::Cell;
 use crate::scenario::Mode;
 
 pub use pool::run_all;
+pub(crate) use world::TOKEN;
 
 /// How much of a cell is kept in the event stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -32,6 +32,7 @@ use super::play::Play;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
 use super::{steps, world};
+use crate::mutants::Mutant;
 use crate::plan::Cell;
 use crate::scenario::DiskStep;
 
@@ -61,6 +62,7 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
             port: SimPort::default(),
             seed: cell.seed,
             starts: std::cell::Cell::new(0),
+            mutant: cell.mutant,
         });
         let mut play = Play::new(cell, stage, (world.graph, world.entra, world.bot), watch)?;
         steps::all(&mut play).await?;
@@ -80,6 +82,7 @@ struct SimStage {
     port: SimPort,
     seed: u64,
     starts: std::cell::Cell<u64>,
+    mutant: Option<&'static Mutant>,
 }
 
 impl Stage for SimStage {
@@ -88,13 +91,29 @@ impl Stage for SimStage {
         if let Some(consumer) = consumer {
             environment.insert("ENTRACLAW_INBOX_CONSUMER".to_owned(), consumer.to_owned());
         }
+        environment.extend(
+            self.mutant.and_then(Mutant::setting).map(|(name, value)| (name.to_owned(), value.to_owned())),
+        );
         self.starts.set(self.starts.get() + 1);
         let clock: Arc<dyn Clock> = self.server_clock.clone();
-        let (disk, transport) = (self.disk.clone(), Arc::clone(&self.transport));
+        let (disk, mutant) = (self.disk.clone(), self.mutant);
+        let transport: Arc<dyn GraphTransport> = self.transport.clone();
+        let transport = match mutant {
+            Some(mutant) => mutant.transport(transport, &environment),
+            None => transport,
+        };
         let (keys, port, bell) = (self.keys.clone(), self.port.clone(), bell.clone());
         let mut seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.starts.get());
         AnyServer::Sim(TaskServer::new(Box::new(move |input, output| {
             let process = Process::new(&disk);
+            let storage: Arc<dyn Storage> = match mutant {
+                Some(mutant) => mutant.storage(process.0.clone()),
+                None => Arc::new(process.0.clone()),
+            };
+            let (input, output) = match mutant {
+                Some(mutant) => mutant.pipes(input, output),
+                None => (input, output),
+            };
             seed = seed.wrapping_add(0x9e37_79b9);
             let sources = Sources { flags: Vec::new(), environment: environment.clone(), file: None };
             let config = Config::load(&sources);
@@ -102,8 +121,8 @@ impl Stage for SimStage {
                 config.as_ref().cloned().unwrap_or_default(),
                 Arc::clone(&clock),
                 Arc::new(SplitMix::seeded(seed)),
-                Arc::new(process.0.clone()),
-                Arc::clone(&transport) as Arc<dyn GraphTransport>,
+                storage,
+                Arc::clone(&transport),
             );
             app.endpoint = Arc::new(port.clone());
             app.keys = Arc::new(keys.clone());

@@ -55,6 +55,8 @@ pub(crate) struct SessionView {
     pub(crate) facts: BTreeMap<String, String>,
     pub(crate) ready: bool,
     pub(crate) alive: bool,
+    /// Whether it was asked to end.
+    may_end: bool,
     pub(crate) starts: u32,
     /// Whether a turn of the model runs.
     pub(crate) in_turn: bool,
@@ -91,6 +93,7 @@ impl SessionView {
             facts: BTreeMap::new(),
             ready: false,
             alive: false,
+            may_end: false,
             starts: 0,
             in_turn: false,
             turns_by_itself: 0,
@@ -110,8 +113,24 @@ impl SessionView {
         self.validator = WireValidator::at_host();
         self.ready = false;
         self.alive = true;
+        self.may_end = false;
         self.starts += 1;
         self.ledger.disturb(at_ms);
+    }
+
+    /// Something happened to the server's process. One that ends although nobody asked it to has failed, whatever the
+    /// host makes of it.
+    pub(crate) fn process(&mut self, at_ms: u64, event: &str) {
+        if event.starts_with("server process started") {
+            self.connect(at_ms);
+        } else if event.starts_with("signal") || event == "stdin closed" {
+            self.may_end = true;
+        } else if event.starts_with("exit") {
+            self.facts.insert("server ended".to_owned(), event.to_owned());
+            if !self.may_end {
+                self.fail("oracle.died", at_ms, format!("the server ended by itself: {event}"), None);
+            }
+        }
     }
 
     /// A line went over the wire; every line of the server is judged, and the host's but for those that a scenario wrote.

@@ -42,11 +42,7 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
                 Dir::HostToServer => view.line(at_ms, true, &text),
                 Dir::ServerToHost => view.line(at_ms, false, &text),
                 Dir::Event => {
-                    if text.starts_with("server process started") {
-                        view.connect(at_ms);
-                    } else if text.starts_with("exit") {
-                        view.facts.insert("server ended".to_owned(), text.clone().into_owned());
-                    }
+                    view.process(at_ms, &text);
                     view.note(at_ms, Lane::Event, &text);
                 }
             }
