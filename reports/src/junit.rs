@@ -49,7 +49,9 @@ fn case(report: &Report, row: &Row, cell: &Cell, mode: Option<(&String, &Counts)
         Status::Pass => TestCaseStatus::success(),
         Status::Fail | Status::Flaky => TestCaseStatus::non_success(NonSuccessKind::Failure),
         Status::Error => TestCaseStatus::non_success(NonSuccessKind::Error),
-        Status::Unsupported | Status::KnownIssue | Status::NotRun => TestCaseStatus::skipped(),
+        Status::Unsupported | Status::NotApplicable | Status::KnownIssue | Status::NotRun => {
+            TestCaseStatus::skipped()
+        }
     };
     if state != Status::Pass {
         status.set_type(state.word());

@@ -40,9 +40,10 @@ fn head(report: &Report) -> String {
         Verdict::Incomplete => "? incomplete",
     };
     let mut text = format!(
-        "## Host compatibility: {verdict}\n\n{} on {}: {}\n\n",
+        "## {}: {verdict}\n\n{} on {}: {}\n\n",
+        report.subject(),
         counted(totals.requirements, "requirement", "requirements"),
-        counted(totals.hosts, "host", "hosts"),
+        report.columns(),
         states(&totals.cells),
     );
     let version = report.server.version.as_deref().unwrap_or("unknown version");

@@ -65,6 +65,19 @@ pub enum Problem {
     /// The header names a host twice.
     #[error("`hosts` names `{0}` twice")]
     HostTwice(String),
+    /// A row of the support table is longer or shorter than the table.
+    #[error("`host_support` has {found} answers for `{feature}`, and {hosts} hosts")]
+    Answers {
+        /// The row.
+        feature: String,
+        /// Answers in it.
+        found: usize,
+        /// Columns.
+        hosts: usize,
+    },
+    /// A part that is none.
+    #[error("`shard` {0}/{1} is no part of a run")]
+    Shard(u32, u32),
     /// The header names a scenario twice.
     #[error("`scenarios` names `{0}` twice")]
     ScenarioTwice(String),
@@ -230,6 +243,17 @@ impl Checker {
             if !self.scenarios.insert(scenario.id.clone()) {
                 return Err(Problem::ScenarioTwice(name(&scenario.id)));
             }
+        }
+        if let Some(table) = &header.host_support
+            && let Some(odd) = table.features.iter().find(|row| row.answers.len() != table.hosts.len())
+        {
+            let (feature, found) = (name(&odd.name), odd.answers.len());
+            return Err(Problem::Answers { feature, found, hosts: table.hosts.len() });
+        }
+        if let Some(shard) = header.shard
+            && !(1..=shard.of).contains(&shard.index)
+        {
+            return Err(Problem::Shard(shard.index, shard.of));
         }
         self.header = Some(header);
         Ok(())

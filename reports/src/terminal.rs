@@ -320,7 +320,7 @@ impl Page {
             "{}  {} × {}: {}",
             self.state(state, &format!("{} {word}", state.symbol())),
             counted(totals.requirements, "requirement", "requirements"),
-            counted(totals.hosts, "host", "hosts"),
+            report.columns(),
             states.join(", "),
         );
         self.line(&line);
@@ -344,7 +344,7 @@ fn state_style(state: Status) -> Ansi {
         Status::Error => AnsiColor::Magenta,
         Status::Flaky | Status::NotRun => AnsiColor::Yellow,
         Status::KnownIssue => AnsiColor::Cyan,
-        Status::Unsupported => return Ansi::new().dimmed(),
+        Status::Unsupported | Status::NotApplicable => return Ansi::new().dimmed(),
     };
     let style = Ansi::new().fg_color(Some(colour.into()));
     if state.is_defect() { style.bold() } else { style }

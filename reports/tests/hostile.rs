@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use reports::event::{
-    Arrival, CellFinished, Failure, HostColumn, Lane, ModelLine, ScenarioRow, Status, WireLine,
+    Arrival, CellFinished, ColumnKind, Failure, HostColumn, Lane, ModelLine, ScenarioRow, Status, WireLine,
 };
 use reports::text::is_hidden;
 use reports::{Report, Stream, Style};
@@ -321,6 +321,7 @@ fn any_stream() -> impl Strategy<Value = Stream> {
                     id: id.clone(),
                     family: of(0),
                     version: of(1),
+                    kind: ColumnKind::Host,
                     evidence: of(2),
                     facts: vec![],
                 };

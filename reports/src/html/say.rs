@@ -48,7 +48,7 @@ pub(super) fn runs(number: &u64) -> String {
     counted(*number, "run", "runs")
 }
 
-pub(super) fn all_states() -> [Status; 7] {
+pub(super) fn all_states() -> [Status; 8] {
     Status::ALL
 }
 

@@ -130,11 +130,7 @@ impl<'a> Page<'a> {
 
     fn headline(&self) -> String {
         let totals = &self.report.totals;
-        format!(
-            "{} × {}",
-            counted(totals.requirements, "requirement", "requirements"),
-            counted(totals.hosts, "host", "hosts")
-        )
+        format!("{} × {}", counted(totals.requirements, "requirement", "requirements"), self.report.columns())
     }
 
     /// What follows the headline, in a few words.

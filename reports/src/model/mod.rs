@@ -14,7 +14,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::diff;
-use crate::event::{HostFact, ServerUnderTest, Status};
+use crate::event::{ColumnKind, HostFact, HostSupport, ServerUnderTest, Status};
+
+use crate::text::counted;
 
 pub use deliveries::{BUCKET_STARTS_MS, Deliveries};
 pub use reach::{Reach, Setting, Times};
@@ -33,9 +35,9 @@ pub const DIFFERENCES_MAX: usize = 50;
 /// Cells or runs by state; every state is present.
 pub type Counts = BTreeMap<Status, u64>;
 
-/// How many of them say something about the server: what a host can't do counts neither for nor against it.
+/// How many of them say something about the server, by [`Status::counts`].
 pub fn supported(counts: &Counts) -> u64 {
-    counts.iter().filter(|(state, _)| **state != Status::Unsupported).map(|(_, count)| count).sum()
+    counts.iter().filter(|(state, _)| state.counts()).map(|(_, count)| count).sum()
 }
 
 /// The whole report.
@@ -47,6 +49,8 @@ pub struct Report {
     pub tool: String,
     /// Who was judged.
     pub server: ServerUnderTest,
+    /// What the server said of itself.
+    pub server_facts: Vec<HostFact>,
     /// The command that repeats the run.
     pub command: String,
     /// First seed.
@@ -75,6 +79,35 @@ pub struct Report {
     pub one_host_differs: Vec<OneHostDiffers>,
     /// Whether carriers showed the same characters.
     pub parity: Parity,
+    /// What hosts are known to do, beside what was played.
+    pub host_support: Option<HostSupport>,
+}
+
+impl Report {
+    /// What the report is about, by its columns.
+    pub fn subject(&self) -> &'static str {
+        match self.kinds() {
+            (true, false) => "Protocol conformance",
+            (true, true) => "Conformance and host compatibility",
+            (false, _) => "Host compatibility",
+        }
+    }
+
+    /// `3 protocol versions`, `16 hosts`, `4 columns`.
+    pub fn columns(&self) -> String {
+        let (one, many) = match self.kinds() {
+            (true, false) => ("protocol version", "protocol versions"),
+            (true, true) => ("column", "columns"),
+            (false, _) => ("host", "hosts"),
+        };
+        counted(self.totals.hosts, one, many)
+    }
+
+    /// Whether there are columns of the protocol, and whether there are hosts.
+    fn kinds(&self) -> (bool, bool) {
+        let any = |kind| self.hosts.iter().any(|host| host.kind == kind);
+        (any(ColumnKind::Protocol), any(ColumnKind::Host))
+    }
 }
 
 /// What a run comes to.
@@ -113,6 +146,8 @@ pub struct Host {
     pub family: String,
     /// `2.1.330` or `seed`.
     pub version: String,
+    /// Whether it is a host, or a version of the protocol.
+    pub kind: ColumnKind,
     /// What stands behind the profile.
     pub evidence: String,
     /// Facts of the profile.

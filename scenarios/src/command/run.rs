@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context as _;
-use reports::event::{CellFinished, EVENTS_VERSION, Event, RunFinished, RunStarted, ServerUnderTest, Status};
+use reports::event::{CellFinished, EVENTS_VERSION, Event, RunFinished, RunStarted, ServerUnderTest};
 
-use super::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome, out, select, warn};
+use super::{Outcome, out, select, warn};
 use crate::plan::{self, Selection};
 use crate::run::{Settings, run_all};
 use crate::scenario::Mode;
@@ -90,8 +90,9 @@ pub(super) fn main(args: &Args) -> Outcome {
 
     let simulated_ms: u64 = sim_results.iter().map(|cell| cell.elapsed_ms).sum();
     let results: Vec<CellFinished> = sim_results.into_iter().chain(process_results).collect();
-    let exit_code = exit_code(&results);
-    let events = events(args, &selection, results, simulated_ms, exit_code);
+    let finished = RunFinished::of(&results);
+    let exit_code = u8::try_from(finished.exit_code)?;
+    let events = events(args, &selection, results, finished);
     write_events(&args.out, &events)?;
     let stream = reports::Stream::from_events(events)?;
     reports::write_all(&stream, &args.out)?;
@@ -130,39 +131,12 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     (value, started.elapsed().as_secs_f64())
 }
 
-fn exit_code(results: &[CellFinished]) -> u8 {
-    let any = |wanted: &[Status]| results.iter().any(|cell| wanted.contains(&cell.status));
-    if any(&[Status::Fail, Status::Error, Status::Flaky]) {
-        EXIT_FAILED
-    } else if any(&[Status::NotRun]) {
-        EXIT_INCOMPLETE
-    } else {
-        EXIT_PASSED
-    }
-}
-
 fn events(
     args: &Args,
     selection: &Selection,
     results: Vec<CellFinished>,
-    simulated_ms: u64,
-    exit_code: u8,
+    finished: RunFinished,
 ) -> Vec<Event> {
-    let mut counts = std::collections::BTreeMap::from(
-        [
-            Status::Pass,
-            Status::Fail,
-            Status::Error,
-            Status::Unsupported,
-            Status::KnownIssue,
-            Status::Flaky,
-            Status::NotRun,
-        ]
-        .map(|status| (status, 0)),
-    );
-    for cell in &results {
-        *counts.entry(cell.status).or_insert(0) += 1;
-    }
     let mut words = vec!["hostcheck run".to_owned()];
     words.extend(args.suites.iter().cloned());
     words.extend(args.hosts.iter().map(|host| format!("--host {host}")));
@@ -183,8 +157,10 @@ fn events(
         seeds: args.seeds,
         hosts: plan::columns(&hosts),
         scenarios: plan::rows(&selection.scenarios, &selection.modes),
+        server_facts: Vec::new(),
+        host_support: None,
+        shard: None,
     };
-    let finished = RunFinished { counts, simulated_ms, exit_code: i32::from(exit_code) };
     let mut events = vec![Event::RunStarted(started)];
     events.extend(results.into_iter().map(Event::CellFinished));
     events.push(Event::RunFinished(finished));
@@ -279,7 +255,7 @@ impl Progress {
 
     fn cell(&self, cell: &CellFinished) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        if matches!(cell.status, Status::Fail | Status::Error | Status::Flaky) {
+        if cell.status.is_defect() {
             self.failed.fetch_add(1, Ordering::Relaxed);
         }
         if self.shown && (done.is_multiple_of(16) || done == self.total) {
