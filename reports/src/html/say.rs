@@ -3,7 +3,7 @@
 
 use super::markup::{self, Markup};
 use crate::event::Status;
-use crate::model::{BUCKET_STARTS_MS, Deliveries, Failure, Host, Shown, supported};
+use crate::model::{BUCKET_STARTS_MS, Deliveries, Failure, Host, Reason, Shown, supported};
 use crate::text::{self, counted, thousands};
 
 /// Bytes of a name, a reason or a fact on the page.
@@ -50,6 +50,12 @@ pub(super) fn runs(number: &u64) -> String {
 
 pub(super) fn all_states() -> [Status; 8] {
     Status::ALL
+}
+
+/// The cells of a reason by scenario, in order.
+pub(super) fn by_scenario(reason: &Reason) -> Vec<(&str, Vec<&str>)> {
+    let rows = reason.cells.chunk_by(|a, b| a.scenario == b.scenario);
+    rows.map(|row| (row[0].scenario.as_str(), row.iter().map(|cell| cell.host.as_str()).collect())).collect()
 }
 
 /// `20 of 21 must`, for a column's head.

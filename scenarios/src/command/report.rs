@@ -1,5 +1,6 @@
 //! `hostcheck report`: a stored event stream into any report.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -23,6 +24,12 @@ pub(super) struct Args {
     /// Which report.
     #[arg(long, value_enum, default_value = "terminal")]
     format: Format,
+    /// Only these scenarios, with everything on their wire where that is little enough.
+    #[arg(long = "scenario", value_name = "ID")]
+    scenarios: Vec<String>,
+    /// Only these hosts; two of them stand side by side.
+    #[arg(long = "host", value_name = "HOST")]
+    hosts: Vec<String>,
     /// File to write; standard output when left out.
     #[arg(long)]
     out: Option<PathBuf>,
@@ -33,6 +40,7 @@ pub(super) fn main(args: &Args) -> Outcome {
         .with_context(|| format!("cannot read {}", args.events.display()))?;
     let stream = reports::Stream::read(std::io::BufReader::new(file))
         .with_context(|| format!("{} is no valid event stream", args.events.display()))?;
+    let stream = focus(stream, &args.scenarios, &args.hosts)?;
     let report = reports::Report::new(&stream);
     let text = match args.format {
         Format::Terminal => reports::terminal(&report, reports::Style::default()),
@@ -50,4 +58,28 @@ pub(super) fn main(args: &Args) -> Outcome {
         None => super::out(&text),
     }
     Ok(EXIT_PASSED)
+}
+
+/// The part of a run that was asked for; a name that the run does not have is a mistake, not an empty page.
+pub(super) fn focus(
+    stream: reports::Stream,
+    scenarios: &[String],
+    hosts: &[String],
+) -> anyhow::Result<reports::Stream> {
+    let known: Vec<&str> = stream.header.scenarios.iter().map(|row| row.id.as_str()).collect();
+    let scenarios = known_names("scenario", scenarios, &known)?;
+    let known: Vec<&str> = stream.header.hosts.iter().map(|host| host.id.as_str()).collect();
+    let hosts = known_names("host", hosts, &known)?;
+    Ok(stream.focus(&scenarios, &hosts))
+}
+
+fn known_names(kind: &str, asked: &[String], known: &[&str]) -> anyhow::Result<BTreeSet<String>> {
+    for name in asked {
+        if !known.contains(&name.as_str()) {
+            let hint = crate::scenario::nearest_name(name, known.iter().copied())
+                .map_or_else(String::new, |best| format!("; did you mean `{best}`?"));
+            anyhow::bail!("the run has no {kind} `{name}`{hint}");
+        }
+    }
+    Ok(asked.iter().cloned().collect())
 }
