@@ -11,12 +11,15 @@
 //! No module here reads a clock, the environment or a path of the machine. What a person wrote can stand in any
 //! event, so every output passes its texts through [`text`] first. Whatever is cut says how much was left out.
 
+pub mod baseline;
 pub mod diff;
 pub mod event;
+pub mod history;
 pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod merge;
 pub mod model;
 pub mod state;
 pub mod stream;
@@ -24,10 +27,13 @@ pub mod terminal;
 pub mod text;
 mod write;
 
+pub use baseline::{Baseline, Gate};
+pub use history::{Release, Trend};
 pub use html::html;
-pub use json::{event_schema, json, report_schema};
+pub use json::{baseline_schema, event_schema, json, release_schema, report_schema};
 pub use junit::junit;
-pub use markdown::markdown;
+pub use markdown::{markdown, pull_request};
+pub use merge::{MergeError, merge};
 pub use model::Report;
 pub use stream::{InvalidStream, Stream, StreamError};
 pub use terminal::{Style, terminal};

@@ -31,15 +31,14 @@ pub enum WriteError {
     },
 }
 
-/// Writes `report.html`, `report.md`, `report.json` and `junit.xml` into `folder`, which is made when it is missing.
+/// `report` is that of `stream`. Writes `report.html`, `report.md`, `report.json` and `junit.xml` into `folder`, which is made when it is missing.
 /// All of them are rendered before the first is written. Returns their paths in this order.
-pub fn write_all(stream: &Stream, folder: &Path) -> Result<Vec<PathBuf>, WriteError> {
-    let report = Report::new(stream);
+pub fn write_all(report: &Report, stream: &Stream, folder: &Path) -> Result<Vec<PathBuf>, WriteError> {
     let files = [
-        ("report.html", html(&report, stream)?),
-        ("report.md", markdown(&report)),
-        ("report.json", json(&report)?),
-        ("junit.xml", junit(&report)?),
+        ("report.html", html(report, stream)?),
+        ("report.md", markdown(report)),
+        ("report.json", json(report)?),
+        ("junit.xml", junit(report)?),
     ];
     make_folder(folder).map_err(|source| WriteError::Io { path: folder.to_owned(), source })?;
     let mut paths = Vec::new();

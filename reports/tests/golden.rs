@@ -38,6 +38,11 @@ fn check_all(name: &str, stream: &Stream) {
     check(&format!("{name}.colour.txt"), &colour.replace('\u{1b}', "␛"));
 }
 
+/// As the command line does it.
+fn write(stream: &Stream, folder: &Path) -> Result<Vec<std::path::PathBuf>, reports::WriteError> {
+    reports::write_all(&Report::new(stream), stream, folder)
+}
+
 #[test]
 fn a_small_run_with_every_state() {
     check_all("small", &fixture::small());
@@ -51,8 +56,8 @@ fn a_run_whose_every_text_is_hostile() {
 #[test]
 fn the_same_events_give_the_same_bytes() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let one = reports::write_all(&fixture::large(6, 3), first.path()).unwrap();
-    let two = reports::write_all(&fixture::large(6, 3), second.path()).unwrap();
+    let one = write(&fixture::large(6, 3), first.path()).unwrap();
+    let two = write(&fixture::large(6, 3), second.path()).unwrap();
     let names: Vec<_> = one.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(names, ["report.html", "report.md", "report.json", "junit.xml"]);
     for (one, two) in one.iter().zip(&two) {

@@ -11,10 +11,15 @@ fn folder(name: &str) -> std::path::PathBuf {
     std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("reports").join(name)
 }
 
+/// As the command line does it.
+fn write(stream: &Stream, folder: &std::path::Path) -> Result<Vec<std::path::PathBuf>, reports::WriteError> {
+    reports::write_all(&Report::new(stream), stream, folder)
+}
+
 #[test]
 fn forty_rows_on_four_hosts_stay_below_two_megabytes() {
     let stream = fixture::large(40, 16);
-    let paths = reports::write_all(&stream, &folder("large")).unwrap();
+    let paths = write(&stream, &folder("large")).unwrap();
     let html = paths[0].metadata().unwrap().len();
     assert!(html < HTML_BYTES_MAX as u64, "{html} bytes");
     assert!(html > HTML_BYTES_MAX as u64 / 4, "transcripts are missing: {html} bytes");
@@ -142,7 +147,7 @@ fn ten_thousand_lines_are_bounded_and_counted() {
 #[test]
 fn writing_is_refused_where_there_is_no_folder_to_write_to() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let error = reports::write_all(&fixture::small(), file.path()).unwrap_err();
+    let error = write(&fixture::small(), file.path()).unwrap_err();
     assert!(error.to_string().starts_with("could not write "), "{error}");
 }
 
@@ -164,7 +169,7 @@ fn twelve_hosts_are_split_into_tables_that_fit() {
         host.id = format!("{}@{}", host.family, host.version);
         stream.header.hosts.push(host);
     }
-    reports::write_all(&stream, &folder("wide")).unwrap();
+    write(&stream, &folder("wide")).unwrap();
     let text = reports::terminal(&Report::new(&stream), Style::default());
     assert!(text.contains("hosts 1 of 3") && text.contains("hosts 3 of 3"), "{text}");
     assert!(text.lines().all(|line| unicode_width::UnicodeWidthStr::width(line) <= 100), "{text}");

@@ -6,6 +6,7 @@ mod families;
 mod json_text;
 mod markup;
 mod say;
+mod support;
 mod transcript;
 mod view;
 mod wire;

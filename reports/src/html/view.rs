@@ -16,6 +16,8 @@ use crate::text::{counted, thousands};
 /// Columns whose cells show a word beside their symbol; with more, the word is there for those who can't see.
 const WORDS_COLUMNS_MAX: usize = 7;
 
+/// Checks of each kind that are listed beside a baseline.
+const LISTED_MAX: usize = 100;
 /// Bytes of text that the failures take together, about.
 const FAILURES_BYTES_MAX: usize = 250_000;
 /// Bytes of a failure beside its own texts.

@@ -54,6 +54,8 @@ impl Report {
             one_host_differs: one_host_differs(&areas),
             parity: parity::compare(stream),
             host_support: stream.header.host_support.clone(),
+            gate: None,
+            trend: None,
             totals,
             areas,
             failures,

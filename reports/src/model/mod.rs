@@ -13,9 +13,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::baseline::{Baseline, Gate};
 use crate::diff;
 use crate::event::{ColumnKind, HostFact, HostSupport, ServerUnderTest, Status};
 
+use crate::history::{Release, Trend};
+use crate::stream::Stream;
 use crate::text::counted;
 
 pub use deliveries::{BUCKET_STARTS_MS, Deliveries};
@@ -59,7 +62,7 @@ pub struct Report {
     pub seeds: u64,
     /// What it comes to.
     pub verdict: Verdict,
-    /// As the footer says: 0 all passed, 1 a failure, 3 incomplete.
+    /// As the footer says: 0 all passed, 1 a failure, 3 incomplete. Beside a baseline, as the gate says.
     pub exit_code: i32,
     /// Simulated milliseconds over all sim cells.
     pub simulated_ms: u64,
@@ -81,6 +84,10 @@ pub struct Report {
     pub parity: Parity,
     /// What hosts are known to do, beside what was played.
     pub host_support: Option<HostSupport>,
+    /// What the run says beside a baseline.
+    pub gate: Option<Gate>,
+    /// How the run stands beside earlier releases.
+    pub trend: Option<Trend>,
 }
 
 impl Report {
@@ -91,6 +98,25 @@ impl Report {
             (true, true) => "Conformance and host compatibility",
             (false, _) => "Host compatibility",
         }
+    }
+
+    /// Judges the run beside a baseline: verdict and exit code follow from what is new or stale.
+    pub fn compare_with_baseline(&mut self, baseline: &Baseline, stream: &Stream) {
+        let gate = baseline.judge(stream);
+        let incomplete = self.totals.cells.get(&Status::NotRun).is_some_and(|&cells| cells > 0);
+        (self.verdict, self.exit_code) = if !gate.is_open() {
+            (Verdict::Failed, 1)
+        } else if self.verdict == Verdict::Incomplete || incomplete {
+            (Verdict::Incomplete, 3)
+        } else {
+            (Verdict::Passed, 0)
+        };
+        self.gate = Some(gate);
+    }
+
+    /// Puts the run beside earlier releases.
+    pub fn compare_with_history(&mut self, releases: &[Release]) {
+        self.trend = Some(Trend::new(releases, self));
     }
 
     /// `3 protocol versions`, `16 hosts`, `4 columns`.

@@ -1,12 +1,16 @@
 //! The command line: arguments in, text and an exit code out. Nothing here judges.
 
+mod baseline;
 mod bench;
+mod history;
 mod host;
 mod hosts;
 mod idle;
 mod list;
 mod live;
+mod merge;
 mod notices;
+mod output;
 mod play;
 mod report;
 mod run;
@@ -52,6 +56,12 @@ enum Command {
     Validate(validate::Args),
     /// Make a report from a stored event stream.
     Report(report::Args),
+    /// Join the shards of a run.
+    Merge(merge::Args),
+    /// Keep the list of failures that are known.
+    Baseline(baseline::Args),
+    /// Keep what releases came to.
+    History(history::Args),
     /// Try the server by hand: a fake Graph and a page that looks like a chat, on this machine alone.
     Play(play::Args),
     /// Measure the figures that the README states.
@@ -77,6 +87,9 @@ pub fn main() -> ExitCode {
         Some(Command::Host(args)) => host::main(&args),
         Some(Command::Validate(args)) => validate::main(&args),
         Some(Command::Report(args)) => report::main(&args),
+        Some(Command::Merge(args)) => merge::main(&args),
+        Some(Command::Baseline(args)) => baseline::main(&args),
+        Some(Command::History(args)) => history::main(&args),
         Some(Command::Play(args)) => play::main(&args),
         Some(Command::Bench(args)) => bench::main(&args),
     };

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use super::{EXIT_PASSED, Outcome};
+use super::{EXIT_PASSED, Outcome, output};
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Format {
@@ -19,7 +19,7 @@ enum Format {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The `events.jsonl` of a run.
+    /// The `events.jsonl` of a run, or the folder it is in.
     events: PathBuf,
     /// Which report.
     #[arg(long, value_enum, default_value = "terminal")]
@@ -30,20 +30,21 @@ pub(super) struct Args {
     /// Only these hosts; two of them stand side by side.
     #[arg(long = "host", value_name = "HOST")]
     hosts: Vec<String>,
+    #[command(flatten)]
+    against: output::Against,
     /// File to write; standard output when left out.
     #[arg(long)]
     out: Option<PathBuf>,
 }
 
 pub(super) fn main(args: &Args) -> Outcome {
-    let file = std::fs::File::open(&args.events)
-        .with_context(|| format!("cannot read {}", args.events.display()))?;
-    let stream = reports::Stream::read(std::io::BufReader::new(file))
-        .with_context(|| format!("{} is no valid event stream", args.events.display()))?;
-    let stream = focus(stream, &args.scenarios, &args.hosts)?;
-    let report = reports::Report::new(&stream);
+    let stream = focus(output::read(&args.events)?, &args.scenarios, &args.hosts)?;
+    let report = output::report(&stream, &args.against)?;
     let text = match args.format {
-        Format::Terminal => reports::terminal(&report, reports::Style::default()),
+        Format::Terminal => {
+            let style = if args.out.is_some() { reports::Style::default() } else { output::style() };
+            reports::terminal(&report, style)
+        }
         Format::Html => reports::html(&report, &stream)?,
         Format::Md => reports::markdown(&report),
         Format::Json => reports::json(&report)?,
