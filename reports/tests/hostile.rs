@@ -123,7 +123,16 @@ fn check_all(stream: &Stream) {
     }
     assert_visible(&rest);
     check_markdown(&reports::markdown(&report));
+    check_markdown(&reports::pull_request(&report));
     check_xml(&reports::junit(&report).unwrap());
+    for text in [
+        reports::sarif(&report).unwrap(),
+        reports::trace(stream).unwrap(),
+        reports::badge_json(&report).unwrap(),
+    ] {
+        assert_visible(&text);
+        serde_json::from_str::<serde_json::Value>(&text).unwrap();
+    }
     let json: serde_json::Value = serde_json::from_str(&reports::json(&report).unwrap()).unwrap();
     assert_eq!(json["v"], 1);
 }

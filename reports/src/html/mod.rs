@@ -9,7 +9,6 @@ mod say;
 mod support;
 mod transcript;
 mod view;
-mod wire;
 
 use askama::Template;
 use base64::Engine as _;

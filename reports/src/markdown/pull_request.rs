@@ -5,11 +5,11 @@ use std::fmt::Write;
 use super::{changes, code, fence, head, more, short_block};
 use crate::event::Status;
 use crate::junit::failure_text;
-use crate::model::{Failure, Report, supported};
+use crate::model::{Failure, Host, Report, supported};
 
 /// Bytes of the whole text, about: it is read between two other things.
 pub const PULL_REQUEST_BYTES_MAX: usize = 12_000;
-/// Failures that are told, folded.
+/// Failures that are told.
 const FAILURES_MAX: usize = 5;
 /// Bytes of each.
 const FAILURE_BYTES_MAX: usize = 1_000;
@@ -48,27 +48,29 @@ pub fn pull_request(report: &Report) -> String {
     text
 }
 
-/// One line a column, folded away.
+/// One line a column where something went wrong or is missing.
 fn hosts(report: &Report, text: &mut String) {
-    let _ = writeln!(
-        text,
-        "<details><summary>{}</summary>\n\n| | pass | went wrong | no result |\n| --- | --- | --- | --- |",
-        report.columns()
-    );
-    for host in report.hosts.iter().take(HOSTS_MAX) {
-        let wrong: u64 =
-            host.cells.iter().filter(|(state, _)| state.is_defect()).map(|(_, cells)| cells).sum();
+    let wrong = |host: &Host| -> u64 {
+        host.cells.iter().filter(|(state, _)| state.is_defect()).map(|(_, cells)| cells).sum()
+    };
+    let troubled: Vec<&Host> =
+        report.hosts.iter().filter(|host| wrong(host) > 0 || host.cells[&Status::NotRun] > 0).collect();
+    if troubled.is_empty() {
+        return;
+    }
+    text.push_str("| | pass | went wrong | no result |\n| --- | --- | --- | --- |\n");
+    for host in troubled.iter().take(HOSTS_MAX) {
         let _ = writeln!(
             text,
-            "| {} | {}/{} | {wrong} | {} |",
+            "| {} | {}/{} | {} | {} |",
             super::cell_code(&host.id),
             host.cells[&Status::Pass],
             supported(&host.cells),
+            wrong(host),
             host.cells[&Status::NotRun]
         );
     }
-    if report.hosts.len() > HOSTS_MAX {
-        let _ = writeln!(text, "| {} more | | | |", report.hosts.len() - HOSTS_MAX);
+    if troubled.len() > HOSTS_MAX {
+        let _ = writeln!(text, "| {} more | | | |", troubled.len() - HOSTS_MAX);
     }
-    text.push_str("\n</details>\n");
 }

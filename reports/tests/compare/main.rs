@@ -4,3 +4,4 @@ mod baseline;
 #[path = "../fixture/mod.rs"]
 mod fixture;
 mod merge;
+mod outputs;

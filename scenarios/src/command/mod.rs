@@ -2,6 +2,7 @@
 
 mod baseline;
 mod bench;
+mod diff;
 mod history;
 mod host;
 mod hosts;
@@ -58,6 +59,8 @@ enum Command {
     Report(report::Args),
     /// Join the shards of a run.
     Merge(merge::Args),
+    /// Say what changed from one run to another.
+    Diff(diff::Args),
     /// Keep the list of failures that are known.
     Baseline(baseline::Args),
     /// Keep what releases came to.
@@ -88,6 +91,7 @@ pub fn main() -> ExitCode {
         Some(Command::Validate(args)) => validate::main(&args),
         Some(Command::Report(args)) => report::main(&args),
         Some(Command::Merge(args)) => merge::main(&args),
+        Some(Command::Diff(args)) => diff::main(&args),
         Some(Command::Baseline(args)) => baseline::main(&args),
         Some(Command::History(args)) => history::main(&args),
         Some(Command::Play(args)) => play::main(&args),

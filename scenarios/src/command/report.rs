@@ -15,6 +15,14 @@ enum Format {
     Md,
     Json,
     Junit,
+    /// Short, for a pull request.
+    Summary,
+    Sarif,
+    BadgeSvg,
+    /// For the endpoint of shields.io.
+    BadgeJson,
+    /// Trace events for Perfetto, of every cell that kept its wire; choose with --scenario and --host.
+    Trace,
 }
 
 #[derive(Debug, clap::Args)]
@@ -49,6 +57,11 @@ pub(super) fn main(args: &Args) -> Outcome {
         Format::Md => reports::markdown(&report),
         Format::Json => reports::json(&report)?,
         Format::Junit => reports::junit(&report)?,
+        Format::Summary => reports::pull_request(&report),
+        Format::Sarif => reports::sarif(&report)?,
+        Format::BadgeSvg => reports::badge_svg(&report),
+        Format::BadgeJson => reports::badge_json(&report)?,
+        Format::Trace => reports::trace(&stream)?,
     };
     match &args.out {
         Some(path) => {
