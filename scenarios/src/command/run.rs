@@ -20,6 +20,7 @@ const SEEDS_DEFAULT: u64 = 8;
 const PROCESS_JOBS: usize = 6;
 
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = super::EXIT_CODES)]
 pub(super) struct Args {
     /// Suites, scenario ids, files or folders; all built-in ones when left out.
     suites: Vec<String>,
