@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 /// Version of this shape.
 pub const EVENTS_VERSION: u32 = 1;
+/// The mode whose time is virtual.
+pub const SIM: &str = "sim";
 
 /// One line of the stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -42,6 +44,24 @@ pub struct RunStarted {
     pub hosts: Vec<HostColumn>,
     /// Requirements in row order; every scenario that was selected, also those that ran nowhere.
     pub scenarios: Vec<ScenarioRow>,
+    /// What the server said of itself, in order: versions it accepts, what it declared, how many tools it lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server_facts: Vec<HostFact>,
+    /// What hosts are known to do, beside what was played; its hosts need no column.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_support: Option<HostSupport>,
+    /// Which part of the run's cells this stream holds; absent when it holds all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+}
+
+/// Part of a run: of all its cells in order, counted from 0, those whose number leaves `index - 1` when divided by `of`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Shard {
+    /// From 1.
+    pub index: u32,
+    /// How many there are.
+    pub of: u32,
 }
 
 /// The server that was judged.
@@ -64,10 +84,81 @@ pub struct HostColumn {
     pub family: String,
     /// `2.1.330` or `seed`.
     pub version: String,
+    /// Whether it is a host, or a version of the protocol.
+    #[serde(default, skip_serializing_if = "ColumnKind::is_host")]
+    pub kind: ColumnKind,
     /// One sentence: what stands behind this profile.
     pub evidence: String,
     /// Facts worth showing beside the column, in order: name, value, source.
     pub facts: Vec<HostFact>,
+}
+
+/// What a column stands for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ColumnKind {
+    /// A host with its habits.
+    #[default]
+    Host,
+    /// A version of the protocol, asked by a client without habits; `family` is `mcp`, `version` is `2025-06-18`.
+    Protocol,
+}
+
+impl ColumnKind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+    fn is_host(&self) -> bool {
+        *self == Self::Host
+    }
+}
+
+/// What hosts are known to do: a table of features by host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct HostSupport {
+    /// Hosts in column order, by [`HostColumn::id`].
+    pub hosts: Vec<String>,
+    /// Features in row order.
+    pub features: Vec<Feature>,
+}
+
+/// A row of [`HostSupport`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Feature {
+    /// The fact's name, unique in the table: `notifications.tools_list_changed`.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// Group of rows.
+    pub area: String,
+    /// One per host, in column order.
+    pub answers: Vec<Answer>,
+}
+
+/// Whether a host has a feature.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Answer {
+    /// In a word.
+    pub support: Support,
+    /// The value or a note, where the word alone says too little.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Where it comes from.
+    pub source: String,
+}
+
+/// Four different things, which must never look alike.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Support {
+    /// It does.
+    Yes,
+    /// It does in part; see the note.
+    Partly,
+    /// It does not.
+    No,
+    /// Nobody has looked.
+    Unknown,
 }
 
 /// One fact of a profile.
@@ -118,8 +209,10 @@ pub enum Status {
     KnownIssue,
     /// Passed and failed with the same seed.
     Flaky,
-    /// Selected, but could not run here.
+    /// Selected, but could not run here; see the reason.
     NotRun,
+    /// The server never declared what the requirement is about; see the reason.
+    NotApplicable,
 }
 
 /// One cell's result.
@@ -258,4 +351,24 @@ pub struct RunFinished {
     pub simulated_ms: u64,
     /// 0 all passed, 1 a failure, 3 incomplete.
     pub exit_code: i32,
+}
+
+impl RunFinished {
+    /// Sums up: every state present, and the exit code that follows.
+    pub fn of(cells: &[CellFinished]) -> Self {
+        let mut counts = BTreeMap::from(Status::ALL.map(|state| (state, 0)));
+        for cell in cells {
+            *counts.entry(cell.status).or_insert(0) += 1;
+        }
+        let exit_code = if cells.iter().any(|cell| cell.status.is_defect()) {
+            1
+        } else if counts[&Status::NotRun] > 0 {
+            3
+        } else {
+            0
+        };
+        let simulated = cells.iter().filter(|cell| cell.mode == SIM).map(|cell| cell.elapsed_ms);
+        let simulated_ms = simulated.fold(0, u64::saturating_add);
+        Self { counts, simulated_ms, exit_code }
+    }
 }

@@ -3,7 +3,9 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
+use crate::baseline::Baseline;
 use crate::event::Event;
+use crate::history::Release;
 use crate::model::Report;
 
 /// `report.json`: the model as it is, indented, with a line feed at the end.
@@ -21,6 +23,16 @@ pub fn event_schema() -> Schema {
 /// The schema of `report.json`.
 pub fn report_schema() -> Schema {
     schema::<Report>("report", "A report derived from hostcheck's event stream")
+}
+
+/// The schema of a baseline file.
+pub fn baseline_schema() -> Schema {
+    schema::<Baseline>("baseline", "Failures that a run of hostcheck is expected to have")
+}
+
+/// The schema of one line of `history.jsonl`.
+pub fn release_schema() -> Schema {
+    schema::<Release>("history", "One release in hostcheck's history")
 }
 
 fn schema<T: JsonSchema>(name: &str, title: &str) -> Schema {

@@ -45,16 +45,8 @@ fn case(report: &Report, row: &Row, cell: &Cell, mode: Option<(&String, &Counts)
     };
     let run = cell.listed.iter().find(|run| mode.is_some_and(|(mode, _)| run.mode == *mode));
     let reason = run.map_or(cell.reason.as_deref(), |run| run.reason.as_deref()).unwrap_or_default();
-    let mut status = match state {
-        Status::Pass => TestCaseStatus::success(),
-        Status::Fail | Status::Flaky => TestCaseStatus::non_success(NonSuccessKind::Failure),
-        Status::Error => TestCaseStatus::non_success(NonSuccessKind::Error),
-        Status::Unsupported | Status::KnownIssue | Status::NotRun => TestCaseStatus::skipped(),
-    };
-    if state != Status::Pass {
-        status.set_type(state.word());
-        status.set_message(short_line(&format!("{}: {reason}", state.word()), MESSAGE_BYTES_MAX));
-    }
+    let beside_baseline = mode.and_then(|(mode, _)| beside_baseline(report, row, cell, mode, state));
+    let mut status = beside_baseline.unwrap_or_else(|| plain(state, reason));
     if state.is_defect() {
         let found = report.failures.iter().filter(|failure| {
             failure.scenario == row.id
@@ -68,6 +60,47 @@ fn case(report: &Report, row: &Row, cell: &Cell, mode: Option<(&String, &Counts)
         case.set_time(Duration::from_millis(run.elapsed_ms));
     }
     case
+}
+
+fn plain(state: Status, reason: &str) -> TestCaseStatus {
+    let mut status = match state {
+        Status::Pass => return TestCaseStatus::success(),
+        Status::Fail | Status::Flaky => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        Status::Error => TestCaseStatus::non_success(NonSuccessKind::Error),
+        Status::Unsupported | Status::NotApplicable | Status::KnownIssue | Status::NotRun => {
+            TestCaseStatus::skipped()
+        }
+    };
+    status.set_type(state.word());
+    status.set_message(short_line(&format!("{}: {reason}", state.word()), MESSAGE_BYTES_MAX));
+    status
+}
+
+/// A cell that fails only as expected does not count, and one that no longer fails as expected does.
+fn beside_baseline(
+    report: &Report,
+    row: &Row,
+    cell: &Cell,
+    mode: &str,
+    state: Status,
+) -> Option<TestCaseStatus> {
+    let gate = report.gate.as_ref()?;
+    let stale = gate.stale_rules(&row.id, &cell.host, mode);
+    if !stale.is_empty() {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_type("stale-baseline");
+        let advice = "take it out with `hostcheck baseline update`";
+        let message = format!("{stale} passes, and the baseline expects it to fail; {advice}");
+        status.set_message(short_line(&message, MESSAGE_BYTES_MAX));
+        return Some(status);
+    }
+    if state.is_defect() && !gate.has_new(&row.id, &cell.host, mode) {
+        let mut status = TestCaseStatus::skipped();
+        status.set_type("known-failure");
+        status.set_message("fails as the baseline expects");
+        return Some(status);
+    }
+    None
 }
 
 fn worst(counts: &Counts) -> Status {

@@ -1,11 +1,19 @@
 //! How a state looks and weighs. Every state has a symbol and a word, and none but pass may look like a pass.
 
-use crate::event::Status;
+use crate::event::{Status, Support};
 
 impl Status {
     /// Every state, best first in the order of the legend.
-    pub const ALL: [Self; 7] =
-        [Self::Pass, Self::Fail, Self::Error, Self::Flaky, Self::NotRun, Self::KnownIssue, Self::Unsupported];
+    pub const ALL: [Self; 8] = [
+        Self::Pass,
+        Self::Fail,
+        Self::Error,
+        Self::Flaky,
+        Self::NotRun,
+        Self::KnownIssue,
+        Self::Unsupported,
+        Self::NotApplicable,
+    ];
 
     /// One narrow character that means the same without colour.
     pub fn symbol(self) -> &'static str {
@@ -17,6 +25,7 @@ impl Status {
             Self::KnownIssue => "⚑",
             Self::Flaky => "~",
             Self::NotRun => "?",
+            Self::NotApplicable => "○",
         }
     }
 
@@ -30,6 +39,7 @@ impl Status {
             Self::KnownIssue => "known-issue",
             Self::Flaky => "flaky",
             Self::NotRun => "not-run",
+            Self::NotApplicable => "not-applicable",
         }
     }
 
@@ -42,7 +52,8 @@ impl Status {
             Self::Unsupported => "the host lacks what the requirement needs",
             Self::KnownIssue => "fails as recorded in the scenario",
             Self::Flaky => "passed and failed with the same seed",
-            Self::NotRun => "selected, but there is no result",
+            Self::NotRun => "selected, but it could not run, so there is no result",
+            Self::NotApplicable => "the server never declared what the requirement is about",
         }
     }
 
@@ -50,12 +61,13 @@ impl Status {
     /// outweigh what is merely unknown; a pass never covers anything else.
     pub fn severity(self) -> u8 {
         match self {
-            Self::Fail => 6,
-            Self::Error => 5,
-            Self::Flaky => 4,
-            Self::NotRun => 3,
-            Self::KnownIssue => 2,
-            Self::Unsupported => 1,
+            Self::Fail => 7,
+            Self::Error => 6,
+            Self::Flaky => 5,
+            Self::NotRun => 4,
+            Self::KnownIssue => 3,
+            Self::Unsupported => 2,
+            Self::NotApplicable => 1,
             Self::Pass => 0,
         }
     }
@@ -63,6 +75,37 @@ impl Status {
     /// Whether somebody has to act: the run found something wrong.
     pub fn is_defect(self) -> bool {
         matches!(self, Self::Fail | Self::Error | Self::Flaky)
+    }
+
+    /// Whether it says something about the server. What a host can't do, or a server never promised, counts neither
+    /// for nor against it.
+    pub fn counts(self) -> bool {
+        !matches!(self, Self::Unsupported | Self::NotApplicable)
+    }
+}
+
+impl Support {
+    /// Every answer, in the order of the legend.
+    pub const ALL: [Self; 4] = [Self::Yes, Self::Partly, Self::No, Self::Unknown];
+
+    /// One narrow character that means the same without colour.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Yes => "✓",
+            Self::Partly => "◐",
+            Self::No => "✗",
+            Self::Unknown => "?",
+        }
+    }
+
+    /// The word beside the symbol; also its name in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::Partly => "partly",
+            Self::No => "no",
+            Self::Unknown => "unknown",
+        }
     }
 }
 
@@ -77,7 +120,7 @@ mod tests {
         let symbols: BTreeSet<_> = Status::ALL.iter().map(|state| state.symbol()).collect();
         let words: BTreeSet<_> = Status::ALL.iter().map(|state| state.word()).collect();
         let weights: BTreeSet<_> = Status::ALL.iter().map(|state| state.severity()).collect();
-        assert_eq!((symbols.len(), words.len(), weights.len()), (7, 7, 7));
+        assert_eq!((symbols.len(), words.len(), weights.len()), (8, 8, 8));
     }
 
     #[test]

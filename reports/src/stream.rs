@@ -19,10 +19,12 @@ const NAME_BYTES_MAX: usize = 80;
 pub struct Stream {
     /// The first line.
     pub header: RunStarted,
-    /// The lines between, in the order of the file. The cell at index `i` is line `i + 2`.
+    /// The lines between, in the order of the file.
     pub cells: Vec<CellFinished>,
     /// The last line.
     pub footer: RunFinished,
+    /// Lines of the file that the cells stand in, from 1, as long as `cells`.
+    lines: Vec<usize>,
 }
 
 /// Why a file is no event stream.
@@ -65,6 +67,19 @@ pub enum Problem {
     /// The header names a host twice.
     #[error("`hosts` names `{0}` twice")]
     HostTwice(String),
+    /// A row of the support table is longer or shorter than the table.
+    #[error("`host_support` has {found} answers for `{feature}`, and {hosts} hosts")]
+    Answers {
+        /// The row.
+        feature: String,
+        /// Answers in it.
+        found: usize,
+        /// Columns.
+        hosts: usize,
+    },
+    /// A part that is none.
+    #[error("`shard` {0}/{1} is no part of a run")]
+    Shard(u32, u32),
     /// The header names a scenario twice.
     #[error("`scenarios` names `{0}` twice")]
     ScenarioTwice(String),
@@ -139,9 +154,29 @@ impl Stream {
         checker.finish()
     }
 
-    /// The line of the cell at `index`, from 1.
-    pub fn line_of(index: usize) -> usize {
-        index + 2
+    /// The line of the cell at `index`, from 1; 0 for a cell that is not there.
+    pub fn line(&self, index: usize) -> usize {
+        self.lines.get(index).copied().unwrap_or(0)
+    }
+
+    /// The cell in a line of the file.
+    pub fn at_line(&self, line: usize) -> Option<&CellFinished> {
+        self.cells.get(self.lines.binary_search(&line).ok()?)
+    }
+
+    /// The part of the run that is about these scenarios and hosts; an empty list stands for all. The lines stay those
+    /// of the whole file.
+    #[must_use]
+    pub fn focus(self, scenarios: &BTreeSet<String>, hosts: &BTreeSet<String>) -> Self {
+        let Self { mut header, cells, lines, .. } = self;
+        let wanted = |names: &BTreeSet<String>, name: &String| names.is_empty() || names.contains(name);
+        header.hosts.retain(|host| wanted(hosts, &host.id));
+        header.scenarios.retain(|row| wanted(scenarios, &row.id));
+        let kept = cells.into_iter().zip(lines);
+        let kept = kept.filter(|(cell, _)| wanted(scenarios, &cell.scenario) && wanted(hosts, &cell.host));
+        let (cells, lines): (Vec<_>, Vec<_>) = kept.unzip();
+        let footer = RunFinished::of(&cells);
+        Self { header, cells, footer, lines }
     }
 
     /// The same stream as events.
@@ -231,6 +266,17 @@ impl Checker {
                 return Err(Problem::ScenarioTwice(name(&scenario.id)));
             }
         }
+        if let Some(table) = &header.host_support
+            && let Some(odd) = table.features.iter().find(|row| row.answers.len() != table.hosts.len())
+        {
+            let (feature, found) = (name(&odd.name), odd.answers.len());
+            return Err(Problem::Answers { feature, found, hosts: table.hosts.len() });
+        }
+        if let Some(shard) = header.shard
+            && !(1..=shard.of).contains(&shard.index)
+        {
+            return Err(Problem::Shard(shard.index, shard.of));
+        }
         self.header = Some(header);
         Ok(())
     }
@@ -280,7 +326,9 @@ impl Checker {
             self.line += 1;
             return Err(self.invalid(Problem::FooterMissing));
         };
-        Ok(Stream { header, cells, footer })
+        // The header is the first line.
+        let lines = (2..cells.len() + 2).collect();
+        Ok(Stream { header, cells, footer, lines })
     }
 }
 

@@ -40,6 +40,8 @@ const FAILURES_MAX: usize = 30;
 const DIFF_LINES_MAX: usize = 24;
 /// Bytes of one line of a difference, a message or a reason.
 const LINE_BYTES_MAX: usize = 600;
+/// Checks that are new or stale and are printed, of each.
+const CHECKS_MAX: usize = 12;
 /// Reasons that are printed.
 const REASONS_MAX: usize = 12;
 
@@ -320,7 +322,7 @@ impl Page {
             "{}  {} × {}: {}",
             self.state(state, &format!("{} {word}", state.symbol())),
             counted(totals.requirements, "requirement", "requirements"),
-            counted(totals.hosts, "host", "hosts"),
+            report.columns(),
             states.join(", "),
         );
         self.line(&line);
@@ -334,6 +336,33 @@ impl Page {
         let line =
             format!("  {}, {} simulated", counted(totals.runs, "run", "runs"), duration(report.simulated_ms));
         self.line(&line);
+        self.changes(report);
+    }
+
+    /// What is new or stale beside the baseline, and what changed since the last release.
+    fn changes(&mut self, report: &Report) {
+        if let Some(gate) = &report.gate {
+            let (new, stale, known) = (gate.new.len(), gate.stale.len(), gate.known.len());
+            self.line(&format!("  baseline: {new} new, {stale} stale, {known} known"));
+            for check in gate.new.iter().take(CHECKS_MAX) {
+                let name = one_line(&check.name());
+                self.line(&format!("    {} {name}", self.state(Status::Fail, "new")));
+            }
+            for entry in gate.stale.iter().take(CHECKS_MAX) {
+                let name = one_line(&entry.check().name());
+                self.line(&format!("    {} {name}", self.state(Status::Flaky, "stale")));
+            }
+            if stale > 0 {
+                self.line("    what is stale passes now: take it out with `hostcheck baseline update`");
+            }
+        }
+        if let Some(trend) = &report.trend
+            && let Some(last) = trend.releases.last()
+        {
+            let changed = trend.changes.len() as u64 + trend.changes_left_out;
+            let changed = counted(changed, "cell", "cells");
+            self.line(&format!("  since release {}: {changed} changed", one_line(&last.name)));
+        }
     }
 }
 
@@ -344,7 +373,7 @@ fn state_style(state: Status) -> Ansi {
         Status::Error => AnsiColor::Magenta,
         Status::Flaky | Status::NotRun => AnsiColor::Yellow,
         Status::KnownIssue => AnsiColor::Cyan,
-        Status::Unsupported => return Ansi::new().dimmed(),
+        Status::Unsupported | Status::NotApplicable => return Ansi::new().dimmed(),
     };
     let style = Ansi::new().fg_color(Some(colour.into()));
     if state.is_defect() { style.bold() } else { style }

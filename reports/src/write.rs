@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::model::Report;
 use crate::stream::Stream;
-use crate::{html, json, junit, markdown};
+use crate::{badge_json, badge_svg, html, json, junit, markdown, pull_request, sarif};
 
 /// Why the reports could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -16,7 +16,7 @@ pub enum WriteError {
     #[error("could not render report.html: {0}")]
     Html(#[from] askama::Error),
     /// The model could not be turned into JSON.
-    #[error("could not render report.json: {0}")]
+    #[error("could not render a report as JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// The XML could not be made.
     #[error("could not render junit.xml: {0}")]
@@ -31,15 +31,19 @@ pub enum WriteError {
     },
 }
 
-/// Writes `report.html`, `report.md`, `report.json` and `junit.xml` into `folder`, which is made when it is missing.
+/// `report` is that of `stream`. Writes `report.html`, `.md`, `.json` and
+/// `.sarif`, `junit.xml`, `summary.md`, `badge.svg` and `badge.json` into `folder`, which is made when it is missing.
 /// All of them are rendered before the first is written. Returns their paths in this order.
-pub fn write_all(stream: &Stream, folder: &Path) -> Result<Vec<PathBuf>, WriteError> {
-    let report = Report::new(stream);
+pub fn write_all(report: &Report, stream: &Stream, folder: &Path) -> Result<Vec<PathBuf>, WriteError> {
     let files = [
-        ("report.html", html(&report, stream)?),
-        ("report.md", markdown(&report)),
-        ("report.json", json(&report)?),
-        ("junit.xml", junit(&report)?),
+        ("report.html", html(report, stream)?),
+        ("report.md", markdown(report)),
+        ("report.json", json(report)?),
+        ("junit.xml", junit(report)?),
+        ("summary.md", pull_request(report)),
+        ("report.sarif", sarif(report)?),
+        ("badge.svg", badge_svg(report)),
+        ("badge.json", badge_json(report)?),
     ];
     make_folder(folder).map_err(|source| WriteError::Io { path: folder.to_owned(), source })?;
     let mut paths = Vec::new();

@@ -6,11 +6,13 @@
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
   const rows = all('.matrix tbody tr[data-r]');
   const chips = all('.chip[data-s]');
-  const odd = byId('fo');
-  const fields = { q: byId('q'), area: byId('fa'), level: byId('fl'), host: byId('fh') };
+  const flags = { odd: byId('fo'), differ: byId('fd') };
+  const fields = { q: byId('q'), area: byId('fa'), level: byId('fl'), host: byId('fh'), with: byId('fw') };
+  const grid = document.querySelector('.grid');
+  for (const option of [...fields.host.options].slice(1)) fields.with.add(new Option('beside ' + option.text, option.value));
   const texts = rows.map((row) => (row.cells[0].textContent + ' ' + byId('r' + row.dataset.r).querySelector('.says').textContent).toLowerCase());
 
-  // The fragment is an element's id, a filter, or both: `#c3-1?state=fail&host=2`.
+  // The fragment is an element's id, a filter, or both: `#c3-1?state=fail&host=2&with=5&differ=1`.
   const read = () => {
     const [id, query = ''] = location.hash.slice(1).split('?');
     return { id, query: new URLSearchParams(query) };
@@ -18,37 +20,46 @@
   const current = () => {
     const query = new URLSearchParams();
     for (const [name, field] of Object.entries(fields)) if (field.value) query.set(name, field.value);
+    if (!query.has('host') || query.get('with') === query.get('host')) query.delete('with');
     const states = chips.filter((chip) => chip.ariaPressed === 'true').map((chip) => chip.dataset.s);
     if (states.length) query.set('state', states.join(','));
-    if (odd && odd.ariaPressed === 'true') query.set('odd', '1');
+    for (const [name, chip] of Object.entries(flags)) if (chip && chip.ariaPressed === 'true') query.set(name, '1');
+    if (!query.has('with')) query.delete('differ');
     return query;
   };
   const show = (query) => {
     for (const [name, field] of Object.entries(fields)) field.value = query.get(name) || '';
     const states = (query.get('state') || '').split(',');
     for (const chip of chips) chip.ariaPressed = String(states.includes(chip.dataset.s));
-    if (odd) odd.ariaPressed = String(query.get('odd') === '1');
+    for (const [name, chip] of Object.entries(flags)) if (chip) chip.ariaPressed = String(query.get(name) === '1');
     apply();
   };
   const apply = () => {
     const query = current();
     const states = query.has('state') ? query.get('state').split(',') : null;
     const words = (query.get('q') || '').toLowerCase().split(/\s+/);
-    const host = Number(query.get('host') || 0);
+    const columns = [query.get('host'), query.get('with')].map(Number).filter((column) => column > 0);
+    const state = (cell) => cell.className.slice(2);
     let shown = 0;
     rows.forEach((row, index) => {
-      const cells = host ? [row.cells[host]] : [...row.cells].slice(1);
+      const cells = columns.length ? columns.map((column) => row.cells[column]) : [...row.cells].slice(1);
       const match = words.every((word) => texts[index].includes(word))
         && (!query.has('area') || row.parentElement.dataset.a === query.get('area'))
         && (!query.has('level') || row.dataset.l === query.get('level'))
         && (!query.has('odd') || 'o' in row.dataset)
-        && (!states || cells.some((cell) => cell && states.includes(cell.dataset.s)));
+        && (!query.has('differ') || state(cells[0]) !== state(cells[1]))
+        && (!states || cells.some((cell) => cell && states.includes(state(cell))));
       row.hidden = !match;
       byId('r' + row.dataset.r).hidden = !match;
       shown += match;
     });
-    for (const row of all('.matrix tr:not(.area)')) [...row.cells].forEach((cell, index) => { cell.hidden = host > 0 && index > 0 && index !== host; });
-    for (const cell of all('details.cell')) cell.hidden = host > 0 && Number(cell.dataset.h) !== host;
+    const off = (column) => columns.length > 0 && !columns.includes(column);
+    for (const row of all('.matrix tr:not(.area)')) [...row.cells].forEach((cell, index) => { cell.hidden = index > 0 && off(index); });
+    for (const cell of all('details.cell')) cell.hidden = off(Number(cell.dataset.h));
+    for (const cells of all('.cells')) cells.classList.toggle('two', columns.length === 2);
+    grid.classList.toggle('few', columns.length > 0);
+    fields.with.disabled = !query.has('host');
+    flags.differ.hidden = !query.has('with');
     for (const body of all('.matrix tbody')) body.hidden = !all('tr[data-r]', body).some((row) => !row.hidden);
     for (const group of all('.group')) group.hidden = !all('.row', group).some((row) => !row.hidden);
     const filtered = query.size > 0;
@@ -74,7 +85,7 @@
   };
 
   for (const field of Object.values(fields)) field.addEventListener('input', store);
-  for (const chip of odd ? [...chips, odd] : chips) {
+  for (const chip of [...chips, ...Object.values(flags).filter(Boolean)]) {
     chip.addEventListener('click', () => { chip.ariaPressed = String(chip.ariaPressed !== 'true'); store(); });
   }
   byId('clear').addEventListener('click', () => { show(new URLSearchParams()); store(); fields.q.focus(); });

@@ -12,6 +12,20 @@ use std::path::Path;
 use reports::{Report, Stream, Style};
 use similar::TextDiff;
 
+const FORMATS: [&str; 11] = [
+    "html",
+    "md",
+    "json",
+    "junit.xml",
+    "txt",
+    "colour.txt",
+    "summary.md",
+    "sarif",
+    "badge.svg",
+    "badge.json",
+    "trace.json",
+];
+
 fn check(name: &str, found: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     if std::env::var("UPDATE_GOLDEN").is_ok_and(|value| value == "1") {
@@ -33,9 +47,19 @@ fn check_all(name: &str, stream: &Stream) {
     check(&format!("{name}.md"), &reports::markdown(&report));
     check(&format!("{name}.json"), &reports::json(&report).unwrap());
     check(&format!("{name}.junit.xml"), &reports::junit(&report).unwrap());
+    check(&format!("{name}.summary.md"), &reports::pull_request(&report));
+    check(&format!("{name}.sarif"), &reports::sarif(&report).unwrap());
+    check(&format!("{name}.badge.svg"), &reports::badge_svg(&report));
+    check(&format!("{name}.badge.json"), &reports::badge_json(&report).unwrap());
+    check(&format!("{name}.trace.json"), &reports::trace(stream).unwrap());
     check(&format!("{name}.txt"), &reports::terminal(&report, Style::default()));
     let colour = reports::terminal(&report, Style { colour: true, width: 80 });
     check(&format!("{name}.colour.txt"), &colour.replace('\u{1b}', "␛"));
+}
+
+/// As the command line does it.
+fn write(stream: &Stream, folder: &Path) -> Result<Vec<std::path::PathBuf>, reports::WriteError> {
+    reports::write_all(&Report::new(stream), stream, folder)
 }
 
 #[test]
@@ -51,10 +75,12 @@ fn a_run_whose_every_text_is_hostile() {
 #[test]
 fn the_same_events_give_the_same_bytes() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let one = reports::write_all(&fixture::large(6, 3), first.path()).unwrap();
-    let two = reports::write_all(&fixture::large(6, 3), second.path()).unwrap();
+    let one = write(&fixture::large(6, 3), first.path()).unwrap();
+    let two = write(&fixture::large(6, 3), second.path()).unwrap();
     let names: Vec<_> = one.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
-    assert_eq!(names, ["report.html", "report.md", "report.json", "junit.xml"]);
+    let reports = ["report.html", "report.md", "report.json", "junit.xml"];
+    assert_eq!(names[..4], reports);
+    assert_eq!(names[4..], ["summary.md", "report.sarif", "badge.svg", "badge.json"]);
     for (one, two) in one.iter().zip(&two) {
         assert_eq!(fs::read(one).unwrap(), fs::read(two).unwrap(), "{}", one.display());
     }
@@ -67,6 +93,6 @@ fn every_golden_file_has_a_test() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let (run, format) = name.split_once('.').unwrap();
         assert!(["small", "hostile"].contains(&run), "{name} belongs to no test");
-        assert!(["html", "md", "json", "junit.xml", "txt", "colour.txt"].contains(&format), "{name}");
+        assert!(FORMATS.contains(&format), "{name}");
     }
 }

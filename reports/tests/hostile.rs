@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use reports::event::{
-    Arrival, CellFinished, Failure, HostColumn, Lane, ModelLine, ScenarioRow, Status, WireLine,
+    Arrival, CellFinished, ColumnKind, Failure, HostColumn, Lane, ModelLine, ScenarioRow, Status, WireLine,
 };
 use reports::text::is_hidden;
 use reports::{Report, Stream, Style};
@@ -123,7 +123,16 @@ fn check_all(stream: &Stream) {
     }
     assert_visible(&rest);
     check_markdown(&reports::markdown(&report));
+    check_markdown(&reports::pull_request(&report));
     check_xml(&reports::junit(&report).unwrap());
+    for text in [
+        reports::sarif(&report).unwrap(),
+        reports::trace(stream).unwrap(),
+        reports::badge_json(&report).unwrap(),
+    ] {
+        assert_visible(&text);
+        serde_json::from_str::<serde_json::Value>(&text).unwrap();
+    }
     let json: serde_json::Value = serde_json::from_str(&reports::json(&report).unwrap()).unwrap();
     assert_eq!(json["v"], 1);
 }
@@ -321,6 +330,7 @@ fn any_stream() -> impl Strategy<Value = Stream> {
                     id: id.clone(),
                     family: of(0),
                     version: of(1),
+                    kind: ColumnKind::Host,
                     evidence: of(2),
                     facts: vec![],
                 };

@@ -59,7 +59,7 @@ fn sums_agree_with_the_matrix() {
     }
     assert_eq!(by_host, report.totals.cells);
     let by_level: u64 = report.totals.levels.values().flat_map(BTreeMap::values).sum();
-    assert_eq!(by_level, 18);
+    assert_eq!(by_level, 21);
     let messages: u64 =
         report.hosts.iter().flat_map(|host| &host.deliveries).map(|times| times.messages).sum();
     assert_eq!(messages, stream.cells.iter().map(|cell| cell.delivery_ms.len() as u64).sum::<u64>());

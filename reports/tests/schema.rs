@@ -9,7 +9,9 @@ mod fixture;
 use std::fs;
 use std::path::Path;
 
-use reports::{Report, Stream, event_schema, report_schema};
+use reports::{
+    Baseline, Release, Report, Stream, baseline_schema, event_schema, release_schema, report_schema,
+};
 use rstest::rstest;
 use schemars::Schema;
 use serde_json::Value;
@@ -17,6 +19,8 @@ use serde_json::Value;
 #[rstest]
 #[case("events", event_schema())]
 #[case("report", report_schema())]
+#[case("baseline", baseline_schema())]
+#[case("history", release_schema())]
 fn the_committed_schema_is_that_of_the_types(#[case] name: &str, #[case] schema: Schema) {
     let file = format!("../schemas/own/{name}.schema.json");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
@@ -46,7 +50,14 @@ fn check(schema: &Schema, value: &Value) {
 #[case(fixture::small())]
 #[case(fixture::hostile())]
 fn what_is_written_is_valid(#[case] stream: Stream) {
-    let report = reports::json(&Report::new(&stream)).unwrap();
+    let baseline = Baseline::default().update(&stream);
+    check(&baseline_schema(), &serde_json::from_str(&baseline.write().unwrap()).unwrap());
+    let release = Release::new("0.1.0", &Report::new(&stream));
+    check(&release_schema(), &serde_json::to_value(&release).unwrap());
+    let mut report = Report::new(&stream);
+    report.compare_with_history(&[release]);
+    report.compare_with_baseline(&baseline, &stream);
+    let report = reports::json(&report).unwrap();
     check(&report_schema(), &serde_json::from_str(&report).unwrap());
     for event in stream.into_events() {
         check(&event_schema(), &serde_json::to_value(event).unwrap());

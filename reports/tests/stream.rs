@@ -38,7 +38,7 @@ fn what_is_written_is_read_back(#[case] stream: Stream) {
     assert_eq!(read(&lines).unwrap(), stream);
     assert_eq!(Stream::from_events(stream.clone().into_events()).unwrap(), stream);
     // A cell's line number in a report is its line in the file.
-    let first: Event = serde_json::from_str(&lines[Stream::line_of(0) - 1]).unwrap();
+    let first: Event = serde_json::from_str(&lines[stream.line(0) - 1]).unwrap();
     assert_eq!(first, Event::CellFinished(stream.cells[0].clone()));
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use fakes::host::{DoorKind, Mode, Parallel, Profile};
-use reports::event::{HostColumn, HostFact};
+use reports::event::{ColumnKind, HostColumn, HostFact};
 
 use crate::scenario::Need;
 
@@ -131,6 +131,7 @@ impl Host {
             id: self.id.clone(),
             family: self.family.clone(),
             version: self.version().to_owned(),
+            kind: ColumnKind::Host,
             evidence: self.about().to_owned(),
             facts: facts
                 .map(|fact| HostFact {

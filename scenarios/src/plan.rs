@@ -118,6 +118,11 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
     cells
 }
 
+/// The cells whose number, from 0, is wanted.
+pub fn chosen(cells: Vec<Cell>, wanted: impl Fn(usize) -> bool) -> Vec<Cell> {
+    cells.into_iter().enumerate().filter(|(number, _)| wanted(*number)).map(|(_, cell)| cell).collect()
+}
+
 /// The seeds that a host plays.
 fn seeds_of(selection: &Selection, host: &Host, column: u64) -> Range<u64> {
     if selection.sampled && !host.plays_every_seed() {

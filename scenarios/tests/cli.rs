@@ -24,6 +24,12 @@ fn run(arguments: &[&str]) -> (i32, String, String) {
 #[case(&["report", "--help"])]
 #[case(&["play", "--help"])]
 #[case(&["bench", "--help"])]
+#[case(&["merge", "--help"])]
+#[case(&["diff", "--help"])]
+#[case(&["baseline", "check", "--help"])]
+#[case(&["history", "--help"])]
+#[case(&["new", "--help"])]
+#[case(&["schema", "--help"])]
 fn every_command_explains_itself(#[case] arguments: &[&str]) {
     let (code, stdout, _) = run(arguments);
     assert_eq!(code, 0);
@@ -50,6 +56,9 @@ fn a_profile_is_printed_with_its_evidence() {
 #[case(&["run", "delivry"], "did you mean `delivery`?")]
 #[case(&["run", "--host", "claude-cod"], "did you mean `claude-code`?")]
 #[case(&["run", "--seeds", "0"], "--seeds")]
+#[case(&["run", "--shard", "3/2"], "like 2/8")]
+#[case(&["schema", "scenari"], "did you mean `scenario`?")]
+#[case(&["diff", "no-such-run", "other"], "no-such-run")]
 #[case(&["validate", "--protocol", "2023-01-01", "-"], "2025-11-25")]
 #[case(&["play", "--server", "no-such-program"], "no-such-program")]
 #[case(&["report", "no-such-file.jsonl"], "no-such-file.jsonl")]
@@ -177,4 +186,117 @@ fn a_fake_host_meets_a_real_process() {
         "{text}"
     );
     assert!(lines.iter().all(|l| l["ms"].is_u64() && l["proc"].is_u64() && l["dir"].is_string()), "{text}");
+}
+
+#[test]
+fn a_new_scenario_is_valid_passes_and_is_never_overwritten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("mine.yaml");
+    let path = file.to_str().expect("UTF-8");
+    let (code, _, stderr) = run(&["new", "scenario", "own.mine", "--file", path]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(folder.path().join("scenario.schema.json").is_file(), "an editor finds its schema beside it");
+    let out = folder.path().join("out");
+    let out = out.to_str().expect("UTF-8");
+    let (code, stdout, stderr) =
+        run(&["run", path, "--host", "copilot-cli@seed", "--seeds", "1", "--once", "--out", out]);
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    let (code, _, stderr) = run(&["new", "scenario", "own.mine", "--file", path]);
+    assert!(code == 2 && stderr.contains("exists already"), "{stderr}");
+    for id in ["mine", "Own.mine", "own.", "own.a.b", "own.../x"] {
+        let (code, _, stderr) = run(&["new", "scenario", id]);
+        assert!(code == 2 && stderr.contains("is no id"), "{id}: {stderr}");
+    }
+}
+
+#[test]
+fn shards_join_to_the_bytes_of_one_run_and_a_baseline_judges_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    // Hosts that need no process; the second scenario fails.
+    let scenario = format!(
+        "{HEAD}  - advance: 2s\n  - write: {{text: hi, as: m}}\n  - expect: {{model: {{message: m, within: 3s}}}}\n"
+    );
+    std::fs::File::create(path("own.yaml"))
+        .and_then(|mut out| std::io::Write::write_all(&mut out, scenario.as_bytes()))
+        .expect("the file is written");
+    let (own, whole) = (path("own.yaml"), path("whole"));
+    let play = |out: &str, more: &[&str]| {
+        let words =
+            ["run", &own, "waiting.cap", "--host", "copilot-cli", "--mode", "sim", "--once", "--seeds", "3"];
+        run(&[&words[..], &["--out", out], more].concat())
+    };
+    assert_eq!(play(&whole, &[]).0, 1);
+    let parts = ["1/2", "2/2"].map(|shard| {
+        let out = path(&shard.replace('/', "-"));
+        play(&out, &["--shard", shard]);
+        out
+    });
+    let (code, _, stderr) = run(&["merge", &parts[1], "--out", &path("hole")]);
+    assert!(code == 3 && stderr.contains("missing: 1"), "{stderr}");
+    let merged = path("merged");
+    assert_eq!(run(&["merge", &parts[1], &parts[0], "--out", &merged]).0, 1);
+    for name in ["events.jsonl", "report.html", "report.sarif", "junit.xml"] {
+        let read =
+            |folder: &str| std::io::read_to_string(std::fs::File::open(format!("{folder}/{name}")).unwrap());
+        assert_eq!(read(&whole).unwrap(), read(&merged).unwrap(), "{name}");
+    }
+    let baseline = path("baseline.json");
+    assert_eq!(run(&["baseline", "update", &whole, &baseline]).0, 0);
+    assert_eq!(run(&["merge", &parts[0], &parts[1], "--out", &merged, "--baseline", &baseline]).0, 0);
+    assert_eq!(run(&["baseline", "check", &merged, &baseline, "--json"]).0, 0);
+    assert_eq!(run(&["diff", &whole, &merged]).0, 0);
+    let (code, stdout, _) = run(&["report", &merged, "--format", "summary", "--baseline", &baseline]);
+    assert!(code == 0 && stdout.contains("Against the baseline"), "{stdout}");
+}
+
+#[test]
+fn the_action_uses_flags_that_exist_and_puts_no_input_into_a_command() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../.github/actions/hostcheck");
+    let read = |name: &str| {
+        std::io::read_to_string(std::fs::File::open(format!("{folder}/{name}")).expect(name)).expect("UTF-8")
+    };
+    let (action, script) = (read("action.yml"), read("run.sh"));
+    for line in action.lines().filter(|line| line.trim_start().starts_with("run:")) {
+        assert!(!line.contains("${{"), "{line}");
+    }
+    let help = ["run", "merge"].map(|command| run(&[command, "--help"]).1).concat();
+    let flags: Vec<&str> = script.split([' ', '(']).filter(|word| word.starts_with("--")).collect();
+    assert!(flags.len() >= 4, "{flags:?}");
+    for flag in flags {
+        assert!(help.contains(flag), "{flag}");
+    }
+}
+
+#[test]
+fn colours_are_for_terminals_unless_they_are_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().to_str().expect("UTF-8");
+    let words = [
+        "run",
+        "waiting.cap",
+        "--host",
+        "copilot-cli@seed",
+        "--mode",
+        "sim",
+        "--once",
+        "--seeds",
+        "1",
+        "--out",
+        out,
+    ];
+    let coloured = |variables: &[(&str, &str)]| {
+        let mut command = hostcheck();
+        command
+            .args(words)
+            .env_remove("NO_COLOR")
+            .env_remove("CLICOLOR_FORCE")
+            .envs(variables.iter().copied());
+        let output = command.output().expect("it runs");
+        assert!(output.stderr.is_empty(), "no progress in a pipe");
+        String::from_utf8(output.stdout).expect("UTF-8").contains('\u{1b}')
+    };
+    assert!(!coloured(&[]));
+    assert!(coloured(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!coloured(&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")]));
 }

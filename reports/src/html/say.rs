@@ -2,8 +2,10 @@
 #![expect(clippy::trivially_copy_pass_by_ref, reason = "the template hands over references")]
 
 use super::markup::{self, Markup};
-use crate::event::Status;
-use crate::model::{BUCKET_STARTS_MS, Deliveries, Failure, Host, Shown, supported};
+pub(super) use super::support::{features, notes};
+use crate::event::{Status, Support};
+use crate::history::{Point, Trend};
+use crate::model::{BUCKET_STARTS_MS, Deliveries, Failure, Host, Reason, Shown, supported};
 use crate::text::{self, counted, thousands};
 
 /// Bytes of a name, a reason or a fact on the page.
@@ -48,8 +50,28 @@ pub(super) fn runs(number: &u64) -> String {
     counted(*number, "run", "runs")
 }
 
-pub(super) fn all_states() -> [Status; 7] {
+pub(super) fn all_states() -> [Status; 8] {
     Status::ALL
+}
+
+/// The cells of a reason by scenario, in order.
+pub(super) fn by_scenario(reason: &Reason) -> Vec<(&str, Vec<&str>)> {
+    let rows = reason.cells.chunk_by(|a, b| a.scenario == b.scenario);
+    rows.map(|row| (row[0].scenario.as_str(), row.iter().map(|cell| cell.host.as_str()).collect())).collect()
+}
+
+/// Releases and this run, in order.
+pub(super) fn points(trend: &Trend) -> Vec<&Point> {
+    trend.releases.iter().chain([&trend.now]).collect()
+}
+
+/// The part of a width; nothing of nothing is nothing.
+pub(super) fn share_of(width: u64, part: &u64, whole: &u64) -> u64 {
+    width.saturating_mul(*part).checked_div(*whole).unwrap_or(0).min(width)
+}
+
+pub(super) fn all_answers() -> [Support; 4] {
+    Support::ALL
 }
 
 /// `20 of 21 must`, for a column's head.

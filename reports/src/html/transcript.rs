@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use super::json_text::lay_out;
 use super::markup::Markup;
-use super::wire::{self, Read};
 use crate::event::{CellFinished, Failure, Lane, ModelLine};
 use crate::text::{counted, cut, moment, thousands, visible_line};
+use crate::wire::{self, Read};
 
 /// Rows of any transcript on the page.
 pub(super) const ROWS_MAX: usize = 400;

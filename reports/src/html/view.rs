@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 
+use super::cells::{self, AreaView, Told, told};
+use super::families::{self, Family};
 use super::markup::Markup;
-use super::transcript::{Names, Rows, view_rows, wire_rows};
 use super::{SCRIPT, STYLE, events_link, policy, say};
-use crate::event::{CellFinished, Status};
-use crate::model::{Area, Cell, Deliveries, Failure, Host, Reach, Report, Row, Run, Verdict};
+use crate::event::Status;
+use crate::model::{Deliveries, Failure, Host, Reach, Report, Row, Verdict};
 use crate::stream::Stream;
 use crate::text::{counted, thousands};
 
-/// Bytes of HTML that the transcripts of all cells share.
-const DETAIL_BYTES: usize = 1_250_000;
-/// The part of it that cells with a defect may take first.
-const DEFECT_BYTES: usize = 700_000;
-/// Bytes that one cell with a defect takes at most.
-const DEFECT_CELL_BYTES_MAX: usize = 90_000;
-/// Bytes that any other cell takes at most.
-const CELL_BYTES_MAX: usize = 40_000;
-/// Runs of a cell that are shown with their transcript: the worst, and one of another mode.
-const RUNS_SHOWN_MAX: usize = 2;
+/// Columns whose cells show a word beside their symbol; with more, the word is there for those who can't see.
+const WORDS_COLUMNS_MAX: usize = 7;
+
+/// Checks of each kind that are listed beside a baseline.
+const LISTED_MAX: usize = 100;
+/// Bytes of text that the failures take together, about.
+const FAILURES_BYTES_MAX: usize = 250_000;
+/// Bytes of a failure beside its own texts.
+const FAILURE_BYTES: usize = 700;
 
 #[derive(Template)]
 #[template(path = "report.html", whitespace = "minimize")]
@@ -32,44 +32,28 @@ pub(super) struct Page<'a> {
     script: Markup,
     areas: Vec<AreaView<'a>>,
     failures: Vec<FailureView<'a>>,
+    failures_left_out: u64,
+    families: Vec<Family<'a>>,
     events: Option<Markup>,
 }
 
-/// A group of rows.
-struct AreaView<'a> {
-    area: &'a Area,
-    rows: Vec<RowView<'a>>,
-}
-
-/// A row, its number over the whole page, and its cells.
-struct RowView<'a> {
-    number: usize,
-    row: &'a Row,
-    odd: bool,
-    cells: Vec<CellView<'a>>,
-}
-
-/// A cell and what its drill-down shows.
-struct CellView<'a> {
-    id: String,
-    host: &'a Host,
-    cell: &'a Cell,
-    same: u64,
-    all: u64,
-    failures: Vec<Told<'a>>,
-    runs: Vec<RunView<'a>>,
-}
-
-/// A run with its transcript.
-struct RunView<'a> {
-    run: &'a Run,
-    event: &'a CellFinished,
-    view: Rows,
-    wire: Rows,
+/// The failures that the page tells, in their order: the first, as many as fit.
+fn failures_shown(report: &Report) -> &[Failure] {
+    let mut bytes = 0;
+    let fits = |failure: &&Failure| {
+        let pieces = failure.diff.iter().flat_map(|line| &line.pieces);
+        bytes += FAILURE_BYTES + failure.message.len() + pieces.map(|piece| piece.text.len()).sum::<usize>();
+        bytes <= FAILURES_BYTES_MAX
+    };
+    // The first is told whatever its size, which `diff` bounds.
+    let shown = report.failures.iter().take_while(fits).count().max(1);
+    &report.failures[..shown.min(report.failures.len())]
 }
 
 /// What went wrong in one cell.
 struct FailureView<'a> {
+    /// Its element; a cell in a fold needs none, for nothing leads here.
+    card: Option<String>,
     state: Status,
     host: &'a str,
     title: &'a str,
@@ -77,36 +61,33 @@ struct FailureView<'a> {
     failures: Vec<Told<'a>>,
 }
 
-/// A failure; its replay command is told once for neighbours that share it.
-struct Told<'a> {
-    failure: &'a Failure,
-    with_replay: bool,
-}
-
 impl<'a> Page<'a> {
-    pub(super) fn new(report: &'a Report, stream: &'a Stream) -> Self {
+    /// The page, with at most about `detail_bytes` of transcripts.
+    pub(super) fn new(report: &'a Report, stream: &'a Stream, detail_bytes: usize) -> Self {
         let own = |html: &str| {
             let mut markup = Markup::default();
             markup.push_html(html);
             markup
         };
         let (style, script) = (own(STYLE), own(SCRIPT));
-        let areas = areas(report, stream);
+        let shown = failures_shown(report);
+        let areas = cells::areas(report, stream, shown, detail_bytes);
         let ids: BTreeMap<(&str, &str), (&str, &str)> = areas
             .iter()
             .flat_map(|area| &area.rows)
             .flat_map(|row| row.cells.iter().map(move |cell| (row, cell)))
             .map(|(row, cell)| {
                 let place = (row.row.id.as_str(), cell.cell.host.as_str());
-                (place, (cell.id.as_str(), row.row.title.as_str()))
+                (place, (cell.anchor.as_str(), row.row.title.as_str()))
             })
             .collect();
-        let by_cell = report.failures.chunk_by(|a, b| (&a.scenario, &a.host) == (&b.scenario, &b.host));
+        let by_cell = shown.chunk_by(|a, b| (&a.scenario, &a.host) == (&b.scenario, &b.host));
         let failures = by_cell.filter_map(|failures| {
             let first = failures.first()?;
             let (id, title) = *ids.get(&(first.scenario.as_str(), first.host.as_str()))?;
             let (state, host, cell_id) = (first.state, first.host.as_str(), id.to_owned());
             Some(FailureView {
+                card: id.strip_prefix('c').map(|place| format!("f{place}")),
                 state,
                 host,
                 title,
@@ -115,7 +96,19 @@ impl<'a> Page<'a> {
             })
         });
         let failures = failures.collect();
-        Self { report, policy: policy(), style, script, areas, failures, events: events_link(stream) }
+        let left_out = (report.failures.len() - shown.len()) as u64 + report.failures_left_out;
+        let families = families::of(report);
+        Self {
+            report,
+            policy: policy(),
+            style,
+            script,
+            areas,
+            failures,
+            failures_left_out: left_out,
+            families,
+            events: events_link(stream),
+        }
     }
 
     // What follows, and all of `say`, is called by the template.
@@ -130,11 +123,7 @@ impl<'a> Page<'a> {
 
     fn headline(&self) -> String {
         let totals = &self.report.totals;
-        format!(
-            "{} × {}",
-            counted(totals.requirements, "requirement", "requirements"),
-            counted(totals.hosts, "host", "hosts")
-        )
+        format!("{} × {}", counted(totals.requirements, "requirement", "requirements"), self.report.columns())
     }
 
     /// What follows the headline, in a few words.
@@ -169,6 +158,11 @@ impl<'a> Page<'a> {
             parts.push((state, start, done * 1_000 / all - start));
         }
         parts
+    }
+
+    /// Whether a word in every cell would be wider than a screen.
+    fn is_dense(&self) -> bool {
+        self.report.hosts.len() > WORDS_COLUMNS_MAX
     }
 
     fn levels(&self) -> Vec<&str> {
@@ -210,103 +204,5 @@ impl<'a> Page<'a> {
         let of = |host: &'a Host, name: &str| host.carriers.iter().find(|carrier| carrier.name == name);
         let row = |(name, _)| (name, self.report.hosts.iter().map(|host| of(host, name)).collect());
         names.into_iter().map(row).collect()
-    }
-}
-
-fn areas<'a>(report: &'a Report, stream: &'a Stream) -> Vec<AreaView<'a>> {
-    let room = Room::new(report);
-    let mut number = 0;
-    let mut areas = Vec::new();
-    for area in &report.areas {
-        let mut rows = Vec::new();
-        for row in &area.rows {
-            number += 1;
-            let cells = row.cells.iter().enumerate();
-            rows.push(RowView {
-                number,
-                row,
-                odd: report.one_host_differs.iter().any(|odd| odd.scenario == row.id),
-                cells: cells
-                    .map(|(column, cell)| {
-                        cell_view(
-                            report,
-                            stream,
-                            row,
-                            cell,
-                            column,
-                            format!("c{number}-{}", column + 1),
-                            &room,
-                        )
-                    })
-                    .collect(),
-            });
-        }
-        areas.push(AreaView { area, rows });
-    }
-    areas
-}
-
-fn cell_view<'a>(
-    report: &'a Report,
-    stream: &'a Stream,
-    row: &'a Row,
-    cell: &'a Cell,
-    column: usize,
-    id: String,
-    room: &Room,
-) -> CellView<'a> {
-    let (same, all) = cell.share();
-    let of_cell = |failure: &&Failure| failure.scenario == row.id && failure.host == cell.host;
-    let failures = told(&report.failures.iter().filter(of_cell).collect::<Vec<_>>());
-    let mut runs: Vec<RunView<'a>> = Vec::new();
-    let with_event = cell.listed.iter().filter_map(|run| Some((run, event_of(stream, run)?)));
-    let kept = with_event.filter(|(_, event)| !event.transcript.is_empty() || !event.model_view.is_empty());
-    let mut modes: Vec<&str> = Vec::new();
-    let chosen: Vec<_> = kept
-        .filter(|(run, _)| {
-            let new = !modes.contains(&run.mode.as_str());
-            modes.push(&run.mode);
-            new
-        })
-        .take(RUNS_SHOWN_MAX)
-        .collect();
-    let bytes_max = room.of(cell.state) / chosen.len().max(1);
-    for (run, event) in chosen {
-        let prefix = format!("w{}{}", &id[1..], if runs.is_empty() { "" } else { "b" });
-        let names = Names { prefix: &prefix, event_line: run.event_line };
-        let view = view_rows(event, names, bytes_max / 3);
-        let wire = wire_rows(event, names, bytes_max.saturating_sub(view.html.len()));
-        runs.push(RunView { run, event, view, wire });
-    }
-    CellView { id, host: &report.hosts[column], cell, same, all, failures, runs }
-}
-
-fn told<'a>(failures: &[&'a Failure]) -> Vec<Told<'a>> {
-    let replays = failures.iter().skip(1).map(|failure| Some(&failure.replay)).chain([None]);
-    let both = failures.iter().zip(replays);
-    both.map(|(failure, next)| Told { failure, with_replay: next != Some(&failure.replay) }).collect()
-}
-
-fn event_of<'a>(stream: &'a Stream, run: &Run) -> Option<&'a CellFinished> {
-    stream.cells.get(run.event_line.checked_sub(Stream::line_of(0))?)
-}
-
-/// Bytes for the transcripts of each cell: what went wrong is told at length, the rest shares what remains.
-struct Room {
-    defect_bytes: usize,
-    other_bytes: usize,
-}
-
-impl Room {
-    fn new(report: &Report) -> Self {
-        let cells: usize = report.rows().map(|row| row.cells.len()).sum();
-        let defects = report.rows().flat_map(|row| &row.cells).filter(|cell| cell.state.is_defect()).count();
-        let defect_bytes = (DEFECT_BYTES / defects.max(1)).min(DEFECT_CELL_BYTES_MAX);
-        let rest = DETAIL_BYTES - defect_bytes * defects.min(DEFECT_BYTES);
-        Self { defect_bytes, other_bytes: (rest / (cells - defects).max(1)).min(CELL_BYTES_MAX) }
-    }
-
-    fn of(&self, state: Status) -> usize {
-        if state.is_defect() { self.defect_bytes } else { self.other_bytes }
     }
 }

@@ -30,7 +30,7 @@ impl Report {
     pub fn new(stream: &Stream) -> Self {
         let mut runs = Runs::new();
         for (index, cell) in stream.cells.iter().enumerate() {
-            runs.entry((&cell.scenario, &cell.host)).or_default().push((index, cell));
+            runs.entry((&cell.scenario, &cell.host)).or_default().push((stream.line(index), cell));
         }
         for cell in runs.values_mut() {
             cell.sort_by(|(_, a), (_, b)| rank(a).cmp(&rank(b)));
@@ -42,6 +42,7 @@ impl Report {
             v: REPORT_VERSION,
             tool: stream.header.tool.clone(),
             server: stream.header.server.clone(),
+            server_facts: stream.header.server_facts.clone(),
             command: stream.header.command.clone(),
             seed: stream.header.seed,
             seeds: stream.header.seeds,
@@ -52,6 +53,9 @@ impl Report {
             reasons: reasons(&areas),
             one_host_differs: one_host_differs(&areas),
             parity: parity::compare(stream),
+            host_support: stream.header.host_support.clone(),
+            gate: None,
+            trend: None,
             totals,
             areas,
             failures,
@@ -104,13 +108,13 @@ fn row(scenario: &ScenarioRow, cells: Vec<Cell>) -> Row {
 fn cell(host: &str, runs: &[Numbered<'_>]) -> Cell {
     let mut by_mode: BTreeMap<String, Counts> = BTreeMap::new();
     let mut listed = Vec::new();
-    for (index, run) in runs {
+    for (line, run) in runs {
         let counts = by_mode.entry(run.mode.clone()).or_insert_with(no_counts);
         count(counts, run.status);
         let first_of_its_kind = counts[&run.status] == 1;
         let worth_it = run.status.is_defect() && listed.len() < RUNS_LISTED_MAX;
         if first_of_its_kind || worth_it {
-            listed.push(summary(*index, run));
+            listed.push(summary(*line, run));
         }
     }
     let (state, reason) = match runs.first() {
@@ -121,7 +125,7 @@ fn cell(host: &str, runs: &[Numbered<'_>]) -> Cell {
     Cell { host: host.to_owned(), state, reason, runs: by_mode, listed, runs_left_out }
 }
 
-fn summary(index: usize, run: &CellFinished) -> Run {
+fn summary(event_line: usize, run: &CellFinished) -> Run {
     Run {
         mode: run.mode.clone(),
         seed: run.seed,
@@ -129,7 +133,7 @@ fn summary(index: usize, run: &CellFinished) -> Run {
         reason: reason(run),
         elapsed_ms: run.elapsed_ms,
         replay: run.replay.clone(),
-        event_line: Stream::line_of(index),
+        event_line,
     }
 }
 

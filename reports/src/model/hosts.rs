@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 
 use super::deliveries::percentile;
 use super::{Area, Carrier, Counts, Deliveries, Host, SessionFact, SessionValue, count, no_counts};
-use crate::event::{CellFinished, HostColumn};
+use crate::event::{CellFinished, HostColumn, SIM};
 use crate::stream::Stream;
 
 /// Values of a session fact that are named; the rest is counted.
 pub(super) const SESSION_VALUES_MAX: usize = 4;
-/// The mode whose time is virtual.
-const SIM: &str = "sim";
 
 /// One column per host, in the order of the header.
 pub(super) fn columns(stream: &Stream, areas: &[Area]) -> Vec<Host> {
@@ -36,12 +34,13 @@ fn column(column: usize, host: &HostColumn, areas: &[Area], runs: &[&CellFinishe
         count(&mut cells, state);
         count(levels.entry(row.level.clone()).or_insert_with(no_counts), state);
     }
-    let HostColumn { id, family, version, evidence, facts } = host.clone();
+    let HostColumn { id, family, version, kind, evidence, facts } = host.clone();
     let reach = super::reach::of(runs, &facts);
     Host {
         id,
         family,
         version,
+        kind,
         evidence,
         facts,
         cells,

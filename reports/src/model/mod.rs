@@ -13,8 +13,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::baseline::{Baseline, Gate};
 use crate::diff;
-use crate::event::{HostFact, ServerUnderTest, Status};
+use crate::event::{ColumnKind, HostFact, HostSupport, ServerUnderTest, Status};
+
+use crate::history::{Release, Trend};
+use crate::stream::Stream;
+use crate::text::counted;
 
 pub use deliveries::{BUCKET_STARTS_MS, Deliveries};
 pub use reach::{Reach, Setting, Times};
@@ -33,9 +38,9 @@ pub const DIFFERENCES_MAX: usize = 50;
 /// Cells or runs by state; every state is present.
 pub type Counts = BTreeMap<Status, u64>;
 
-/// How many of them say something about the server: what a host can't do counts neither for nor against it.
+/// How many of them say something about the server, by [`Status::counts`].
 pub fn supported(counts: &Counts) -> u64 {
-    counts.iter().filter(|(state, _)| **state != Status::Unsupported).map(|(_, count)| count).sum()
+    counts.iter().filter(|(state, _)| state.counts()).map(|(_, count)| count).sum()
 }
 
 /// The whole report.
@@ -47,6 +52,8 @@ pub struct Report {
     pub tool: String,
     /// Who was judged.
     pub server: ServerUnderTest,
+    /// What the server said of itself.
+    pub server_facts: Vec<HostFact>,
     /// The command that repeats the run.
     pub command: String,
     /// First seed.
@@ -55,7 +62,7 @@ pub struct Report {
     pub seeds: u64,
     /// What it comes to.
     pub verdict: Verdict,
-    /// As the footer says: 0 all passed, 1 a failure, 3 incomplete.
+    /// As the footer says: 0 all passed, 1 a failure, 3 incomplete. Beside a baseline, as the gate says.
     pub exit_code: i32,
     /// Simulated milliseconds over all sim cells.
     pub simulated_ms: u64,
@@ -75,6 +82,58 @@ pub struct Report {
     pub one_host_differs: Vec<OneHostDiffers>,
     /// Whether carriers showed the same characters.
     pub parity: Parity,
+    /// What hosts are known to do, beside what was played.
+    pub host_support: Option<HostSupport>,
+    /// What the run says beside a baseline.
+    pub gate: Option<Gate>,
+    /// How the run stands beside earlier releases.
+    pub trend: Option<Trend>,
+}
+
+impl Report {
+    /// What the report is about, by its columns.
+    pub fn subject(&self) -> &'static str {
+        match self.kinds() {
+            (true, false) => "Protocol conformance",
+            (true, true) => "Conformance and host compatibility",
+            (false, _) => "Host compatibility",
+        }
+    }
+
+    /// Judges the run beside a baseline: verdict and exit code follow from what is new or stale.
+    pub fn compare_with_baseline(&mut self, baseline: &Baseline, stream: &Stream) {
+        let gate = baseline.judge(stream);
+        let incomplete = self.totals.cells.get(&Status::NotRun).is_some_and(|&cells| cells > 0);
+        (self.verdict, self.exit_code) = if !gate.is_open() {
+            (Verdict::Failed, 1)
+        } else if self.verdict == Verdict::Incomplete || incomplete {
+            (Verdict::Incomplete, 3)
+        } else {
+            (Verdict::Passed, 0)
+        };
+        self.gate = Some(gate);
+    }
+
+    /// Puts the run beside earlier releases.
+    pub fn compare_with_history(&mut self, releases: &[Release]) {
+        self.trend = Some(Trend::new(releases, self));
+    }
+
+    /// `3 protocol versions`, `16 hosts`, `4 columns`.
+    pub fn columns(&self) -> String {
+        let (one, many) = match self.kinds() {
+            (true, false) => ("protocol version", "protocol versions"),
+            (true, true) => ("column", "columns"),
+            (false, _) => ("host", "hosts"),
+        };
+        counted(self.totals.hosts, one, many)
+    }
+
+    /// Whether there are columns of the protocol, and whether there are hosts.
+    fn kinds(&self) -> (bool, bool) {
+        let any = |kind| self.hosts.iter().any(|host| host.kind == kind);
+        (any(ColumnKind::Protocol), any(ColumnKind::Host))
+    }
 }
 
 /// What a run comes to.
@@ -113,6 +172,8 @@ pub struct Host {
     pub family: String,
     /// `2.1.330` or `seed`.
     pub version: String,
+    /// Whether it is a host, or a version of the protocol.
+    pub kind: ColumnKind,
     /// What stands behind the profile.
     pub evidence: String,
     /// Facts of the profile.

@@ -1,17 +1,24 @@
 //! The command line: arguments in, text and an exit code out. Nothing here judges.
 
+mod baseline;
 mod bench;
+mod diff;
+mod history;
 mod host;
 mod hosts;
 mod idle;
 mod list;
 mod live;
 mod mutants;
+mod merge;
+mod new;
 mod notices;
+mod output;
 mod play;
 mod reach;
 mod report;
 mod run;
+mod schema;
 mod select;
 mod takeover;
 mod validate;
@@ -29,10 +36,13 @@ pub const EXIT_USAGE: u8 = 2;
 /// Something that was selected could not run, so nothing can be promised.
 pub const EXIT_INCOMPLETE: u8 = 3;
 
+/// For the help of every command that judges.
+const EXIT_CODES: &str = "exit codes: 0 all passed, 1 a failure, 2 bad usage or a bad scenario, 3 incomplete (something selected could not run)";
+
 /// Plays scenarios of fake MCP hosts and a fake Microsoft Graph against the server, and judges what reached the model.
 #[derive(Debug, Parser)]
 #[command(name = "hostcheck", version, args_conflicts_with_subcommands = true)]
-#[command(after_help = "exit codes: 0 all passed, 1 a failure, 2 bad usage or a bad scenario, 3 incomplete")]
+#[command(after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -56,6 +66,18 @@ enum Command {
     Validate(validate::Args),
     /// Make a report from a stored event stream.
     Report(report::Args),
+    /// Begin a scenario of your own.
+    New(new::Args),
+    /// Print the JSON Schema of a scenario, a profile or another document, for editors.
+    Schema(schema::Args),
+    /// Join the shards of a run.
+    Merge(merge::Args),
+    /// Say what changed from one run to another.
+    Diff(diff::Args),
+    /// Keep the list of failures that are known.
+    Baseline(baseline::Args),
+    /// Keep what releases came to.
+    History(history::Args),
     /// Try the server by hand: a fake Graph and a page that looks like a chat, on this machine alone.
     Play(play::Args),
     /// Measure the figures that the README states.
@@ -82,6 +104,12 @@ pub fn main() -> ExitCode {
         Some(Command::Mutants(args)) => mutants::main(&args),
         Some(Command::Validate(args)) => validate::main(&args),
         Some(Command::Report(args)) => report::main(&args),
+        Some(Command::New(args)) => new::main(&args),
+        Some(Command::Schema(args)) => schema::main(&args),
+        Some(Command::Merge(args)) => merge::main(&args),
+        Some(Command::Diff(args)) => diff::main(&args),
+        Some(Command::Baseline(args)) => baseline::main(&args),
+        Some(Command::History(args)) => history::main(&args),
         Some(Command::Play(args)) => play::main(&args),
         Some(Command::Bench(args)) => bench::main(&args),
     };

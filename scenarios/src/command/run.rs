@@ -2,12 +2,14 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context as _;
-use reports::event::{CellFinished, EVENTS_VERSION, Event, RunFinished, RunStarted, ServerUnderTest, Status};
+use reports::event::{CellFinished, EVENTS_VERSION, Event, RunFinished, RunStarted, ServerUnderTest, Shard};
 
-use super::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome, out, select, warn};
+use super::{Outcome, out, output, select, warn};
+use crate::host::Host;
 use crate::plan::{self, Selection};
 use crate::run::{Settings, run_all};
 use crate::scenario::Mode;
@@ -18,6 +20,7 @@ const SEEDS_DEFAULT: u64 = 8;
 const PROCESS_JOBS: usize = 6;
 
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = super::EXIT_CODES)]
 pub(super) struct Args {
     /// Suites, scenario ids, files or folders; all built-in ones when left out.
     suites: Vec<String>,
@@ -39,6 +42,11 @@ pub(super) struct Args {
     /// Threads for sim mode; the number of cores when left out.
     #[arg(long)]
     jobs: Option<usize>,
+    /// Play only this part of the cells, like 2/8; `hostcheck merge` joins what all parts wrote.
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    shard: Option<Shard>,
+    #[command(flatten)]
+    against: output::Against,
     /// Play each sim cell once instead of twice; no check that the seed repeats.
     #[arg(long)]
     once: bool,
@@ -78,7 +86,14 @@ pub(super) fn main(args: &Args) -> Outcome {
             "nothing to run: no selected scenario is for a selected host in that mode; see `hostcheck list`"
         );
     }
-    let (sim, process): (Vec<_>, Vec<_>) = cells.into_iter().partition(|cell| cell.mode == Mode::Sim);
+    let columns = columns(&selection, &cells);
+    let (mut sim, mut process): (Vec<_>, Vec<_>) = cells.into_iter().partition(|cell| cell.mode == Mode::Sim);
+    if let Some(shard) = args.shard {
+        let (count, sims) = (sim.len() + process.len(), sim.len());
+        let mine: std::collections::BTreeSet<usize> = reports::merge::share(shard, count).collect();
+        sim = plan::chosen(sim, |number| mine.contains(&number));
+        process = plan::chosen(process, |number| mine.contains(&(sims + number)));
+    }
     let server_binary = if process.is_empty() { None } else { find_server(args.server_binary.as_deref())? };
     let settings = Settings { first_seed: selection.seed, server_binary, twice: !args.once };
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -90,15 +105,8 @@ pub(super) fn main(args: &Args) -> Outcome {
 
     let simulated_ms: u64 = sim_results.iter().map(|cell| cell.elapsed_ms).sum();
     let results: Vec<CellFinished> = sim_results.into_iter().chain(process_results).collect();
-    let exit_code = exit_code(&results);
-    let events = events(args, &selection, results, simulated_ms, exit_code);
-    write_events(&args.out, &events)?;
-    let stream = reports::Stream::from_events(events)?;
-    reports::write_all(&stream, &args.out)?;
-
-    let report = reports::Report::new(&stream);
-    let style = reports::Style { colour: std::io::stdout().is_terminal(), ..reports::Style::default() };
-    out(&reports::terminal(&report, style));
+    let events = events(args, &selection, &columns, results);
+    let exit_code = output::finish(&args.out, events, &args.against)?;
     let plays = if args.once { 1 } else { 2 };
     let simulated_hours = to_f64(simulated_ms * plays) / 3_600_000.0;
     if !sim.is_empty() {
@@ -130,46 +138,16 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     (value, started.elapsed().as_secs_f64())
 }
 
-fn exit_code(results: &[CellFinished]) -> u8 {
-    let any = |wanted: &[Status]| results.iter().any(|cell| wanted.contains(&cell.status));
-    if any(&[Status::Fail, Status::Error, Status::Flaky]) {
-        EXIT_FAILED
-    } else if any(&[Status::NotRun]) {
-        EXIT_INCOMPLETE
-    } else {
-        EXIT_PASSED
-    }
-}
-
 fn events(
     args: &Args,
     selection: &Selection,
+    columns: &[Arc<Host>],
     results: Vec<CellFinished>,
-    simulated_ms: u64,
-    exit_code: u8,
 ) -> Vec<Event> {
-    let mut counts = std::collections::BTreeMap::from(
-        [
-            Status::Pass,
-            Status::Fail,
-            Status::Error,
-            Status::Unsupported,
-            Status::KnownIssue,
-            Status::Flaky,
-            Status::NotRun,
-        ]
-        .map(|status| (status, 0)),
-    );
-    for cell in &results {
-        *counts.entry(cell.status).or_insert(0) += 1;
-    }
     let mut words = vec!["hostcheck run".to_owned()];
     words.extend(args.suites.iter().cloned());
     words.extend(args.hosts.iter().map(|host| format!("--host {host}")));
     words.push(format!("--seed {} --seeds {}", args.seed, args.seeds));
-    let used: std::collections::BTreeSet<&str> = results.iter().map(|cell| cell.host.as_str()).collect();
-    let hosts: Vec<_> =
-        selection.hosts.iter().filter(|host| used.contains(host.id.as_str())).cloned().collect();
     let started = RunStarted {
         v: EVENTS_VERSION,
         tool: format!("hostcheck {}", env!("CARGO_PKG_VERSION")),
@@ -181,26 +159,32 @@ fn events(
         command: words.join(" "),
         seed: args.seed,
         seeds: args.seeds,
-        hosts: plan::columns(&hosts),
+        hosts: plan::columns(columns),
         scenarios: plan::rows(&selection.scenarios, &selection.modes),
+        server_facts: Vec::new(),
+        host_support: None,
+        shard: args.shard,
     };
-    let finished = RunFinished { counts, simulated_ms, exit_code: i32::from(exit_code) };
+    let finished = RunFinished::of(&results);
     let mut events = vec![Event::RunStarted(started)];
     events.extend(results.into_iter().map(Event::CellFinished));
     events.push(Event::RunFinished(finished));
     events
 }
 
-fn write_events(folder: &Path, events: &[Event]) -> anyhow::Result<()> {
-    #[expect(clippy::disallowed_methods, reason = "the command line's edge writes the output folder")]
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}; choose another with --out", folder.display()))?;
-    let path = folder.join("events.jsonl");
-    let file = std::fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-    let mut file = std::io::BufWriter::new(file);
-    reports::stream::write(events, &mut file)?;
-    file.flush()?;
-    Ok(())
+/// The hosts that have a cell, in the order of the selection; every shard of a run has the columns of the run.
+fn columns(selection: &Selection, cells: &[plan::Cell]) -> Vec<Arc<Host>> {
+    let used: std::collections::BTreeSet<&str> = cells.iter().map(|cell| cell.host.id.as_str()).collect();
+    selection.hosts.iter().filter(|host| used.contains(host.id.as_str())).cloned().collect()
+}
+
+/// `2/8`.
+fn shard(text: &str) -> Result<Shard, String> {
+    let numbers = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+    match numbers {
+        Some((index, of)) if (1..=of).contains(&index) => Ok(Shard { index, of }),
+        _ => Err("a shard is `i/n` with 1 ≤ i ≤ n, like 2/8".to_owned()),
+    }
 }
 
 /// The shipped binary: as told, or beside this program, built with cargo when this program runs under it.
@@ -279,7 +263,7 @@ impl Progress {
 
     fn cell(&self, cell: &CellFinished) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        if matches!(cell.status, Status::Fail | Status::Error | Status::Flaky) {
+        if cell.status.is_defect() {
             self.failed.fetch_add(1, Ordering::Relaxed);
         }
         if self.shown && (done.is_multiple_of(16) || done == self.total) {

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use super::{EXIT_FAILED, EXIT_PASSED, Outcome, out};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "exit codes: 0 every message is valid, 1 one is not, 2 bad usage")]
 pub(super) struct Args {
     /// Protocol version, like 2025-11-25.
     #[arg(long)]

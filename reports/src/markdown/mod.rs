@@ -1,12 +1,17 @@
 //! The report as Markdown, small enough for a comment on a change. Whatever comes from an event stands in a code span
 //! or a code block, where no markup, mention or link can come to life.
 
+mod changes;
+mod pull_request;
+
 use std::fmt::Write;
 
 use crate::event::Status;
 use crate::junit::failure_text;
 use crate::model::{Cell, Report, Times, Verdict};
 use crate::text::{counted, duration, short_line, visible};
+
+pub use pull_request::{PULL_REQUEST_BYTES_MAX, pull_request};
 
 /// Bytes of the whole text: what a pull request comment takes, with room to spare.
 pub const MARKDOWN_BYTES_MAX: usize = 60_000;
@@ -24,6 +29,7 @@ const REASONS_MAX: usize = 20;
 /// `report.md`.
 pub fn markdown(report: &Report) -> String {
     let mut text = head(report);
+    text.push_str(&changes::changes(report));
     text.push_str(&failures(report));
     text.push_str(&reasons(report));
     let tail = tail(report);
@@ -40,9 +46,10 @@ fn head(report: &Report) -> String {
         Verdict::Incomplete => "? incomplete",
     };
     let mut text = format!(
-        "## Host compatibility: {verdict}\n\n{} on {}: {}\n\n",
+        "## {}: {verdict}\n\n{} on {}: {}\n\n",
+        report.subject(),
         counted(totals.requirements, "requirement", "requirements"),
-        counted(totals.hosts, "host", "hosts"),
+        report.columns(),
         states(&totals.cells),
     );
     let version = report.server.version.as_deref().unwrap_or("unknown version");

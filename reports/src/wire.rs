@@ -12,21 +12,21 @@ use crate::text::cut;
 const PREVIEW_BYTES_MAX: usize = 110;
 
 /// A line with what was found out about it.
-pub(super) struct Read<'a> {
+pub(crate) struct Read<'a> {
     /// The line.
-    pub(super) line: &'a WireLine,
+    pub(crate) line: &'a WireLine,
     /// What it is, in a few words; empty when the line speaks for itself.
-    pub(super) kind: String,
+    pub(crate) kind: String,
     /// The start of what it carries, on one line; empty when it carries nothing.
-    pub(super) preview: String,
+    pub(crate) preview: String,
     /// Whether it is an error response.
-    pub(super) is_error: bool,
+    pub(crate) is_error: bool,
     /// Index of the other half: a request's answer, an answer's request.
-    pub(super) pair: Option<usize>,
+    pub(crate) pair: Option<usize>,
 }
 
 /// Reads all lines.
-pub(super) fn read(transcript: &[WireLine]) -> Vec<Read<'_>> {
+pub(crate) fn read(transcript: &[WireLine]) -> Vec<Read<'_>> {
     let mut found: Vec<Read<'_>> = Vec::with_capacity(transcript.len());
     // Requests without an answer so far, by the way they went and their id.
     let mut waiting: BTreeMap<(bool, String), usize> = BTreeMap::new();

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Runs hostcheck as the action's inputs say, which come in by the environment and never as text of a command.
+# Always ends with 0: the exit code is an output, so that the steps after this one still upload the reports.
+set -uo pipefail
+
+words=()
+if [ -n "${BASELINE:-}" ]; then words+=(--baseline "$BASELINE"); fi
+if [ -n "${HISTORY:-}" ]; then words+=(--history "$HISTORY"); fi
+if [ -n "${MERGE:-}" ]; then
+  parts=()
+  for part in "$MERGE"/*/; do parts+=("${part%/}"); done
+  "$HOSTCHECK" merge "${parts[@]}" --out "$OUT" "${words[@]}"
+else
+  if [ -n "${SHARD:-}" ]; then words+=(--shard "$SHARD"); fi
+  while IFS= read -r word; do
+    if [ -n "$word" ]; then words+=("$word"); fi
+  done <<<"${ARGUMENTS:-}"
+  "$HOSTCHECK" run --out "$OUT" "${words[@]}"
+fi
+code=$?
+
+echo "exit-code=$code" >>"$GITHUB_OUTPUT"
+if [ -f "$OUT/summary.md" ]; then cat "$OUT/summary.md" >>"$GITHUB_STEP_SUMMARY"; fi
+exit 0

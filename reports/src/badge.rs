@@ -1,0 +1,63 @@
+//! What a run comes to in a badge: as the JSON of shields.io's endpoint, and as an SVG that needs nobody. Must never
+//! be green for a run that did not pass.
+
+use serde_json::json;
+
+use crate::event::Status;
+use crate::model::{Report, Verdict, supported};
+
+/// Pixels of a character, about; the text is stretched to fit.
+const CHARACTER_PX: usize = 7;
+/// Pixels beside a text.
+const PADDING_PX: usize = 10;
+/// The left half.
+const LABEL: &str = "hostcheck";
+
+/// `badge.json`: <https://shields.io/badges/endpoint-badge>.
+pub fn badge_json(report: &Report) -> Result<String, serde_json::Error> {
+    let (colour, _) = colour(report.verdict);
+    let badge = json!({
+        "schemaVersion": 1,
+        "label": LABEL,
+        "message": message(report),
+        "color": colour,
+        "isError": report.verdict == Verdict::Failed,
+    });
+    Ok(serde_json::to_string(&badge)? + "\n")
+}
+
+/// `badge.svg`.
+pub fn badge_svg(report: &Report) -> String {
+    let message = message(report);
+    let width = |text: &str| text.chars().count() * CHARACTER_PX + PADDING_PX;
+    let (left, right) = (width(LABEL), width(&message));
+    let (_, colour) = colour(report.verdict);
+    let (all, left_middle, right_middle) = (left + right, left / 2, left + right / 2);
+    let (left_text, right_text) = (left - PADDING_PX, right - PADDING_PX);
+    format!(
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{all}" height="20" role="img" aria-label="{LABEL}: {message}"><title>{LABEL}: {message}</title><clipPath id="r"><rect width="{all}" height="20" rx="3"/></clipPath><g clip-path="url(#r)"><rect width="{left}" height="20" fill="#444"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g><g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11"><text x="{left_middle}" y="14" textLength="{left_text}">{LABEL}</text><text x="{right_middle}" y="14" textLength="{right_text}">{message}</text></g></svg>
+"##
+    )
+}
+
+/// Numbers and our own words only, so nothing has to be escaped.
+fn message(report: &Report) -> String {
+    let counts = report.totals.levels.get("must").unwrap_or(&report.totals.cells);
+    let word = if report.totals.levels.contains_key("must") { " must" } else { "" };
+    let passed = counts.get(&Status::Pass).copied().unwrap_or(0);
+    let end = match report.verdict {
+        Verdict::Passed => "",
+        Verdict::Failed => ", failing",
+        Verdict::Incomplete => ", incomplete",
+    };
+    format!("{passed}/{}{word}, {}{end}", supported(counts), report.columns())
+}
+
+/// The name for shields.io, and ours: white on it is readable.
+fn colour(verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
+        Verdict::Passed => ("brightgreen", "#17643a"),
+        Verdict::Failed => ("red", "#a3121a"),
+        Verdict::Incomplete => ("yellow", "#655300"),
+    }
+}

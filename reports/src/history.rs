@@ -1,0 +1,213 @@
+//! What earlier releases came to, one line each, and how a run stands beside them. Must never compare what was not
+//! asked in both: a new row or column is new, neither better nor worse.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::event::Status;
+use crate::model::{Counts, Report, supported};
+use crate::text::short_line;
+
+/// Version of a line.
+pub const HISTORY_VERSION: u32 = 1;
+/// Releases that a report shows, the newest.
+pub const RELEASES_SHOWN_MAX: usize = 24;
+/// Changed cells that a report lists; the rest is counted.
+pub const CHANGES_MAX: usize = 100;
+
+/// One line of `history.jsonl`: a release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Release {
+    /// [`HISTORY_VERSION`].
+    pub v: u32,
+    /// Its name, unique in the file.
+    pub release: String,
+    /// The server that was judged, with its version.
+    pub server: String,
+    /// Name and version of the harness.
+    pub tool: String,
+    /// Seeds per cell.
+    pub seeds: u64,
+    /// Results in the stream.
+    pub runs: u64,
+    /// Merged cells by state.
+    pub cells: Counts,
+    /// Of each level, cells that pass and cells that count.
+    pub levels: BTreeMap<String, (u64, u64)>,
+    /// Columns.
+    pub hosts: Vec<String>,
+    /// For each requirement, the symbol of each column's state.
+    pub rows: BTreeMap<String, String>,
+}
+
+/// A run beside the releases before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Trend {
+    /// The newest releases, oldest first.
+    pub releases: Vec<Point>,
+    /// Releases before those.
+    pub releases_left_out: u64,
+    /// This run.
+    pub now: Point,
+    /// Cells that were in the last release and are in another state now, worst first.
+    pub changes: Vec<Change>,
+    /// Changes that are not listed.
+    pub changes_left_out: u64,
+    /// Requirements that the last release did not have.
+    pub rows_new: u64,
+    /// Requirements that it had and this run has not.
+    pub rows_gone: u64,
+}
+
+/// A release in a few numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Point {
+    /// Its name.
+    pub name: String,
+    /// Rows.
+    pub requirements: u64,
+    /// Columns.
+    pub hosts: u64,
+    /// Cells that pass.
+    pub passed: u64,
+    /// Cells that count.
+    pub counted: u64,
+    /// Cells with a defect.
+    pub defects: u64,
+    /// Cells that could not run.
+    pub not_run: u64,
+    /// Known issues.
+    pub known: u64,
+}
+
+/// A cell that changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Change {
+    /// The row.
+    pub scenario: String,
+    /// The column.
+    pub host: String,
+    /// What it was.
+    pub before: Status,
+    /// What it is.
+    pub now: Status,
+}
+
+/// Why a file is no history.
+#[derive(Debug, thiserror::Error)]
+#[error("line {line}: {problem}")]
+pub struct InvalidHistory {
+    /// From 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub problem: String,
+}
+
+impl Release {
+    /// The line of a run that is released under a name.
+    pub fn new(name: &str, report: &Report) -> Self {
+        let levels = report.levels().into_iter();
+        let rows = report.rows().map(|row| {
+            (row.id.clone(), row.cells.iter().map(|cell| cell.state.symbol()).collect::<String>())
+        });
+        let version = report.server.version.as_deref().unwrap_or("unknown");
+        Self {
+            v: HISTORY_VERSION,
+            release: name.to_owned(),
+            server: format!("{} {version}", report.server.name),
+            tool: report.tool.clone(),
+            seeds: report.seeds,
+            runs: report.totals.runs,
+            cells: report.totals.cells.clone(),
+            levels: levels
+                .map(|(level, cells)| (level.to_owned(), (cells[&Status::Pass], supported(cells))))
+                .collect(),
+            hosts: report.hosts.iter().map(|host| host.id.clone()).collect(),
+            rows: rows.collect(),
+        }
+    }
+
+    /// Its numbers.
+    pub fn point(&self) -> Point {
+        let of = |state| self.cells.get(&state).copied().unwrap_or(0);
+        Point {
+            name: self.release.clone(),
+            requirements: self.rows.len() as u64,
+            hosts: self.hosts.len() as u64,
+            passed: of(Status::Pass),
+            counted: supported(&self.cells),
+            defects: self.cells.iter().filter(|(state, _)| state.is_defect()).map(|(_, cells)| cells).sum(),
+            not_run: of(Status::NotRun),
+            known: of(Status::KnownIssue),
+        }
+    }
+
+    fn states(&self) -> BTreeMap<(&str, &str), Status> {
+        let of = |symbol: char| {
+            Status::ALL.into_iter().find(|state| state.symbol().starts_with(symbol)).unwrap_or(Status::NotRun)
+        };
+        let rows = self.rows.iter();
+        rows.flat_map(|(row, symbols)| {
+            let cells = self.hosts.iter().zip(symbols.chars());
+            cells.map(move |(host, symbol)| ((row.as_str(), host.as_str()), of(symbol)))
+        })
+        .collect()
+    }
+}
+
+/// Reads `history.jsonl`, oldest release first.
+pub fn read(text: &str) -> Result<Vec<Release>, InvalidHistory> {
+    let mut releases: Vec<Release> = Vec::new();
+    for (line, text) in (1..).zip(text.lines()) {
+        let invalid = |problem| InvalidHistory { line, problem };
+        let release: Release = serde_json::from_str(text)
+            .map_err(|error| invalid(format!("not a release: {}", short_line(&error.to_string(), 320))))?;
+        if release.v != HISTORY_VERSION {
+            return Err(invalid(format!("`v` is {}, this reader knows {HISTORY_VERSION}", release.v)));
+        }
+        if releases.iter().any(|known| known.release == release.release) {
+            let name = short_line(&release.release, 80);
+            return Err(invalid(format!("release `{name}` is there twice; remove one of the lines")));
+        }
+        releases.push(release);
+    }
+    Ok(releases)
+}
+
+impl Trend {
+    /// A run beside the releases before it.
+    pub fn new(releases: &[Release], report: &Report) -> Self {
+        let now = Release::new("this run", report);
+        let mut trend = Self {
+            releases: releases.iter().rev().take(RELEASES_SHOWN_MAX).rev().map(Release::point).collect(),
+            releases_left_out: releases.len().saturating_sub(RELEASES_SHOWN_MAX) as u64,
+            now: now.point(),
+            changes: Vec::new(),
+            changes_left_out: 0,
+            rows_new: 0,
+            rows_gone: 0,
+        };
+        if let Some(last) = releases.last() {
+            trend.compare(last, &now);
+        }
+        trend
+    }
+
+    fn compare(&mut self, last: &Release, now: &Release) {
+        self.rows_new = now.rows.keys().filter(|row| !last.rows.contains_key(*row)).count() as u64;
+        self.rows_gone = last.rows.keys().filter(|row| !now.rows.contains_key(*row)).count() as u64;
+        let before = last.states();
+        let changed = now.states().into_iter().filter_map(|((scenario, host), state)| {
+            let was = *before.get(&(scenario, host))?;
+            let change =
+                Change { scenario: scenario.to_owned(), host: host.to_owned(), before: was, now: state };
+            (was != state).then_some(change)
+        });
+        self.changes = changed.collect();
+        self.changes.sort_by_key(|change| std::cmp::Reverse(change.now.severity()));
+        self.changes_left_out = self.changes.len().saturating_sub(CHANGES_MAX) as u64;
+        self.changes.truncate(CHANGES_MAX);
+    }
+}

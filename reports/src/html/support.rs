@@ -1,0 +1,49 @@
+//! The table of what hosts can do, in words of the template. Must never let unknown look like no.
+
+use crate::event::{Answer, Feature, HostSupport, Support};
+
+/// Notes that are listed.
+const NOTES_MAX: usize = 2_000;
+
+/// An answer that several hosts share.
+pub(super) struct Note<'a> {
+    pub(super) feature: &'a str,
+    pub(super) support: Support,
+    pub(super) text: Option<&'a str>,
+    pub(super) source: &'a str,
+    pub(super) hosts: String,
+}
+
+/// Rows by area, in the order of their first row.
+pub(super) fn features(table: &HostSupport) -> Vec<(&str, Vec<&Feature>)> {
+    let mut areas: Vec<(&str, Vec<&Feature>)> = Vec::new();
+    for feature in &table.features {
+        match areas.iter_mut().find(|(area, _)| *area == feature.area) {
+            Some((_, features)) => features.push(feature),
+            None => areas.push((&feature.area, vec![feature])),
+        }
+    }
+    areas
+}
+
+/// Every answer with its source, once for the hosts that share it.
+pub(super) fn notes(table: &HostSupport) -> Vec<Note<'_>> {
+    let mut notes: Vec<Note<'_>> = Vec::new();
+    for feature in &table.features {
+        let first = notes.len();
+        for (Answer { support, note, source }, host) in feature.answers.iter().zip(&table.hosts) {
+            let text = note.as_deref();
+            let same = |known: &&mut Note<'_>| {
+                (known.support, known.text, known.source) == (*support, text, source.as_str())
+            };
+            if let Some(known) = notes[first..].iter_mut().find(same) {
+                known.hosts.push_str(", ");
+                known.hosts.push_str(host);
+            } else if notes.len() < NOTES_MAX {
+                let feature = feature.title.as_str();
+                notes.push(Note { feature, support: *support, text, source, hosts: host.clone() });
+            }
+        }
+    }
+    notes
+}

@@ -1,0 +1,76 @@
+//! The report in a comment on a change: what it comes to, what changed, what went wrong first. Never the matrix.
+
+use std::fmt::Write;
+
+use super::{changes, code, fence, head, more, short_block};
+use crate::event::Status;
+use crate::junit::failure_text;
+use crate::model::{Failure, Host, Report, supported};
+
+/// Bytes of the whole text, about: it is read between two other things.
+pub const PULL_REQUEST_BYTES_MAX: usize = 12_000;
+/// Failures that are told.
+const FAILURES_MAX: usize = 5;
+/// Bytes of each.
+const FAILURE_BYTES_MAX: usize = 1_000;
+/// Columns in the table.
+const HOSTS_MAX: usize = 40;
+
+/// `summary.md`.
+pub fn pull_request(report: &Report) -> String {
+    let mut text = head(report);
+    text.push_str(&changes::changes(report));
+    // What is known was told when it became known.
+    let known = |failure: &Failure| {
+        report
+            .gate
+            .as_ref()
+            .is_some_and(|gate| gate.knows(&failure.scenario, &failure.host, &failure.mode, &failure.rule))
+    };
+    let new: Vec<&Failure> = report.failures.iter().filter(|failure| !known(failure)).collect();
+    for failure in new.iter().take(FAILURES_MAX) {
+        let body = short_block(&failure_text(failure), FAILURE_BYTES_MAX);
+        let fence = fence(&body);
+        let _ = writeln!(
+            text,
+            "{} {} {} on {}\n\n{fence}diff\n{body}{fence}\n",
+            failure.state.symbol(),
+            failure.state.word(),
+            code(&failure.scenario),
+            code(&failure.host)
+        );
+    }
+    let left_out = new.len().saturating_sub(FAILURES_MAX) as u64 + report.failures_left_out;
+    if left_out > 0 {
+        let _ = writeln!(text, "{} in `report.html`.\n", more(left_out));
+    }
+    hosts(report, &mut text);
+    text
+}
+
+/// One line a column where something went wrong or is missing.
+fn hosts(report: &Report, text: &mut String) {
+    let wrong = |host: &Host| -> u64 {
+        host.cells.iter().filter(|(state, _)| state.is_defect()).map(|(_, cells)| cells).sum()
+    };
+    let troubled: Vec<&Host> =
+        report.hosts.iter().filter(|host| wrong(host) > 0 || host.cells[&Status::NotRun] > 0).collect();
+    if troubled.is_empty() {
+        return;
+    }
+    text.push_str("| | pass | went wrong | no result |\n| --- | --- | --- | --- |\n");
+    for host in troubled.iter().take(HOSTS_MAX) {
+        let _ = writeln!(
+            text,
+            "| {} | {}/{} | {} | {} |",
+            super::cell_code(&host.id),
+            host.cells[&Status::Pass],
+            supported(&host.cells),
+            wrong(host),
+            host.cells[&Status::NotRun]
+        );
+    }
+    if troubled.len() > HOSTS_MAX {
+        let _ = writeln!(text, "| {} more | | | |", troubled.len() - HOSTS_MAX);
+    }
+}

@@ -1,0 +1,156 @@
+//! Two runs side by side: which cells changed, which checks broke or healed, what is no longer asked. Must never call
+//! a cell worse that only one of the runs has.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::baseline::{Baseline, Check};
+use crate::history::Change;
+use crate::model::Report;
+use crate::stream::Stream;
+use crate::text::{counted, duration, short_line};
+
+/// Lines of each list that are printed; the rest is counted.
+const LINES_MAX: usize = 40;
+/// Bytes of a line.
+const LINE_BYTES_MAX: usize = 300;
+
+/// What changed from one run to another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Versus {
+    /// Cells of both runs whose state changed, the worst first.
+    pub changes: Vec<Change>,
+    /// Checks that fail in the second run only.
+    pub broken: Vec<Check>,
+    /// Checks that failed in the first run, were asked again, and no longer fail.
+    pub healed: Vec<Check>,
+    /// Rows and columns of the second run only.
+    pub added: Vec<String>,
+    /// Rows and columns of the first run only.
+    pub removed: Vec<String>,
+    /// Hosts whose messages took another time.
+    pub deliveries: Vec<DeliveryChange>,
+}
+
+/// How long messages took, before and now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DeliveryChange {
+    /// The column.
+    pub host: String,
+    /// `sim`: real times differ from run to run and say nothing here.
+    pub mode: String,
+    /// 95 of 100 messages took at most this long, in the first run.
+    pub before_p95_ms: u64,
+    /// In the second.
+    pub now_p95_ms: u64,
+}
+
+impl Versus {
+    /// Compares two runs.
+    pub fn new(before: &Stream, now: &Stream) -> Self {
+        let (old, new) = (Report::new(before), Report::new(now));
+        let gate = Baseline::default().update(before).judge(now);
+        let names = |report: &Report| -> BTreeSet<String> {
+            report
+                .rows()
+                .map(|row| row.id.clone())
+                .chain(report.hosts.iter().map(|host| host.id.clone()))
+                .collect()
+        };
+        let (had, has) = (names(&old), names(&new));
+        Self {
+            changes: changes(&old, &new),
+            broken: gate.new,
+            healed: gate.stale.iter().map(crate::baseline::Expected::check).collect(),
+            added: has.difference(&had).cloned().collect(),
+            removed: had.difference(&has).cloned().collect(),
+            deliveries: deliveries(&old, &new),
+        }
+    }
+
+    /// Whether the second run is worse: a check broke, or a cell that said something says nothing now.
+    pub fn is_worse(&self) -> bool {
+        let silent = |change: &Change| change.now == crate::event::Status::NotRun;
+        !self.broken.is_empty() || self.changes.iter().any(silent)
+    }
+
+    /// For a terminal or a pipe.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let check = |word: &'static str| move |check: &Check| format!("{word}  {}", check.name());
+        list(&mut text, &self.broken, check("broken"));
+        list(&mut text, &self.healed, check("healed"));
+        list(&mut text, &self.changes, |change| {
+            format!(
+                "changed {} × {}: {} → {}",
+                change.scenario,
+                change.host,
+                change.before.word(),
+                change.now.word()
+            )
+        });
+        list(&mut text, &self.added, |name| format!("added   {name}"));
+        list(&mut text, &self.removed, |name| format!("removed {name}"));
+        list(&mut text, &self.deliveries, |change| {
+            let (before, now) = (duration(change.before_p95_ms), duration(change.now_p95_ms));
+            format!("p95     {} ({}): {before} → {now}", change.host, change.mode)
+        });
+        // Writing to a `String` can't fail.
+        let _ = write!(
+            text,
+            "{} broken, {} healed, {} changed",
+            counted(self.broken.len() as u64, "check", "checks"),
+            counted(self.healed.len() as u64, "check", "checks"),
+            counted(self.changes.len() as u64, "cell", "cells"),
+        );
+        text
+    }
+}
+
+fn list<T>(text: &mut String, items: &[T], line: impl Fn(&T) -> String) {
+    for item in items.iter().take(LINES_MAX) {
+        text.push_str(&short_line(&line(item), LINE_BYTES_MAX));
+        text.push('\n');
+    }
+    if items.len() > LINES_MAX {
+        let _ = writeln!(text, "        {} more", items.len() - LINES_MAX);
+    }
+}
+
+fn changes(old: &Report, new: &Report) -> Vec<Change> {
+    let cells = |report: &Report| -> std::collections::BTreeMap<(String, String), crate::event::Status> {
+        let cells = report.rows().flat_map(|row| row.cells.iter().map(move |cell| (row, cell)));
+        cells.map(|(row, cell)| ((row.id.clone(), cell.host.clone()), cell.state)).collect()
+    };
+    let before = cells(old);
+    let both = cells(new).into_iter().filter_map(|(place, now)| Some((*before.get(&place)?, now, place)));
+    let mut changes: Vec<Change> = both
+        .filter(|(before, now, _)| before != now)
+        .map(|(before, now, (scenario, host))| Change { scenario, host, before, now })
+        .collect();
+    changes.sort_by_key(|change| std::cmp::Reverse(change.now.severity()));
+    changes
+}
+
+fn deliveries(old: &Report, new: &Report) -> Vec<DeliveryChange> {
+    let mut found = Vec::new();
+    for host in &new.hosts {
+        let before =
+            old.hosts.iter().find(|other| other.id == host.id).map_or(&[][..], |other| &other.deliveries);
+        for now in host.deliveries.iter().filter(|now| now.mode == crate::event::SIM) {
+            let before = before.iter().find(|before| before.mode == now.mode);
+            if let Some(before) = before.filter(|before| before.p95_ms != now.p95_ms) {
+                found.push(DeliveryChange {
+                    host: host.id.clone(),
+                    mode: now.mode.clone(),
+                    before_p95_ms: before.p95_ms,
+                    now_p95_ms: now.p95_ms,
+                });
+            }
+        }
+    }
+    found
+}

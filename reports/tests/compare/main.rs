@@ -1,0 +1,7 @@
+//! Runs beside other things: their own shards, a baseline, earlier releases, other runs.
+
+mod baseline;
+#[path = "../fixture/mod.rs"]
+mod fixture;
+mod merge;
+mod outputs;

@@ -1,0 +1,77 @@
+//! `hostcheck history`: one line a release, for the trend in reports.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use reports::{Release, Report};
+
+use super::{EXIT_PASSED, Outcome, out, output};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Add a run as a release.
+    Add {
+        /// The `events.jsonl` of the run, or the folder it is in.
+        events: PathBuf,
+        /// Its name, like 0.2.0.
+        #[arg(long)]
+        release: String,
+        /// The file to add to; made when it is missing.
+        #[arg(long, value_name = "FILE", default_value = "reports/history.jsonl")]
+        file: PathBuf,
+    },
+    /// List the releases.
+    List {
+        /// The file.
+        #[arg(default_value = "reports/history.jsonl")]
+        file: PathBuf,
+        /// One JSON object a line.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(super) fn main(args: &Args) -> Outcome {
+    match &args.command {
+        Command::Add { events, release, file } => {
+            let known = if file.exists() { output::history(file)? } else { Vec::new() };
+            if known.iter().any(|known| known.release == *release) {
+                anyhow::bail!("{} has a release `{release}` already; choose another name", file.display());
+            }
+            let line = serde_json::to_string(&Release::new(release, &Report::new(&output::read(events)?)))?;
+            let mut opened = std::fs::OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(file)
+                .with_context(|| format!("cannot write {}", file.display()))?;
+            writeln!(opened, "{line}").with_context(|| format!("cannot write {}", file.display()))?;
+            out(&format!("{}: {} releases", file.display(), known.len() + 1));
+        }
+        Command::List { file, json } => {
+            for release in output::history(file)? {
+                let point = release.point();
+                out(&if *json {
+                    serde_json::to_string(&point)?
+                } else {
+                    format!(
+                        "{:12}  {} × {}: {}/{} pass, {} went wrong",
+                        reports::text::short_line(&point.name, 80),
+                        point.requirements,
+                        point.hosts,
+                        point.passed,
+                        point.counted,
+                        point.defects
+                    )
+                });
+            }
+        }
+    }
+    Ok(EXIT_PASSED)
+}

@@ -1,0 +1,34 @@
+//! `hostcheck merge`: the shards of a run, played on several machines, into the run.
+
+use std::path::PathBuf;
+
+use super::{EXIT_INCOMPLETE, Outcome, out, output, warn};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "exit codes: as `hostcheck run` for the whole run; 2 the streams are no shards of one run, 3 a shard is missing"
+)]
+pub(super) struct Args {
+    /// What `hostcheck run --shard i/n --out DIR` wrote: folders, or their `events.jsonl`, in any order.
+    #[arg(required = true)]
+    shards: Vec<PathBuf>,
+    /// Folder for the reports.
+    #[arg(long, default_value = "hostcheck-out")]
+    out: PathBuf,
+    #[command(flatten)]
+    against: output::Against,
+}
+
+pub(super) fn main(args: &Args) -> Outcome {
+    let streams = args.shards.iter().map(|path| output::read(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    let stream = match reports::merge(streams) {
+        Err(error) if error.is_incomplete() => {
+            warn(&format!("error: {error}"));
+            return Ok(EXIT_INCOMPLETE);
+        }
+        other => other?,
+    };
+    let exit_code = output::finish(&args.out, stream.into_events(), &args.against)?;
+    out(&format!("reports: {}", args.out.display()));
+    Ok(exit_code)
+}
