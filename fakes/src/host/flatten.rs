@@ -49,7 +49,10 @@ pub fn whole(texts: &Texts, origin: Origin<'_>, result: &Value) -> Shown {
         }
     }
     if is_error {
-        let spoken: Vec<&str> = content.iter().take(BLOCKS_MAX).filter_map(plain_text).collect();
+        let shown_max =
+            texts.error_blocks_max.map_or(BLOCKS_MAX, |max| usize::try_from(max).unwrap_or(BLOCKS_MAX));
+        let spoken: Vec<&str> =
+            content.iter().take(BLOCKS_MAX).filter_map(plain_text).take(shown_max).collect();
         let text = if spoken.is_empty() {
             texts.error_empty.value.clone()
         } else {
