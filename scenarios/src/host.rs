@@ -2,16 +2,14 @@
 
 use std::sync::{Arc, LazyLock};
 
-use fakes::host::{DoorKind, Mode, Parallel, Profile};
+use fakes::host::Profile;
 use reports::event::{HostColumn, HostFact};
 
+use crate::needs;
 use crate::scenario::Need;
 
 /// A pipe without a host's manners, for what a scenario writes itself.
 pub const BARE: &str = "generic@bare";
-
-/// A call limit from which on a call counts as endless, in milliseconds: a day.
-const ENDLESS_MS: u64 = 24 * 3_600_000;
 
 /// Hosts that play every seed also where none is named: the newest of the two first ones, and their opposites that the
 /// project started from. The others differ from one of them in few facts.
@@ -38,6 +36,7 @@ static ALL: LazyLock<Result<Vec<Arc<Host>>, String>> = LazyLock::new(|| {
         })
         .collect();
     hosts.push(Arc::new(Host { id: BARE.to_owned(), family: "generic".to_owned(), profile: None }));
+    hosts.sort_by_cached_key(|host| (host.family.clone(), host.age(), host.id.clone()));
     Ok(hosts)
 });
 
@@ -64,64 +63,20 @@ impl Host {
         EVERY_SEED.contains(&self.id.as_str())
     }
 
-    fn version(&self) -> &str {
+    /// What follows the family in its id.
+    pub fn version(&self) -> &str {
         self.id.split_once('@').map_or("", |(_, version)| version)
     }
 
-    /// Why this host does not meet a need; nothing when it does.
-    pub fn lacks(&self, need: Need) -> Option<&'static str> {
-        let Some(profile) = &self.profile else { return Some("a bare pipe has no manners") };
-        let limit_ms = *profile.calls.timeout_ms;
-        let channel = *Mode::Tui.of(&profile.channel.delivered);
-        let in_background = Mode::Tui.of(&profile.calls.background_after_ms).is_some();
-        let endless = in_background || *profile.calls.progress_extends || limit_ms >= ENDLESS_MS;
-        let shell = *profile.shell.available && *Mode::Tui.of(&profile.shell.wakes);
-        let hooks = &profile.hooks;
-        let hooked = *Mode::Tui.of(&hooks.run);
-        let door = *profile.door.kind != DoorKind::None && *Mode::Tui.of(&profile.door.wakes);
-        let (met, why) = match need {
-            Need::Channel => (channel, "a channel push does not reach this host's model"),
-            Need::NoChannel => (!channel, "this host delivers channel pushes, so none is dropped"),
-            Need::Permission => (
-                *Mode::Tui.of(&profile.channel.permission_relayed),
-                "this host does not tell the server of its permission dialogs",
-            ),
-            Need::HardLimit60 => (
-                limit_ms == 60_000 && !*profile.calls.progress_extends,
-                "this host has no hard call limit of 60 s",
-            ),
-            Need::CallLimit => (limit_ms <= 200_000, "this host's call limit is too long to wait out"),
-            Need::Probe => (*profile.opening.probe, "this host does not probe `server/discover`"),
-            Need::InterruptTold => (
-                profile.calls.interrupt_reason.is_some(),
-                "this host does not tell the server of an interrupt",
-            ),
-            Need::InterruptUntold => {
-                (profile.calls.interrupt_reason.is_none(), "this host tells the server of an interrupt")
-            }
-            Need::ParallelCalls => {
-                (*profile.calls.parallel != Parallel::Serial, "this host runs calls one after another")
-            }
-            Need::Background => (in_background, "a call that lasts holds this host's turn"),
-            Need::EndlessCall => (endless, "this host ends every call that lasts"),
-            Need::NoEndlessCall => (!endless, "a call can last on this host"),
-            Need::Shell => (shell, "no background shell wakes this host's model"),
-            Need::NoShell => (!shell, "a background shell wakes this host's model"),
-            Need::TurnEndHook => {
-                (hooks.turn_end.is_some() && hooked, "this host has no hook at the end of a turn")
-            }
-            Need::AfterToolHook => {
-                (hooks.after_tool.is_some() && hooked, "no hook of this host adds to a tool's result")
-            }
-            Need::PromptHook => (hooks.prompt.is_some() && hooked, "no hook of this host adds to a prompt"),
-            Need::Door => (door, "nothing from outside can start a turn of this host"),
-            Need::Task => {
-                let tasks = &profile.tasks;
-                let follows = *Mode::Tui.of(&tasks.followed) && *Mode::Tui.of(&tasks.wakes);
-                (follows, "no MCP task wakes this host's model")
-            }
-        };
-        (!met).then_some(why)
+    /// The numbers of its version, the oldest first; a version that is no number comes after all.
+    fn age(&self) -> Vec<u64> {
+        self.version().split('.').map(|number| number.parse().unwrap_or(u64::MAX)).collect()
+    }
+
+    /// Why this host does not meet a need, or that nobody knows whether it does; nothing when it does.
+    pub fn lacks(&self, need: Need) -> Option<String> {
+        let Some(profile) = &self.profile else { return Some("a bare pipe has no manners".to_owned()) };
+        needs::lacks(profile, need)
     }
 
     /// The matrix's column.
@@ -147,6 +102,7 @@ impl Host {
 mod tests {
     use super::*;
     use entraclaw::mcp::{HOSTS, HostRow};
+    use fakes::host::Mode;
 
     fn row_of(client: &str) -> Option<&'static HostRow> {
         HOSTS.iter().find(|row| {

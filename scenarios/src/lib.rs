@@ -6,9 +6,11 @@
 pub mod command;
 pub mod host;
 pub mod matching;
+mod needs;
 pub mod oracle;
 pub mod plan;
 pub mod run;
 mod sandbox;
 pub mod scenario;
+pub mod support;
 pub mod vectors;

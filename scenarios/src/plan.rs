@@ -86,9 +86,8 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
         for (column, host) in (0..).zip(&selection.hosts) {
             let played = seeds_of(selection, host, column);
             let other = (!is_for(&scenario.scenario.hosts, host)).then(|| not_for(host));
-            let unsupported = other.or_else(|| {
-                scenario.scenario.needs.iter().find_map(|need| host.lacks(*need)).map(str::to_owned)
-            });
+            let unsupported =
+                other.or_else(|| scenario.scenario.needs.iter().find_map(|need| host.lacks(*need)));
             for mode in selection.modes.iter().filter(|mode| scenario.scenario.mode.contains(mode)) {
                 let sampled = selection.sampled && !host.plays_every_seed();
                 if *mode == Mode::Process && sampled && !u64::is_multiple_of(row + column, PROCESS_TURNS) {

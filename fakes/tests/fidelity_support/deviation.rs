@@ -70,7 +70,7 @@ lists:
   follow_cursor: { value: false, mark: observed, source: here }
   warm_cache_asks_again: { value: false, mark: observed, source: here }
 requests:
-  sampling: { value: { tui: unknown, print: unknown }, mark: observed, source: not so }
+  sampling: { value: { tui: no_such_method, print: no_such_method }, mark: observed, source: not so }
   elicitation: { value: { tui: silent, print: silent }, mark: observed, source: here }
 ";
 const NEW_CLIENT_71: &str = r"identity:
@@ -86,7 +86,7 @@ lists:
   follow_cursor: { value: false, mark: observed, source: here }
   warm_cache_asks_again: { value: false, mark: observed, source: here }
 requests:
-  sampling: { value: { tui: unknown, print: unknown }, mark: observed, source: not so }
+  sampling: { value: { tui: no_such_method, print: no_such_method }, mark: observed, source: not so }
   elicitation: { value: { tui: silent, print: silent }, mark: observed, source: here }
 ";
 const NEW_CLIENT_75: &str = r"identity:
@@ -102,7 +102,7 @@ lists:
   follow_cursor: { value: false, mark: observed, source: here }
   warm_cache_asks_again: { value: false, mark: observed, source: here }
 requests:
-  sampling: { value: { tui: unknown, print: unknown }, mark: observed, source: not so }
+  sampling: { value: { tui: no_such_method, print: no_such_method }, mark: observed, source: not so }
   elicitation: { value: { tui: silent, print: silent }, mark: observed, source: here }
 ";
 const NEW_CLIENT_78: &str = r"identity:
@@ -118,7 +118,7 @@ lists:
   follow_cursor: { value: false, mark: observed, source: here }
   warm_cache_asks_again: { value: false, mark: observed, source: here }
 requests:
-  sampling: { value: { tui: unknown, print: unknown }, mark: observed, source: not so }
+  sampling: { value: { tui: no_such_method, print: no_such_method }, mark: observed, source: not so }
   elicitation: { value: { tui: silent, print: silent }, mark: observed, source: here }
 ";
 const NEW_CLIENT_80: &str = r"identity:
@@ -134,7 +134,7 @@ lists:
   follow_cursor: { value: false, mark: observed, source: here }
   warm_cache_asks_again: { value: false, mark: observed, source: here }
 requests:
-  sampling: { value: { tui: unknown, print: unknown }, mark: observed, source: not so }
+  sampling: { value: { tui: no_such_method, print: no_such_method }, mark: observed, source: not so }
   elicitation: { value: { tui: silent, print: silent }, mark: observed, source: here }
 ";
 const ONE_LIST: &str = r"lists:
@@ -206,7 +206,13 @@ const DEVIATIONS: &[Deviation] = &[
         "lists:\n  order: { value: { tui: [], print: [tools] }, mark: observed, source: here }\n",
         "without a login nothing is listed",
     ),
-    recording("copilot-cli-0.0.354", "tui_nologin", "", &["SIGTERM"], "the signal came from the terminal"),
+    recording(
+        "copilot-cli-0.0.354",
+        "tui_nologin",
+        "",
+        &["is missing & SIGTERM"],
+        "the signal came from the terminal",
+    ),
     recording(
         "claude-code-2.1.80",
         "tui_sleep_bg",

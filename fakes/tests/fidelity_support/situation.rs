@@ -177,6 +177,8 @@ fn codex(name: &str, mut plain: Situation) -> Situation {
     }
     match name {
         "cfg5" => plain.tool_timeout(5000),
+        // The person typed again, in a new turn.
+        "tui_grow_flag" => plain.does(20_000, Action::EndTurn).does(20_851, go_on()),
         // The wire says the same for a limit and for an interrupt.
         "rpc_interrupt" => plain.does(1994, Action::Interrupt),
         // The person pressed Esc in the form.

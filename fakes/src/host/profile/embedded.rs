@@ -118,6 +118,31 @@ mod tests {
     }
 
     #[test]
+    fn what_is_unknown_in_one_mode_has_a_value_for_each() {
+        for profile in profiles().unwrap() {
+            for fact in profile.evidence().iter().filter(|fact| fact.unknown_in.is_some()) {
+                let name = format!("{}: {}", profile.id, fact.name);
+                assert!(fact.value.get("tui").is_some() && fact.value.get("print").is_some(), "{name}");
+                assert_ne!(fact.mark, Mark::Unknown, "{name}: unknown twice");
+            }
+        }
+    }
+
+    #[test]
+    fn every_fact_says_which_file_states_it_and_what_it_means() {
+        let profile = profile("copilot-cli@1.0.60").unwrap();
+        for fact in profile.evidence() {
+            assert!(profiles().unwrap().iter().any(|one| one.id == fact.stated_by), "{}", fact.name);
+            assert!(fact.meaning.ends_with('.'), "{}: {}", fact.name, fact.meaning);
+        }
+        let of = |name: &str| profile.evidence().into_iter().find(|fact| fact.name == name).unwrap();
+        assert_eq!(of("wire.empty_params").stated_by, "copilot-cli@1.0.60");
+        assert_eq!(of("identity.accepted_versions").stated_by, "copilot-cli@1.0.102");
+        assert_eq!(of("door.kind").mark, Mark::Unknown);
+        assert_eq!(of("shell.wakes").unknown_in, Some(crate::host::Mode::Tui));
+    }
+
+    #[test]
     fn a_slip_gets_the_nearest_name() {
         let error = profile("claude-code@2.1.33").unwrap_err().to_string();
         assert!(error.contains("did you mean claude-code@2.1.330?"), "{error}");
