@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use fakes::host::Profile;
+use fakes::host::{Evidence, Mark, Mode, Profile};
 use reports::event::{HostColumn, HostFact};
 
 use crate::needs;
@@ -79,9 +79,41 @@ impl Host {
         needs::lacks(profile, need)
     }
 
-    /// The matrix's column.
+    /// The neighbour that plays for it where no host is named: the profile that it extends, if it differs from that in
+    /// nothing but its version.
+    pub fn represented_by(&self) -> Option<&'static Arc<Self>> {
+        let own = self.profile.as_ref()?;
+        let parent = own.extends.as_ref()?;
+        let other = all().ok()?.iter().find(|host| host.id == *parent)?;
+        let theirs = other.profile.as_ref()?;
+        let alike = own.family == theirs.family
+            && own.evidence().iter().zip(theirs.evidence()).all(|(one, two)| {
+                let is_version = one.name == "identity.client_info" || one.name.starts_with("fidelity.");
+                is_version || (one.value == two.value && one.is_unknown() == two.is_unknown())
+            });
+        alike.then_some(other)
+    }
+
+    /// The matrix's column. Of its facts those that its own file states, the rest being its neighbour's, and what a person
+    /// sets.
     pub fn column(&self) -> HostColumn {
+        let extends = self.profile.as_ref().and_then(|profile| profile.extends.clone());
+        let neighbour = extends.map(|parent| HostFact {
+            name: "else".to_owned(),
+            value: format!("as {parent}"),
+            source: "what is not named here".to_owned(),
+        });
+        let stands_for = all()
+            .unwrap_or_default()
+            .iter()
+            .filter(|host| host.represented_by().is_some_and(|other| other.id == self.id));
+        let stands_for = stands_for.map(|host| HostFact {
+            name: "stands for".to_owned(),
+            value: host.id.clone(),
+            source: "differs in nothing but its version; --host or --all-hosts plays it".to_owned(),
+        });
         let facts = self.profile.iter().flat_map(|profile| profile.evidence());
+        let facts = facts.filter(|fact| fact.stated_by == self.id || fact.name.ends_with(".setting"));
         HostColumn {
             id: self.id.clone(),
             family: self.family.clone(),
@@ -89,12 +121,29 @@ impl Host {
             evidence: self.about().to_owned(),
             facts: facts
                 .map(|fact| HostFact {
+                    value: said(&fact),
                     name: fact.name,
-                    value: fact.value.to_string(),
                     source: format!("{}: {}", fact.mark, fact.source),
                 })
+                .chain(stands_for)
+                .chain(neighbour)
                 .collect(),
         }
+    }
+}
+
+/// The value of a fact for people: an unknown one never stands alone.
+pub fn said(fact: &Evidence) -> String {
+    match (fact.mark, fact.unknown_in) {
+        (Mark::Unknown, _) => format!("unknown, played as {}", fact.value),
+        (_, Some(mode)) => {
+            let (seen, other) = match mode {
+                Mode::Tui => ("print", "tui"),
+                Mode::Print => ("tui", "print"),
+            };
+            format!("{seen} {}, {other} unknown, played as {}", fact.value[seen], fact.value[other])
+        }
+        _ => fact.value.to_string(),
     }
 }
 
@@ -102,7 +151,6 @@ impl Host {
 mod tests {
     use super::*;
     use entraclaw::mcp::{HOSTS, HostRow};
-    use fakes::host::Mode;
 
     fn row_of(client: &str) -> Option<&'static HostRow> {
         HOSTS.iter().find(|row| {
@@ -139,6 +187,34 @@ mod tests {
         for host in all().unwrap().iter().filter(|host| host.family == "generic") {
             assert!(host.profile.as_ref().is_none_or(|profile| row_of(profile.client_name()).is_none()));
         }
+    }
+
+    #[test]
+    fn a_neighbour_plays_for_a_version_that_differs_in_nothing_else() {
+        let represented: Vec<(&str, &str)> = all()
+            .unwrap()
+            .iter()
+            .filter_map(|host| Some((host.id.as_str(), host.represented_by()?.id.as_str())))
+            .collect();
+        assert_eq!(
+            represented,
+            [("claude-code@2.1.317", "claude-code@2.1.330"), ("copilot-cli@0.0.401", "copilot-cli@0.0.406")]
+        );
+        for (_, by) in represented {
+            let host = all().unwrap().iter().find(|host| host.id == by).unwrap();
+            assert!(host.represented_by().is_none(), "{by} is played by another");
+        }
+    }
+
+    #[test]
+    fn a_column_tells_what_its_own_file_states_and_what_it_leaves_to_its_neighbour() {
+        let host = all().unwrap().iter().find(|host| host.id == "copilot-cli@1.0.92").unwrap();
+        let column = host.column();
+        let value = |name: &str| column.facts.iter().find(|fact| fact.name == name).map(|fact| &*fact.value);
+        assert_eq!(value("else"), Some("as copilot-cli@1.0.102"));
+        assert!(value("tasks.followed").unwrap_or_default().starts_with("unknown, played as"));
+        assert_eq!(value("identity.protocol_version"), None);
+        assert!(value("hooks.setting").is_some(), "what a person sets is told by every column");
     }
 
     #[test]

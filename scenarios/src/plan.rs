@@ -161,3 +161,44 @@ pub fn rows(scenarios: &[Arc<Loaded>], modes: &[Mode]) -> Vec<ScenarioRow> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::load_builtin;
+
+    fn default_run() -> Selection {
+        let hosts = crate::host::all().unwrap().iter().filter(|host| host.represented_by().is_none());
+        Selection {
+            scenarios: load_builtin().unwrap().into_iter().map(Arc::new).collect(),
+            hosts: hosts.cloned().collect(),
+            modes: vec![Mode::Sim, Mode::Process],
+            seed: 1,
+            seeds: 8,
+            sampled: true,
+        }
+    }
+
+    #[test]
+    fn versions_between_others_take_a_small_part_of_the_default_run() {
+        let cells = cells(&default_run());
+        let played: Vec<&Cell> = cells.iter().filter(|cell| cell.unsupported.is_none()).collect();
+        for mode in [Mode::Sim, Mode::Process] {
+            let of_mode = || played.iter().filter(|cell| cell.mode == mode);
+            let sampled = of_mode().filter(|cell| !cell.host.plays_every_seed()).count();
+            assert!(sampled * 5 < of_mode().count() * 2, "{mode:?}: {sampled} of {}", of_mode().count());
+        }
+    }
+
+    #[test]
+    fn every_host_of_the_default_run_plays_every_scenario_that_it_supports_in_simulation() {
+        let selection = default_run();
+        let cells = cells(&selection);
+        for scenario in selection.scenarios.iter().filter(|one| one.scenario.mode.contains(&Mode::Sim)) {
+            let of = |host: &Host| {
+                cells.iter().any(|cell| cell.scenario.id() == scenario.id() && cell.host.id == host.id)
+            };
+            assert!(selection.hosts.iter().all(|host| of(host)), "{}", scenario.id());
+        }
+    }
+}

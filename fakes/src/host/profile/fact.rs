@@ -109,6 +109,13 @@ pub struct Evidence {
     pub stated_by: String,
 }
 
+impl Evidence {
+    /// Whether nobody has looked.
+    pub fn is_unknown(&self) -> bool {
+        self.mark == Mark::Unknown
+    }
+}
+
 /// A value that differs between the interactive and the headless mode of a host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -108,7 +108,7 @@ impl Row {
         self.host.family == other.host.family
             && value(&self.fact) == value(&other.fact)
             && self.answer == other.answer
-            && (self.fact.mark == Mark::Unknown) == (other.fact.mark == Mark::Unknown)
+            && self.fact.is_unknown() == other.fact.is_unknown()
             && self.host.family != "generic"
     }
 }

@@ -4,10 +4,11 @@
 mod diff;
 mod matrix;
 
-use fakes::host::{Evidence, Mark, Mode};
+use fakes::host::Evidence;
 use serde_json::json;
 
 use super::{EXIT_PASSED, Outcome, out, select};
+use crate::host::said as value;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "exit codes: 0 printed, 2 bad usage")]
@@ -78,27 +79,12 @@ fn profiles(names: &[String], json: bool) -> anyhow::Result<()> {
 fn add(line: &mut serde_json::Value, fact: &Evidence) {
     line["value"] = fact.value.clone();
     line["mark"] = json!(fact.mark.to_string());
-    line["known"] = json!(fact.mark != Mark::Unknown);
+    line["known"] = json!(!fact.is_unknown());
     if let Some(mode) = fact.unknown_in {
         line["unknown_in"] = json!(mode);
     }
     line["source"] = json!(fact.source);
     line["stated_by"] = json!(fact.stated_by);
-}
-
-/// The value for people: an unknown one never stands alone.
-fn value(fact: &Evidence) -> String {
-    match (fact.mark, fact.unknown_in) {
-        (Mark::Unknown, _) => format!("unknown, played as {}", fact.value),
-        (_, Some(mode)) => {
-            let (seen, other) = match mode {
-                Mode::Tui => ("print", "tui"),
-                Mode::Print => ("tui", "print"),
-            };
-            format!("{seen} {}, {other} unknown, played as {}", fact.value[seen], fact.value[other])
-        }
-        _ => fact.value.to_string(),
-    }
 }
 
 fn mark(fact: &Evidence) -> String {
