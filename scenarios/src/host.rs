@@ -2,16 +2,14 @@
 
 use std::sync::{Arc, LazyLock};
 
-use fakes::host::{DoorKind, Mode, Parallel, Profile};
+use fakes::host::{Evidence, Mark, Mode, Profile};
 use reports::event::{ColumnKind, HostColumn, HostFact};
 
+use crate::needs;
 use crate::scenario::Need;
 
 /// A pipe without a host's manners, for what a scenario writes itself.
 pub const BARE: &str = "generic@bare";
-
-/// A call limit from which on a call counts as endless, in milliseconds: a day.
-const ENDLESS_MS: u64 = 24 * 3_600_000;
 
 /// Hosts that play every seed also where none is named: the newest of the two first ones, and their opposites that the
 /// project started from. The others differ from one of them in few facts.
@@ -38,6 +36,7 @@ static ALL: LazyLock<Result<Vec<Arc<Host>>, String>> = LazyLock::new(|| {
         })
         .collect();
     hosts.push(Arc::new(Host { id: BARE.to_owned(), family: "generic".to_owned(), profile: None }));
+    hosts.sort_by_cached_key(|host| (host.family.clone(), host.age(), host.id.clone()));
     Ok(hosts)
 });
 
@@ -64,69 +63,57 @@ impl Host {
         EVERY_SEED.contains(&self.id.as_str())
     }
 
-    fn version(&self) -> &str {
+    /// What follows the family in its id.
+    pub fn version(&self) -> &str {
         self.id.split_once('@').map_or("", |(_, version)| version)
     }
 
-    /// Why this host does not meet a need; nothing when it does.
-    pub fn lacks(&self, need: Need) -> Option<&'static str> {
-        let Some(profile) = &self.profile else { return Some("a bare pipe has no manners") };
-        let limit_ms = *profile.calls.timeout_ms;
-        let channel = *Mode::Tui.of(&profile.channel.delivered);
-        let in_background = Mode::Tui.of(&profile.calls.background_after_ms).is_some();
-        let endless = in_background || *profile.calls.progress_extends || limit_ms >= ENDLESS_MS;
-        let shell = *profile.shell.available && *Mode::Tui.of(&profile.shell.wakes);
-        let hooks = &profile.hooks;
-        let hooked = *Mode::Tui.of(&hooks.run);
-        let door = *profile.door.kind != DoorKind::None && *Mode::Tui.of(&profile.door.wakes);
-        let (met, why) = match need {
-            Need::Channel => (channel, "a channel push does not reach this host's model"),
-            Need::NoChannel => (!channel, "this host delivers channel pushes, so none is dropped"),
-            Need::Permission => (
-                *Mode::Tui.of(&profile.channel.permission_relayed),
-                "this host does not tell the server of its permission dialogs",
-            ),
-            Need::HardLimit60 => (
-                limit_ms == 60_000 && !*profile.calls.progress_extends,
-                "this host has no hard call limit of 60 s",
-            ),
-            Need::CallLimit => (limit_ms <= 200_000, "this host's call limit is too long to wait out"),
-            Need::Probe => (*profile.opening.probe, "this host does not probe `server/discover`"),
-            Need::InterruptTold => (
-                profile.calls.interrupt_reason.is_some(),
-                "this host does not tell the server of an interrupt",
-            ),
-            Need::InterruptUntold => {
-                (profile.calls.interrupt_reason.is_none(), "this host tells the server of an interrupt")
-            }
-            Need::ParallelCalls => {
-                (*profile.calls.parallel != Parallel::Serial, "this host runs calls one after another")
-            }
-            Need::Background => (in_background, "a call that lasts holds this host's turn"),
-            Need::EndlessCall => (endless, "this host ends every call that lasts"),
-            Need::NoEndlessCall => (!endless, "a call can last on this host"),
-            Need::Shell => (shell, "no background shell wakes this host's model"),
-            Need::NoShell => (!shell, "a background shell wakes this host's model"),
-            Need::TurnEndHook => {
-                (hooks.turn_end.is_some() && hooked, "this host has no hook at the end of a turn")
-            }
-            Need::AfterToolHook => {
-                (hooks.after_tool.is_some() && hooked, "no hook of this host adds to a tool's result")
-            }
-            Need::PromptHook => (hooks.prompt.is_some() && hooked, "no hook of this host adds to a prompt"),
-            Need::Door => (door, "nothing from outside can start a turn of this host"),
-            Need::Task => {
-                let tasks = &profile.tasks;
-                let follows = *Mode::Tui.of(&tasks.followed) && *Mode::Tui.of(&tasks.wakes);
-                (follows, "no MCP task wakes this host's model")
-            }
-        };
-        (!met).then_some(why)
+    /// The numbers of its version, the oldest first; a version that is no number comes after all.
+    fn age(&self) -> Vec<u64> {
+        self.version().split('.').map(|number| number.parse().unwrap_or(u64::MAX)).collect()
     }
 
-    /// The matrix's column.
+    /// Why this host does not meet a need, or that nobody knows whether it does; nothing when it does.
+    pub fn lacks(&self, need: Need) -> Option<String> {
+        let Some(profile) = &self.profile else { return Some("a bare pipe has no manners".to_owned()) };
+        needs::lacks(profile, need)
+    }
+
+    /// The neighbour that plays for it where no host is named: the profile that it extends, if it differs from that in
+    /// nothing but its version.
+    pub fn represented_by(&self) -> Option<&'static Arc<Self>> {
+        let own = self.profile.as_ref()?;
+        let parent = own.extends.as_ref()?;
+        let other = all().ok()?.iter().find(|host| host.id == *parent)?;
+        let theirs = other.profile.as_ref()?;
+        let alike = own.family == theirs.family
+            && own.evidence().iter().zip(theirs.evidence()).all(|(one, two)| {
+                let is_version = one.name == "identity.client_info" || one.name.starts_with("fidelity.");
+                is_version || (one.value == two.value && one.is_unknown() == two.is_unknown())
+            });
+        alike.then_some(other)
+    }
+
+    /// The matrix's column. Of its facts those that its own file states, the rest being its neighbour's, and what a person
+    /// sets.
     pub fn column(&self) -> HostColumn {
+        let extends = self.profile.as_ref().and_then(|profile| profile.extends.clone());
+        let neighbour = extends.map(|parent| HostFact {
+            name: "else".to_owned(),
+            value: format!("as {parent}"),
+            source: "what is not named here".to_owned(),
+        });
+        let stands_for = all()
+            .unwrap_or_default()
+            .iter()
+            .filter(|host| host.represented_by().is_some_and(|other| other.id == self.id));
+        let stands_for = stands_for.map(|host| HostFact {
+            name: "stands for".to_owned(),
+            value: host.id.clone(),
+            source: "differs in nothing but its version; --host or --all-hosts plays it".to_owned(),
+        });
         let facts = self.profile.iter().flat_map(|profile| profile.evidence());
+        let facts = facts.filter(|fact| fact.stated_by == self.id || fact.name.ends_with(".setting"));
         HostColumn {
             id: self.id.clone(),
             family: self.family.clone(),
@@ -135,12 +122,29 @@ impl Host {
             evidence: self.about().to_owned(),
             facts: facts
                 .map(|fact| HostFact {
+                    value: said(&fact),
                     name: fact.name,
-                    value: fact.value.to_string(),
                     source: format!("{}: {}", fact.mark, fact.source),
                 })
+                .chain(stands_for)
+                .chain(neighbour)
                 .collect(),
         }
+    }
+}
+
+/// The value of a fact for people: an unknown one never stands alone.
+pub fn said(fact: &Evidence) -> String {
+    match (fact.mark, fact.unknown_in) {
+        (Mark::Unknown, _) => format!("unknown, played as {}", fact.value),
+        (_, Some(mode)) => {
+            let (seen, other) = match mode {
+                Mode::Tui => ("print", "tui"),
+                Mode::Print => ("tui", "print"),
+            };
+            format!("{seen} {}, {other} unknown, played as {}", fact.value[seen], fact.value[other])
+        }
+        _ => fact.value.to_string(),
     }
 }
 
@@ -184,6 +188,34 @@ mod tests {
         for host in all().unwrap().iter().filter(|host| host.family == "generic") {
             assert!(host.profile.as_ref().is_none_or(|profile| row_of(profile.client_name()).is_none()));
         }
+    }
+
+    #[test]
+    fn a_neighbour_plays_for_a_version_that_differs_in_nothing_else() {
+        let represented: Vec<(&str, &str)> = all()
+            .unwrap()
+            .iter()
+            .filter_map(|host| Some((host.id.as_str(), host.represented_by()?.id.as_str())))
+            .collect();
+        assert_eq!(
+            represented,
+            [("claude-code@2.1.317", "claude-code@2.1.330"), ("copilot-cli@0.0.401", "copilot-cli@0.0.406")]
+        );
+        for (_, by) in represented {
+            let host = all().unwrap().iter().find(|host| host.id == by).unwrap();
+            assert!(host.represented_by().is_none(), "{by} is played by another");
+        }
+    }
+
+    #[test]
+    fn a_column_tells_what_its_own_file_states_and_what_it_leaves_to_its_neighbour() {
+        let host = all().unwrap().iter().find(|host| host.id == "copilot-cli@1.0.92").unwrap();
+        let column = host.column();
+        let value = |name: &str| column.facts.iter().find(|fact| fact.name == name).map(|fact| &*fact.value);
+        assert_eq!(value("else"), Some("as copilot-cli@1.0.102"));
+        assert!(value("tasks.followed").unwrap_or_default().starts_with("unknown, played as"));
+        assert_eq!(value("identity.protocol_version"), None);
+        assert!(value("hooks.setting").is_some(), "what a person sets is told by every column");
     }
 
     #[test]

@@ -89,9 +89,8 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
         for (column, host) in (0..).zip(&selection.hosts) {
             let played = seeds_of(selection, host, column);
             let other = (!is_for(&scenario.scenario.hosts, host)).then(|| not_for(host));
-            let unsupported = other.or_else(|| {
-                scenario.scenario.needs.iter().find_map(|need| host.lacks(*need)).map(str::to_owned)
-            });
+            let unsupported =
+                other.or_else(|| scenario.scenario.needs.iter().find_map(|need| host.lacks(*need)));
             for mode in selection.modes.iter().filter(|mode| scenario.scenario.mode.contains(mode)) {
                 let sampled = selection.sampled && !host.plays_every_seed();
                 if *mode == Mode::Process && sampled && !u64::is_multiple_of(row + column, PROCESS_TURNS) {
@@ -170,4 +169,45 @@ pub fn rows(scenarios: &[Arc<Loaded>], modes: &[Mode]) -> Vec<ScenarioRow> {
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::load_builtin;
+
+    fn default_run() -> Selection {
+        let hosts = crate::host::all().unwrap().iter().filter(|host| host.represented_by().is_none());
+        Selection {
+            scenarios: load_builtin().unwrap().into_iter().map(Arc::new).collect(),
+            hosts: hosts.cloned().collect(),
+            modes: vec![Mode::Sim, Mode::Process],
+            seed: 1,
+            seeds: 8,
+            sampled: true,
+        }
+    }
+
+    #[test]
+    fn versions_between_others_take_a_small_part_of_the_default_run() {
+        let cells = cells(&default_run());
+        let played: Vec<&Cell> = cells.iter().filter(|cell| cell.unsupported.is_none()).collect();
+        for mode in [Mode::Sim, Mode::Process] {
+            let of_mode = || played.iter().filter(|cell| cell.mode == mode);
+            let sampled = of_mode().filter(|cell| !cell.host.plays_every_seed()).count();
+            assert!(sampled * 5 < of_mode().count() * 2, "{mode:?}: {sampled} of {}", of_mode().count());
+        }
+    }
+
+    #[test]
+    fn every_host_of_the_default_run_plays_every_scenario_that_it_supports_in_simulation() {
+        let selection = default_run();
+        let cells = cells(&selection);
+        for scenario in selection.scenarios.iter().filter(|one| one.scenario.mode.contains(&Mode::Sim)) {
+            let of = |host: &Host| {
+                cells.iter().any(|cell| cell.scenario.id() == scenario.id() && cell.host.id == host.id)
+            };
+            assert!(selection.hosts.iter().all(|host| of(host)), "{}", scenario.id());
+        }
+    }
 }

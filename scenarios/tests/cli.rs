@@ -52,7 +52,50 @@ fn a_profile_is_printed_with_its_evidence() {
     assert!(stdout.contains("calls.timeout_ms") && stdout.contains("60000"), "{stdout}");
 }
 
+#[test]
+fn what_is_unknown_is_printed_so() {
+    let (code, stdout, _) = run(&["hosts", "copilot-cli@1.0.60"]);
+    assert_eq!(code, 0);
+    let line = |name: &str| stdout.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
+    assert!(line("door.kind").contains("unknown, played as"), "{stdout}");
+    assert!(line("shell.wakes").contains("tui unknown"), "{stdout}");
+    assert!(line("identity.accepted_versions").contains("as copilot-cli@1.0.102: "), "{stdout}");
+}
+
+#[test]
+fn two_profiles_are_compared_fact_by_fact() {
+    let (code, stdout, _) = run(&["hosts", "--diff", "copilot-cli@1.0.50", "copilot-cli@1.0.60", "--json"]);
+    assert_eq!(code, 0);
+    let rows: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let lost =
+        rows.iter().find(|row| row["fact"] == "calls.setting_lost_on_change").expect("the fact differs");
+    assert_eq!((&lost["sides"][0]["value"], &lost["sides"][1]["value"]), (&true.into(), &false.into()));
+    assert!(rows.iter().all(|row| row["fact"] != "calls.progress_extends"), "{stdout}");
+    let (_, text, _) = run(&["hosts", "--diff", "copilot-cli@1.0.50", "copilot-cli@1.0.60"]);
+    assert!(text.contains(&format!("{} of ", rows.len())), "{text}");
+}
+
+#[test]
+fn one_fact_is_printed_over_all_hosts() {
+    let (code, stdout, _) = run(&["hosts", "--matrix", "progress_extends"]);
+    assert_eq!(code, 0);
+    let copilot = stdout.lines().find(|line| line.starts_with("copilot-cli")).unwrap_or_default();
+    assert!(copilot.contains("0.0.384 … 1.0.102") && copilot.contains("yes"), "{stdout}");
+    let (_, json, _) = run(&["hosts", "copilot-cli", "--matrix", "door.wakes", "--json"]);
+    let rows: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let of = |version: &str| rows.iter().find(|row| row["version"] == version).expect("the host");
+    assert_eq!((&of("1.0.60")["support"], &of("1.0.60")["known"]), (&"unknown".into(), &false.into()));
+    assert_eq!(of("1.0.102")["support"], "partly");
+    let (code, facts, _) = run(&["hosts", "--matrix"]);
+    assert_eq!(code, 0);
+    assert!(facts.lines().any(|line| line.starts_with("calls.progress_extends ")), "{facts}");
+}
+
 #[rstest]
+#[case(&["hosts", "--matrix", "calls.timeout"], "did you mean `calls.timeout_ms`?")]
+#[case(&["hosts", "--matrix", "busy"], "shell.busy")]
+#[case(&["hosts", "--diff", "codex", "generic@bare"], "no profile")]
+#[case(&["hosts", "--diff", "claude-code", "codex"], "is a family")]
 #[case(&["run", "delivry"], "did you mean `delivery`?")]
 #[case(&["run", "--host", "claude-cod"], "did you mean `claude-code`?")]
 #[case(&["run", "--seeds", "0"], "--seeds")]

@@ -49,7 +49,10 @@ pub fn whole(texts: &Texts, origin: Origin<'_>, result: &Value) -> Shown {
         }
     }
     if is_error {
-        let spoken: Vec<&str> = content.iter().take(BLOCKS_MAX).filter_map(plain_text).collect();
+        let shown_max =
+            texts.error_blocks_max.map_or(BLOCKS_MAX, |max| usize::try_from(max).unwrap_or(BLOCKS_MAX));
+        let spoken: Vec<&str> =
+            content.iter().take(BLOCKS_MAX).filter_map(plain_text).take(shown_max).collect();
         let text = if spoken.is_empty() {
             texts.error_empty.value.clone()
         } else {
@@ -220,6 +223,28 @@ mod tests {
     }
 
     #[rstest]
+    #[case::text_only("copilot-cli@0.0.384", "a")]
+    #[case::structured_only("copilot-cli@0.0.401", "{\"b\":1}")]
+    #[case::structured_only_still("copilot-cli@1.0.50", "{\"b\":1}")]
+    #[case::both("copilot-cli@1.0.60", "a\n\n{\"b\":1}")]
+    #[case::claude_always("claude-code@2.0.73", "{\"b\":1}")]
+    fn text_beside_structured_content_is_shown_as_by_that_version(#[case] host: &str, #[case] text: &str) {
+        let data = json!({"content":[{"type":"text","text":"a"}],"structuredContent":{"b":1}});
+        assert_eq!(shown(host, &Value::Null, &data).text, text);
+    }
+
+    #[rstest]
+    #[case::first_block("claude-code@2.0.73", "a")]
+    #[case::first_block_still("claude-code@2.1.80", "a")]
+    #[case::joined("claude-code@2.1.148", "a\nb")]
+    #[case::no_prefix("copilot-cli@0.0.411", "ab")]
+    #[case::prefix("copilot-cli@0.0.420", "MCP server 'S': ab")]
+    fn an_error_of_two_blocks_is_shown_as_by_that_version(#[case] host: &str, #[case] text: &str) {
+        let data = json!({"isError":true,"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]});
+        assert_eq!(shown(host, &Value::Null, &data).text, text);
+    }
+
+    #[rstest]
     #[case(CLAUDE)]
     #[case(COPILOT)]
     fn an_unknown_block_is_an_error(#[case] host: &str) {
@@ -252,6 +277,13 @@ mod tests {
     #[case::gemini_whole(GEMINI, 20_000, 20_000..=20_100)]
     #[case::gemini_middle_cut(GEMINI, 45_000, 40_000..=40_200)]
     #[case::qwen_preview(QWEN, 45_000, 2_000..=2_300)]
+    #[case::oldest_copilot_whole("copilot-cli@0.0.384", 1_000_000, 1_000_000..=1_000_000)]
+    #[case::older_copilot_whole("copilot-cli@0.0.401", 30_000, 30_000..=30_000)]
+    #[case::older_copilot_preview("copilot-cli@0.0.411", 50_000, 500..=900)]
+    #[case::one_copilot_drops_the_middle("copilot-cli@0.0.420", 20_000, 10_000..=10_100)]
+    #[case::next_copilot_preview("copilot-cli@1.0.0", 30_000, 500..=900)]
+    #[case::oldest_claude_whole("claude-code@2.0.73", 60_000, 60_000..=60_000)]
+    #[case::older_claude_preview("claude-code@2.1.80", 60_000, 2_000..=2_600)]
     #[case::copilot_preview_more(COPILOT, 1_000_000, 500..=900)]
     fn large_results_are_cut_where_the_host_cuts(
         #[case] host: &str,

@@ -43,6 +43,8 @@ pub struct HostOptions {
     pub background_after_ms: Option<u64>,
     /// Whether the older protocol is forced, so that no probe is sent.
     pub legacy_only: bool,
+    /// Whether the newer protocol is asked for, so that a host probes that does not by itself.
+    pub negotiate: bool,
     /// Whether the session names the server as a channel.
     pub channels: bool,
     /// Whether the person's settings allow the server's tools.
@@ -81,6 +83,7 @@ impl Default for HostOptions {
             start_timeout_ms: None,
             background_after_ms: None,
             legacy_only: false,
+            negotiate: false,
             channels: true,
             allow_tools: true,
             allow_instructions: false,

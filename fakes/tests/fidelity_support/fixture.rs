@@ -15,13 +15,29 @@ use crate::situation::Situation;
 const EXACT: Tolerance = Tolerance { early_ms: 10, late_ms: 10, limit_ms: 10 };
 
 /// Fixtures of each host that there must be at least.
-const FIXTURES: [(&str, usize); 10] = [
+const FIXTURES: [(&str, usize); 26] = [
     ("claude-code@2.1.330", 6),
     ("copilot-cli@1.0.102", 6),
     ("copilot-cli@seed", 1),
     ("claude-code@2.0.73", 1),
+    ("claude-code@2.1.80", 2),
+    ("claude-code@2.1.148", 2),
     ("claude-code@2.1.163", 1),
+    ("claude-code@2.1.237", 1),
+    ("claude-code@2.1.274", 2),
+    ("claude-code@2.1.317", 1),
+    ("copilot-cli@0.0.384", 1),
+    ("copilot-cli@0.0.401", 1),
+    ("copilot-cli@0.0.406", 1),
+    ("copilot-cli@0.0.411", 1),
+    ("copilot-cli@0.0.420", 1),
+    ("copilot-cli@1.0.0", 1),
+    ("copilot-cli@1.0.11", 2),
     ("copilot-cli@1.0.24", 1),
+    ("copilot-cli@1.0.50", 1),
+    ("copilot-cli@1.0.60", 1),
+    ("copilot-cli@1.0.83", 2),
+    ("copilot-cli@1.0.92", 2),
     ("codex@0.169.0", 1),
     ("opencode@1.18.33", 2),
     ("gemini-cli@0.61.0", 1),
@@ -50,7 +66,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// A host that does otherwise than the real one, in one fact: `section.fact: value`, as a profile file writes it.
-const LIES: [(&str, &str, &str, &str); 49] = [
+const LIES: [(&str, &str, &str, &str); 81] = [
     ("claude-code@2.1.330", "wire", "request_order", "[jsonrpc, id, method, params]"),
     ("claude-code@2.1.330", "wire", "result_order", "[jsonrpc, id, result]"),
     ("claude-code@2.1.330", "wire", "probe_id", "counter"),
@@ -80,7 +96,7 @@ const LIES: [(&str, &str, &str, &str); 49] = [
     ("copilot-cli@1.0.102", "calls", "cancel_at_exit", "false"),
     ("copilot-cli@1.0.102", "calls", "parallel", "serial"),
     ("copilot-cli@1.0.102", "notifications", "tools_list_changed", "{ tui: now, print: now }"),
-    ("copilot-cli@1.0.102", "requests", "sampling", "{ tui: ask, print: unknown }"),
+    ("copilot-cli@1.0.102", "requests", "sampling", "{ tui: ask, print: no_such_method }"),
     ("copilot-cli@1.0.102", "modern", "strict_stream", "false"),
     ("copilot-cli@seed", "calls", "timeout_ms", "180000"),
     ("claude-code@2.0.73", "lists", "follow_cursor", "true"),
@@ -105,6 +121,38 @@ const LIES: [(&str, &str, &str, &str); 49] = [
     ("qwen-code@0.24.4", "lists", "undeclared", "[]"),
     ("qwen-code@0.24.4", "life", "restart", "{ tui: never, print: next_call }"),
     ("qwen-code@0.24.4", "identity", "client_info", "{ name: qwen-cli-mcp-client, version: 0.0.1 }"),
+    ("claude-code@2.1.80", "lists", "follow_cursor", "true"),
+    ("claude-code@2.1.80", "requests", "elicitation", "{ tui: ask, print: { answer: cancel } }"),
+    ("claude-code@2.1.80", "calls", "timeout_floor_ms", "1000"),
+    ("claude-code@2.1.80", "notifications", "resources_relist", "[resources, resource_templates]"),
+    ("claude-code@2.1.148", "lists", "follow_cursor", "false"),
+    ("claude-code@2.1.148", "notifications", "tools_list_changed", "{ tui: now, print: now }"),
+    ("claude-code@2.1.148", "calls", "interrupt_reason", "\"AbortError: user-cancel\""),
+    ("claude-code@2.1.237", "opening", "probe_configurable", "true"),
+    ("claude-code@2.1.237", "calls", "timeout_reason", "\"SdkError: Request timed out\""),
+    ("claude-code@2.1.274", "opening", "probe", "true"),
+    ("claude-code@2.1.274", "opening", "probe_configurable", "false"),
+    ("claude-code@2.1.274", "modern", "relist_on_refusal", "false"),
+    ("claude-code@2.1.274", "requests", "url_elicitation", "null"),
+    ("claude-code@2.1.317", "opening", "probe", "false"),
+    ("copilot-cli@0.0.384", "identity", "protocol_version", "\"2025-11-25\""),
+    ("copilot-cli@0.0.384", "calls", "progress_extends", "false"),
+    ("copilot-cli@0.0.401", "requests", "roots", "empty"),
+    ("copilot-cli@0.0.406", "calls", "setting_lost_on_change", "false"),
+    ("copilot-cli@0.0.411", "lists", "follow_cursor", "true"),
+    ("copilot-cli@0.0.420", "identity", "protocol_version", "\"2025-11-25\""),
+    ("copilot-cli@1.0.0", "lists", "order", "{ tui: [tools, tools], print: [tools, tools] }"),
+    ("copilot-cli@1.0.11", "lists", "order", "{ tui: [tools], print: [tools] }"),
+    ("copilot-cli@1.0.11", "requests", "sampling", "{ tui: ask, print: no_such_method }"),
+    ("copilot-cli@1.0.50", "requests", "elicitation", "{ tui: ask, print: no_such_method }"),
+    ("copilot-cli@1.0.50", "wire", "empty_params", "true"),
+    ("copilot-cli@1.0.60", "wire", "empty_params", "false"),
+    ("copilot-cli@1.0.60", "calls", "setting_lost_on_change", "true"),
+    ("copilot-cli@1.0.60", "life", "shutdown", "[{ after_ms: 0, how: close_stdin }]"),
+    ("copilot-cli@1.0.83", "modern", "listen", "true"),
+    ("copilot-cli@1.0.83", "requests", "elicitation", "{ tui: ask, print: silent }"),
+    ("copilot-cli@1.0.92", "modern", "listen", "false"),
+    ("copilot-cli@1.0.92", "identity", "client_info", "{ name: copilot-cli, version: 0.0.0 }"),
 ];
 
 /// One trial a lie: some fixture of the host must catch it.

@@ -24,9 +24,12 @@ const PROCESS_JOBS: usize = 6;
 pub(super) struct Args {
     /// Suites, scenario ids, files or folders; all built-in ones when left out.
     suites: Vec<String>,
-    /// Host profiles or families; all when left out.
+    /// Host profiles or families; when left out all, but for versions that differ from their neighbour in nothing else.
     #[arg(long = "host", value_name = "HOST")]
     hosts: Vec<String>,
+    /// Every host plays every seed, as if each were named.
+    #[arg(long, conflicts_with = "hosts")]
+    all_hosts: bool,
     /// Only this mode.
     #[arg(long, value_enum)]
     mode: Option<ModeArg>,
@@ -65,7 +68,7 @@ impl Args {
     fn selection(&self) -> anyhow::Result<Selection> {
         Ok(Selection {
             scenarios: select::scenarios(&self.suites)?,
-            hosts: select::hosts(&self.hosts)?,
+            hosts: self.chosen_hosts()?,
             modes: match self.mode {
                 None => vec![Mode::Sim, Mode::Process],
                 Some(ModeArg::Sim) => vec![Mode::Sim],
@@ -73,8 +76,21 @@ impl Args {
             },
             seed: self.seed,
             seeds: self.seeds,
-            sampled: self.hosts.is_empty(),
+            sampled: self.is_sampled(),
         })
+    }
+
+    /// Whether hosts that differ little from another play a part only.
+    fn is_sampled(&self) -> bool {
+        self.hosts.is_empty() && !self.all_hosts
+    }
+
+    fn chosen_hosts(&self) -> anyhow::Result<Vec<Arc<Host>>> {
+        let mut hosts = select::hosts(&self.hosts)?;
+        if self.is_sampled() {
+            hosts.retain(|host| host.represented_by().is_none());
+        }
+        Ok(hosts)
     }
 }
 
@@ -120,8 +136,21 @@ pub(super) fn main(args: &Args) -> Outcome {
     if !process.is_empty() {
         out(&format!("process: {} cells in {process_time:.1} s", process.len()));
     }
+    say_who_is_represented(args)?;
     out(&format!("reports: {}", args.out.display()));
     Ok(exit_code)
+}
+
+fn say_who_is_represented(args: &Args) -> anyhow::Result<()> {
+    let all = crate::host::all()?.iter().filter(|host| host.represented_by().is_some());
+    let names: Vec<&str> = all.map(|host| host.id.as_str()).collect();
+    if args.is_sampled() && !names.is_empty() {
+        out(&format!(
+            "not played, each differs from its neighbour in nothing but its version: {}; --all-hosts plays them",
+            names.join(", ")
+        ));
+    }
+    Ok(())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
@@ -147,6 +176,7 @@ fn events(
     let mut words = vec!["hostcheck run".to_owned()];
     words.extend(args.suites.iter().cloned());
     words.extend(args.hosts.iter().map(|host| format!("--host {host}")));
+    words.extend(args.all_hosts.then(|| "--all-hosts".to_owned()));
     words.push(format!("--seed {} --seeds {}", args.seed, args.seeds));
     let started = RunStarted {
         v: EVENTS_VERSION,

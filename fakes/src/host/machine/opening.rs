@@ -32,7 +32,9 @@ impl HostMachine {
     }
 
     fn probes(&self) -> bool {
-        *self.profile.opening.probe && self.link.probing_allowed && !self.options.legacy_only
+        let opening = &self.profile.opening;
+        let by_setting = self.options.negotiate && *opening.probe_configurable;
+        (*opening.probe || by_setting) && self.link.probing_allowed && !self.options.legacy_only
     }
 
     fn start_limit_ms(&self) -> u64 {
@@ -62,10 +64,19 @@ impl HostMachine {
         let identity = &self.profile.identity;
         let own = vec![
             ("protocolVersion", json!(*identity.protocol_version)),
-            ("capabilities", self.mode(&identity.capabilities)),
+            ("capabilities", self.capabilities()),
             ("clientInfo", self.client_info()),
         ];
         self.request("initialize", own, None, Shape::Handshake, Pending::Initialize);
+    }
+
+    /// `capabilities` of `initialize`.
+    fn capabilities(&self) -> Value {
+        let identity = &self.profile.identity;
+        let experimental = self.mode(&identity.experimental_capabilities);
+        experimental
+            .filter(|_| self.options.experimental)
+            .unwrap_or_else(|| self.mode(&identity.capabilities))
     }
 
     pub(super) fn on_probe_answer(&mut self, body: Result<Value, Value>) {
@@ -182,6 +193,9 @@ impl HostMachine {
         if let Some(wait_ms) = waits.get(self.link.listen_refusals).copied() {
             self.link.listen_refusals += 1;
             self.set_timer(Timer::Listen, wait_ms);
+        }
+        if *self.profile.modern.relist_on_refusal {
+            self.link.lists_started = false;
         }
         self.start_lists();
     }

@@ -33,7 +33,7 @@ impl HostMachine {
                     self.answer(id, json!({"roots": [{"uri": uri, "name": name}]}));
                 }
                 OnRoots::Empty => self.answer(id, json!({"roots": []})),
-                OnRoots::Unknown => self.unknown_method(id, method),
+                OnRoots::NoSuchMethod => self.unknown_method(id, method),
             },
             "sampling/createMessage" => {
                 let rule = self.mode(&facts.sampling);
@@ -61,7 +61,7 @@ impl HostMachine {
 
     fn on_asked(&mut self, id: Value, method: &str, params: &Value, rule: &OnAsk, asked: Asked) {
         match rule {
-            OnAsk::Unknown => self.unknown_method(id, method),
+            OnAsk::NoSuchMethod => self.unknown_method(id, method),
             OnAsk::Silent => self.note(format!("{method} gets no answer")),
             OnAsk::Answer(action) => self.answer(id, json!({"action": action})),
             OnAsk::Ask if self.asked.len() < ASKED_MAX => {

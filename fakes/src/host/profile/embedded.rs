@@ -10,16 +10,30 @@ use super::load::{self, ProfileError, ProfileFile};
 /// Furthest spelling that still counts as a slip.
 const SUGGESTION_DISTANCE_MAX: usize = 8;
 
-const FILES: [(&str, &str); 15] = [
+const FILES: [(&str, &str); 29] = [
     ("claude-code@2.0.73", include_str!("../../../profiles/claude-code@2.0.73.yaml")),
+    ("claude-code@2.1.148", include_str!("../../../profiles/claude-code@2.1.148.yaml")),
     ("claude-code@2.1.163", include_str!("../../../profiles/claude-code@2.1.163.yaml")),
     ("claude-code@2.1.237", include_str!("../../../profiles/claude-code@2.1.237.yaml")),
+    ("claude-code@2.1.274", include_str!("../../../profiles/claude-code@2.1.274.yaml")),
+    ("claude-code@2.1.317", include_str!("../../../profiles/claude-code@2.1.317.yaml")),
     ("claude-code@2.1.330", include_str!("../../../profiles/claude-code@2.1.330.yaml")),
+    ("claude-code@2.1.80", include_str!("../../../profiles/claude-code@2.1.80.yaml")),
     ("claude-code@seed", include_str!("../../../profiles/claude-code@seed.yaml")),
     ("codex@0.169.0", include_str!("../../../profiles/codex@0.169.0.yaml")),
+    ("copilot-cli@0.0.384", include_str!("../../../profiles/copilot-cli@0.0.384.yaml")),
+    ("copilot-cli@0.0.401", include_str!("../../../profiles/copilot-cli@0.0.401.yaml")),
+    ("copilot-cli@0.0.406", include_str!("../../../profiles/copilot-cli@0.0.406.yaml")),
     ("copilot-cli@0.0.411", include_str!("../../../profiles/copilot-cli@0.0.411.yaml")),
+    ("copilot-cli@0.0.420", include_str!("../../../profiles/copilot-cli@0.0.420.yaml")),
+    ("copilot-cli@1.0.0", include_str!("../../../profiles/copilot-cli@1.0.0.yaml")),
     ("copilot-cli@1.0.102", include_str!("../../../profiles/copilot-cli@1.0.102.yaml")),
+    ("copilot-cli@1.0.11", include_str!("../../../profiles/copilot-cli@1.0.11.yaml")),
     ("copilot-cli@1.0.24", include_str!("../../../profiles/copilot-cli@1.0.24.yaml")),
+    ("copilot-cli@1.0.50", include_str!("../../../profiles/copilot-cli@1.0.50.yaml")),
+    ("copilot-cli@1.0.60", include_str!("../../../profiles/copilot-cli@1.0.60.yaml")),
+    ("copilot-cli@1.0.83", include_str!("../../../profiles/copilot-cli@1.0.83.yaml")),
+    ("copilot-cli@1.0.92", include_str!("../../../profiles/copilot-cli@1.0.92.yaml")),
     ("copilot-cli@seed", include_str!("../../../profiles/copilot-cli@seed.yaml")),
     ("gemini-cli@0.61.0", include_str!("../../../profiles/gemini-cli@0.61.0.yaml")),
     ("generic@2026-07-28", include_str!("../../../profiles/generic@2026-07-28.yaml")),
@@ -30,7 +44,11 @@ const FILES: [(&str, &str); 15] = [
 
 /// The embedded files as they are written, by id.
 pub(super) fn files() -> Result<BTreeMap<String, ProfileFile>, ProfileError> {
-    FILES.iter().map(|(id, text)| Ok(((*id).to_owned(), load::read(id, text)?))).collect()
+    static READ: OnceLock<Result<BTreeMap<String, ProfileFile>, ProfileError>> = OnceLock::new();
+    READ.get_or_init(|| {
+        FILES.iter().map(|(id, text)| Ok(((*id).to_owned(), load::read(id, text)?))).collect()
+    })
+    .clone()
 }
 
 /// All embedded profiles, in the order of their ids.
@@ -97,6 +115,31 @@ mod tests {
                 assert!(!fact.source.trim().is_empty(), "{}: {}", profile.id, fact.name);
             }
         }
+    }
+
+    #[test]
+    fn what_is_unknown_in_one_mode_has_a_value_for_each() {
+        for profile in profiles().unwrap() {
+            for fact in profile.evidence().iter().filter(|fact| fact.unknown_in.is_some()) {
+                let name = format!("{}: {}", profile.id, fact.name);
+                assert!(fact.value.get("tui").is_some() && fact.value.get("print").is_some(), "{name}");
+                assert_ne!(fact.mark, Mark::Unknown, "{name}: unknown twice");
+            }
+        }
+    }
+
+    #[test]
+    fn every_fact_says_which_file_states_it_and_what_it_means() {
+        let profile = profile("copilot-cli@1.0.60").unwrap();
+        for fact in profile.evidence() {
+            assert!(profiles().unwrap().iter().any(|one| one.id == fact.stated_by), "{}", fact.name);
+            assert!(fact.meaning.ends_with('.'), "{}: {}", fact.name, fact.meaning);
+        }
+        let of = |name: &str| profile.evidence().into_iter().find(|fact| fact.name == name).unwrap();
+        assert_eq!(of("wire.empty_params").stated_by, "copilot-cli@1.0.60");
+        assert_eq!(of("identity.accepted_versions").stated_by, "copilot-cli@1.0.102");
+        assert_eq!(of("door.kind").mark, Mark::Unknown);
+        assert_eq!(of("shell.wakes").unknown_in, Some(crate::host::Mode::Tui));
     }
 
     #[test]

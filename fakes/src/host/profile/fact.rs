@@ -7,6 +7,8 @@ use std::ops::Deref;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::host::options::Mode;
+
 /// How a fact is known, the strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -19,8 +21,10 @@ pub enum Mark {
     Documented,
     /// Said by the documents this project started from; not seen by us.
     Seed,
-    /// Nobody knows; the most likely behaviour was chosen.
+    /// Seen in part or not at all; the most likely behaviour, or words of ours, were chosen.
     Guess,
+    /// Nobody has looked. The value is the one that asks most of a server, and no scenario may rest on it.
+    Unknown,
 }
 
 impl fmt::Display for Mark {
@@ -31,6 +35,7 @@ impl fmt::Display for Mark {
             Self::Documented => "documented",
             Self::Seed => "seed",
             Self::Guess => "guess",
+            Self::Unknown => "unknown",
         })
     }
 }
@@ -45,6 +50,19 @@ pub struct Fact<T> {
     pub mark: Mark,
     /// Where: a recording, a document, a reason.
     pub source: String,
+    /// The mode of the host in which nobody has looked, where the value was seen in the other one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown_in: Option<Mode>,
+    /// The profile whose file states it: this one, or one that it extends.
+    #[serde(skip)]
+    pub stated_by: String,
+}
+
+impl<T> Fact<T> {
+    /// Whether anybody knows it for this mode of the host.
+    pub fn is_known_in(&self, mode: Mode) -> bool {
+        self.mark != Mark::Unknown && self.unknown_in != Some(mode)
+    }
 }
 
 impl<T> Deref for Fact<T> {
@@ -57,12 +75,15 @@ impl<T> Deref for Fact<T> {
 
 impl<T: Serialize> Fact<T> {
     /// The fact as a line of the evidence table.
-    pub(crate) fn evidence(&self, section: &str, field: &str) -> Evidence {
+    pub(crate) fn evidence(&self, section: &str, field: &str, meaning: &'static str) -> Evidence {
         Evidence {
             name: format!("{section}.{field}"),
+            meaning: meaning.trim_start(),
             value: serde_json::to_value(&self.value).unwrap_or_default(),
             mark: self.mark,
+            unknown_in: self.unknown_in,
             source: self.source.clone(),
+            stated_by: self.stated_by.clone(),
         }
     }
 }
@@ -72,12 +93,27 @@ impl<T: Serialize> Fact<T> {
 pub struct Evidence {
     /// `section.field`.
     pub name: String,
+    /// What the fact is about, in a sentence.
+    #[serde(skip)]
+    pub meaning: &'static str,
     /// The value as JSON.
     pub value: serde_json::Value,
     /// How it is known.
     pub mark: Mark,
+    /// The mode in which it is not known although it is in the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown_in: Option<Mode>,
     /// Where it can be looked up.
     pub source: String,
+    /// The profile whose file states it.
+    pub stated_by: String,
+}
+
+impl Evidence {
+    /// Whether nobody has looked.
+    pub fn is_unknown(&self) -> bool {
+        self.mark == Mark::Unknown
+    }
 }
 
 /// A value that differs between the interactive and the headless mode of a host.
@@ -95,13 +131,13 @@ macro_rules! facts {
     (
         $(#[$meta:meta])*
         $section:ident, $patch:ident {
-            $( $(#[$field_meta:meta])* $field:ident: $kind:ty, )*
+            $( $(#[doc = $meaning:literal])* $field:ident: $kind:ty, )*
         }
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
         pub struct $section {
-            $( $(#[$field_meta])* pub $field: Fact<$kind>, )*
+            $( $(#[doc = $meaning])* pub $field: Fact<$kind>, )*
         }
 
         $(#[$meta])*
@@ -111,7 +147,7 @@ macro_rules! facts {
         #[serde(deny_unknown_fields)]
         pub struct $patch {
             $(
-                $(#[$field_meta])*
+                $(#[doc = $meaning])*
                 #[serde(default, skip_serializing_if = "Option::is_none")]
                 pub $field: Option<Fact<$kind>>,
             )*
@@ -121,6 +157,11 @@ macro_rules! facts {
             /// This patch, with the parent's facts where it says nothing.
             pub(crate) fn over(self, parent: Self) -> Self {
                 Self { $( $field: self.$field.or(parent.$field), )* }
+            }
+
+            /// Writes into every fact which profile states it.
+            pub(crate) fn stamp(&mut self, id: &str) {
+                $( if let Some(fact) = &mut self.$field { id.clone_into(&mut fact.stated_by); } )*
             }
 
             /// The whole section, or the names of what nobody stated.
@@ -137,7 +178,7 @@ macro_rules! facts {
         impl $section {
             /// Appends one line a fact.
             pub(crate) fn evidence(&self, section: &str, lines: &mut Vec<Evidence>) {
-                $( lines.push(self.$field.evidence(section, stringify!($field))); )*
+                $( lines.push(self.$field.evidence(section, stringify!($field), concat!($($meaning),*))); )*
             }
         }
     };

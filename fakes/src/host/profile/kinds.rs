@@ -227,7 +227,7 @@ pub enum OnRoots {
     /// No roots.
     Empty,
     /// The answer to an unknown method.
-    Unknown,
+    NoSuchMethod,
 }
 
 /// The answer to a request that a person or the model must decide.
@@ -235,7 +235,7 @@ pub enum OnRoots {
 #[serde(rename_all = "snake_case")]
 pub enum OnAsk {
     /// The answer to an unknown method.
-    Unknown,
+    NoSuchMethod,
     /// No answer at all.
     Silent,
     /// The person or the model is asked, and answers by an action.

@@ -14,7 +14,7 @@ use super::sections::{
 use super::wake::{DoorPatch, HooksPatch, ShellPatch, TasksPatch};
 
 /// Longest chain of `extends`.
-const EXTENDS_DEPTH_MAX: usize = 8;
+const EXTENDS_DEPTH_MAX: usize = 16;
 
 /// A profile as a file states it: whole, or what differs from the one it extends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -127,8 +127,32 @@ pub enum ProfileError {
 /// # Errors
 /// With line and column when it is not YAML or holds an unknown key.
 pub(super) fn read(name: &str, text: &str) -> Result<ProfileFile, ProfileError> {
-    serde_saphyr::from_str(text)
-        .map_err(|error| ProfileError::Unreadable { name: name.to_owned(), problem: error.to_string() })
+    let mut file: ProfileFile = serde_saphyr::from_str(text)
+        .map_err(|error| ProfileError::Unreadable { name: name.to_owned(), problem: error.to_string() })?;
+    stamp(&mut file);
+    Ok(file)
+}
+
+/// Writes into every fact of a file that this file states it.
+fn stamp(file: &mut ProfileFile) {
+    let id = file.id.as_str();
+    file.identity.stamp(id);
+    file.wire.stamp(id);
+    file.opening.stamp(id);
+    file.lists.stamp(id);
+    file.modern.stamp(id);
+    file.calls.stamp(id);
+    file.notifications.stamp(id);
+    file.channel.stamp(id);
+    file.requests.stamp(id);
+    file.texts.stamp(id);
+    file.names.stamp(id);
+    file.life.stamp(id);
+    file.shell.stamp(id);
+    file.hooks.stamp(id);
+    file.door.stamp(id);
+    file.tasks.stamp(id);
+    file.fidelity.stamp(id);
 }
 
 /// A whole profile from a file's text; `extends` may name any embedded profile.
@@ -136,11 +160,22 @@ pub(super) fn read(name: &str, text: &str) -> Result<ProfileFile, ProfileError> 
 /// # Errors
 /// When the text is not a profile, a fact is missing, or the parent is not known.
 pub fn load(name: &str, text: &str) -> Result<Profile, ProfileError> {
-    let file = read(name, text)?;
-    let id = file.id.clone();
+    load_chain(name, &[text])
+}
+
+/// The last of several files as a whole profile; each may extend an embedded profile or a file before it.
+///
+/// # Errors
+/// As [`load`]; also when there is no file at all.
+pub fn load_chain(name: &str, texts: &[impl AsRef<str>]) -> Result<Profile, ProfileError> {
     let mut files = super::embedded::files()?;
-    files.insert(id.clone(), file);
-    resolve(&files, &id)
+    let mut last = name.to_owned();
+    for text in texts {
+        let file = read(name, text.as_ref())?;
+        last.clone_from(&file.id);
+        files.insert(file.id.clone(), file);
+    }
+    resolve(&files, &last)
 }
 
 /// The profile `id` with all its parents laid under it.

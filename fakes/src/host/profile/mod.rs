@@ -15,7 +15,7 @@ pub use kinds::{
     Parallel, ProgressTokens, Refusal, Restart, SizeUnit, StartClock, Stop, StopStep, Structured, ToolsShown,
     UnknownMessage,
 };
-pub use load::{ProfileError, ProfileFile, load};
+pub use load::{ProfileError, ProfileFile, load, load_chain};
 pub use sections::{
     Calls, Channel, Fidelity, Identity, Life, Lists, Modern, Names, Notifications, Opening, Requests, Texts,
     Wire,

@@ -19,6 +19,8 @@ facts! {
         client_info: Value,
         /// `capabilities` of `initialize`, members in wire order.
         capabilities: PerMode<Value>,
+        /// The same while the experimental setting is on; nothing when the setting changes none.
+        experimental_capabilities: PerMode<Option<Value>>,
         /// `clientCapabilities` of the probe and of modern requests, members in wire order.
         modern_capabilities: PerMode<Value>,
         /// `protocolVersion` of `initialize`.
@@ -70,6 +72,8 @@ facts! {
     Opening, OpeningPatch {
         /// Whether `server/discover` is asked first.
         probe: bool,
+        /// Whether a setting makes a host ask it that does not by itself.
+        probe_configurable: bool,
         /// The protocol version that the probe and every modern request name.
         modern_version: String,
         /// Longest wait for the probe's answer, in milliseconds.
@@ -131,6 +135,8 @@ facts! {
         listen: bool,
         /// Waits before it is asked again after a refusal, in milliseconds, in order.
         listen_retry_ms: Vec<u64>,
+        /// Whether every further refusal makes the host ask all lists again.
+        relist_on_refusal: bool,
         /// Whether the lists wait for the stream's answer.
         lists_wait_for_listen: bool,
         /// Longest such wait, in milliseconds.
@@ -271,6 +277,8 @@ facts! {
         error_prefix: String,
         /// Between the text blocks of an `isError` result.
         error_separator: String,
+        /// How many text blocks of an `isError` result are shown; none means all.
+        error_blocks_max: Option<u64>,
         /// An `isError` result without text.
         error_empty: String,
         /// A result without content.

@@ -1,0 +1,92 @@
+//! `hostcheck hosts`: the profiles, one with its evidence, two side by side, or one fact over all of them. Prints what
+//! profiles state; an unknown fact is called unknown, and what a fake does in its place is said beside it.
+
+mod diff;
+mod matrix;
+
+use fakes::host::Evidence;
+use serde_json::json;
+
+use super::{EXIT_PASSED, Outcome, out, select};
+use crate::host::said as value;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "exit codes: 0 printed, 2 bad usage")]
+pub(super) struct Args {
+    /// Profiles or families to print with their evidence; a list of all when left out.
+    names: Vec<String>,
+    /// Print the facts in which two profiles differ.
+    #[arg(long, num_args = 2, value_names = ["HOST", "HOST"], conflicts_with_all = ["names", "matrix"])]
+    diff: Option<Vec<String>>,
+    /// Print one fact over all hosts, or over those that are named first; without a fact, the facts that can be asked.
+    #[arg(long, num_args = 0..=1, value_name = "FACT", default_missing_value = "")]
+    matrix: Option<String>,
+    /// One JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn main(args: &Args) -> Outcome {
+    match (&args.diff, args.matrix.as_deref()) {
+        (Some(two), _) => diff::print(two, args.json)?,
+        (None, Some("")) => matrix::print_facts(&args.names, args.json)?,
+        (None, Some(fact)) => matrix::print(fact, &args.names, args.json)?,
+        (None, None) if args.names.is_empty() => list(args.json)?,
+        (None, None) => profiles(&args.names, args.json)?,
+    }
+    Ok(EXIT_PASSED)
+}
+
+fn list(json: bool) -> anyhow::Result<()> {
+    let hosts = select::hosts(&[])?;
+    let width = hosts.iter().map(|host| host.id.len()).max().unwrap_or(0);
+    for host in &hosts {
+        let extends = host.profile.as_ref().and_then(|profile| profile.extends.as_ref());
+        out(&if json {
+            json!({"id": host.id, "family": host.family, "title": host.title(), "about": host.about(), "extends": extends})
+                .to_string()
+        } else {
+            format!("{:width$}  {}", host.id, host.title())
+        });
+    }
+    Ok(())
+}
+
+fn profiles(names: &[String], json: bool) -> anyhow::Result<()> {
+    for host in &select::hosts(names)? {
+        if !json {
+            out(&format!("{}  {}\n{}\n", host.id, host.title(), host.about()));
+        }
+        for fact in host.profile.iter().flat_map(|profile| profile.evidence()) {
+            out(&if json {
+                let mut line = json!({"host": host.id, "fact": fact.name, "meaning": fact.meaning});
+                add(&mut line, &fact);
+                line.to_string()
+            } else {
+                let from = if fact.stated_by == host.id {
+                    String::new()
+                } else {
+                    format!("as {}: ", fact.stated_by)
+                };
+                format!("  {:<38} {:<44} {:<10} {from}{}", fact.name, value(&fact), mark(&fact), fact.source)
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What is known of a fact, as members of a JSON object.
+fn add(line: &mut serde_json::Value, fact: &Evidence) {
+    line["value"] = fact.value.clone();
+    line["mark"] = json!(fact.mark.to_string());
+    line["known"] = json!(!fact.is_unknown());
+    if let Some(mode) = fact.unknown_in {
+        line["unknown_in"] = json!(mode);
+    }
+    line["source"] = json!(fact.source);
+    line["stated_by"] = json!(fact.stated_by);
+}
+
+fn mark(fact: &Evidence) -> String {
+    fact.mark.to_string()
+}

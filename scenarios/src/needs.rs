@@ -1,0 +1,141 @@
+//! Whether a host's profile meets what a scenario needs. A need that rests on a fact that nobody knows is not met, and
+//! never guessed.
+
+use fakes::host::{DoorKind, Fact, Mode, Parallel, Profile};
+
+use crate::scenario::Need;
+
+/// A call limit from which on a call counts as endless, in milliseconds: a day.
+const ENDLESS_MS: u64 = 24 * 3_600_000;
+/// Longest call limit that is waited out, in milliseconds.
+const WAITED_OUT_MS: u64 = 200_000;
+
+/// Why a host does not meet a need, or which fact about it is not known; nothing when it does.
+pub(crate) fn lacks(profile: &Profile, need: Need) -> Option<String> {
+    let (met, why) = judged(profile, need);
+    let unknown = rests_on(profile, need).into_iter().find(|(_, known)| !known);
+    match unknown {
+        Some((fact, _)) => Some(format!("not known of this host: `{fact}`")),
+        None => (!met).then(|| why.to_owned()),
+    }
+}
+
+/// Whether the stated facts meet the need, and what is wrong where they do not.
+fn judged(profile: &Profile, need: Need) -> (bool, &'static str) {
+    let limit_ms = *profile.calls.timeout_ms;
+    let channel = *Mode::Tui.of(&profile.channel.delivered);
+    let in_background = Mode::Tui.of(&profile.calls.background_after_ms).is_some();
+    let endless = in_background || *profile.calls.progress_extends || limit_ms >= ENDLESS_MS;
+    let shell = *profile.shell.available && *Mode::Tui.of(&profile.shell.wakes);
+    let hooks = &profile.hooks;
+    let hooked = *Mode::Tui.of(&hooks.run);
+    let door = *profile.door.kind != DoorKind::None && *Mode::Tui.of(&profile.door.wakes);
+    let hard_60 = limit_ms == 60_000 && !*profile.calls.progress_extends;
+    let told = profile.calls.interrupt_reason.is_some();
+    let parallel = *profile.calls.parallel != Parallel::Serial;
+    let task = *Mode::Tui.of(&profile.tasks.followed) && *Mode::Tui.of(&profile.tasks.wakes);
+    match need {
+        Need::Channel => (channel, "a channel push does not reach this host's model"),
+        Need::NoChannel => (!channel, "this host delivers channel pushes, so none is dropped"),
+        Need::Permission => (
+            *Mode::Tui.of(&profile.channel.permission_relayed),
+            "this host does not tell the server of its permission dialogs",
+        ),
+        Need::HardLimit60 => (hard_60, "this host has no hard call limit of 60 s"),
+        Need::CallLimit => (limit_ms <= WAITED_OUT_MS, "this host's call limit is too long to wait out"),
+        Need::Probe => (*profile.opening.probe, "this host does not probe `server/discover`"),
+        Need::InterruptTold => (told, "this host does not tell the server of an interrupt"),
+        Need::InterruptUntold => (!told, "this host tells the server of an interrupt"),
+        Need::ParallelCalls => (parallel, "this host runs calls one after another"),
+        Need::Background => (in_background, "a call that lasts holds this host's turn"),
+        Need::EndlessCall => (endless, "this host ends every call that lasts"),
+        Need::NoEndlessCall => (!endless, "a call can last on this host"),
+        Need::Shell => (shell, "no background shell wakes this host's model"),
+        Need::NoShell => (!shell, "a background shell wakes this host's model"),
+        Need::TurnEndHook => {
+            (hooks.turn_end.is_some() && hooked, "this host has no hook at the end of a turn")
+        }
+        Need::AfterToolHook => {
+            (hooks.after_tool.is_some() && hooked, "no hook of this host adds to a tool's result")
+        }
+        Need::PromptHook => (hooks.prompt.is_some() && hooked, "no hook of this host adds to a prompt"),
+        Need::Door => (door, "nothing from outside can start a turn of this host"),
+        Need::Task => (task, "no MCP task wakes this host's model"),
+    }
+}
+
+/// The facts that a need rests on, each with whether it is known of the terminal program.
+fn rests_on(profile: &Profile, need: Need) -> Vec<(&'static str, bool)> {
+    let calls = &profile.calls;
+    let hooks = &profile.hooks;
+    match need {
+        Need::Channel | Need::NoChannel => vec![known("channel.delivered", &profile.channel.delivered)],
+        Need::Permission => {
+            vec![known("channel.permission_relayed", &profile.channel.permission_relayed)]
+        }
+        Need::HardLimit60 => vec![
+            known("calls.timeout_ms", &calls.timeout_ms),
+            known("calls.progress_extends", &calls.progress_extends),
+        ],
+        Need::CallLimit => vec![known("calls.timeout_ms", &calls.timeout_ms)],
+        Need::Probe => vec![known("opening.probe", &profile.opening.probe)],
+        Need::InterruptTold | Need::InterruptUntold => {
+            vec![known("calls.interrupt_reason", &calls.interrupt_reason)]
+        }
+        Need::ParallelCalls => vec![known("calls.parallel", &calls.parallel)],
+        Need::Background => vec![known("calls.background_after_ms", &calls.background_after_ms)],
+        Need::EndlessCall | Need::NoEndlessCall => vec![
+            known("calls.background_after_ms", &calls.background_after_ms),
+            known("calls.progress_extends", &calls.progress_extends),
+            known("calls.timeout_ms", &calls.timeout_ms),
+        ],
+        Need::Shell | Need::NoShell => vec![
+            known("shell.available", &profile.shell.available),
+            known("shell.wakes", &profile.shell.wakes),
+        ],
+        Need::TurnEndHook => {
+            vec![known("hooks.run", &hooks.run), known("hooks.turn_end", &hooks.turn_end)]
+        }
+        Need::AfterToolHook => {
+            vec![known("hooks.run", &hooks.run), known("hooks.after_tool", &hooks.after_tool)]
+        }
+        Need::PromptHook => vec![known("hooks.run", &hooks.run), known("hooks.prompt", &hooks.prompt)],
+        Need::Door => {
+            vec![known("door.kind", &profile.door.kind), known("door.wakes", &profile.door.wakes)]
+        }
+        Need::Task => {
+            vec![known("tasks.followed", &profile.tasks.followed), known("tasks.wakes", &profile.tasks.wakes)]
+        }
+    }
+}
+
+fn known<T>(name: &'static str, fact: &Fact<T>) -> (&'static str, bool) {
+    (name, fact.is_known_in(Mode::Tui))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("copilot-cli@1.0.60", Need::Door, Some("not known of this host: `door.kind`"))]
+    #[case("copilot-cli@1.0.92", Need::Door, Some("not known of this host: `door.wakes`"))]
+    #[case("copilot-cli@1.0.92", Need::Task, Some("not known of this host: `tasks.followed`"))]
+    #[case("copilot-cli@1.0.83", Need::Task, Some("no MCP task wakes this host's model"))]
+    #[case("copilot-cli@1.0.60", Need::Shell, Some("not known of this host: `shell.wakes`"))]
+    #[case("copilot-cli@1.0.60", Need::NoShell, Some("not known of this host: `shell.wakes`"))]
+    #[case("copilot-cli@0.0.420", Need::NoShell, None)]
+    #[case("copilot-cli@1.0.0", Need::Shell, None)]
+    #[case("claude-code@2.1.237", Need::PromptHook, Some("not known of this host: `hooks.prompt`"))]
+    #[case("claude-code@2.1.274", Need::PromptHook, None)]
+    #[case("claude-code@2.1.148", Need::Background, Some("a call that lasts holds this host's turn"))]
+    fn what_nobody_knows_is_neither_met_nor_denied(
+        #[case] host: &str,
+        #[case] need: Need,
+        #[case] wanted: Option<&str>,
+    ) {
+        let profile = fakes::host::profile(host).unwrap();
+        assert_eq!(lacks(&profile, need).as_deref(), wanted);
+    }
+}

@@ -1,0 +1,346 @@
+//! What a server can count on, host by host: facts of profiles turned into answers of one word. It says what a profile
+//! states and no more; a fact that nobody knows is answered with `unknown`, whatever a fake does in its place.
+
+use fakes::host::{
+    DoorKind, Fact, ListChanged, Mark, Mode, OnAsk, OnRoots, Parallel, PerMode, Profile, ProgressTokens,
+    Restart, Structured,
+};
+use serde::Serialize;
+
+/// Four different things, which must never look alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Support {
+    /// It does.
+    Yes,
+    /// It does in part; see the note.
+    Partly,
+    /// It does not.
+    No,
+    /// Nobody has looked.
+    Unknown,
+}
+
+impl Support {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::Partly => "partly",
+            Self::No => "no",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Whether one host has a feature.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Answer {
+    /// In a word.
+    pub support: Support,
+    /// What the word alone does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A question about hosts, which one fact answers.
+pub struct Feature {
+    /// The fact, `section.field`; unique.
+    pub fact: &'static str,
+    /// The feature in a line.
+    pub title: &'static str,
+    /// Group of features.
+    pub area: &'static str,
+    answer: fn(&Profile) -> Answer,
+}
+
+impl Feature {
+    /// What a profile answers.
+    pub fn answer(&self, profile: &Profile) -> Answer {
+        (self.answer)(profile)
+    }
+}
+
+/// The feature that a fact answers, if it answers one.
+pub fn of_fact(fact: &str) -> Option<&'static Feature> {
+    FEATURES.iter().find(|feature| feature.fact == fact)
+}
+
+const fn feature(
+    area: &'static str,
+    fact: &'static str,
+    title: &'static str,
+    answer: fn(&Profile) -> Answer,
+) -> Feature {
+    Feature { fact, title, area, answer }
+}
+
+const OPENING: &str = "opening";
+const CALLS: &str = "calls";
+const RESULTS: &str = "results";
+const CHANGES: &str = "changes and notifications";
+const REQUESTS: &str = "requests of the server";
+const LIFE: &str = "life of the process";
+const WAKING: &str = "waking an idle model";
+
+/// Every question, in the order of the page.
+pub const FEATURES: &[Feature] = &[
+    feature(OPENING, "opening.probe", "Speaks 2026-07-28, asking `server/discover` first", |p| {
+        if !*p.opening.probe && *p.opening.probe_configurable {
+            return plain(&p.opening.probe, (Support::Partly, Some("with a setting".to_owned())));
+        }
+        plain(&p.opening.probe, yes(*p.opening.probe))
+    }),
+    feature(OPENING, "lists.follow_cursor", "Reads every page of a list", |p| {
+        plain(&p.lists.follow_cursor, yes(*p.lists.follow_cursor))
+    }),
+    feature(OPENING, "opening.turn_waits_ms", "Waits for a slow server before the first turn", |p| {
+        let said = match *p.opening.turn_waits_ms {
+            None => yes(true),
+            Some(ms) => (Support::Partly, Some(duration(ms))),
+        };
+        plain(&p.opening.turn_waits_ms, said)
+    }),
+    feature(OPENING, "names.instructions", "Shows the server's instructions to the model", |p| {
+        plain(&p.names.instructions, yes(*p.names.instructions))
+    }),
+    feature(OPENING, "names.description_max", "Shows a long tool description whole", |p| {
+        let said = match *p.names.description_max {
+            None => yes(true),
+            Some(max) => (Support::Partly, Some(format!("{max} characters"))),
+        };
+        plain(&p.names.description_max, said)
+    }),
+    feature(CALLS, "calls.timeout_ms", "Lets a call take two minutes without a setting", |p| {
+        let limit_ms = *p.calls.timeout_ms;
+        plain(&p.calls.timeout_ms, (yes(limit_ms > 120_000).0, Some(duration(limit_ms))))
+    }),
+    feature(CALLS, "calls.progress_extends", "Progress keeps a long call alive", |p| {
+        plain(&p.calls.progress_extends, yes(*p.calls.progress_extends))
+    }),
+    feature(CALLS, "wire.progress_tokens", "Sends a progress token with every call", |p| {
+        plain(&p.wire.progress_tokens, yes(*p.wire.progress_tokens != ProgressTokens::None))
+    }),
+    feature(CALLS, "calls.parallel", "Runs several calls at the same time", |p| {
+        let said = match *p.calls.parallel {
+            Parallel::All => yes(true),
+            Parallel::ReadOnly => (Support::Partly, Some("tools with readOnlyHint".to_owned())),
+            Parallel::Serial => yes(false),
+        };
+        plain(&p.calls.parallel, said)
+    }),
+    feature(CALLS, "calls.interrupt_reason", "Tells the server when the person interrupts", |p| {
+        plain(&p.calls.interrupt_reason, yes(p.calls.interrupt_reason.is_some()))
+    }),
+    feature(RESULTS, "texts.structured", "Shows `structuredContent` to the model", |p| {
+        let said = match *p.texts.structured {
+            Structured::Appended => (Support::Yes, Some("after the text".to_owned())),
+            Structured::Replaces => (Support::Partly, Some("in place of the text, which is lost".to_owned())),
+            Structured::WhenAlone => (Support::Partly, Some("only without text".to_owned())),
+            Structured::Ignored => yes(false),
+        };
+        plain(&p.texts.structured, said)
+    }),
+    feature(RESULTS, "texts.whole_max", "Shows 20,000 characters of a result whole", |p| {
+        let max = *p.texts.whole_max;
+        let unit = if *p.texts.size_unit == fakes::host::SizeUnit::Bytes { "bytes" } else { "characters" };
+        plain(&p.texts.whole_max, (yes(max >= 20_000).0, Some(format!("up to {max} {unit}"))))
+    }),
+    feature(RESULTS, "texts.error_blocks_max", "Shows every text block of an error", |p| {
+        plain(&p.texts.error_blocks_max, yes(p.texts.error_blocks_max.is_none()))
+    }),
+    feature(RESULTS, "texts.resource_link", "Shows a resource link to the model", |p| {
+        shown(&p.texts.resource_link)
+    }),
+    feature(RESULTS, "texts.embedded_text", "Shows an embedded text resource", |p| {
+        shown(&p.texts.embedded_text)
+    }),
+    feature(RESULTS, "texts.image", "Shows an image, or tells of it", |p| shown(&p.texts.image)),
+    feature(RESULTS, "texts.audio", "Shows audio, or tells of it", |p| shown(&p.texts.audio)),
+    feature(CHANGES, "notifications.tools_list_changed", "Lists changed tools again", |p| {
+        changed(&p.notifications.tools_list_changed)
+    }),
+    feature(CHANGES, "notifications.prompts_list_changed", "Lists changed prompts again", |p| {
+        changed(&p.notifications.prompts_list_changed)
+    }),
+    feature(CHANGES, "notifications.resources_list_changed", "Lists changed resources again", |p| {
+        changed(&p.notifications.resources_list_changed)
+    }),
+    feature(CHANGES, "channel.delivered", "Brings a channel notification to the model", |p| {
+        per_mode(&p.channel.delivered, |one| yes(*one))
+    }),
+    feature(CHANGES, "names.resources", "Lets the model or the person read resources", |p| {
+        plain(&p.names.resources, yes(*p.names.resources))
+    }),
+    feature(CHANGES, "names.prompts", "Lets the person use prompts", |p| {
+        plain(&p.names.prompts, yes(*p.names.prompts))
+    }),
+    feature(REQUESTS, "requests.sampling", "Answers `sampling/createMessage`", |p| {
+        asked(&p.requests.sampling)
+    }),
+    feature(REQUESTS, "requests.elicitation", "Asks the person what the server elicits", |p| {
+        asked(&p.requests.elicitation)
+    }),
+    feature(REQUESTS, "requests.roots", "Tells its roots", |p| {
+        let said = match *p.requests.roots {
+            OnRoots::WorkingDirectory | OnRoots::NamedWorkingDirectory => yes(true),
+            OnRoots::Empty => (Support::Partly, Some("an empty list".to_owned())),
+            OnRoots::NoSuchMethod => yes(false),
+        };
+        plain(&p.requests.roots, said)
+    }),
+    feature(LIFE, "life.restart", "Starts a dead server again", |p| {
+        per_mode(&p.life.restart, |one| match one {
+            Restart::Never => yes(false),
+            Restart::NextCall | Restart::NextCallAndLists => {
+                (Support::Yes, Some("at the next call".to_owned()))
+            }
+        })
+    }),
+    feature(
+        WAKING,
+        "calls.background_after_ms",
+        "A long call goes to the background, and its result wakes",
+        |p| per_mode(&p.calls.background_after_ms, |one| (yes(one.is_some()).0, one.map(after))),
+    ),
+    feature(WAKING, "shell.wakes", "The end of a background shell wakes", |p| {
+        let needs = p.shell.setting.value.clone().filter(|_| *Mode::Tui.of(&p.shell.wakes));
+        with_setting(per_mode(&p.shell.wakes, |one| yes(*one)), needs)
+    }),
+    feature(WAKING, "hooks.turn_end", "A hook at the end of a turn begins another", |p| {
+        plain(&p.hooks.turn_end, yes(p.hooks.turn_end.is_some() && *Mode::Tui.of(&p.hooks.run)))
+    }),
+    feature(WAKING, "hooks.after_tool", "A hook adds to a tool's result", |p| {
+        plain(&p.hooks.after_tool, yes(p.hooks.after_tool.is_some() && *Mode::Tui.of(&p.hooks.run)))
+    }),
+    feature(WAKING, "door.wakes", "Something from outside begins a turn", |p| {
+        let needs = p.door.setting.value.clone().filter(|_| *p.door.kind != DoorKind::None);
+        with_setting(per_mode(&p.door.wakes, |one| yes(*one)), needs)
+    }),
+    feature(WAKING, "tasks.wakes", "The end of an MCP task wakes", |p| {
+        let needs = p.tasks.setting.value.clone().filter(|_| *Mode::Tui.of(&p.tasks.wakes));
+        with_setting(per_mode(&p.tasks.wakes, |one| yes(*one)), needs)
+    }),
+];
+
+/// A word and what it leaves out.
+type Said = (Support, Option<String>);
+
+fn yes(does: bool) -> Said {
+    (if does { Support::Yes } else { Support::No }, None)
+}
+
+/// The answer of a fact that is the same in every mode.
+fn plain<T>(fact: &Fact<T>, said: Said) -> Answer {
+    if fact.mark == Mark::Unknown {
+        return Answer { support: Support::Unknown, note: None };
+    }
+    let guessed = (fact.mark == Mark::Guess).then(|| "guessed".to_owned());
+    let notes: Vec<String> = said.1.into_iter().chain(guessed).collect();
+    Answer { support: said.0, note: (!notes.is_empty()).then(|| notes.join("; ")) }
+}
+
+/// The answer of a fact that the modes of a host may differ in.
+fn per_mode<T>(fact: &Fact<PerMode<T>>, say: impl Fn(&T) -> Said) -> Answer {
+    let (tui, print) = (say(&fact.tui), say(&fact.print));
+    let told = |(support, note): &Said| {
+        note.as_ref().map_or_else(|| support.word().to_owned(), |note| format!("{}, {note}", support.word()))
+    };
+    let said = match fact.unknown_in {
+        Some(Mode::Tui) => (print.0, Some(format!("headless {}; in the terminal unknown", told(&print)))),
+        Some(Mode::Print) => (tui.0, Some(format!("in the terminal {}; headless unknown", told(&tui)))),
+        None if tui == print => tui,
+        None => {
+            let support = if tui.0 == print.0 { tui.0 } else { Support::Partly };
+            (support, Some(format!("in the terminal {}; headless {}", told(&tui), told(&print))))
+        }
+    };
+    plain(fact, said)
+}
+
+/// A template that shows something of what it stands for.
+fn shown(fact: &Fact<String>) -> Answer {
+    plain(fact, yes(!fact.is_empty()))
+}
+
+fn changed(fact: &Fact<PerMode<ListChanged>>) -> Answer {
+    per_mode(fact, |one| match one {
+        ListChanged::Drop => yes(false),
+        ListChanged::Now => yes(true),
+        ListChanged::NextStep => (Support::Yes, Some("before the next model request".to_owned())),
+    })
+}
+
+fn asked(fact: &Fact<PerMode<OnAsk>>) -> Answer {
+    per_mode(fact, |one| match one {
+        OnAsk::Ask => yes(true),
+        OnAsk::NoSuchMethod => yes(false),
+        OnAsk::Silent => (Support::No, Some("never answered".to_owned())),
+        OnAsk::Answer(action) => (Support::No, Some(format!("{action} at once"))),
+    })
+}
+
+fn with_setting(answer: Answer, needs: Option<String>) -> Answer {
+    let Some(needs) = needs.filter(|_| answer.support != Support::Unknown) else { return answer };
+    let note = answer.note.map_or_else(|| format!("with {needs}"), |note| format!("{note}; with {needs}"));
+    Answer { note: Some(note), ..answer }
+}
+
+fn after(ms: u64) -> String {
+    format!("after {}", duration(ms))
+}
+
+fn duration(ms: u64) -> String {
+    const SECOND_MS: u64 = 1000;
+    const HOUR_MS: u64 = 3_600_000;
+    if ms >= 2 * HOUR_MS { format!("{} h", ms / HOUR_MS) } else { format!("{} s", ms / SECOND_MS) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use rstest::rstest;
+
+    #[test]
+    fn every_feature_is_a_fact_of_its_own() {
+        let profile = fakes::host::profile("claude-code@2.1.330").unwrap();
+        let facts: BTreeSet<String> = profile.evidence().into_iter().map(|fact| fact.name).collect();
+        let names: BTreeSet<&str> = FEATURES.iter().map(|feature| feature.fact).collect();
+        assert_eq!(names.len(), FEATURES.len(), "a fact answers two features");
+        for name in names {
+            assert!(facts.contains(name), "{name}");
+        }
+    }
+
+    #[rstest]
+    #[case("calls.progress_extends", "copilot-cli@1.0.102", Support::Yes, None)]
+    #[case("calls.progress_extends", "copilot-cli@seed", Support::No, None)]
+    #[case("calls.timeout_ms", "opencode@1.18.33", Support::No, Some("60 s"))]
+    #[case("calls.timeout_ms", "claude-code@2.0.73", Support::Yes, Some("27 h"))]
+    #[case("door.wakes", "copilot-cli@1.0.60", Support::Unknown, None)]
+    #[case(
+        "requests.sampling",
+        "copilot-cli@1.0.102",
+        Support::Partly,
+        Some("in the terminal yes; headless no, never answered")
+    )]
+    #[case(
+        "requests.elicitation",
+        "copilot-cli@1.0.50",
+        Support::No,
+        Some("headless no, never answered; in the terminal unknown")
+    )]
+    #[case("opening.probe", "claude-code@2.1.274", Support::Partly, Some("with a setting"))]
+    fn an_answer_says_what_the_profile_states(
+        #[case] fact: &str,
+        #[case] host: &str,
+        #[case] support: Support,
+        #[case] note: Option<&str>,
+    ) {
+        let profile = fakes::host::profile(host).unwrap();
+        let answer = of_fact(fact).unwrap().answer(&profile);
+        assert_eq!((answer.support, answer.note.as_deref()), (support, note));
+    }
+}
