@@ -21,6 +21,7 @@ fn run(arguments: &[&str]) -> (i32, String, String) {
 #[case(&["hosts", "--help"])]
 #[case(&["host", "--help"])]
 #[case(&["validate", "--help"])]
+#[case(&["record", "--help"])]
 #[case(&["report", "--help"])]
 #[case(&["play", "--help"])]
 #[case(&["bench", "--help"])]

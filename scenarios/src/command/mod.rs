@@ -8,6 +8,7 @@ mod list;
 mod live;
 mod notices;
 mod play;
+mod record;
 mod report;
 mod run;
 mod select;
@@ -50,6 +51,8 @@ enum Command {
     Host(host::Args),
     /// Validate MCP messages, one a line, against a protocol version.
     Validate(validate::Args),
+    /// Stand between a host and its server, change nothing, and write a wire log.
+    Record(record::Args),
     /// Make a report from a stored event stream.
     Report(report::Args),
     /// Try the server by hand: a fake Graph and a page that looks like a chat, on this machine alone.
@@ -76,6 +79,7 @@ pub fn main() -> ExitCode {
         Some(Command::Hosts(args)) => hosts::main(&args),
         Some(Command::Host(args)) => host::main(&args),
         Some(Command::Validate(args)) => validate::main(&args),
+        Some(Command::Record(args)) => record::main(&args),
         Some(Command::Report(args)) => report::main(&args),
         Some(Command::Play(args)) => play::main(&args),
         Some(Command::Bench(args)) => bench::main(&args),
