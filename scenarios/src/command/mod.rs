@@ -9,8 +9,10 @@ mod live;
 mod notices;
 mod play;
 mod record;
+mod replay;
 mod report;
 mod run;
+mod scenario;
 mod select;
 mod takeover;
 mod validate;
@@ -53,6 +55,10 @@ enum Command {
     Validate(validate::Args),
     /// Stand between a host and its server, change nothing, and write a wire log.
     Record(record::Args),
+    /// Send the host's lines of a wire log to a server again, and compare its answers.
+    Replay(replay::Args),
+    /// Make a scenario from a wire log.
+    Scenario(scenario::Args),
     /// Make a report from a stored event stream.
     Report(report::Args),
     /// Try the server by hand: a fake Graph and a page that looks like a chat, on this machine alone.
@@ -80,6 +86,8 @@ pub fn main() -> ExitCode {
         Some(Command::Host(args)) => host::main(&args),
         Some(Command::Validate(args)) => validate::main(&args),
         Some(Command::Record(args)) => record::main(&args),
+        Some(Command::Replay(args)) => replay::main(&args),
+        Some(Command::Scenario(args)) => scenario::main(&args),
         Some(Command::Report(args)) => report::main(&args),
         Some(Command::Play(args)) => play::main(&args),
         Some(Command::Bench(args)) => bench::main(&args),
