@@ -2,13 +2,14 @@
 //!
 //! [`scenario`] is what a person writes, [`plan`] which cells follow from it, [`run`] plays one cell, [`oracle`] judges
 //! what the model saw, [`command`] is the command line. `sandbox` is where a person plays everybody but the server.
-//! [`tap`] stands between real hosts and real servers. Reports are made elsewhere, from the event stream alone.
+//! [`tap`] stands between real hosts and real servers, [`probe`] examines real hosts. Reports are made elsewhere, from the event stream alone.
 
 pub mod command;
 pub mod host;
 pub mod matching;
 pub mod oracle;
 pub mod plan;
+pub mod probe;
 pub mod run;
 mod sandbox;
 pub mod scenario;

@@ -8,6 +8,7 @@ mod list;
 mod live;
 mod notices;
 mod play;
+mod probe;
 mod record;
 mod replay;
 mod report;
@@ -53,6 +54,8 @@ enum Command {
     Host(host::Args),
     /// Validate MCP messages, one a line, against a protocol version.
     Validate(validate::Args),
+    /// Serve a tracer that examines the host it is configured in, and draft a profile from its logs.
+    Probe(probe::Args),
     /// Stand between a host and its server, change nothing, and write a wire log.
     Record(record::Args),
     /// Send the host's lines of a wire log to a server again, and compare its answers.
@@ -85,6 +88,7 @@ pub fn main() -> ExitCode {
         Some(Command::Hosts(args)) => hosts::main(&args),
         Some(Command::Host(args)) => host::main(&args),
         Some(Command::Validate(args)) => validate::main(&args),
+        Some(Command::Probe(args)) => probe::main(&args),
         Some(Command::Record(args)) => record::main(&args),
         Some(Command::Replay(args)) => replay::main(&args),
         Some(Command::Scenario(args)) => scenario::main(&args),

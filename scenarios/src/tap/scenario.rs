@@ -221,7 +221,7 @@ fn on(proc: u64) -> String {
 }
 
 /// JSON as YAML reads it: the same, but for line breaks and marks that only YAML knows.
-fn yaml(json: &str) -> String {
+pub(crate) fn yaml(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for letter in json.chars() {
         if matches!(
