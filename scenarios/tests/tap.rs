@@ -247,7 +247,8 @@ fn what_a_host_did_is_validated_replayed_and_played_as_a_scenario() {
     let home = folder.path();
     let mut script = std::fs::File::create(home.join("agent.yaml")).unwrap();
     script.write_all(b"- call: {tool: inbound_queue_stats}\n- call: {tool: inbox_pull}\n- exit\n").unwrap();
-    for host in ["claude-code@2.1.330", "copilot-cli@1.0.102"] {
+    // Hosts that leave their server seconds before they kill it, so that the log is whole on the slowest machine.
+    for host in ["generic@tools-only", "generic@2026-07-28"] {
         let (log, made) = (format!("{host}.jsonl"), format!("{host}.yaml"));
         let tapped = [
             "host",
@@ -281,6 +282,53 @@ fn what_a_host_did_is_validated_replayed_and_played_as_a_scenario() {
         let (code, yaml, errors) = hostcheck(&["scenario", "seen.jsonl"], home);
         assert!(code == Some(0) && yaml.contains("inbound_queue_stats"), "{errors}");
     }
+}
+
+#[test]
+fn a_host_over_real_pipes_is_probed_and_drafted() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    let own = assert_cmd::cargo::cargo_bin!("hostcheck");
+    let own = own.to_str().unwrap();
+    let mut script = std::fs::File::create(home.join("agent.yaml")).unwrap();
+    let steps = b"- call: {tool: begin}\n- call: {tool: ask, arguments: {what: ping}}\n- call: {tool: ask, arguments: {what: unknown}}\n- wait_ms: 2000\n- exit\n";
+    script.write_all(steps).unwrap();
+    let probed = [
+        "host",
+        "copilot-cli@1.0.102",
+        "--script",
+        "agent.yaml",
+        "--log",
+        "seen.jsonl",
+        "--",
+        own,
+        "probe",
+        "--log",
+        "probe.jsonl",
+        "--mode",
+        "print",
+    ];
+    let (code, _, errors) = hostcheck(&probed, home);
+    assert_eq!(code, Some(0), "{errors}");
+    for line in text(&home.join("probe.jsonl")).lines() {
+        // The host kills the probe, so the last line may be cut.
+        let Ok(entry) = serde_json::from_str(line) else { continue };
+        assert_eq!(schemas::own::check("wire-log", &entry), Ok(vec![]), "{line}");
+    }
+    let (code, told, errors) = hostcheck(&["probe", "--report", "probe.jsonl", "--out", "draft.yaml"], home);
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(told.contains("3. What does clientInfo.name arrive as?\n   answered: \"copilot-cli\""), "{told}");
+    assert_eq!(told.matches("unanswered").count(), 5, "{told}");
+    let draft = text(&home.join("draft.yaml"));
+    let profile = fakes::host::load("draft.yaml", &draft).unwrap_or_else(|error| panic!("{error}\n{draft}"));
+    assert_eq!(profile.id, "copilot-cli@1.0.102");
+    assert_eq!(profile.wire.call_params_order.value, ["_meta", "arguments", "name"]);
+    let (code, facts, _) = hostcheck(&["probe", "--report", "probe.jsonl", "--json"], home);
+    assert!(
+        code == Some(0)
+            && facts.contains(r#""fact":"requests.unknown_message","mode":null,"value":"method""#),
+        "{facts}"
+    );
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test's own switch")]

@@ -16,6 +16,7 @@ mod run;
 mod scenario;
 mod select;
 mod takeover;
+mod taps;
 mod validate;
 
 use std::process::ExitCode;
