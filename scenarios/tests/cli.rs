@@ -21,6 +21,10 @@ fn run(arguments: &[&str]) -> (i32, String, String) {
 #[case(&["hosts", "--help"])]
 #[case(&["host", "--help"])]
 #[case(&["validate", "--help"])]
+#[case(&["probe", "--help"])]
+#[case(&["record", "--help"])]
+#[case(&["replay", "--help"])]
+#[case(&["scenario", "--help"])]
 #[case(&["report", "--help"])]
 #[case(&["play", "--help"])]
 #[case(&["bench", "--help"])]
@@ -105,6 +109,11 @@ fn one_fact_is_printed_over_all_hosts() {
 #[case(&["validate", "--protocol", "2023-01-01", "-"], "2025-11-25")]
 #[case(&["play", "--server", "no-such-program"], "no-such-program")]
 #[case(&["report", "no-such-file.jsonl"], "no-such-file.jsonl")]
+#[case(&["scenario", "no-such-file.jsonl"], "no-such-file.jsonl")]
+#[case(&["probe", "--report", "no-such-file.jsonl"], "no-such-file.jsonl")]
+#[case(&["probe", "--opening", "modren"], "modern-refuse-listen")]
+#[case(&["record", "--log", "no-such-folder/wire.jsonl", "--", "true"], "no-such-folder")]
+#[case(&["validate", "no-such-file.jsonl"], "no-such-file.jsonl")]
 fn a_mistake_is_told_with_its_fix_and_exit_code_2(#[case] arguments: &[&str], #[case] wanted: &str) {
     let (code, _, stderr) = run(arguments);
     assert_eq!(code, 2, "{stderr}");

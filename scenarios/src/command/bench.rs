@@ -21,7 +21,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::Instant;
 
-use super::{EXIT_FAILED, EXIT_PASSED, Outcome, idle, notices, out, reach, run, select, takeover};
+use super::{EXIT_FAILED, EXIT_PASSED, Outcome, idle, notices, out, reach, run, select, takeover, taps};
 use crate::plan::{self, Selection};
 use crate::run::{Settings, run_cell};
 use crate::scenario::Mode;
@@ -36,6 +36,9 @@ pub(super) struct Args {
     /// The `entraclaw` binary; beside this program when left out.
     #[arg(long, value_name = "FILE")]
     server_binary: Option<std::path::PathBuf>,
+    /// Measure only what `hostcheck record` adds to a message.
+    #[arg(long)]
+    record_only: bool,
 }
 
 /// One figure and its target.
@@ -50,6 +53,9 @@ pub(super) fn main(args: &Args) -> Outcome {
     if cfg!(debug_assertions) {
         super::warn("this is a debug build; figures count in release: `cargo run --release -- bench`");
     }
+    if args.record_only {
+        return Ok(print(&tap()?));
+    }
     let binary =
         run::find_server(args.server_binary.as_deref())?.context("the server's binary is not built")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -60,9 +66,15 @@ pub(super) fn main(args: &Args) -> Outcome {
     figures.extend(takeovers(&runtime, &binary)?);
     figures.extend(idle(&runtime, &binary)?);
     figures.extend(idle_requests()?);
+    figures.extend(tap()?);
+    Ok(print(&figures))
+}
+
+/// Prints figures; whether all targets are met is the exit code.
+fn print(figures: &[Figure]) -> u8 {
     let mut all_met = true;
     out(&format!("{:<62} {:>10} {:<8} {:>10}", "figure", "measured", "unit", "target"));
-    for figure in &figures {
+    for figure in figures {
         let met = figure.target.is_none_or(|target| figure.value <= target);
         all_met &= met;
         let target = figure.target.map_or_else(String::new, |target| format!("≤ {target}"));
@@ -75,7 +87,7 @@ pub(super) fn main(args: &Args) -> Outcome {
             if met { "" } else { "  missed" }
         ));
     }
-    Ok(if all_met { EXIT_PASSED } else { EXIT_FAILED })
+    if all_met { EXIT_PASSED } else { EXIT_FAILED }
 }
 
 /// A server process with a home of its own and a Graph that is not there.
@@ -329,6 +341,16 @@ fn notices(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<V
         figures.push(Figure { what, value: p99(times), unit: "ms", target: Some(target) });
     }
     Ok(figures)
+}
+
+/// What `hostcheck record` adds to a message of 1 kB, there and back through `cat`, at the same place of both distributions.
+fn tap() -> anyhow::Result<Vec<Figure>> {
+    let Some(added) = taps::measure()? else { return Ok(Vec::new()) };
+    let figure = |what, value, target| Figure { what, value: milliseconds(value), unit: "ms", target };
+    Ok(vec![
+        figure("`hostcheck record` adds to a message there and back, p50", added.p50, None),
+        figure("`hostcheck record` adds to a message there and back, p99", added.p99, Some(1.0)),
+    ])
 }
 
 /// `kill -9` of the session that polls, until another one does.

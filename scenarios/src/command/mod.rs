@@ -15,12 +15,17 @@ mod new;
 mod notices;
 mod output;
 mod play;
+mod probe;
 mod reach;
+mod record;
+mod replay;
 mod report;
 mod run;
+mod scenario;
 mod schema;
 mod select;
 mod takeover;
+mod taps;
 mod validate;
 
 use std::process::ExitCode;
@@ -64,6 +69,14 @@ enum Command {
     Mutants(mutants::Args),
     /// Validate MCP messages, one a line, against a protocol version.
     Validate(validate::Args),
+    /// Serve a tracer that examines the host it is configured in, and draft a profile from its logs.
+    Probe(probe::Args),
+    /// Stand between a host and its server, change nothing, and write a wire log.
+    Record(record::Args),
+    /// Send the host's lines of a wire log to a server again, and compare its answers.
+    Replay(replay::Args),
+    /// Make a scenario from a wire log.
+    Scenario(scenario::Args),
     /// Make a report from a stored event stream.
     Report(report::Args),
     /// Begin a scenario of your own.
@@ -103,6 +116,10 @@ pub fn main() -> ExitCode {
         Some(Command::Host(args)) => host::main(&args),
         Some(Command::Mutants(args)) => mutants::main(&args),
         Some(Command::Validate(args)) => validate::main(&args),
+        Some(Command::Probe(args)) => probe::main(&args),
+        Some(Command::Record(args)) => record::main(&args),
+        Some(Command::Replay(args)) => replay::main(&args),
+        Some(Command::Scenario(args)) => scenario::main(&args),
         Some(Command::Report(args)) => report::main(&args),
         Some(Command::New(args)) => new::main(&args),
         Some(Command::Schema(args)) => schema::main(&args),

@@ -1,0 +1,22 @@
+//! A tracer server to point a real host at, and what its log tells of that host.
+//! It never claims a fact that the log does not show: what was not seen is named as unknown, with the reason.
+//!
+//! [`tracer`] is the server, [`tools`] what a model can call, [`drive`] runs it over pipes, [`session`] reads its log,
+//! [`claim`] draws facts from it, [`draft`] writes them as a profile, [`questions`] answers what was open.
+
+#[cfg(test)]
+mod against_fakes;
+mod answers;
+pub mod claim;
+mod claims_calls;
+mod claims_opening;
+mod claims_wire;
+pub mod draft;
+pub mod drive;
+mod fires;
+pub mod opening;
+pub mod questions;
+pub mod runbook;
+pub mod session;
+pub mod tools;
+pub mod tracer;

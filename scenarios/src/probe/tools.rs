@@ -1,0 +1,191 @@
+//! What a model can call at the probe, in the order in which it should; each description says what to do then.
+//! It holds words and schemas only.
+
+use serde_json::{Value, json};
+
+/// Tools on one page of the list, so that a host has pages to follow.
+const PAGE_TOOLS: usize = 7;
+
+/// One tool.
+#[derive(Debug, Clone, Copy)]
+pub struct Tool {
+    /// Its name.
+    pub name: &'static str,
+    /// What to do, when, and what comes then.
+    pub description: &'static str,
+    /// Its arguments: name, JSON type, description.
+    pub arguments: &'static [(&'static str, &'static str, &'static str)],
+    /// Whether it says `readOnlyHint: true`.
+    pub read_only: bool,
+}
+
+const fn tool(
+    name: &'static str,
+    read_only: bool,
+    arguments: &'static [(&'static str, &'static str, &'static str)],
+    description: &'static str,
+) -> Tool {
+    Tool { name, description, arguments, read_only }
+}
+
+/// All of them, in order.
+pub const TOOLS: &[Tool] = &[
+    tool(
+        "begin",
+        true,
+        &[],
+        "Step 1. Call this first. It answers with the whole runbook; follow it step by step.",
+    ),
+    tool(
+        "read_a",
+        true,
+        &[],
+        "Step 2. Call read_a and read_b together, in one and the same step, not one after the other.",
+    ),
+    tool("read_b", true, &[], "Step 2. See read_a: both in the same step."),
+    tool("write_a", false, &[], "Step 3. Call write_a and write_b together, in one and the same step."),
+    tool("write_b", false, &[], "Step 3. See write_a: both in the same step."),
+    tool(
+        "structured",
+        true,
+        &[],
+        "Step 4. Its result has a text and a structure, each with a word of its own that begins with MARK-.",
+    ),
+    tool("structured_alone", true, &[], "Step 5. Its result has a structure only."),
+    tool(
+        "notify",
+        true,
+        &[],
+        "Step 6. Sends one notification of each kind, each with a word of its own that begins with MARK-, then answers.",
+    ),
+    tool(
+        "heard",
+        true,
+        &[(
+            "words",
+            "array",
+            "every word beginning with MARK- that you have seen anywhere in this conversation so far",
+        )],
+        "Steps 7 and 12. Report honestly which words beginning with MARK- you have seen so far, wherever they stood: in results, in instructions, in messages that came by themselves. An empty list is a good answer.",
+    ),
+    tool(
+        "ask",
+        true,
+        &[("what", "string", "ping, roots, elicitation, elicitation_url, sampling or unknown")],
+        "Step 8. Sends the host one request and waits up to 45 s for its answer. Call it once with each of: ping, roots, elicitation, elicitation_url, sampling, unknown. What the host did not declare is not asked. Where a form opens, the person fills it in.",
+    ),
+    tool(
+        "change",
+        true,
+        &[("what", "string", "tools, prompts, resources, tools_twice or unchanged")],
+        "Step 9. Three seconds after its answer a list changes and the host is told. Call it once with each of: tools, prompts, resources, tools_twice, unchanged. After each, end your turn at once; the person waits ten seconds and then says \"go on\".",
+    ),
+    tool(
+        "stray",
+        true,
+        &[],
+        "Step 10, only where `begin` says that the era is modern. Sends a notification that the stream of changes did not ask for.",
+    ),
+    tool(
+        "long_call",
+        true,
+        &[
+            ("seconds", "number", "how long the call takes"),
+            ("progress_every_s", "number", "seconds between progress notifications; 0 for none"),
+        ],
+        "Step 11. Takes so many seconds. Call it with 10, 70, 130 and 200, then with 200 and progress_every_s 5. If you can act before it has answered, call note with what \"long_call still runs\" at once.",
+    ),
+    tool(
+        "note",
+        true,
+        &[("what", "string", "what you noticed")],
+        "Notes something in the log. Use it whenever something surprising happens.",
+    ),
+    tool(
+        "interrupt_me",
+        true,
+        &[],
+        "Step 13. Takes ten minutes. While it runs the person interrupts it (Esc or Ctrl+C), waits five seconds, and says \"go on\".",
+    ),
+    tool(
+        "answer",
+        true,
+        &[("question", "number", "1 to 7"), ("says", "string", "what the person knows")],
+        "Step 14. What the person knows of an open question, in their words.",
+    ),
+    tool(
+        "exit",
+        false,
+        &[("code", "number", "the exit code")],
+        "Step 15. The probe's process ends during this call. Then call note once, to see whether the host starts it again.",
+    ),
+    tool(
+        "hold",
+        true,
+        &[],
+        "Step 16, the last. Never answers. While it runs the person quits the host in its normal way.",
+    ),
+];
+
+/// One page of the tools and the cursor of the next one; none for a cursor that was never given.
+pub fn page(cursor: Option<&str>, grown: u32) -> Option<(Vec<Value>, Option<String>)> {
+    let pages = TOOLS.len().div_ceil(PAGE_TOOLS);
+    let number = match cursor {
+        None => 0,
+        Some(cursor) => {
+            cursor.strip_prefix("page-")?.parse::<usize>().ok().filter(|page| (1..pages).contains(page))?
+        }
+    };
+    let mut tools: Vec<Value> =
+        TOOLS.iter().skip(number * PAGE_TOOLS).take(PAGE_TOOLS).copied().map(Tool::to_value).collect();
+    let next = (number + 1 < pages).then(|| format!("page-{}", number + 1));
+    if next.is_none() {
+        let description = "Appeared while the session ran. It does nothing.";
+        tools.extend((1..=grown).map(|count| {
+            json!({"name": format!("grown_{count}"), "description": description, "inputSchema": {"type": "object"}})
+        }));
+    }
+    Some((tools, next))
+}
+
+impl Tool {
+    fn to_value(self) -> Value {
+        let mut properties = serde_json::Map::new();
+        for (name, kind, description) in self.arguments {
+            let mut property = json!({"type": kind, "description": description});
+            if *kind == "array" {
+                property["items"] = json!({"type": "string"});
+            }
+            properties.insert((*name).to_owned(), property);
+        }
+        json!({
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": {"type": "object", "properties": properties},
+            "annotations": {"readOnlyHint": self.read_only},
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_hold_every_tool_once() {
+        let (mut names, mut cursor, mut pages) = (Vec::new(), None, 0);
+        loop {
+            let (tools, next) = page(cursor.as_deref(), 1).unwrap();
+            names.extend(tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()));
+            pages += 1;
+            match next {
+                Some(next) => cursor = Some(next),
+                None => break,
+            }
+        }
+        assert_eq!((names.len(), pages), (TOOLS.len() + 1, 3));
+        for wrong in ["page-0", "page-3", "page--1", "x"] {
+            assert!(page(Some(wrong), 0).is_none(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Hides secrets in what a log keeps: by shape, by the name of their key, by the variables that a person names.
+//! It rather hides too much than too little, and never sees, let alone changes, what is passed on.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use super::mask_json;
+
+/// What stands in place of a secret.
+pub const MASK: &str = "***";
+/// JSON within strings of JSON is followed so deep.
+const NESTING_MAX: usize = 4;
+/// The end of a line that was cut may be the beginning of a secret; so much of its last word is hidden, in bytes.
+const CUT_TAIL_BYTES: usize = 16 * 1024;
+/// A private key that a program prints has at most so many lines.
+const KEY_LINES_MAX: u32 = 200;
+/// The lines of a variable's value count as secrets of their own from this length on, in bytes.
+const PART_BYTES_MIN: usize = 8;
+
+/// Shapes that are secrets wherever they stand; what the group `s` matches is hidden.
+static SHAPES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    [
+        // JSON Web Tokens and encryption, also without their last parts.
+        r"\b(?P<s>eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)*)",
+        // Keys and tokens with a vendor's prefix; refresh tokens of Entra.
+        r"\b(?P<s>sk-[A-Za-z0-9_-]{8,}|gh[opusr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|xox[a-z]-[A-Za-z0-9-]{8,}|AKIA[0-9A-Z]{12,}|AIza[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{20,}|[01]\.A[A-Za-z0-9_-]{30,}(?:\.[A-Za-z0-9_-]*)*)",
+        // Client secrets of Entra.
+        r"(?P<s>[A-Za-z0-9_.~-]{3}[0-9]Q~[A-Za-z0-9_.~-]{20,})",
+        r"(?i)\bbearer\s+(?P<s>[A-Za-z0-9._~+/=-]{6,})",
+        r#"(?i)\b(?:proxy-)?authorization["'\\]*\s*[:=]\s*["'\\]*(?P<s>[^"'\\\r\n]{4,})"#,
+        r#"(?i)\bcookie["'\\]*\s*:\s*["'\\]*(?P<s>[^"'\\\r\n]{4,})"#,
+        r#"://[^/\s:@"']+:(?P<s>[^/\s@"']+)@"#,
+        r#"[?&](?:code|sig|signature|key)=(?P<s>[^&\s"'<>\\]+)"#,
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<s>(?s:.)*?)(?:-----END|\z)",
+        r"(?i)--[a-z0-9-]*(?:token|secret|password|passphrase|api-?key)[a-z0-9-]*\s+(?P<s>[^\s-]\S*)",
+    ]
+    .iter()
+    .filter_map(|pattern| Regex::new(pattern).ok())
+    .collect()
+});
+
+/// `name: value` and `name=value`, quoted in any way. The name's beginning is looked up by hand, so that a search stays linear.
+static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?i)(?P<k>(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|private[_-]?key|credential|assertion)[A-Za-z0-9_.-]*)["'\\]*\s*[:=]\s*(?:\\*"(?P<a>(?:[^"\\]|\\[^"])+)|'(?P<b>[^']+)|(?P<c>[^\s"'\\,;&<>{}\[\]][^\s"\\,;&<>{}\[\]]*))"#,
+    )
+    .ok()
+});
+
+/// How secret the value of a key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Secrecy {
+    /// Not at all.
+    Open,
+    /// Its texts; numbers under such a name are counts.
+    Texts,
+    /// Its numbers too.
+    All,
+}
+
+/// What the name of a key says about its value.
+pub(super) fn secrecy(key: &str) -> Secrecy {
+    let name: String =
+        key.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
+    // A member of the protocol, without which no call can be told from another.
+    if name.ends_with("progresstoken") {
+        return Secrecy::Open;
+    }
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    if has(&["secret", "password", "passwd", "passphrase", "apikey", "privatekey"]) {
+        Secrecy::All
+    } else if has(&["token", "authorization", "credential", "assertion", "cookie"]) {
+        Secrecy::Texts
+    } else {
+        Secrecy::Open
+    }
+}
+
+/// Hides secrets in lines. It remembers only whether a private key is being printed.
+#[derive(Debug, Clone, Default)]
+pub struct Masker {
+    /// Values that are secrets wherever they stand, longest first.
+    values: Vec<String>,
+    /// Lines of a private key that may still come on stderr.
+    key_lines_left: u32,
+}
+
+/// A masked text and how many secrets were hidden in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Masked<T> {
+    /// The text.
+    pub text: T,
+    /// How many.
+    pub count: u32,
+}
+
+impl Masker {
+    /// Hides also these values, and each of their lines. Empty ones are left out.
+    pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
+        let mut values: Vec<String> = Vec::new();
+        for secret in secrets {
+            let parts = secret.lines().map(str::trim).filter(|part| part.len() >= PART_BYTES_MIN);
+            values.extend(parts.map(str::to_owned));
+            values.push(secret);
+        }
+        values.retain(|value| !value.is_empty());
+        values.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+        values.dedup();
+        Self { values, key_lines_left: 0 }
+    }
+
+    /// A line of a pipe. `cut` tells that more of it came and was not kept.
+    pub fn line(&mut self, bytes: &[u8], cut: bool) -> Masked<Vec<u8>> {
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            // One character a byte, and back: what is no UTF-8 keeps its other bytes.
+            let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
+            let masked = self.text_line(&text, cut);
+            let back = masked.text.chars().map(|letter| u8::try_from(u32::from(letter)).unwrap_or(b'?'));
+            return Masked { text: back.collect(), count: masked.count };
+        };
+        let masked = self.text_line(text, cut);
+        Masked { text: masked.text.into_bytes(), count: masked.count }
+    }
+
+    /// The arguments of a command: each by itself, and what follows an option with the name of a secret.
+    pub fn command(&self, arguments: &[String]) -> Vec<String> {
+        let mut hide_next = false;
+        let mut masked = Vec::new();
+        for argument in arguments {
+            let option = argument.starts_with('-') && !argument.contains('=');
+            let hide = std::mem::replace(&mut hide_next, option && secrecy(argument) > Secrecy::Open);
+            masked.push(if hide && !option { MASK.to_owned() } else { self.value(argument, 0).text });
+        }
+        masked
+    }
+
+    fn text_line(&mut self, text: &str, cut: bool) -> Masked<String> {
+        if self.key_lines_left > 0 && !text.trim_start().starts_with(['{', '[']) {
+            self.key_lines_left = if text.contains("-----END") { 0 } else { self.key_lines_left - 1 };
+            return Masked { text: MASK.to_owned(), count: 1 };
+        }
+        if text.contains("PRIVATE KEY-----") && text.contains("-----BEGIN") && !text.contains("-----END") {
+            self.key_lines_left = KEY_LINES_MAX;
+        }
+        if !cut {
+            return self.value(text, 0);
+        }
+        let masked = mask_json::mask(self, hide_tail(text).as_ref(), 0);
+        let again = self.plain(&masked.text);
+        Masked { text: again.text, count: masked.count + again.count + 1 }
+    }
+
+    /// A text, which may be JSON as a whole.
+    pub(super) fn value(&self, text: &str, depth: usize) -> Masked<String> {
+        let begins = text.trim_start().starts_with(['{', '[']);
+        if begins && depth < NESTING_MAX && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
+            return mask_json::mask(self, text, depth);
+        }
+        self.plain(text)
+    }
+
+    /// A text that is no JSON as a whole, or a piece of one.
+    pub(super) fn plain(&self, text: &str) -> Masked<String> {
+        let mut count = 0;
+        let mut text = Cow::Borrowed(text);
+        for value in &self.values {
+            let found = text.matches(value.as_str()).count();
+            if found > 0 {
+                count += u32::try_from(found).unwrap_or(u32::MAX);
+                text = Cow::Owned(text.replace(value.as_str(), MASK));
+            }
+        }
+        for shape in SHAPES.iter() {
+            if let Some(masked) = replace(shape, &text, &["s"], &mut count, |_| true) {
+                text = Cow::Owned(masked);
+            }
+        }
+        if let Some(named) = NAMED.as_ref() {
+            let whole = text.clone();
+            let secret = |found: &Captures<'_>| is_secret_pair(&whole, found);
+            if let Some(masked) = replace(named, &text, &["a", "b", "c"], &mut count, secret) {
+                text = Cow::Owned(masked);
+            }
+        }
+        Masked { text: text.into_owned(), count }
+    }
+}
+
+/// Replaces what one of the groups matches; none when nothing was.
+fn replace(
+    pattern: &Regex,
+    text: &str,
+    groups: &[&str],
+    count: &mut u32,
+    secret: impl Fn(&Captures<'_>) -> bool,
+) -> Option<String> {
+    let mut masked = String::new();
+    let mut done = 0;
+    for found in pattern.captures_iter(text) {
+        let span = groups.iter().find_map(|group| found.name(group));
+        let Some(span) = span.filter(|span| !span.is_empty() && span.as_str() != MASK) else { continue };
+        if secret(&found) {
+            masked.push_str(&text[done..span.start()]);
+            masked.push_str(MASK);
+            done = span.end();
+            *count += 1;
+        }
+    }
+    if done == 0 {
+        return None;
+    }
+    masked.push_str(&text[done..]);
+    Some(masked)
+}
+
+/// Whether `name: value` in a text is a secret: counts and absent values are none.
+fn is_secret_pair(text: &str, found: &Captures<'_>) -> bool {
+    let Some(name) = found.name("k") else { return false };
+    let before = text[..name.start()]
+        .char_indices()
+        .rev()
+        .take_while(|(_, letter)| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'));
+    let start = before.last().map_or(name.start(), |(at, _)| at);
+    let value = found.name("a").or_else(|| found.name("b")).or_else(|| found.name("c"));
+    let value = value.map_or("", |value| value.as_str());
+    match secrecy(&text[start..name.end()]) {
+        Secrecy::Open => false,
+        Secrecy::Texts => {
+            value.parse::<f64>().is_err() && !matches!(value, "null" | "true" | "false" | "none" | "None")
+        }
+        Secrecy::All => true,
+    }
+}
+
+/// A text without its last word, of which only the beginning is known.
+fn hide_tail(text: &str) -> Cow<'_, str> {
+    let word = text.bytes().rev().take_while(|byte| !byte.is_ascii_whitespace() && *byte != b'"').count();
+    let mut at = text.len() - word.min(CUT_TAIL_BYTES);
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    Cow::Owned(format!("{}{MASK}", &text[..at]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn masked(text: &str) -> String {
+        String::from_utf8(Masker::default().line(text.as_bytes(), false).text).unwrap()
+    }
+
+    #[rstest]
+    #[case("Authorization: Bearer abcdefgh.ijk", "Authorization: ***")]
+    #[case("curl -H 'Authorization: Basic QWxpY2U6Qm9i' x", "curl -H 'Authorization: ***' x")]
+    #[case("got eyJhbGciOiJub25lIn0.eyJzdWIiOiJBbGljZSJ9.c2ln now", "got *** now")]
+    #[case("key sk-ant-api03-abcdefgh", "key ***")]
+    #[case("a task-force-of-eight", "a task-force-of-eight")]
+    #[case("client_secret=abc~def&grant_type=x", "client_secret=***&grant_type=x")]
+    #[case("https://contoso.com/?code=0.AbC&state=1", "https://contoso.com/?code=***&state=1")]
+    #[case("https://alice:hunter2@contoso.com/", "https://alice:***@contoso.com/")]
+    #[case("max_tokens: 4096, tokens=12", "max_tokens: 4096, tokens=12")]
+    #[case("DB_PASSWORD=12345", "DB_PASSWORD=***")]
+    #[case("run --client-secret hunter2 --x", "run --client-secret *** --x")]
+    #[case("xyz8Q~abcdefghijklmnopqrstuvwxyz0123456", "***")]
+    #[case("password: it's short", "password: *** short")]
+    fn secrets_in_texts(#[case] text: &str, #[case] wanted: &str) {
+        assert_eq!(masked(text), wanted);
+    }
+
+    #[test]
+    fn variables_are_masked_wherever_they_stand_also_in_parts() {
+        let mut masker = Masker::new(["one\nlonger-second".to_owned(), "abc".to_owned(), String::new()]);
+        let line = masker.line(br#"{"x":"abcd one\nlonger-second","y":"longer-second"}"#, false);
+        assert_eq!(String::from_utf8(line.text).unwrap(), r#"{"x":"***d ***","y":"***"}"#);
+        assert_eq!(line.count, 3);
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_stay_beside_the_mask() {
+        let masked = Masker::default().line(b"\xff\xfe token=hunter2 \x80", false);
+        assert_eq!(masked.text, b"\xff\xfe token=*** \x80");
+    }
+
+    #[test]
+    fn a_secret_at_the_cut_is_hidden() {
+        let text = r#"{"jsonrpc":"2.0","text":"a b eyJhbGciOiJub"#;
+        let masked = Masker::default().line(text.as_bytes(), true);
+        assert_eq!(String::from_utf8(masked.text).unwrap(), r#"{"jsonrpc":"2.0","text":"a b ***"#);
+    }
+
+    #[test]
+    fn a_printed_private_key_is_hidden_line_by_line() {
+        let mut masker = Masker::default();
+        let mut lines = Vec::new();
+        for line in ["-----BEGIN PRIVATE KEY-----", "MIIEvQIBADANBg", "-----END PRIVATE KEY-----", "after"] {
+            lines.push(String::from_utf8(masker.line(line.as_bytes(), false).text).unwrap());
+        }
+        assert_eq!(lines, ["-----BEGIN PRIVATE KEY-----", "***", "***", "after"]);
+    }
+
+    #[test]
+    fn a_command_hides_what_follows_an_option() {
+        let command = ["srv", "--api-key", "hunter2", "--verbose", "--token=x1"].map(str::to_owned);
+        assert_eq!(
+            Masker::default().command(&command),
+            ["srv", "--api-key", "***", "--verbose", "--token=***"]
+        );
+    }
+
+    #[test]
+    fn long_lines_of_one_word_take_no_time() {
+        let text = format!("{{\"text\":\"{}\"}}", "token".repeat(100_000));
+        assert_eq!(masked(&text).len(), text.len());
+    }
+}
