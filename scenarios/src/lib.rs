@@ -1,9 +1,10 @@
 //! hostcheck: is an MCP server fit for real hosts, and does every message reach the model?
 //!
 //! [`scenario`] is what a person writes, [`plan`] which cells follow from it, [`run`] plays one cell, [`oracle`] judges
-//! what the model saw, [`command`] is the command line. `sandbox` is where a person plays everybody but the server. Reports are made elsewhere, from the event stream alone.
+//! what the model saw, [`conformance`] judges anybody's server, [`command`] is the command line. `sandbox` is where a person plays everybody but the server. Reports are made elsewhere, from the event stream alone.
 
 pub mod command;
+pub mod conformance;
 pub mod host;
 pub mod matching;
 pub mod oracle;

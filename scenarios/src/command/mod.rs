@@ -11,6 +11,7 @@ mod play;
 mod report;
 mod run;
 mod select;
+mod server;
 mod takeover;
 mod validate;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::Context as _;
 use reports::event::{CellFinished, EVENTS_VERSION, Event, RunFinished, RunStarted, ServerUnderTest, Status};
 
-use super::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome, out, select, warn};
+use super::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome, out, select, server, warn};
 use crate::plan::{self, Selection};
 use crate::run::{Settings, run_all};
 use crate::scenario::Mode;
@@ -45,6 +45,8 @@ pub(super) struct Args {
     /// The `entraclaw` binary for process mode; beside this program when left out.
     #[arg(long, value_name = "FILE")]
     server_binary: Option<PathBuf>,
+    #[command(flatten)]
+    own: server::Flags,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -71,6 +73,9 @@ impl Args {
 }
 
 pub(super) fn main(args: &Args) -> Outcome {
+    if args.own.is_given() {
+        return server::main(&args.own, &args.suites, &args.hosts, args.seed, &args.out);
+    }
     let selection = args.selection()?;
     let cells = plan::cells(&selection);
     if cells.is_empty() {
@@ -191,7 +196,7 @@ fn events(
     events
 }
 
-fn write_events(folder: &Path, events: &[Event]) -> anyhow::Result<()> {
+pub(super) fn write_events(folder: &Path, events: &[Event]) -> anyhow::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "the command line's edge writes the output folder")]
     std::fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}; choose another with --out", folder.display()))?;
