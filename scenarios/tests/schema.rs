@@ -3,20 +3,29 @@
 
 #![expect(clippy::disallowed_methods, reason = "the test reads and writes the committed schema")]
 
+use hostcheck::conformance::Area;
 use hostcheck::scenario::Scenario;
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../schemas/own/scenario.schema.json");
-
-#[test]
-fn the_committed_schema_is_that_of_the_types() {
-    let schema = serde_json::to_string_pretty(&schemars::schema_for!(Scenario)).expect("a schema") + "\n";
+fn check(name: &str, schema: &schemars::Schema) {
+    let file = format!("{}/../schemas/own/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
+    let schema = serde_json::to_string_pretty(schema).expect("a schema") + "\n";
     if std::env::var_os("UPDATE_SCHEMAS").is_some() {
-        std::fs::write(FILE, &schema).expect("the schema is written");
+        std::fs::write(&file, &schema).expect("the schema is written");
     }
-    let committed = std::fs::read_to_string(FILE).unwrap_or_default();
+    let committed = std::fs::read_to_string(&file).unwrap_or_default();
     if committed != schema {
         let diff =
             similar::TextDiff::from_lines(committed.as_str(), schema.as_str()).unified_diff().to_string();
-        panic!("schemas/own/scenario.schema.json is out of step; run with UPDATE_SCHEMAS=1\n{diff}");
+        panic!("schemas/own/{name}.schema.json is out of step; run with UPDATE_SCHEMAS=1\n{diff}");
     }
+}
+
+#[test]
+fn the_committed_schema_is_that_of_the_types() {
+    check("scenario", &schemars::schema_for!(Scenario));
+}
+
+#[test]
+fn the_schema_of_protocol_rows_is_that_of_the_types() {
+    check("protocol", &schemars::schema_for!(Area));
 }

@@ -31,6 +31,8 @@ pub(crate) struct Discovered {
     pub(crate) version: Option<String>,
     /// By version: what it is there, or why it does not speak it.
     pub(crate) versions: BTreeMap<Version, Result<Speaks, String>>,
+    /// What was heard in each version meanwhile, so that a server that can't be understood is judged for what it wrote.
+    pub(crate) heard: BTreeMap<Version, Rc<RefCell<Record>>>,
     /// Why nothing could be learnt at all.
     pub(crate) dead: Option<String>,
 }
@@ -52,7 +54,8 @@ pub(crate) async fn discover(target: &Target) -> Discovered {
     let mut answered = false;
     for version in VERSIONS {
         let record = Rc::new(RefCell::new(Record::default()));
-        let wire = match Wire::start(target.server(), record, false, !version.is_modern()) {
+        found.heard.insert(version, Rc::clone(&record));
+        let wire = match Wire::start(target.server(), record, true, !version.is_modern()) {
             Ok(wire) => wire,
             Err(error) => {
                 found.dead = Some(format!("the server could not be started: {error}"));
@@ -87,7 +90,10 @@ pub(crate) async fn discover(target: &Target) -> Discovered {
     if answered {
         found.dead = None;
     } else if found.dead.is_none() {
-        found.dead = Some("the server answered nothing".to_owned());
+        let wrote = found.heard.values().any(|record| !record.borrow().seen.is_empty());
+        let what =
+            if wrote { "the server wrote nothing that is an answer" } else { "the server answered nothing" };
+        found.dead = Some(what.to_owned());
     }
     found
 }

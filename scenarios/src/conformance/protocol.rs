@@ -1,6 +1,7 @@
 //! The protocol suite: every row in every version that the server speaks, each with its outcome.
 //! What the server does not speak is told as such; it is never left out.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,6 +20,9 @@ use super::wire::Record;
 
 /// Evidence of one broken rule of the wire.
 const BROKEN_SHOWN: usize = 3;
+
+/// Between what is wrong and where it was seen.
+const WHILE: &str = " (while asking about ";
 
 /// Rules of the wire that say nothing until such a message was seen: rule, the definition's beginning.
 const GATED: [(&str, &[&str]); 8] = [
@@ -86,13 +90,36 @@ pub(crate) async fn judge(job: &Job<'_>, found: &Rc<Discovered>, done: &dyn Fn()
             (None, None) => Some(Outcome::CouldNotRun("this version was not asked for".to_owned())),
         };
         if let Some(outcome) = silent {
-            all.extend(rows.iter().map(|placed| bare(&placed.row.id, *version, outcome.clone())));
+            let heard = found.heard.get(version).filter(|_| found.dead.is_some());
+            all.extend(rows.iter().map(|placed| unheard(placed, *version, &outcome, heard)));
             continue;
         }
         let told = run(job, *version, &rows, found, done).await;
         all.extend(rows.iter().map(|placed| row(placed, *version, job.target, &told)));
     }
     all
+}
+
+/// A row of a server that could not be understood: it fails where what was heard breaks it.
+fn unheard(
+    placed: &Placed,
+    version: Version,
+    outcome: &Outcome,
+    heard: Option<&Rc<RefCell<Record>>>,
+) -> Judged {
+    let mut judged = bare(&placed.row.id, version, outcome.clone());
+    if let Some(record) = heard {
+        let record = record.borrow();
+        let rules = placed.row.checks.iter().filter_map(|check| check.strip_prefix("wire."));
+        for rule in rules {
+            let evidence = broken(rule, &[("opening the connection", &record)]);
+            if !evidence.is_empty() {
+                judged.outcome = judged.outcome.and(Outcome::Failed(evidence));
+                judged.transcript.clone_from(&record.transcript);
+            }
+        }
+    }
+    judged
 }
 
 fn bare(row: &str, version: Version, outcome: Outcome) -> Judged {
@@ -124,7 +151,7 @@ fn needed(target: &Target, version: Version, rows: &[&Placed]) -> Vec<&'static P
     let asked = |probe: &&Probe| {
         let named =
             |check: &&&str| rows.iter().any(|placed| placed.row.checks.iter().any(|one| one == **check));
-        wire || probe.checks.iter().any(|check| named(&check))
+        (wire && !probe.rough) || probe.checks.iter().any(|check| named(&check))
     };
     check::probes()
         .filter(|probe| probe.era.has(version) && probe.needs.missing(target).is_none())
@@ -199,32 +226,11 @@ fn answered<'a>(check: &str, target: &Target, told: &'a [Told]) -> (Outcome, Opt
 
 /// What all conversations say of a rule of the wire.
 fn wire<'a>(rule: &str, told: &'a [Told]) -> (Outcome, Option<&'a Record>) {
-    let mut evidence = Vec::new();
-    let mut first = None;
-    for told in told {
-        for broken in told.record.broken.iter().filter(|broken| broken.rule == rule) {
-            first.get_or_insert(&told.record);
-            let one = Evidence {
-                message: format!("{} (while asking about {})", broken.message, told.probe.name),
-                expected: schemas::rules()
-                    .iter()
-                    .find(|known| known.id == rule)
-                    .map(|known| known.meaning.to_owned()),
-                observed: Some(broken.line.clone()),
-                at_ms: broken.at_ms,
-            };
-            // The same fault in every conversation is one fault.
-            if !evidence
-                .iter()
-                .any(|other: &Evidence| other.observed == one.observed || same_kind(other, &broken.message))
-            {
-                evidence.push(one);
-            }
-        }
-    }
+    let records: Vec<(&str, &Record)> = told.iter().map(|told| (told.probe.name, &told.record)).collect();
+    let evidence = broken(rule, &records);
     if !evidence.is_empty() {
-        evidence.truncate(BROKEN_SHOWN);
-        return (Outcome::Failed(evidence), first);
+        let first = told.iter().find(|told| told.record.broken.iter().any(|broken| broken.rule == rule));
+        return (Outcome::Failed(evidence), first.map(|told| &told.record));
     }
     let seen =
         |wanted: &str| told.iter().any(|told| told.record.seen.keys().any(|name| name.starts_with(wanted)));
@@ -240,6 +246,25 @@ fn wire<'a>(rule: &str, told: &'a [Told]) -> (Outcome, Option<&'a Record>) {
     }
 }
 
-fn same_kind(evidence: &Evidence, message: &str) -> bool {
-    evidence.message.split(" (while asking about ").next() == Some(message)
+/// The evidence that a rule was broken; the same fault in every conversation is one fault.
+fn broken(rule: &str, records: &[(&str, &Record)]) -> Vec<Evidence> {
+    let mut evidence: Vec<Evidence> = Vec::new();
+    for (name, record) in records {
+        for broken in record.broken.iter().filter(|broken| broken.rule == rule) {
+            let known = evidence.iter().any(|other| {
+                other.observed.as_ref() == Some(&broken.line)
+                    || other.message.split(WHILE).next() == Some(broken.message.as_str())
+            });
+            if !known && evidence.len() < BROKEN_SHOWN {
+                let meaning = schemas::rules().iter().find(|known| known.id == rule);
+                evidence.push(Evidence {
+                    message: format!("{}{WHILE}{name})", broken.message),
+                    expected: meaning.map(|known| known.meaning.to_owned()),
+                    observed: Some(broken.line.clone()),
+                    at_ms: broken.at_ms,
+                });
+            }
+        }
+    }
+    evidence
 }

@@ -32,8 +32,8 @@ const ENVIRONMENT: [&str; 12] = [
 /// Bytes that a pipe of a server inside this process holds.
 const PIPE_BYTES: usize = 64 * 1024;
 
-/// A server inside this process: it is given its side of both pipes and comes back with an exit code.
-pub type Inside = Rc<dyn Fn(DuplexStream) -> LocalBoxFuture<'static, i32>>;
+/// A server inside this process: it is given what it reads and what it writes, and comes back with an exit code.
+pub type Inside = Rc<dyn Fn(DuplexStream, DuplexStream) -> LocalBoxFuture<'static, i32>>;
 
 /// How the server is reached.
 #[derive(Clone)]
@@ -144,12 +144,13 @@ impl Server for AnyTarget {
                 Ok((Box::new(output), Box::new(input)))
             }
             Self::Inside { make, task } => {
-                let (near, far) = tokio::io::duplex(PIPE_BYTES);
-                if let Some(old) = task.replace(tokio::task::spawn_local(make(far))) {
+                // One pipe a direction: each can be closed by itself.
+                let (near_in, far_in) = tokio::io::duplex(PIPE_BYTES);
+                let (near_out, far_out) = tokio::io::duplex(PIPE_BYTES);
+                if let Some(old) = task.replace(tokio::task::spawn_local(make(far_in, far_out))) {
                     old.abort();
                 }
-                let (output, input) = tokio::io::split(near);
-                Ok((Box::new(output), Box::new(input)))
+                Ok((Box::new(near_out), Box::new(near_in)))
             }
         }
     }

@@ -24,7 +24,7 @@ pub(super) const PROBES: &[Probe] = &[
 ];
 
 async fn unknown(lab: &mut Lab) -> Result<(), Trouble> {
-    let mut session = lab.open_rough().await?;
+    let mut session = lab.open().await?;
     let reply = session.ask("hostcheck/no-such-method", json!({})).await;
     let message = "a method that there is not is not refused with the code for it";
     lab.expect("errors.unknown-method", reply.code() == Some(-32601), message, "error -32601", &reply.say());

@@ -22,19 +22,23 @@ const PIECE_EVERY: Duration = Duration::from_millis(5);
 
 pub(super) const PROBES: &[Probe] = &[
     Probe::new("input: in pieces", &["input.split", "input.joined"], Era::Both, |lab| Box::pin(pieces(lab)))
-        .over(Needs::Pipes),
+        .over(Needs::Pipes)
+        .rough(),
     Probe::new("input: white space", &["input.crlf", "input.blank-lines"], Era::Both, |lab| {
         Box::pin(white_space(lab))
     })
-    .over(Needs::Pipes),
+    .over(Needs::Pipes)
+    .rough(),
     Probe::new("input: a byte order mark", &["input.byte-order-mark"], Era::Both, |lab| {
         Box::pin(survives(lab, "input.byte-order-mark", byte_order_mark(), "a byte order mark"))
     })
-    .over(Needs::Pipes),
+    .over(Needs::Pipes)
+    .rough(),
     Probe::new("input: no UTF-8", &["input.not-utf8"], Era::Both, |lab| {
         Box::pin(survives(lab, "input.not-utf8", not_utf8(), "bytes that are no UTF-8"))
     })
-    .over(Needs::Pipes),
+    .over(Needs::Pipes)
+    .rough(),
     Probe::new("input: no JSON", &["input.not-json"], Era::Both, |lab| {
         Box::pin(survives(
             lab,
@@ -43,13 +47,16 @@ pub(super) const PROBES: &[Probe] = &[
             "a line that is no JSON",
         ))
     })
-    .over(Needs::Pipes),
+    .over(Needs::Pipes)
+    .rough(),
     Probe::new("input: deep nesting", &["input.nested"], Era::Both, |lab| {
         Box::pin(survives(lab, "input.nested", nested(), "20,000 brackets inside each other"))
     })
-    .over(Needs::Pipes),
+    .over(Needs::Pipes)
+    .rough(),
     Probe::new("input: a line of 20 MB", &["input.long-line"], Era::Both, |lab| Box::pin(long_line(lab)))
-        .over(Needs::Pipes),
+        .over(Needs::Pipes)
+        .rough(),
 ];
 
 fn byte_order_mark() -> Vec<u8> {

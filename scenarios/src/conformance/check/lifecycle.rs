@@ -145,8 +145,7 @@ const ASKED: [(&str, &str, &str); 3] = [
 ];
 
 async fn capabilities(lab: &mut Lab) -> Result<(), Trouble> {
-    // Asking for what was not declared is the host's fault, so the answers are looked at here alone.
-    let mut session = lab.open_rough().await?;
+    let mut session = lab.open().await?;
     let mut undeclared = false;
     let mut served = false;
     for (capability, method, member) in ASKED {

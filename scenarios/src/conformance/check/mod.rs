@@ -74,16 +74,23 @@ pub(crate) struct Probe {
     pub(crate) checks: &'static [&'static str],
     pub(crate) era: Era,
     pub(crate) needs: Needs,
+    /// Whether all its lines are those of a server that was treated roughly, which say nothing of the rules of the wire.
+    pub(crate) rough: bool,
     pub(crate) run: Run,
 }
 
 impl Probe {
     const fn new(name: &'static str, checks: &'static [&'static str], era: Era, run: Run) -> Self {
-        Self { name, checks, era, needs: Needs::Nothing, run }
+        Self { name, checks, era, needs: Needs::Nothing, rough: false, run }
     }
 
     const fn over(mut self, needs: Needs) -> Self {
         self.needs = needs;
+        self
+    }
+
+    const fn rough(mut self) -> Self {
+        self.rough = true;
         self
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Era, Probe};
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{
-    Reply, SILENCE_AFTER, START_WITHIN, Session, initialize_params, modern_meta,
+    ANSWER_WITHIN, Reply, SILENCE_AFTER, START_WITHIN, Session, initialize_params, modern_meta,
 };
 
 pub(super) const PROBES: &[Probe] = &[
@@ -218,7 +218,10 @@ async fn initialize_late(lab: &mut Lab) -> Result<(), Trouble> {
     let legacy =
         lab.found.versions.iter().rev().find(|(version, speaks)| !version.is_modern() && speaks.is_ok());
     let asked = legacy.map_or("2025-11-25", |(version, _)| version.as_str());
-    let answer = session.ask("initialize", initialize_params(asked)).await;
+    let (id, from) = (session.new_id(), session.wire.received.len());
+    let params = initialize_params(asked);
+    session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params}));
+    let answer = session.answer_to(&id, from, ANSWER_WITHIN).await;
     if legacy.is_some() {
         let message =
             "the server speaks both eras, and `initialize` has no result after a request of the newer one";

@@ -8,9 +8,12 @@ use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, START_WITHIN, client_info, modern_meta};
 
 pub(super) const PROBES: &[Probe] = &[
-    Probe::new("discover", &["discover.complete", "discover.server-info"], Era::Modern, |lab| {
-        Box::pin(discover(lab))
-    }),
+    Probe::new(
+        "discover",
+        &["discover.complete", "discover.server-info", "results.typed"],
+        Era::Modern,
+        |lab| Box::pin(discover(lab)),
+    ),
     Probe::new(
         "an unknown version",
         &["version.refused", "version.supported-named", "version.retry"],
@@ -32,6 +35,8 @@ async fn discover(lab: &mut Lab) -> Result<(), Trouble> {
     let names = offered.is_some_and(|versions| versions.iter().any(|one| one == lab.version.as_str()));
     let message = "`server/discover` does not offer the version that it is asked in";
     lab.expect("discover.complete", names, message, lab.version.as_str(), &reply.say());
+    let typed = reply.result().is_some_and(|result| result.get("resultType").is_some_and(Value::is_string));
+    lab.expect("results.typed", typed, "a result does not say its type", "resultType", &reply.say());
     let told = reply.result().is_some_and(|result| {
         result.pointer("/_meta/io.modelcontextprotocol~1serverInfo/name").is_some_and(Value::is_string)
     });

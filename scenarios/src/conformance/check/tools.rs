@@ -327,7 +327,7 @@ fn judge_structured(lab: &mut Lab, name: &str, schema: &Value, result: &Value, b
 async fn mistakes(lab: &mut Lab) -> Result<(), Trouble> {
     const ALL: [&str; 4] =
         ["tools.unknown", "tools.malformed-call", "tools.malformed-code", "tools.bad-arguments"];
-    let mut session = lab.open_rough().await?;
+    let mut session = lab.open().await?;
     if !session.declares("tools") {
         lab.skip_all(&ALL, NO_TOOLS);
         return Ok(());

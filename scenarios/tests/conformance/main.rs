@@ -1,0 +1,5 @@
+//! The suite for anybody's server: mutants that it must catch, a server without a fault, and our own.
+
+mod mutants;
+mod own;
+mod tiny;
