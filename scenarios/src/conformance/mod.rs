@@ -14,6 +14,7 @@ mod discover;
 mod hosts;
 mod http;
 mod lab;
+mod meeting;
 mod outcome;
 mod protocol;
 mod rows;

@@ -7,7 +7,8 @@ use hostcheck::conformance::{self, Findings, Outcome, Plan, VERSIONS, Wishes};
 use schemas::Version;
 use serde_json::json;
 
-use crate::tiny::{Fault, target};
+use crate::fault::Fault;
+use crate::tiny::target;
 
 const OLD: Version = Version::V2025_11_25;
 const NEW: Version = Version::V2026_07_28;

@@ -8,69 +8,13 @@ use hostcheck::conformance::Target;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 
+use crate::fault::Fault;
+
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 const MODERN: &str = "2026-07-28";
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
-
-/// What a server can do wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
-    None,
-    PrintsToStdout,
-    SpreadsMessages,
-    MarksByteOrder,
-    WritesLatin1,
-    AnswersTwice,
-    DropsTheList,
-    AnswersNotifications,
-    ChangesIds,
-    EchoesAnyVersion,
-    OffersAnOldVersion,
-    DiesOfNotifications,
-    DiesOfProbes,
-    DiesOfNoise,
-    ReadsOneLineAtATime,
-    OpensTwice,
-    KnowsEveryMethod,
-    KnowsEveryTool,
-    ValidatesNothing,
-    StructuresWrongly,
-    StructuresWithoutText,
-    RepeatsATool,
-    NamesWithSpaces,
-    HasABrokenSchema,
-    ShufflesTools,
-    ListsByConnection,
-    HidesItsTools,
-    FindsEverything,
-    UsesAnotherCode,
-    SpeaksUnasked,
-    AsksWithoutASession,
-    LeavesOutTheType,
-    NeverAcknowledges,
-    AcknowledgesWithoutId,
-    PromisesMore,
-    AnswersCancelledStreams,
-    ForgetsStreams,
-    RemembersTheHost,
-    TakesAnyVersion,
-    NamesNoVersions,
-    TellsProgressOfNothing,
-    GoesBackwards,
-    DiesOfCancels,
-    AnswersCancelledCalls,
-    SpeaksTooEarly,
-    UsesReservedCodes,
-    IgnoresPings,
-    ListsWithoutEnd,
-    WritesBatches,
-    LosesResources,
-    BreaksBase64,
-    RefusesSubscriptions,
-    DiesOfCarriageReturns,
-}
 
 /// The server, as the suite takes it. Each start is another connection.
 pub(crate) fn target(fault: Fault) -> Target {
