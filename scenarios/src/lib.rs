@@ -2,9 +2,11 @@
 //!
 //! [`scenario`] is what a person writes, [`plan`] which cells follow from it, [`run`] plays one cell, [`oracle`] judges
 //! what the model saw, [`command`] is the command line. `sandbox` is where a person plays everybody but the server.
-//! [`tap`] stands between real hosts and real servers, [`probe`] examines real hosts. Reports are made elsewhere, from the event stream alone.
+//! [`tap`] stands between real hosts and real servers, [`probe`] examines real hosts, [`conformance`] judges anybody's server. Reports are made
+//! elsewhere, from the event stream alone.
 
 pub mod command;
+pub mod conformance;
 pub mod host;
 pub mod matching;
 pub mod mutants;

@@ -3,6 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the test reads and writes the committed schemas")]
 
+use hostcheck::conformance::Area;
 use hostcheck::scenario::Scenario;
 use hostcheck::tap::Entry;
 use schemars::Schema;
@@ -31,4 +32,9 @@ fn the_committed_schema_of_scenarios_is_that_of_the_types() {
 #[test]
 fn the_committed_schema_of_wire_logs_is_that_of_the_types() {
     compare("wire-log", &schemars::schema_for!(Entry));
+}
+
+#[test]
+fn the_schema_of_protocol_rows_is_that_of_the_types() {
+    compare("protocol", &schemars::schema_for!(Area));
 }

@@ -128,8 +128,8 @@ fn the_readme_names_every_tool_and_every_command() {
         assert!(readme.contains(&tool), "README.md does not name the tool {tool}");
     }
     for command in [
-        "list", "hosts", "run", "host", "validate", "probe", "record", "replay", "scenario", "report", "play",
-        "bench", "merge", "diff", "baseline", "history", "new", "schema",
+        "list", "hosts", "run", "host", "validate", "probe", "record", "replay", "scenario", "report",
+        "play", "bench", "merge", "diff", "baseline", "history", "new", "schema",
     ] {
         assert!(readme.contains(&format!("-- {command}")), "README.md does not show `{command}`");
     }

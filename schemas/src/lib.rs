@@ -4,12 +4,14 @@
 //! - [`catalog`]: one protocol version's definitions; which one belongs to a message.
 //! - [`WireValidator`]: a whole connection, every line in both directions, with the rules a schema can't express.
 //! - [`FileValidator`]: the lines of a file, each for itself, responses paired with requests seen before.
+//! - [`Foreign`]: schemas that a server brought along.
 //! - [`rules`]: every hand-written rule with its meaning and its source.
 //! - [`own`]: the schemas of our own documents.
 
 mod catalog;
 mod explain;
 mod file;
+mod foreign;
 mod message;
 pub mod own;
 mod rules;
@@ -19,6 +21,7 @@ mod wire;
 
 pub use catalog::{Asked, Catalog, Definition, Sender, catalog};
 pub use file::{FileValidator, LineVerdict, validate_line};
+pub use foreign::Foreign;
 pub use rules::{Rule, Scope, rules};
 pub use verdict::{Verdict, WireError};
 pub use version::{Direction, UnknownVersion, Version};

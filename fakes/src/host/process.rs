@@ -39,13 +39,46 @@ pub struct ProcessServer {
     command: ServerCommand,
     child: Option<Child>,
     stderr: Arc<Mutex<VecDeque<u8>>>,
+    /// Nobody reads the server's stderr; the pipe is only held open.
+    unread: bool,
+    /// Each process leads a group of its own, and all of the group ends with it.
+    grouped: bool,
 }
 
 impl ProcessServer {
     /// Nothing runs yet.
     pub fn new(command: ServerCommand) -> Self {
-        Self { command, child: None, stderr: Arc::default() }
+        Self { command, child: None, stderr: Arc::default(), unread: false, grouped: false }
     }
+
+    /// A host that holds the server's stderr open and never reads it.
+    #[must_use]
+    pub fn leaving_stderr_unread(mut self) -> Self {
+        self.unread = true;
+        self
+    }
+
+    /// Starts the command in a process group of its own, so that what a launcher has started ends with it.
+    #[must_use]
+    pub fn in_own_group(mut self) -> Self {
+        self.grouped = true;
+        self
+    }
+
+    #[cfg(unix)]
+    fn end_group(&self) {
+        use nix::sys::signal::{self, Signal as UnixSignal};
+        use nix::unistd::Pid;
+
+        let id = self.child.as_ref().and_then(Child::id).and_then(|id| i32::try_from(id).ok());
+        if let Some(id) = id.filter(|_| self.grouped) {
+            // The group may have ended meanwhile, which is what this wants.
+            let _ = signal::killpg(Pid::from_raw(id), UnixSignal::SIGKILL);
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn end_group(&self) {}
 
     /// The end of what all its processes wrote to stderr, as text.
     pub fn stderr(&self) -> String {
@@ -79,11 +112,18 @@ impl Server for ProcessServer {
         if let Some(directory) = &self.command.working_directory {
             command.current_dir(directory);
         }
+        #[cfg(unix)]
+        if self.grouped {
+            command.process_group(0);
+        }
+        self.end_group();
         let mut child = command.spawn()?;
         let missing = || io::Error::other("a pipe of the new process is missing");
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stdin = child.stdin.take().ok_or_else(missing)?;
-        if let Some(stderr) = child.stderr.take() {
+        if !self.unread
+            && let Some(stderr) = child.stderr.take()
+        {
             tokio::spawn(keep_tail(stderr, Arc::clone(&self.stderr)));
         }
         self.child = Some(child);
@@ -103,6 +143,12 @@ impl Server for ProcessServer {
         let status = child.wait().await;
         self.child = None;
         status.ok().and_then(|status| status.code())
+    }
+}
+
+impl Drop for ProcessServer {
+    fn drop(&mut self) {
+        self.end_group();
     }
 }
 

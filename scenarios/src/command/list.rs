@@ -9,12 +9,18 @@ use crate::scenario::Hosts;
 pub(super) struct Args {
     /// Suites, scenario ids, files or folders; all when left out.
     suites: Vec<String>,
+    /// List the rows of the protocol instead: what a server of your own is judged by.
+    #[arg(long)]
+    protocol: bool,
     /// One JSON object a line.
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn main(args: &Args) -> Outcome {
+    if args.protocol {
+        return super::server::list(&args.suites, args.json);
+    }
     let scenarios = select::scenarios(&args.suites)?;
     let width = scenarios.iter().map(|s| s.id().len()).max().unwrap_or(0);
     for loaded in &scenarios {

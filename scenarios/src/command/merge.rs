@@ -28,7 +28,7 @@ pub(super) fn main(args: &Args) -> Outcome {
         }
         other => other?,
     };
-    let exit_code = output::finish(&args.out, stream.into_events(), &args.against)?;
+    let exit_code = output::finish(&args.out, stream.into_events(), &args.against, false)?;
     out(&format!("reports: {}", args.out.display()));
     Ok(exit_code)
 }

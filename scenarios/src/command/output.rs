@@ -22,13 +22,21 @@ pub(super) struct Against {
     pub(super) history: Option<PathBuf>,
 }
 
-/// Writes a run that has just ended into a folder and sums it up on standard output; gives the exit code.
-pub(super) fn finish(folder: &Path, events: Vec<Event>, against: &Against) -> anyhow::Result<u8> {
+/// Writes a run that has just ended into a folder and sums it up on standard output, unless it is `quiet`; gives the
+/// exit code.
+pub(super) fn finish(
+    folder: &Path,
+    events: Vec<Event>,
+    against: &Against,
+    quiet: bool,
+) -> anyhow::Result<u8> {
     write_events(folder, &events)?;
     let stream = Stream::from_events(events)?;
     let report = report(&stream, against)?;
     reports::write_all(&report, &stream, folder)?;
-    out(&reports::terminal(&report, style()));
+    if !quiet {
+        out(&reports::terminal(&report, style()));
+    }
     Ok(u8::try_from(report.exit_code)?)
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::Context as _;
 use reports::event::{CellFinished, EVENTS_VERSION, Event, RunFinished, RunStarted, ServerUnderTest, Shard};
 
-use super::{Outcome, out, output, select, warn};
+use super::{Outcome, out, output, select, server, warn};
 use crate::host::Host;
 use crate::plan::{self, Selection};
 use crate::run::{Settings, run_all};
@@ -56,6 +56,8 @@ pub(super) struct Args {
     /// The `entraclaw` binary for process mode; beside this program when left out.
     #[arg(long, value_name = "FILE")]
     server_binary: Option<PathBuf>,
+    #[command(flatten)]
+    own: server::Flags,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -95,6 +97,9 @@ impl Args {
 }
 
 pub(super) fn main(args: &Args) -> Outcome {
+    if args.own.is_given() {
+        return server::main(&args.own, &args.suites, &args.hosts, args.seed, (&args.out, &args.against));
+    }
     let selection = args.selection()?;
     let cells = plan::cells(&selection);
     if cells.is_empty() {
@@ -122,7 +127,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     let simulated_ms: u64 = sim_results.iter().map(|cell| cell.elapsed_ms).sum();
     let results: Vec<CellFinished> = sim_results.into_iter().chain(process_results).collect();
     let events = events(args, &selection, &columns, results);
-    let exit_code = output::finish(&args.out, events, &args.against)?;
+    let exit_code = output::finish(&args.out, events, &args.against, false)?;
     let plays = if args.once { 1 } else { 2 };
     let simulated_hours = to_f64(simulated_ms * plays) / 3_600_000.0;
     if !sim.is_empty() {

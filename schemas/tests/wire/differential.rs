@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Messages with two random changes that are compared for each version, beside all those with one change.
 const RANDOM_MESSAGES_PER_VERSION: usize = 3_000;
+/// Messages that must be compared at least for each version, valid and broken.
+const MESSAGES_PER_VERSION_MIN: usize = 5_000;
 /// Turns in which a message is written out, so that every shape of a union appears.
 const TURNS: usize = 8;
 /// Differences that are printed.
@@ -273,6 +275,7 @@ fn ours_and_the_official_schemas_agree() {
             "{version}: {compared} messages, {rejected} rejected by both, {} differences",
             differences.len()
         );
+        assert!(compared >= MESSAGES_PER_VERSION_MIN, "{version}: only {compared} messages");
         differences.truncate(DIFFERENCES_SHOWN);
         assert!(differences.is_empty(), "{version}\n{}", differences.join("\n"));
         assert!(

@@ -101,6 +101,7 @@ pub async fn serve(
             },
             read = reader.read(&mut chunk), if may_read => match read {
                 Ok(0) => {
+                    session.end_listens();
                     // A host that is gone takes nothing; one that only closed our input still gets what is ready.
                     let _ = timeout(Duration::from_millis(DRAIN_MS_MAX), session.out.advance(&mut writer)).await;
                     return Exit::InputClosed;

@@ -5,9 +5,9 @@
 use serde_json::{Value, json};
 
 use super::dispatch::{cacheable, known_uri};
-use super::era::META_SUBSCRIPTION;
+use super::era::{Era, META_SUBSCRIPTION};
 use super::message::{Id, Object, RpcError, kind_of, notification};
-use super::session::{Caller, OpenCall, Receipt, Session};
+use super::session::{Caller, OpenCall, Receipt, Route, Session};
 use super::tasks::needs_tasks;
 use crate::carrier::resource;
 use crate::journal::{DeliveryId, JournalError, Query};
@@ -39,6 +39,18 @@ impl Session {
         let acknowledged = notification("notifications/subscriptions/acknowledged", &params);
         self.out.push_about(&acknowledged, &route.id);
         self.open.insert(route.id.clone(), OpenCall::Listen { inbox });
+    }
+
+    /// Answers every open subscription: the connection is about to end.
+    pub(super) fn end_listens(&mut self) {
+        let open = self.open.iter().filter(|(_, call)| matches!(call, OpenCall::Listen { .. }));
+        let ids: Vec<Id> = open.map(|(id, _)| id.clone()).collect();
+        for id in ids {
+            self.open.remove(&id);
+            let result = json!({"_meta": {META_SUBSCRIPTION: id.to_json()}});
+            let route = Route { id, era: Era::Modern, batch: None };
+            self.answer(&route, Ok(result), Vec::new());
+        }
     }
 
     /// Tells everybody who asked that the inbox has changed.

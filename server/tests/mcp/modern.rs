@@ -286,3 +286,20 @@ async fn a_log_message_belongs_to_a_waiting_call_that_asked_for_its_level() {
     assert_eq!(host.next().await["method"], "notifications/resources/updated");
     host.quiet(60).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_input_answers_every_open_subscription_before_the_end() {
+    let mut host = Home::new().connect();
+    let filter = json!({"notifications": {"resourceSubscriptions": ["entraclaw://inbox"]}});
+    modern(&mut host, "listen:0", "subscriptions/listen", filter.clone()).await;
+    modern(&mut host, 7, "subscriptions/listen", filter).await;
+    host.next().await;
+    host.next().await;
+    let (left, _) = host.finish().await;
+    let ended: Vec<_> = left.iter().map(|message| message["id"].clone()).collect();
+    assert!(ended.contains(&json!("listen:0")) && ended.contains(&json!(7)) && left.len() == 2, "{left:?}");
+    for message in &left {
+        assert_eq!(message["result"]["resultType"], "complete", "{message}");
+        assert_eq!(message["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], message["id"]);
+    }
+}

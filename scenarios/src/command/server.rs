@@ -1,0 +1,358 @@
+//! `hostcheck run --server`: a stranger's server, by the protocol and by the hosts.
+//! It must never print or write a value that was given with `--env`.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use schemas::Version;
+use serde_json::{Value, json};
+
+use super::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome, out, output, select};
+use crate::conformance::{self, About, Asked, Judged, Level, Placed, Plan, Target, VERSIONS, Wishes};
+use crate::host::{self, Host};
+
+/// Servers that run side by side: they wait more than they work.
+const AT_ONCE: usize = 4;
+/// The word that selects every host.
+const ALL_HOSTS: &str = "all";
+/// Shortest value of a variable that is hidden wherever it appears; a shorter one would hide half of every text.
+const SECRET_CHARS_MIN: usize = 6;
+
+/// Flags for a server of your own.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Your own server")]
+pub(super) struct Flags {
+    /// Judge this server: its command as in a shell, like 'npx -y my-server'.
+    #[arg(long, value_name = "CMD", conflicts_with = "url")]
+    server: Option<String>,
+    /// Judge the server at this address, over streamable HTTP.
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Only this version of the protocol, which the server then has to speak; may be repeated.
+    #[arg(long, value_name = "VERSION")]
+    protocol: Vec<String>,
+    /// Only requirements of this level.
+    #[arg(long, value_enum)]
+    level: Option<LevelArg>,
+    /// Also call tools that do not say that they only read.
+    #[arg(long)]
+    call_all_tools: bool,
+    /// A call that lasts ten seconds or more, as TOOL or TOOL=ARGUMENTS in JSON, for what is asked of calls that run.
+    #[arg(long, value_name = "TOOL[=JSON]")]
+    long_call: Option<String>,
+    /// Set a variable for the server, or pass one on; only PATH, HOME and their like are passed on by themselves.
+    #[arg(long = "env", value_name = "NAME[=VALUE]")]
+    environment: Vec<String>,
+    /// The server's name in the hosts' configuration; by its own name when left out.
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Leave out times, so that equal findings give equal bytes.
+    #[arg(long)]
+    timeless: bool,
+    /// Print one JSON object a row and column.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum LevelArg {
+    Must,
+    Should,
+}
+
+impl Flags {
+    /// Whether a server of one's own was named.
+    pub(super) fn is_given(&self) -> bool {
+        self.server.is_some() || self.url.is_some()
+    }
+}
+
+pub(super) fn main(
+    args: &Flags,
+    words: &[String],
+    hosts: &[String],
+    seed: u64,
+    (folder, against): (&Path, &output::Against),
+) -> Outcome {
+    let plan = plan(args, words, hosts, seed)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let shown = std::io::stderr().is_terminal();
+    let progress = |done: usize, total: usize| {
+        if shown {
+            let mut stderr = anstream::stderr();
+            // A closed stderr shows nothing, which is what it asked for.
+            let _ = write!(stderr, "\r{done}/{total} conversations").and_then(|()| stderr.flush());
+        }
+    };
+    let found = tokio::task::LocalSet::new().block_on(&runtime, conformance::judge(&plan, &progress));
+    if shown {
+        let mut stderr = anstream::stderr();
+        let _ = write!(stderr, "\r\u{1b}[K").and_then(|()| stderr.flush());
+    }
+    let asked = Asked {
+        command: repeat(args, words, hosts),
+        started_as: args.server.clone().or_else(|| args.url.clone()).unwrap_or_default(),
+        mode: if args.url.is_some() { "http" } else { "process" }.to_owned(),
+        timeless: args.timeless,
+        seed,
+    };
+    let excluded = plan.rows.iter().filter(|placed| placed.row.excluded.is_some()).count();
+    let mut codes = Vec::new();
+    let suites = [
+        ("protocol", conformance::version_columns(&found.about, &plan.versions), found.protocol),
+        ("hosts", conformance::host_columns(&plan.hosts), found.hosts),
+    ];
+    for (suite, columns, judged) in suites {
+        if judged.is_empty() {
+            continue;
+        }
+        if args.json {
+            print_json(suite, &plan.rows, &judged);
+        }
+        let folder = folder.join(suite);
+        codes.push(write(&asked, &found.about, &plan.rows, &columns, judged, (&folder, against, args.json))?);
+        if !args.json {
+            out(&format!("reports: {}\n", folder.display()));
+        }
+    }
+    if codes.is_empty() {
+        anyhow::bail!("nothing to run: no row of that name applies; see scenarios/protocol/ for their names");
+    }
+    if !args.json {
+        if let Some(reason) = &found.about.dead {
+            out(&format!("the server could not be judged: {reason}"));
+        }
+        if excluded > 0 {
+            out(&format!("{excluded} rows are not checked, each with its reason: hostcheck list --protocol"));
+        }
+    }
+    Ok([EXIT_FAILED, EXIT_INCOMPLETE].into_iter().find(|code| codes.contains(code)).unwrap_or(EXIT_PASSED))
+}
+
+fn plan(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> anyhow::Result<Plan> {
+    #[expect(clippy::disallowed_methods, reason = "the command line's edge reads the environment")]
+    let given: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let mut extra = BTreeMap::new();
+    for variable in &args.environment {
+        let (name, value) = if let Some((name, value)) = variable.split_once('=') {
+            (name, value.to_owned())
+        } else {
+            let value = given.get(variable).cloned();
+            let value =
+                value.with_context(|| format!("--env: {variable} is not set; write {variable}=VALUE"))?;
+            (variable.as_str(), value)
+        };
+        extra.insert(name.to_owned(), value);
+    }
+    let target = match (&args.server, &args.url) {
+        (Some(line), _) => Target::command(line, &given, &extra)?,
+        (None, Some(address)) => {
+            let parsed =
+                url::Url::parse(address).with_context(|| format!("--url: {address:?} is no address"))?;
+            anyhow::ensure!(
+                matches!(parsed.scheme(), "http" | "https"),
+                "--url: {address:?} must begin with http:// or https://"
+            );
+            Target::Url(address.clone())
+        }
+        (None, None) => anyhow::bail!("name a server with --server or --url"),
+    };
+    let versions = versions(&args.protocol)?;
+    let wishes = Wishes {
+        call_all_tools: args.call_all_tools,
+        seed,
+        long_call: args.long_call.as_deref().map(long_call).transpose()?,
+        secrets: extra.into_values().filter(|value| value.chars().count() >= SECRET_CHARS_MIN).collect(),
+    };
+    Ok(Plan {
+        target,
+        name: args.name.clone(),
+        wishes: Arc::new(wishes),
+        rows: rows(words, args.level)?,
+        demanded: !args.protocol.is_empty(),
+        versions,
+        hosts: pick_hosts(hosts)?,
+        at_once: AT_ONCE,
+    })
+}
+
+fn versions(words: &[String]) -> anyhow::Result<Vec<Version>> {
+    if words.is_empty() {
+        return Ok(VERSIONS.to_vec());
+    }
+    let known = VERSIONS.map(Version::as_str).join(", ");
+    words
+        .iter()
+        .map(|word| {
+            VERSIONS.into_iter().find(|version| version.as_str() == word).with_context(|| {
+                format!("--protocol: no rows are kept for {word:?}; there are rows for {known}")
+            })
+        })
+        .collect()
+}
+
+fn long_call(text: &str) -> anyhow::Result<(String, Value)> {
+    let (name, arguments) = match text.split_once('=') {
+        Some((name, arguments)) => {
+            let arguments: Value = serde_json::from_str(arguments)
+                .with_context(|| format!("--long-call: the arguments of {name} are no JSON"))?;
+            anyhow::ensure!(
+                arguments.is_object(),
+                "--long-call: the arguments of {name} must be a JSON object"
+            );
+            (name, arguments)
+        }
+        None => (text, json!({})),
+    };
+    Ok((name.to_owned(), arguments))
+}
+
+/// The rows behind the words: areas, ids, or `protocol` and `hosts`; all when there are none.
+fn rows(words: &[String], level: Option<LevelArg>) -> anyhow::Result<Vec<Placed>> {
+    let all = conformance::rows()?;
+    let is_host = |placed: &Placed| placed.row.id.starts_with("hosts.");
+    let fits = |placed: &Placed, word: &str| match word {
+        "protocol" => !is_host(placed),
+        "hosts" => is_host(placed),
+        _ => placed.row.id == word || placed.area == word || placed.row.id.starts_with(&format!("{word}.")),
+    };
+    for word in words {
+        if !all.iter().any(|placed| fits(placed, word)) {
+            let names: Vec<&str> =
+                all.iter().flat_map(|placed| [placed.row.id.as_str(), placed.area.as_str()]).collect();
+            let hint = crate::scenario::nearest_name(word, names).map_or_else(
+                || "see `hostcheck list --protocol`".to_owned(),
+                |best| format!("did you mean `{best}`?"),
+            );
+            anyhow::bail!("no row or area of the protocol is named `{word}`; {hint}");
+        }
+    }
+    let level = level.map(|level| if level == LevelArg::Must { Level::Must } else { Level::Should });
+    let chosen = all.into_iter().filter(|placed| {
+        (words.is_empty() || words.iter().any(|word| fits(placed, word)))
+            && level.is_none_or(|level| placed.row.level == level)
+    });
+    Ok(chosen.collect())
+}
+
+/// `hostcheck list --protocol`: every row, also those that are not checked, with the reason.
+pub(super) fn list(words: &[String], as_json: bool) -> Outcome {
+    let rows = rows(words, None)?;
+    let width = rows.iter().map(|placed| placed.row.id.len()).max().unwrap_or(0);
+    for Placed { area, file, row } in &rows {
+        if as_json {
+            let line = json!({
+                "id": row.id, "area": area, "level": row.level.as_str(), "says": row.says, "in": row.r#in,
+                "checks": row.checks, "excluded": row.excluded, "file": file,
+            });
+            out(&line.to_string());
+        } else {
+            let how =
+                row.excluded.as_ref().map_or_else(String::new, |reason| format!(" (not checked: {reason})"));
+            out(&format!("{:width$}  {:6}  {}{how}", row.id, row.level.as_str(), row.says));
+        }
+    }
+    if !as_json {
+        let checked = rows.iter().filter(|placed| placed.row.excluded.is_none()).count();
+        out(&format!("{} rows, {checked} of them checked", rows.len()));
+    }
+    Ok(EXIT_PASSED)
+}
+
+/// The hosts behind the words; the newest version of each program when there are none.
+fn pick_hosts(words: &[String]) -> anyhow::Result<Vec<Arc<Host>>> {
+    if words.iter().any(|word| word == ALL_HOSTS) {
+        return Ok(host::all()?.iter().filter(|host| host.profile.is_some()).cloned().collect());
+    }
+    if !words.is_empty() {
+        return select::hosts(words);
+    }
+    let mut newest: Vec<Arc<Host>> = Vec::new();
+    for host in host::all()?.iter().filter(|host| host.family != "generic") {
+        let Some(number) = number(&host.id) else { continue };
+        match newest.iter_mut().find(|other| other.family == host.family) {
+            Some(other) if super::server::number(&other.id).is_none_or(|known| known < number) => {
+                *other = Arc::clone(host);
+            }
+            Some(_) => {}
+            None => newest.push(Arc::clone(host)),
+        }
+    }
+    Ok(newest)
+}
+
+/// The numbers of a version; nothing where it has none, as `seed`.
+fn number(id: &str) -> Option<Vec<u64>> {
+    id.split_once('@')?.1.split('.').map(|part| part.parse().ok()).collect()
+}
+
+/// The command that repeats the run, without values of variables.
+fn repeat(args: &Flags, words: &[String], hosts: &[String]) -> String {
+    let mut parts = vec!["hostcheck run".to_owned()];
+    parts.extend(args.server.iter().map(|line| format!("--server {}", quoted(line))));
+    parts.extend(args.url.iter().map(|url| format!("--url {}", quoted(url))));
+    parts.extend(args.protocol.iter().map(|version| format!("--protocol {version}")));
+    parts.extend(hosts.iter().map(|host| format!("--host {host}")));
+    parts.extend(args.long_call.iter().map(|call| format!("--long-call {}", quoted(call))));
+    parts.extend(args.environment.iter().map(|variable| {
+        format!("--env {}", variable.split_once('=').map_or(variable.as_str(), |(name, _)| name))
+    }));
+    if args.call_all_tools {
+        parts.push("--call-all-tools".to_owned());
+    }
+    parts.extend(words.iter().cloned());
+    parts.join(" ")
+}
+
+fn quoted(text: &str) -> String {
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:@=,+".contains(c));
+    if plain && !text.is_empty() { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+fn print_json(suite: &str, rows: &[Placed], judged: &[Judged]) {
+    for one in judged {
+        let placed = rows.iter().find(|placed| placed.row.id == one.row);
+        let (outcome, reason, evidence) = match &one.outcome {
+            conformance::Outcome::Passed => ("passed", None, Vec::new()),
+            conformance::Outcome::Failed(evidence) => ("failed", None, evidence.clone()),
+            conformance::Outcome::NotApplicable(reason) => {
+                ("not-applicable", Some(reason.clone()), Vec::new())
+            }
+            conformance::Outcome::CouldNotRun(reason) => ("could-not-run", Some(reason.clone()), Vec::new()),
+        };
+        let evidence: Vec<Value> = evidence
+            .into_iter()
+            .map(|one| json!({"message": one.message, "expected": one.expected, "observed": one.observed}))
+            .collect();
+        let line = json!({
+            "suite": suite,
+            "row": one.row,
+            "area": placed.map(|placed| placed.area.clone()),
+            "level": placed.map(|placed| placed.row.level.as_str()),
+            "says": placed.map(|placed| placed.row.says.clone()),
+            "column": one.column,
+            "outcome": outcome,
+            "reason": reason,
+            "evidence": evidence,
+        });
+        out(&line.to_string());
+    }
+}
+
+/// Writes one suite's stream and reports; gives its exit code.
+fn write(
+    asked: &Asked,
+    about: &About,
+    rows: &[Placed],
+    columns: &[reports::event::HostColumn],
+    judged: Vec<Judged>,
+    (folder, against, quiet): (&Path, &output::Against, bool),
+) -> anyhow::Result<u8> {
+    let events = conformance::events(asked, about, rows, columns, judged);
+    output::finish(folder, events, against, quiet)
+}

@@ -1,0 +1,155 @@
+//! Cancellations: of what runs, of what is over, of what never was.
+//! A cancellation is a notification, so nothing that is sent here may be answered by itself.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Era, Needs, Probe, tools};
+use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::session::{GRACE, Session};
+
+/// How long a call that lasts is given before it is cancelled.
+const BEFORE_CANCEL: Duration = Duration::from_millis(200);
+
+pub(super) const PROBES: &[Probe] = &[
+    Probe::new(
+        "cancel: nothing that runs",
+        &["cancel.unknown", "cancel.finished", "cancel.malformed"],
+        Era::Both,
+        |lab| Box::pin(nothing_that_runs(lab)),
+    )
+    .over(Needs::Pipes),
+    Probe::new("cancel: in the same moment", &["cancel.race"], Era::Both, |lab| Box::pin(race(lab)))
+        .over(Needs::Pipes),
+    Probe::new("cancel: a call that lasts", &["cancel.long"], Era::Both, |lab| Box::pin(long(lab)))
+        .over(Needs::Pipes),
+];
+
+/// Sends a notification; whether the server goes on, and what it sent that nobody asked for.
+async fn after(session: &mut Session, params: Option<Value>) -> (bool, Vec<String>) {
+    let from = session.wire.received.len();
+    session.notify("notifications/cancelled", params);
+    let id = session.start(session.sign_of_life(), json!({}));
+    let alive = session.answer_to(&id, from, crate::conformance::session::ANSWER_WITHIN).await.is_answer();
+    let later = session.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
+    let stray = later
+        .filter(|message| message.get("method").is_none() && message.get("id") != Some(&id))
+        .map(Value::to_string)
+        .collect();
+    (alive, stray)
+}
+
+async fn nothing_that_runs(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open_rough().await?;
+    let finished = session.start(session.sign_of_life(), json!({}));
+    session.answer_to(&finished, 0, crate::conformance::session::ANSWER_WITHIN).await;
+    let tries = [
+        (
+            "cancel.unknown",
+            Some(json!({"requestId": "hostcheck-never-sent", "reason": "test"})),
+            "of a request that never was",
+        ),
+        (
+            "cancel.finished",
+            Some(json!({"requestId": finished, "reason": "test"})),
+            "of a request that is answered",
+        ),
+        ("cancel.malformed", Some(json!({"requestId": {"not": "an id"}})), "whose requestId is no id"),
+        ("cancel.malformed", None, "without params"),
+    ];
+    for (check, params, what) in tries {
+        let (alive, stray) = after(&mut session, params).await;
+        lab.expect(
+            check,
+            alive,
+            &format!("the server does not answer after a cancellation {what}"),
+            "an answer",
+            "none",
+        );
+        let message = format!("a cancellation {what} is answered");
+        lab.expect(check, stray.is_empty(), &message, "nothing", &stray.join("\n"));
+        if !alive {
+            session = lab.open_rough().await?;
+        }
+    }
+    Ok(())
+}
+
+/// A request that takes the server a moment, where it has one.
+async fn request(lab: &Lab, session: &mut Session) -> (String, Value) {
+    let tools = session.list("tools/list", "tools").await.unwrap_or_default();
+    match tools::callable(lab, &tools).into_iter().next() {
+        Some((name, _, arguments)) => {
+            ("tools/call".to_owned(), json!({"name": name, "arguments": arguments}))
+        }
+        None => (session.sign_of_life().to_owned(), json!({})),
+    }
+}
+
+async fn race(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open().await?;
+    let (method, params) = request(lab, &mut session).await;
+    let from = session.wire.received.len();
+    let id = session.start(&method, params);
+    let alive = after_cancel_of(&mut session, &id).await;
+    session.wire.run_for(GRACE).await;
+    let answers = session.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
+    let answers: Vec<_> = answers
+        .filter(|message| message.get("id") == Some(&id) && message.get("method").is_none())
+        .map(Value::to_string)
+        .collect();
+    lab.expect(
+        "cancel.race",
+        alive,
+        "the server does not answer after a request was cancelled at once",
+        "an answer",
+        "none",
+    );
+    lab.expect(
+        "cancel.race",
+        answers.len() <= 1,
+        "a cancelled request is answered twice",
+        "at most one answer",
+        &answers.join("\n"),
+    );
+    Ok(())
+}
+
+async fn after_cancel_of(session: &mut Session, id: &Value) -> bool {
+    session.notify("notifications/cancelled", Some(json!({"requestId": id, "reason": "changed my mind"})));
+    session.is_alive().await
+}
+
+async fn long(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "cancel.long";
+    let mut session = lab.open().await?;
+    let Some((name, arguments)) = lab.wishes.long_call.clone() else {
+        lab.skip(check, "no call that lasts is known; name one with --long-call");
+        return Ok(());
+    };
+    let id = session.start("tools/call", json!({"name": name, "arguments": arguments}));
+    session.wire.run_for(BEFORE_CANCEL).await;
+    let answered = |session: &Session| {
+        let all = session.wire.received.iter().filter_map(|line| line.message.as_ref());
+        all.filter(|message| message.get("id") == Some(&id) && message.get("method").is_none())
+            .map(Value::to_string)
+            .next()
+    };
+    if let Some(early) = answered(&session) {
+        lab.skip(check, format!("`{name}` does not last: {early}"));
+        return Ok(());
+    }
+    let alive = after_cancel_of(&mut session, &id).await;
+    session.wire.run_for(GRACE).await;
+    lab.expect(check, alive, "the server does not answer after a call was cancelled", "an answer", "none");
+    let answer = answered(&session);
+    lab.expect(
+        check,
+        answer.is_none(),
+        "a call is answered although it was cancelled",
+        "nothing more for the call",
+        &answer.unwrap_or_default(),
+    );
+    Ok(())
+}

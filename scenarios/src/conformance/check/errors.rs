@@ -1,0 +1,113 @@
+//! What a server says to what it does not know, and to what is no request.
+//! A refusal is looked at for its code and its id, never for its words.
+
+use serde_json::{Value, json};
+
+use super::{Era, Needs, Probe};
+use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::session::{ANSWER_WITHIN, Reply};
+
+pub(super) const PROBES: &[Probe] = &[
+    Probe::new(
+        "errors: unknown things",
+        &["errors.unknown-method", "errors.ids", "errors.invalid-cursor"],
+        Era::Both,
+        |lab| Box::pin(unknown(lab)),
+    ),
+    Probe::new("errors: notifications", &["errors.notification-unanswered"], Era::Both, |lab| {
+        Box::pin(notifications(lab))
+    }),
+    Probe::new("errors: no request", &["errors.no-method", "errors.batch"], Era::Both, |lab| {
+        Box::pin(no_request(lab))
+    })
+    .over(Needs::Pipes),
+];
+
+async fn unknown(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open().await?;
+    let reply = session.ask("hostcheck/no-such-method", json!({})).await;
+    let message = "a method that there is not is not refused with the code for it";
+    lab.expect("errors.unknown-method", reply.code() == Some(-32601), message, "error -32601", &reply.say());
+    for id in [json!("hostcheck-text-id"), json!("7"), json!(9_007_199_254_740_991_i64)] {
+        let from = session.wire.received.len();
+        let request = session.request(&id, session.sign_of_life(), json!({}));
+        session.wire.send(&request);
+        let reply = session.answer_to(&id, from, ANSWER_WITHIN).await;
+        let later: Vec<_> = session.wire.received[from..].iter().map(|line| line.text.clone()).collect();
+        let message = format!("a request with the id {id} is not answered with the same id");
+        lab.expect(
+            "errors.ids",
+            reply.is_answer(),
+            &message,
+            &format!("an answer with the id {id}"),
+            &later.join("\n"),
+        );
+        if reply == Reply::Gone {
+            return Ok(());
+        }
+    }
+    if session.declares("tools") {
+        let reply = session.ask("tools/list", json!({"cursor": "hostcheck-no-such-cursor"})).await;
+        let message = "a cursor that the server never gave is not refused as invalid";
+        lab.expect(
+            "errors.invalid-cursor",
+            reply.code() == Some(-32602),
+            message,
+            "error -32602",
+            &reply.say(),
+        );
+    } else {
+        lab.skip("errors.invalid-cursor", "the server declares no tools to list");
+    }
+    Ok(())
+}
+
+async fn notifications(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "errors.notification-unanswered";
+    let mut session = lab.open_rough().await?;
+    let from = session.wire.received.len();
+    session.notify("notifications/hostcheck/no-such-notification", Some(json!({"a": 1})));
+    let id = session.start(session.sign_of_life(), json!({}));
+    let alive = session.answer_to(&id, from, ANSWER_WITHIN).await;
+    lab.expect(
+        check,
+        alive.is_answer(),
+        "the server does not answer after an unknown notification",
+        "an answer",
+        &alive.say(),
+    );
+    let later = session.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
+    let stray: Vec<_> = later
+        .filter(|message| message.get("method").is_none() && message.get("id") != Some(&id))
+        .map(Value::to_string)
+        .collect();
+    lab.expect(check, stray.is_empty(), "a notification is answered", "nothing", &stray.join("\n"));
+    Ok(())
+}
+
+async fn no_request(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open_rough().await?;
+    session.wire.send(&json!({"jsonrpc": "2.0", "id": 7_001}));
+    let alive = session.is_alive().await;
+    lab.expect(
+        "errors.no-method",
+        alive,
+        "the server does not answer after a message without a method",
+        "an answer",
+        "none",
+    );
+    if !alive {
+        session = lab.open_rough().await?;
+    }
+    let one = session.request(&json!(7_002), session.sign_of_life(), json!({}));
+    session.wire.send(&json!([one]));
+    let alive = session.is_alive().await;
+    lab.expect(
+        "errors.batch",
+        alive,
+        "the server does not answer after a batch, which no version here has",
+        "an answer",
+        "none",
+    );
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! Bytes as pipes bring them: in pieces, together, and with what should not be there.
+//! After each of them the server has to answer the next request; what it says of the bytes themselves is its choice.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Era, Needs, Probe};
+use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::session::{ANSWER_WITHIN, Session};
+
+/// Requests that are written at once.
+const JOINED: usize = 50;
+/// Bytes of the longest line.
+const LONG_BYTES: usize = 20 * 1024 * 1024;
+/// How long reading that may take.
+const LONG_WITHIN: Duration = Duration::from_secs(60);
+/// Brackets inside each other.
+const NESTED: usize = 20_000;
+/// Between two pieces of a line.
+const PIECE_EVERY: Duration = Duration::from_millis(5);
+
+pub(super) const PROBES: &[Probe] = &[
+    Probe::new("input: in pieces", &["input.split", "input.joined"], Era::Both, |lab| Box::pin(pieces(lab)))
+        .over(Needs::Pipes)
+        .rough(),
+    Probe::new("input: white space", &["input.crlf", "input.blank-lines"], Era::Both, |lab| {
+        Box::pin(white_space(lab))
+    })
+    .over(Needs::Pipes)
+    .rough(),
+    Probe::new("input: a byte order mark", &["input.byte-order-mark"], Era::Both, |lab| {
+        Box::pin(survives(lab, "input.byte-order-mark", byte_order_mark(), "a byte order mark"))
+    })
+    .over(Needs::Pipes)
+    .rough(),
+    Probe::new("input: no UTF-8", &["input.not-utf8"], Era::Both, |lab| {
+        Box::pin(survives(lab, "input.not-utf8", not_utf8(), "bytes that are no UTF-8"))
+    })
+    .over(Needs::Pipes)
+    .rough(),
+    Probe::new("input: no JSON", &["input.not-json"], Era::Both, |lab| {
+        Box::pin(survives(
+            lab,
+            "input.not-json",
+            b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \n".to_vec(),
+            "a line that is no JSON",
+        ))
+    })
+    .over(Needs::Pipes)
+    .rough(),
+    Probe::new("input: deep nesting", &["input.nested"], Era::Both, |lab| {
+        Box::pin(survives(lab, "input.nested", nested(), "20,000 brackets inside each other"))
+    })
+    .over(Needs::Pipes)
+    .rough(),
+    Probe::new("input: a line of 20 MB", &["input.long-line"], Era::Both, |lab| Box::pin(long_line(lab)))
+        .over(Needs::Pipes)
+        .rough(),
+];
+
+fn byte_order_mark() -> Vec<u8> {
+    b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"method\":\"notifications/hostcheck/mark\"}\n".to_vec()
+}
+
+fn not_utf8() -> Vec<u8> {
+    b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/hostcheck/\xff\xfe\"}\n".to_vec()
+}
+
+fn nested() -> Vec<u8> {
+    let mut line = vec![b'['; NESTED];
+    line.extend(std::iter::repeat_n(b']', NESTED));
+    line.push(b'\n');
+    line
+}
+
+/// A request for a sign of life as a line, without its newline, and its id.
+fn line(session: &mut Session) -> (Value, Vec<u8>) {
+    let id = session.new_id();
+    let request = session.request(&id, session.sign_of_life(), json!({}));
+    (id, request.to_string().into_bytes())
+}
+
+async fn pieces(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open_rough().await?;
+    let (id, mut bytes) = line(&mut session);
+    bytes.push(b'\n');
+    let from = session.wire.received.len();
+    for piece in bytes.chunks(bytes.len().div_ceil(7).max(1)) {
+        session.wire.send_bytes(piece);
+        session.wire.run_until(ANSWER_WITHIN, super::super::wire::Wire::is_written).await;
+        session.wire.run_for(PIECE_EVERY).await;
+    }
+    let reply = session.answer_to(&id, from, ANSWER_WITHIN).await;
+    lab.expect(
+        "input.split",
+        reply.is_answer(),
+        "a request that arrives in pieces is not answered",
+        "an answer",
+        &reply.say(),
+    );
+    let from = session.wire.received.len();
+    let mut joined = Vec::new();
+    let mut ids = Vec::new();
+    for _ in 0..JOINED {
+        let (id, bytes) = line(&mut session);
+        joined.extend(bytes);
+        joined.push(b'\n');
+        ids.push(id);
+    }
+    session.wire.send_bytes(&joined);
+    let mut missing = Vec::new();
+    for id in ids {
+        if !session.answer_to(&id, from, ANSWER_WITHIN).await.is_answer() {
+            missing.push(id.to_string());
+            break;
+        }
+    }
+    let message = format!("of {JOINED} requests written at once not all are answered");
+    lab.expect(
+        "input.joined",
+        missing.is_empty(),
+        &message,
+        "an answer to each",
+        &format!("none to {}", missing.join(", ")),
+    );
+    Ok(())
+}
+
+async fn white_space(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open_rough().await?;
+    let (id, mut bytes) = line(&mut session);
+    bytes.extend(b"\r\n");
+    let from = session.wire.received.len();
+    session.wire.send_bytes(&bytes);
+    let reply = session.answer_to(&id, from, ANSWER_WITHIN).await;
+    lab.expect(
+        "input.crlf",
+        reply.is_answer(),
+        "a line that ends in CR LF is not answered",
+        "an answer",
+        &reply.say(),
+    );
+    let (id, bytes) = line(&mut session);
+    let from = session.wire.received.len();
+    session.wire.send_bytes(b"\n\n");
+    session.wire.send_bytes(&[b" \t".as_slice(), &bytes, b"  \n"].concat());
+    let reply = session.answer_to(&id, from, ANSWER_WITHIN).await;
+    lab.expect(
+        "input.blank-lines",
+        reply.is_answer(),
+        "a request after blank lines, with spaces around it, is not answered",
+        "an answer",
+        &reply.say(),
+    );
+    Ok(())
+}
+
+async fn survives(lab: &mut Lab, check: &'static str, bytes: Vec<u8>, what: &str) -> Result<(), Trouble> {
+    let mut session = lab.open_rough().await?;
+    session.wire.send_bytes(&bytes);
+    let method = session.sign_of_life();
+    let reply = session.ask(method, json!({})).await;
+    let message = format!("after {what} the next request is not answered");
+    lab.expect(check, reply.is_answer(), &message, "an answer to the next request", &reply.say());
+    Ok(())
+}
+
+async fn long_line(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open_rough().await?;
+    let id = session.new_id();
+    let padding = "x".repeat(LONG_BYTES);
+    let request =
+        session.request(&id, session.sign_of_life(), json!({"_meta": {"com.contoso/padding": padding}}));
+    session.wire.send(&request);
+    session.wire.run_until(LONG_WITHIN, super::super::wire::Wire::is_written).await;
+    let method = session.sign_of_life();
+    let reply = session.ask_within(method, json!({}), LONG_WITHIN).await;
+    let message = "after a line of 20 MB the next request is not answered";
+    lab.expect("input.long-line", reply.is_answer(), message, "an answer to the next request", &reply.say());
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! From the first message to an open session, and what a session promises.
+//! Nothing here calls a tool.
+
+use serde_json::{Value, json};
+
+use super::{Era, Probe};
+use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::session::{Reply, START_WITHIN, initialize_params};
+
+pub(super) const PROBES: &[Probe] = &[
+    Probe::new(
+        "initialize",
+        &["initialize.answered", "initialize.same-version", "initialize.ready"],
+        Era::Legacy,
+        |lab| Box::pin(initialize(lab)),
+    ),
+    Probe::new(
+        "initialize with an unknown version",
+        &["initialize.other-version", "initialize.latest-version"],
+        Era::Legacy,
+        |lab| Box::pin(unknown_version(lab)),
+    ),
+    Probe::new("initialize with a version that has none", &["initialize.never-modern"], Era::Legacy, |lab| {
+        Box::pin(never_modern(lab))
+    }),
+    Probe::new("ping", &["ping.answered", "ping.empty"], Era::Legacy, |lab| Box::pin(ping(lab))),
+    Probe::new(
+        "declared capabilities",
+        &["capabilities.served", "capabilities.undeclared", "tools.declared", "resources.declared"],
+        Era::Both,
+        |lab| Box::pin(capabilities(lab)),
+    ),
+];
+
+async fn initialize(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.fresh()?;
+    let reply = session.open().await;
+    let said = reply.say();
+    let Reply::Result(result) = reply else {
+        lab.fail("initialize.answered", "`initialize` is not answered with a result", "a result", &said);
+        return Ok(());
+    };
+    let whole = result.get("capabilities").is_some_and(Value::is_object)
+        && result.pointer("/serverInfo/name").is_some_and(Value::is_string);
+    lab.expect(
+        "initialize.answered",
+        whole,
+        "the answer to `initialize` lacks capabilities or serverInfo",
+        "capabilities and serverInfo",
+        &said,
+    );
+    let version = lab.version.as_str();
+    lab.expect(
+        "initialize.same-version",
+        result["protocolVersion"] == version,
+        "the server speaks this version and answers with another one",
+        version,
+        &said,
+    );
+    let alive = session.is_alive().await;
+    lab.expect(
+        "initialize.ready",
+        alive,
+        "the session does not answer after `notifications/initialized`",
+        "an answer to ping",
+        "none",
+    );
+    Ok(())
+}
+
+async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.fresh()?;
+    let reply = session.ask_within("initialize", initialize_params("2099-01-01"), START_WITHIN).await;
+    let said = reply.say();
+    let named = reply.result().and_then(|result| result.get("protocolVersion")).and_then(Value::as_str);
+    let Some(named) = named.filter(|named| *named != "2099-01-01") else {
+        let message = "an unknown version is not answered with one that the server supports";
+        lab.fail("initialize.other-version", message, "a result with another protocolVersion", &said);
+        lab.skip("initialize.latest-version", "no other version was named");
+        return Ok(());
+    };
+    // Whether it is supported shows when it is asked for.
+    let mut again = lab.fresh()?;
+    let reply = again.ask_within("initialize", initialize_params(named), START_WITHIN).await;
+    let kept = reply.result().is_some_and(|result| result["protocolVersion"] == named);
+    let message = "the version that the server names is refused when it is asked for";
+    lab.expect("initialize.other-version", kept, message, named, &reply.say());
+    let newest =
+        lab.found.versions.iter().rev().find(|(version, speaks)| !version.is_modern() && speaks.is_ok());
+    match newest {
+        Some((newest, _)) => {
+            let (newest, named) = (newest.as_str(), named.to_owned());
+            let message = "the version offered is not the newest that the server supports";
+            // Dates in this form are in order as texts.
+            lab.expect("initialize.latest-version", named.as_str() >= newest, message, newest, &named);
+        }
+        None => {
+            lab.skip(
+                "initialize.latest-version",
+                "the server speaks no version that opens with `initialize`",
+            );
+        }
+    }
+    Ok(())
+}
+
+async fn never_modern(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.fresh()?;
+    let reply = session.ask_within("initialize", initialize_params("2026-07-28"), START_WITHIN).await;
+    let message = "`initialize` agrees on 2026-07-28, which has no `initialize`";
+    let agrees = reply.result().is_some_and(|result| result["protocolVersion"] == "2026-07-28");
+    lab.expect(
+        "initialize.never-modern",
+        !agrees && reply.is_answer(),
+        message,
+        "an older version",
+        &reply.say(),
+    );
+    Ok(())
+}
+
+async fn ping(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open().await?;
+    let reply = session.ask("ping", json!({})).await;
+    lab.expect(
+        "ping.answered",
+        reply.result().is_some(),
+        "`ping` is not answered with a result",
+        "{}",
+        &reply.say(),
+    );
+    let empty = reply
+        .result()
+        .and_then(Value::as_object)
+        .is_some_and(|members| members.keys().all(|key| key == "_meta"));
+    lab.expect("ping.empty", empty, "the answer to `ping` is not empty", "{}", &reply.say());
+    Ok(())
+}
+
+/// A request that shows whether a capability is there: capability, method, params, the member with items.
+const ASKED: [(&str, &str, &str); 3] = [
+    ("tools", "tools/list", "tools"),
+    ("prompts", "prompts/list", "prompts"),
+    ("resources", "resources/list", "resources"),
+];
+
+async fn capabilities(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open().await?;
+    let mut undeclared = false;
+    let mut served = false;
+    for (capability, method, member) in ASKED {
+        let declared = session.declares(capability);
+        let reply = session.ask(method, json!({})).await;
+        if declared {
+            served = true;
+            let message = format!("`{capability}` is declared, and `{method}` has no result");
+            lab.expect("capabilities.served", reply.result().is_some(), &message, "a result", &reply.say());
+        } else {
+            undeclared = true;
+            let message = format!("`{capability}` is not declared, and `{method}` has a result");
+            let refused = reply.code().is_some();
+            lab.expect("capabilities.undeclared", refused, &message, "error -32601", &reply.say());
+        }
+        let check = match capability {
+            "tools" => "tools.declared",
+            "resources" => "resources.declared",
+            _ => continue,
+        };
+        let items = reply.result().and_then(|result| result.get(member)).and_then(Value::as_array);
+        let message = format!("the server has {member} and does not declare `{capability}`");
+        lab.expect(
+            check,
+            declared || items.is_none_or(Vec::is_empty),
+            &message,
+            "the capability",
+            &reply.say(),
+        );
+    }
+    if session.declares("logging") && !lab.version.is_modern() {
+        served = true;
+        let reply = session.ask("logging/setLevel", json!({"level": "error"})).await;
+        let message = "`logging` is declared, and `logging/setLevel` has no result";
+        lab.expect("capabilities.served", reply.result().is_some(), message, "{}", &reply.say());
+    }
+    if !served {
+        lab.skip("capabilities.served", "the server declares no tools, prompts, resources or logging");
+    }
+    if !undeclared {
+        lab.skip("capabilities.undeclared", "the server declares tools, prompts and resources");
+    }
+    Ok(())
+}

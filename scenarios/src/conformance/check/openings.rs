@@ -1,0 +1,249 @@
+//! How real hosts begin a conversation, and what they meet then.
+//! Each opening has a process of its own, and ends as soon as the connection has shown that it works.
+
+use serde_json::{Value, json};
+
+use super::{Era, Probe};
+use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::session::{
+    ANSWER_WITHIN, Reply, SILENCE_AFTER, START_WITHIN, Session, initialize_params, modern_meta,
+};
+
+pub(super) const PROBES: &[Probe] = &[
+    Probe::new("opening: ping first", &["opening.ping-first"], Era::Legacy, |lab| Box::pin(ping_first(lab))),
+    Probe::new("opening: discover, then initialize", &["opening.discover-first"], Era::Legacy, |lab| {
+        Box::pin(discover_first(lab, true, "opening.discover-first"))
+    }),
+    Probe::new(
+        "opening: discover without _meta, then initialize",
+        &["opening.discover-bare"],
+        Era::Legacy,
+        |lab| Box::pin(discover_first(lab, false, "opening.discover-bare")),
+    ),
+    Probe::new(
+        "opening: discover given up, then initialize",
+        &["opening.discover-given-up"],
+        Era::Legacy,
+        |lab| Box::pin(discover_given_up(lab)),
+    ),
+    Probe::new("opening: discover before initialized", &["opening.discover-between"], Era::Legacy, |lab| {
+        Box::pin(discover_between(lab))
+    }),
+    Probe::new("opening: initialize twice", &["opening.initialize-twice"], Era::Legacy, |lab| {
+        Box::pin(initialize_twice(lab))
+    }),
+    Probe::new("opening: both eras on one connection", &["opening.both-eras"], Era::Legacy, |lab| {
+        Box::pin(both_eras(lab))
+    }),
+    Probe::new("opening: a request without a probe", &["opening.no-probe"], Era::Modern, |lab| {
+        Box::pin(no_probe(lab))
+    }),
+    Probe::new("opening: discover", &["opening.discover"], Era::Modern, |lab| Box::pin(discover(lab))),
+    Probe::new("opening: initialize after a request", &["opening.initialize-late"], Era::Modern, |lab| {
+        Box::pin(initialize_late(lab))
+    }),
+];
+
+/// `initialize` on a connection that has seen other things, and whether the session then works.
+async fn then_initialize(lab: &mut Lab, session: &mut Session, check: &'static str) {
+    let reply = session.ask_within("initialize", initialize_params(lab.version.as_str()), START_WITHIN).await;
+    let said = reply.say();
+    if reply.result().is_none() {
+        lab.fail(check, "`initialize` has no result after this opening", "a result", &said);
+        return;
+    }
+    session.notify("notifications/initialized", None);
+    let alive = session.is_alive().await;
+    lab.expect(check, alive, "the session does not answer after this opening", "an answer to ping", &said);
+}
+
+async fn ping_first(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.fresh()?;
+    let reply = session.ask_within("ping", json!({}), START_WITHIN).await;
+    if reply.result().is_none() {
+        lab.fail("opening.ping-first", "`ping` before `initialize` has no result", "{}", &reply.say());
+        return Ok(());
+    }
+    then_initialize(lab, &mut session, "opening.ping-first").await;
+    Ok(())
+}
+
+async fn discover_first(lab: &mut Lab, with_meta: bool, check: &'static str) -> Result<(), Trouble> {
+    let mut session = lab.rough()?;
+    let id = session.new_id();
+    let mut request = json!({"jsonrpc": "2.0", "id": id, "method": "server/discover"});
+    if with_meta {
+        request["params"] = json!({"_meta": modern_meta("2026-07-28")});
+    }
+    let from = session.wire.received.len();
+    session.wire.send(&request);
+    // Any answer will do, and so will none: hosts then go on with `initialize`.
+    let reply = session.answer_to(&id, from, SILENCE_AFTER).await;
+    if reply == Reply::Gone {
+        lab.fail(
+            check,
+            "the server ends on `server/discover`, which hosts ask first",
+            "an error, or silence",
+            &reply.say(),
+        );
+        return Ok(());
+    }
+    then_initialize(lab, &mut session, check).await;
+    Ok(())
+}
+
+async fn discover_given_up(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.rough()?;
+    let id = session.new_id();
+    let params = json!({"_meta": modern_meta("2026-07-28")});
+    session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "server/discover", "params": params}));
+    session.notify("notifications/cancelled", Some(json!({"requestId": id, "reason": "no answer in time"})));
+    then_initialize(lab, &mut session, "opening.discover-given-up").await;
+    Ok(())
+}
+
+async fn discover_between(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "opening.discover-between";
+    let mut session = lab.rough()?;
+    let reply = session.ask_within("initialize", initialize_params(lab.version.as_str()), START_WITHIN).await;
+    if reply.result().is_none() {
+        return Err(Trouble(format!("`initialize` failed: {}", reply.say())));
+    }
+    let id = session.new_id();
+    let from = session.wire.received.len();
+    let params = json!({"_meta": modern_meta("2026-07-28")});
+    session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "server/discover", "params": params}));
+    session.answer_to(&id, from, SILENCE_AFTER).await;
+    session.notify("notifications/initialized", None);
+    let alive = session.is_alive().await;
+    lab.expect(
+        check,
+        alive,
+        "the session does not answer after this opening",
+        "an answer to ping",
+        &reply.say(),
+    );
+    Ok(())
+}
+
+async fn initialize_twice(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "opening.initialize-twice";
+    let mut session = lab.open_rough().await?;
+    // What the second one is answered is the server's choice; the session must not change under the host.
+    let second = session.ask("initialize", initialize_params("2099-01-01")).await;
+    let ping = session.ask("ping", json!({})).await;
+    if ping.result().is_none() {
+        let said = format!("second initialize: {}; ping: {}", second.say(), ping.say());
+        lab.fail(check, "after a second `initialize` the session does not answer", "{}", &said);
+        return Ok(());
+    }
+    if session.declares("tools") {
+        let list = session.ask("tools/list", json!({})).await;
+        let changed = list.result().is_none_or(|result| result.get("resultType").is_some());
+        let message = "after a second `initialize` the session answers by another version's rules";
+        lab.expect(check, !changed, message, "tools, as before", &list.say());
+    } else {
+        lab.pass(check);
+    }
+    Ok(())
+}
+
+async fn both_eras(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "opening.both-eras";
+    let mut session = lab.open_rough().await?;
+    let id = session.new_id();
+    let from = session.wire.received.len();
+    let params = json!({"_meta": modern_meta("2026-07-28")});
+    session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "server/discover", "params": params}));
+    let modern = session.answer_to(&id, from, SILENCE_AFTER).await;
+    let ping = session.ask("ping", json!({})).await;
+    let both = lab.found.speaks(schemas::Version::V2026_07_28).is_some();
+    if ping.result().is_none() {
+        let message = "a request of 2026-07-28 ends the session of the same connection";
+        lab.fail(check, message, "an answer to ping", &ping.say());
+    } else if both && !modern.is_answer() {
+        lab.fail(
+            check,
+            "the server speaks both eras and is silent about one of them",
+            "an answer",
+            &modern.say(),
+        );
+    } else {
+        lab.pass(check);
+    }
+    Ok(())
+}
+
+/// A request of the newer era that this server should be able to answer.
+fn first_request(lab: &Lab) -> &'static str {
+    let declared = |name: &str| {
+        lab.found.speaks(lab.version).is_some_and(|speaks| speaks.capabilities.get(name).is_some())
+    };
+    if declared("tools") {
+        "tools/list"
+    } else if declared("resources") {
+        "resources/list"
+    } else if declared("prompts") {
+        "prompts/list"
+    } else {
+        "server/discover"
+    }
+}
+
+async fn no_probe(lab: &mut Lab) -> Result<(), Trouble> {
+    let method = first_request(lab);
+    let mut session = lab.fresh()?;
+    let reply = session.ask_within(method, json!({}), START_WITHIN).await;
+    let message = format!("`{method}` as the first message has no result");
+    lab.expect("opening.no-probe", reply.result().is_some(), &message, "a result", &reply.say());
+    Ok(())
+}
+
+async fn discover(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open().await?;
+    let method = first_request(lab);
+    let reply = session.ask(method, json!({})).await;
+    let message = format!("`{method}` after `server/discover` has no result");
+    lab.expect("opening.discover", reply.result().is_some(), &message, "a result", &reply.say());
+    Ok(())
+}
+
+async fn initialize_late(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "opening.initialize-late";
+    let mut session = lab.rough()?;
+    let reply = session.open().await;
+    if reply.result().is_none() {
+        return Err(Trouble(format!("`server/discover` failed: {}", reply.say())));
+    }
+    let legacy =
+        lab.found.versions.iter().rev().find(|(version, speaks)| !version.is_modern() && speaks.is_ok());
+    let asked = legacy.map_or("2025-11-25", |(version, _)| version.as_str());
+    let (id, from) = (session.new_id(), session.wire.received.len());
+    let params = initialize_params(asked);
+    session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params}));
+    let answer = session.answer_to(&id, from, ANSWER_WITHIN).await;
+    if legacy.is_some() {
+        let message =
+            "the server speaks both eras, and `initialize` has no result after a request of the newer one";
+        lab.expect(check, answer.result().is_some(), message, "a result", &answer.say());
+    } else {
+        // An older host can show its person nothing but this error.
+        let text = match &answer {
+            Reply::Error(error) => error.to_string(),
+            _ => String::new(),
+        };
+        let message = "the error to `initialize` does not name the versions that the server supports";
+        let named = text.contains(lab.version.as_str());
+        lab.expect(check, named, message, lab.version.as_str(), &answer.say());
+    }
+    // Whatever was said, the newer era goes on.
+    let alive = session.ask("server/discover", Value::Object(serde_json::Map::new())).await;
+    lab.expect(
+        check,
+        alive.result().is_some(),
+        "the newer era ends with `initialize`",
+        "a result",
+        &alive.say(),
+    );
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! Progress of calls whose host asked for it.
+//! Whether what comes keeps to its token is the wire validator's; here it is only asked for in both forms of a token.
+
+use serde_json::{Value, json};
+
+use super::{Era, Probe, tools};
+use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::session::GRACE;
+
+pub(super) const PROBES: &[Probe] =
+    &[Probe::new("progress", &["progress.token-forms"], Era::Both, |lab| Box::pin(progress(lab)))];
+
+async fn progress(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "progress.token-forms";
+    let mut session = lab.open().await?;
+    let tools = session.list("tools/list", "tools").await.unwrap_or_default();
+    let Some((name, _, arguments)) = tools::callable(lab, &tools).into_iter().next() else {
+        lab.skip(check, tools::none_callable(&tools));
+        return Ok(());
+    };
+    for token in [json!("hostcheck-token"), json!(4_711)] {
+        let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": token}});
+        let reply = session.ask("tools/call", params).await;
+        let message = format!("`{name}` with the progress token {token} is not answered");
+        lab.expect(check, reply.is_answer(), &message, "an answer", &reply.say());
+    }
+    if let Some((name, arguments)) = lab.wishes.long_call.clone() {
+        let id = session.start(
+            "tools/call",
+            json!({"name": name, "arguments": arguments, "_meta": {"progressToken": 4_712}}),
+        );
+        let told = |message: &Value| message["method"] == "notifications/progress";
+        let from = session.wire.received.len();
+        session.wire.next_where(from, GRACE * 20, told).await;
+        session.notify("notifications/cancelled", Some(json!({"requestId": id, "reason": "enough"})));
+        session.is_alive().await;
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! The resources: how they are listed, read, subscribed to.
+//! Nothing is read but what the server lists, and one address that no server has.
+
+use base64::Engine as _;
+use serde_json::{Value, json};
+
+use super::{Era, Probe};
+use crate::conformance::lab::{Lab, Trouble};
+
+/// Resources that are read.
+const READ_MAX: usize = 6;
+/// An address that no server has.
+const NOWHERE: &str = "hostcheck://no-such-resource/1";
+const NONE: &str = "the server declares no resources";
+
+pub(super) const PROBES: &[Probe] = &[
+    Probe::new(
+        "resources: the list",
+        &["resources.list", "resources.uris", "resources.read", "resources.base64", "resources.templates"],
+        Era::Both,
+        |lab| Box::pin(list(lab)),
+    ),
+    Probe::new(
+        "resources: an unknown one",
+        &["resources.not-found", "resources.not-found-code"],
+        Era::Both,
+        |lab| Box::pin(not_found(lab)),
+    ),
+    Probe::new("resources: another connection", &["resources.same-everywhere"], Era::Modern, |lab| {
+        Box::pin(same_everywhere(lab))
+    }),
+    Probe::new("resources: subscribe", &["resources.subscribe"], Era::Legacy, |lab| Box::pin(subscribe(lab))),
+];
+
+async fn list(lab: &mut Lab) -> Result<(), Trouble> {
+    const ALL: [&str; 5] =
+        ["resources.list", "resources.uris", "resources.read", "resources.base64", "resources.templates"];
+    let mut session = lab.open().await?;
+    if !session.declares("resources") {
+        lab.skip_all(&ALL, NONE);
+        return Ok(());
+    }
+    let listed = match session.list("resources/list", "resources").await {
+        Ok(listed) => listed,
+        Err(reply) => {
+            lab.fail(
+                "resources.list",
+                "`resources` is declared, and `resources/list` has no result",
+                "a result",
+                &reply.say(),
+            );
+            lab.skip_all(&ALL[1..], "`resources/list` has no result");
+            return Ok(());
+        }
+    };
+    lab.pass("resources.list");
+    let uris = listed.names("uri");
+    let odd: Vec<_> = uris.iter().filter(|uri| url::Url::parse(uri).is_err()).collect();
+    lab.expect(
+        "resources.uris",
+        odd.is_empty(),
+        "an address is no URI",
+        "absolute URIs",
+        &format!("{odd:?}"),
+    );
+    let mut blobs = false;
+    for uri in uris.iter().take(READ_MAX) {
+        let reply = session.ask("resources/read", json!({"uri": uri})).await;
+        let contents = reply.result().and_then(|result| result.get("contents")).and_then(Value::as_array);
+        let message = format!("{uri} is listed and can't be read");
+        let there = contents.is_some_and(|contents| !contents.is_empty());
+        lab.expect("resources.read", there, &message, "contents", &reply.say());
+        for blob in contents.into_iter().flatten().filter_map(|content| content.get("blob")) {
+            blobs = true;
+            let good = blob
+                .as_str()
+                .is_some_and(|text| base64::engine::general_purpose::STANDARD.decode(text).is_ok());
+            let message = format!("a blob of {uri} is not base64");
+            lab.expect("resources.base64", good, &message, "base64 with padding", &blob.to_string());
+        }
+    }
+    if uris.is_empty() {
+        lab.skip("resources.read", "the server lists no resources");
+    }
+    if !blobs {
+        lab.skip("resources.base64", "no resource that was read is binary");
+    }
+    let reply = session.ask("resources/templates/list", json!({})).await;
+    let fine = reply.result().is_some() || reply.code() == Some(-32601);
+    let message = "`resources/templates/list` has neither a result nor the error for an unknown method";
+    lab.expect("resources.templates", fine, message, "a result, or error -32601", &reply.say());
+    Ok(())
+}
+
+async fn not_found(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open().await?;
+    if !session.declares("resources") {
+        lab.skip("resources.not-found", NONE);
+        lab.skip("resources.not-found-code", NONE);
+        return Ok(());
+    }
+    let reply = session.ask("resources/read", json!({"uri": NOWHERE})).await;
+    let message = "a resource that there is not is answered without an error";
+    lab.expect("resources.not-found", reply.code().is_some(), message, "an error", &reply.say());
+    let wanted: i64 = if lab.version.is_modern() { -32602 } else { -32002 };
+    let message = "a resource that there is not is refused with another code than the version's";
+    lab.expect(
+        "resources.not-found-code",
+        reply.code() == Some(wanted),
+        message,
+        &format!("error {wanted}"),
+        &reply.say(),
+    );
+    Ok(())
+}
+
+async fn same_everywhere(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "resources.same-everywhere";
+    let mut sets = Vec::new();
+    for _ in 0..2 {
+        let mut session = lab.open().await?;
+        if !session.declares("resources") {
+            lab.skip(check, NONE);
+            return Ok(());
+        }
+        let mut uris = session
+            .list("resources/list", "resources")
+            .await
+            .map(|list| list.names("uri"))
+            .unwrap_or_default();
+        uris.sort();
+        sets.push(uris);
+    }
+    lab.expect(
+        check,
+        sets[0] == sets[1],
+        "the resources differ by connection",
+        "the same set",
+        &format!("{sets:?}"),
+    );
+    Ok(())
+}
+
+async fn subscribe(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "resources.subscribe";
+    let mut session = lab.open().await?;
+    if session.capabilities.pointer("/resources/subscribe") != Some(&Value::Bool(true)) {
+        lab.skip(check, "the server declares no subscriptions to resources");
+        return Ok(());
+    }
+    let uris =
+        session.list("resources/list", "resources").await.map(|list| list.names("uri")).unwrap_or_default();
+    let Some(uri) = uris.first() else {
+        lab.skip(check, "the server lists no resources");
+        return Ok(());
+    };
+    for method in ["resources/subscribe", "resources/unsubscribe"] {
+        let reply = session.ask(method, json!({"uri": uri})).await;
+        let message = format!("subscriptions are declared, and `{method}` has no result");
+        lab.expect(check, reply.result().is_some(), &message, "{}", &reply.say());
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! The era without a session: every request brings its version and capabilities along.
+//! Nothing here opens a session.
+
+use serde_json::{Value, json};
+
+use super::{Era, Probe};
+use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::session::{ANSWER_WITHIN, START_WITHIN, client_info, modern_meta};
+
+pub(super) const PROBES: &[Probe] = &[
+    Probe::new(
+        "discover",
+        &["discover.complete", "discover.server-info", "results.typed"],
+        Era::Modern,
+        |lab| Box::pin(discover(lab)),
+    ),
+    Probe::new(
+        "an unknown version",
+        &["version.refused", "version.supported-named", "version.retry"],
+        Era::Modern,
+        |lab| Box::pin(unknown_version(lab)),
+    ),
+    Probe::new(
+        "incomplete _meta",
+        &["meta.missing", "meta.no-memory", "meta.no-client-info"],
+        Era::Modern,
+        |lab| Box::pin(incomplete(lab)),
+    ),
+];
+
+async fn discover(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.fresh()?;
+    let reply = session.ask_within("server/discover", json!({}), START_WITHIN).await;
+    let offered = reply.result().and_then(|result| result.get("supportedVersions")).and_then(Value::as_array);
+    let names = offered.is_some_and(|versions| versions.iter().any(|one| one == lab.version.as_str()));
+    let message = "`server/discover` does not offer the version that it is asked in";
+    lab.expect("discover.complete", names, message, lab.version.as_str(), &reply.say());
+    let typed = reply.result().is_some_and(|result| result.get("resultType").is_some_and(Value::is_string));
+    lab.expect("results.typed", typed, "a result does not say its type", "resultType", &reply.say());
+    let told = reply.result().is_some_and(|result| {
+        result.pointer("/_meta/io.modelcontextprotocol~1serverInfo/name").is_some_and(Value::is_string)
+    });
+    let message = "the result does not say who the server is";
+    lab.expect(
+        "discover.server-info",
+        told,
+        message,
+        "_meta[\"io.modelcontextprotocol/serverInfo\"]",
+        &reply.say(),
+    );
+    Ok(())
+}
+
+async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.rough()?;
+    let id = session.new_id();
+    let from = session.wire.received.len();
+    let params = json!({"_meta": modern_meta("2099-01-01")});
+    session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "server/discover", "params": params}));
+    let reply = session.answer_to(&id, from, START_WITHIN).await;
+    let message = "an unknown version is not refused with the code for it";
+    lab.expect("version.refused", reply.code() == Some(-32022), message, "error -32022", &reply.say());
+    let supported = match &reply {
+        crate::conformance::session::Reply::Error(error) => {
+            error.pointer("/data/supported").and_then(Value::as_array).cloned()
+        }
+        _ => None,
+    };
+    let Some(supported) = supported.filter(|versions| !versions.is_empty()) else {
+        lab.fail(
+            "version.supported-named",
+            "the refusal names no supported versions",
+            "data.supported",
+            &reply.say(),
+        );
+        lab.skip("version.retry", "no version was named to try again with");
+        return Ok(());
+    };
+    lab.pass("version.supported-named");
+    let modern = supported.iter().filter_map(Value::as_str).find(|version| *version >= "2026-07-28");
+    let Some(version) = modern.map(str::to_owned) else {
+        lab.skip("version.retry", "only versions that open with `initialize` are named");
+        return Ok(());
+    };
+    let id = session.new_id();
+    let from = session.wire.received.len();
+    let params = json!({"_meta": modern_meta(&version)});
+    session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "server/discover", "params": params}));
+    let again = session.answer_to(&id, from, ANSWER_WITHIN).await;
+    let message = "a version that the refusal named is refused when it is used";
+    lab.expect("version.retry", again.result().is_some(), message, "a result", &again.say());
+    Ok(())
+}
+
+async fn incomplete(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.rough()?;
+    session.open().await;
+    let version = lab.version.as_str();
+    let no_capabilities = json!({"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientInfo": client_info()});
+    let no_version = json!({"io.modelcontextprotocol/clientCapabilities": {}, "io.modelcontextprotocol/clientInfo": client_info()});
+    for (meta, missing) in [(no_capabilities, "clientCapabilities"), (no_version, "protocolVersion")] {
+        let reply = bare(&mut session, "server/discover", json!({"_meta": meta})).await;
+        let message = format!("a request without {missing} in its _meta is not refused as invalid");
+        lab.expect("meta.missing", reply.code() == Some(-32602), &message, "error -32602", &reply.say());
+    }
+    // The request before had everything; this one has nothing, and no session stands behind it.
+    let method = if session.declares("tools") { "tools/list" } else { "server/discover" };
+    let reply = bare(&mut session, method, json!({})).await;
+    let message = format!("`{method}` without _meta is served from what an earlier request said");
+    lab.expect("meta.no-memory", reply.result().is_none(), &message, "an error", &reply.say());
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}});
+    let reply = bare(&mut session, "server/discover", json!({"_meta": meta})).await;
+    let message = "a request without clientInfo, which is optional, is refused";
+    lab.expect("meta.no-client-info", reply.result().is_some(), message, "a result", &reply.say());
+    Ok(())
+}
+
+/// Asks with exactly these params.
+async fn bare(
+    session: &mut crate::conformance::session::Session,
+    method: &str,
+    params: Value,
+) -> crate::conformance::session::Reply {
+    let id = session.new_id();
+    let from = session.wire.received.len();
+    session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+    session.answer_to(&id, from, ANSWER_WITHIN).await
+}

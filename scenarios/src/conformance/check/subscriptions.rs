@@ -1,0 +1,194 @@
+//! Listen streams of the newer era: acknowledgement, ids, cancellation, the end.
+//! A server that declares nothing to listen to is asked nothing.
+
+use serde_json::{Map, Value, json};
+
+use super::{Era, Needs, Probe};
+use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::session::{ANSWER_WITHIN, GRACE, Session};
+
+const SUBSCRIPTION: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
+const NOTHING: &str = "the server declares nothing to listen to";
+
+pub(super) const PROBES: &[Probe] = &[
+    Probe::new(
+        "listen",
+        &["listen.acknowledged", "listen.first", "listen.filter", "listen.two"],
+        Era::Modern,
+        |lab| Box::pin(listen(lab)),
+    ),
+    Probe::new("listen: cancelled", &["listen.cancelled"], Era::Modern, |lab| Box::pin(cancelled(lab)))
+        .over(Needs::Pipes),
+    Probe::new("listen: the end", &["listen.graceful-end", "listen.again"], Era::Modern, |lab| {
+        Box::pin(ended(lab))
+    })
+    .over(Needs::Pipes),
+];
+
+/// What can be listened to, as a filter; nothing where that is nothing.
+fn filter(session: &Session) -> Option<Value> {
+    let mut filter = Map::new();
+    for (capability, member) in [
+        ("tools", "toolsListChanged"),
+        ("prompts", "promptsListChanged"),
+        ("resources", "resourcesListChanged"),
+    ] {
+        if session.capabilities.pointer(&format!("/{capability}/listChanged")) == Some(&Value::Bool(true)) {
+            filter.insert(member.to_owned(), json!(true));
+        }
+    }
+    if session.capabilities.pointer("/resources/subscribe") == Some(&Value::Bool(true)) {
+        filter.insert("resourceSubscriptions".to_owned(), json!([]));
+    }
+    (!filter.is_empty()).then_some(Value::Object(filter))
+}
+
+/// The filter with addresses in it, where resources can be listened to.
+async fn filled(session: &mut Session) -> Option<Value> {
+    let mut wanted = filter(session)?;
+    if wanted.get("resourceSubscriptions").is_some() {
+        let uris = session
+            .list("resources/list", "resources")
+            .await
+            .map(|list| list.names("uri"))
+            .unwrap_or_default();
+        wanted["resourceSubscriptions"] = json!(uris.into_iter().take(1).collect::<Vec<_>>());
+    }
+    Some(wanted)
+}
+
+fn is_tagged(message: &Value, id: &Value) -> bool {
+    message.pointer(SUBSCRIPTION) == Some(id)
+}
+
+/// Opens a stream and waits for the first message about it.
+async fn open_stream(session: &mut Session, wanted: &Value) -> (Value, Option<Value>) {
+    let from = session.wire.received.len();
+    let id = session.start("subscriptions/listen", json!({"notifications": wanted}));
+    let about = |message: &Value| is_tagged(message, &id) || message.get("id") == Some(&id);
+    let first = session.wire.next_where(from, ANSWER_WITHIN, about).await;
+    (id, first)
+}
+
+fn acknowledges(message: &Value) -> bool {
+    message.get("method").and_then(Value::as_str) == Some("notifications/subscriptions/acknowledged")
+}
+
+async fn listen(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open().await?;
+    let Some(wanted) = filled(&mut session).await else {
+        lab.skip_all(&["listen.acknowledged", "listen.first", "listen.filter", "listen.two"], NOTHING);
+        return Ok(());
+    };
+    let (id, first) = open_stream(&mut session, &wanted).await;
+    let said = first.as_ref().map_or_else(|| "nothing about the stream".to_owned(), Value::to_string);
+    let acknowledged =
+        session.wire.received.iter().filter_map(|line| line.message.as_ref()).any(acknowledges);
+    lab.expect(
+        "listen.acknowledged",
+        acknowledged,
+        "the stream is not acknowledged",
+        "notifications/subscriptions/acknowledged",
+        &said,
+    );
+    let by_id = first.as_ref().is_some_and(|message| acknowledges(message) && is_tagged(message, &id));
+    let message = "the first message of the stream is not its acknowledgement with the id of the request";
+    lab.expect(
+        "listen.first",
+        by_id,
+        message,
+        "notifications/subscriptions/acknowledged with subscriptionId",
+        &said,
+    );
+    let promised = first
+        .as_ref()
+        .and_then(|message| message.pointer("/params/notifications"))
+        .and_then(Value::as_object);
+    let more = promised.is_none_or(|promised| {
+        promised.iter().any(|(name, value)| *value != json!(false) && wanted.get(name).is_none())
+    });
+    lab.expect(
+        "listen.filter",
+        !more,
+        "the acknowledgement promises what was not asked for",
+        &wanted.to_string(),
+        &said,
+    );
+    let (second, first) = open_stream(&mut session, &wanted).await;
+    let said = first.as_ref().map_or_else(|| "nothing about the stream".to_owned(), Value::to_string);
+    let own = first.as_ref().is_some_and(|message| acknowledges(message) && is_tagged(message, &second));
+    lab.expect(
+        "listen.two",
+        own,
+        "a second stream beside the first is not acknowledged by its own id",
+        "an acknowledgement",
+        &said,
+    );
+    Ok(())
+}
+
+async fn cancelled(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "listen.cancelled";
+    let mut session = lab.open().await?;
+    let Some(wanted) = filled(&mut session).await else {
+        lab.skip(check, NOTHING);
+        return Ok(());
+    };
+    let (id, first) = open_stream(&mut session, &wanted).await;
+    if !first.as_ref().is_some_and(acknowledges) {
+        lab.skip(check, "no stream could be opened");
+        return Ok(());
+    }
+    let from = session.wire.received.len();
+    session.notify("notifications/cancelled", Some(json!({"requestId": id, "reason": "enough"})));
+    let alive = session.is_alive().await;
+    session.wire.run_for(GRACE).await;
+    let later = session.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
+    let about: Vec<String> = later
+        .filter(|message| is_tagged(message, &id) || message.get("id") == Some(&id))
+        .map(Value::to_string)
+        .collect();
+    lab.expect(check, alive, "the server does not answer after a stream was cancelled", "an answer", "none");
+    let message = "something is sent for a stream after it was cancelled";
+    lab.expect(check, about.is_empty(), message, "nothing more for the stream", &about.join("\n"));
+    Ok(())
+}
+
+async fn ended(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open().await?;
+    let Some(wanted) = filled(&mut session).await else {
+        lab.skip("listen.graceful-end", NOTHING);
+        lab.skip("listen.again", NOTHING);
+        return Ok(());
+    };
+    let (id, first) = open_stream(&mut session, &wanted).await;
+    if !first.as_ref().is_some_and(acknowledges) {
+        lab.skip("listen.graceful-end", "no stream could be opened");
+        lab.skip("listen.again", "no stream could be opened");
+        return Ok(());
+    }
+    let from = session.wire.received.len();
+    session.wire.close_input();
+    let reply = session.answer_to(&id, from, ANSWER_WITHIN).await;
+    let message = "the server ends with an open stream and does not answer its request";
+    lab.expect(
+        "listen.graceful-end",
+        reply.result().is_some(),
+        message,
+        "an empty result for the stream",
+        &reply.say(),
+    );
+    drop(session);
+    let mut session = lab.open().await?;
+    let (_, first) = open_stream(&mut session, &wanted).await;
+    let said = first.as_ref().map_or_else(|| "nothing about the stream".to_owned(), Value::to_string);
+    let message = "after the connection was lost, a stream can't be opened anew";
+    lab.expect(
+        "listen.again",
+        first.as_ref().is_some_and(acknowledges),
+        message,
+        "an acknowledgement",
+        &said,
+    );
+    Ok(())
+}

@@ -1,0 +1,358 @@
+//! The tools: how they are listed, what their schemas are, what calls give back.
+//! Only tools that say that they only read are called, unless the person said otherwise.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use schemas::Foreign;
+use serde_json::{Value, json};
+
+use super::{Era, Probe};
+use crate::conformance::arguments;
+use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::session::{Listed, Reply, Session};
+
+/// Tools that are called; the rest is counted.
+const CALLED_MAX: usize = 24;
+/// How long a call is awaited; one that lasts longer is cancelled, and no fault.
+const CALL_WITHIN: Duration = Duration::from_secs(10);
+/// Longest name, in characters.
+const NAME_MAX: usize = 128;
+const NO_TOOLS: &str = "the server declares no tools";
+
+pub(super) const PROBES: &[Probe] = &[
+    Probe::new(
+        "tools: the list",
+        &[
+            "tools.list",
+            "tools.stable-order",
+            "tools.names",
+            "tools.name-length",
+            "tools.unique",
+            "tools.input-schemas",
+            "tools.output-schemas",
+            "tools.pages-end",
+            "tools.pages-scope",
+        ],
+        Era::Both,
+        |lab| Box::pin(list(lab)),
+    ),
+    Probe::new("tools: another connection", &["tools.same-everywhere"], Era::Modern, |lab| {
+        Box::pin(same_everywhere(lab))
+    }),
+    Probe::new(
+        "tools: calls",
+        &["tools.call", "tools.structured", "tools.structured-text", "tools.embedded"],
+        Era::Both,
+        |lab| Box::pin(calls(lab)),
+    ),
+    Probe::new(
+        "tools: mistakes",
+        &["tools.unknown", "tools.malformed-call", "tools.malformed-code", "tools.bad-arguments"],
+        Era::Both,
+        |lab| Box::pin(mistakes(lab)),
+    ),
+];
+
+/// Whether a tool may be called: it says that it only reads, or the person allowed all.
+pub(crate) fn may_call(lab: &Lab, tool: &Value) -> bool {
+    lab.wishes.call_all_tools || tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true))
+}
+
+/// Tools that may be called, with arguments that fit: name, tool, arguments.
+pub(crate) fn callable(lab: &Lab, tools: &Listed) -> Vec<(String, Value, Value)> {
+    let lasts = lab.wishes.long_call.as_ref().map(|(name, _)| name.as_str());
+    let named = |tool: &&Value| tool.get("name").and_then(Value::as_str) == lasts;
+    let may = tools.items.iter().filter(|tool| may_call(lab, tool) && !needs_a_task(tool));
+    may.filter(|tool| lasts.is_none() || !named(tool))
+        .filter_map(|tool| {
+            let name = tool.get("name")?.as_str()?.to_owned();
+            let arguments = arguments::make(tool.get("inputSchema")?, lab.wishes.seed).ok()?;
+            Some((name, tool.clone(), arguments))
+        })
+        .take(CALLED_MAX)
+        .collect()
+}
+
+/// 2025-11-25 has tools that run as tasks only.
+fn needs_a_task(tool: &Value) -> bool {
+    tool.pointer("/execution/taskSupport").and_then(Value::as_str) == Some("required")
+}
+
+/// Why no tool was called, for people.
+pub(crate) fn none_callable(tools: &Listed) -> String {
+    if tools.items.is_empty() {
+        return "the server lists no tools".to_owned();
+    }
+    "no tool says that it only reads and takes arguments that could be made; --call-all-tools calls the others too".to_owned()
+}
+
+async fn list(lab: &mut Lab) -> Result<(), Trouble> {
+    const ALL: [&str; 9] = [
+        "tools.list",
+        "tools.stable-order",
+        "tools.names",
+        "tools.name-length",
+        "tools.unique",
+        "tools.input-schemas",
+        "tools.output-schemas",
+        "tools.pages-end",
+        "tools.pages-scope",
+    ];
+    let mut session = lab.open().await?;
+    if !session.declares("tools") {
+        lab.skip_all(&ALL, NO_TOOLS);
+        return Ok(());
+    }
+    let tools = match session.list("tools/list", "tools").await {
+        Ok(tools) => tools,
+        Err(reply) => {
+            lab.fail(
+                "tools.list",
+                "`tools` is declared, and `tools/list` has no result",
+                "a result",
+                &reply.say(),
+            );
+            lab.skip_all(&ALL[1..], "`tools/list` has no result");
+            return Ok(());
+        }
+    };
+    lab.pass("tools.list");
+    lab.expect(
+        "tools.pages-end",
+        !tools.endless,
+        "the pages of `tools/list` do not end",
+        "a page without nextCursor",
+        "",
+    );
+    let one_scope = tools.scopes.windows(2).all(|pair| pair[0] == pair[1]);
+    if tools.pages < 2 {
+        lab.skip("tools.pages-scope", "the list has one page");
+    } else {
+        lab.expect(
+            "tools.pages-scope",
+            one_scope,
+            "the pages of one list differ in cacheScope",
+            "one scope",
+            &format!("{:?}", tools.scopes),
+        );
+    }
+    let names = tools.names("name");
+    let again =
+        session.list("tools/list", "tools").await.map(|tools| tools.names("name")).unwrap_or_default();
+    let said = format!("first {names:?}, then {again:?}");
+    lab.expect(
+        "tools.stable-order",
+        names == again,
+        "two lists in a row differ",
+        "the same tools in the same order",
+        &said,
+    );
+    let unique: BTreeSet<&String> = names.iter().collect();
+    lab.expect(
+        "tools.unique",
+        unique.len() == names.len(),
+        "two tools have the same name",
+        "unique names",
+        &format!("{names:?}"),
+    );
+    let fits = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    let odd: Vec<_> = names.iter().filter(|name| !fits(name)).collect();
+    lab.expect(
+        "tools.names",
+        odd.is_empty(),
+        "a tool's name has other characters than A-Z, a-z, 0-9, _, -, .",
+        "plain names",
+        &format!("{odd:?}"),
+    );
+    let odd: Vec<_> = names.iter().filter(|name| !(1..=NAME_MAX).contains(&name.chars().count())).collect();
+    lab.expect(
+        "tools.name-length",
+        odd.is_empty(),
+        "a tool's name is empty or longer than 128 characters",
+        "1 to 128 characters",
+        &format!("{odd:?}"),
+    );
+    compile_all(lab, &tools, "tools.input-schemas", "inputSchema");
+    compile_all(lab, &tools, "tools.output-schemas", "outputSchema");
+    Ok(())
+}
+
+fn compile_all(lab: &mut Lab, tools: &Listed, check: &'static str, member: &str) {
+    let mut any = false;
+    for tool in &tools.items {
+        let Some(schema) = tool.get(member) else { continue };
+        any = true;
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        match Foreign::compile(schema) {
+            Ok(_) => lab.pass(check),
+            Err(error) => {
+                let message = format!("{member} of `{name}` is no valid JSON Schema: {error}");
+                lab.fail(check, message, "a valid schema", &schema.to_string());
+            }
+        }
+    }
+    if !any {
+        lab.skip(check, format!("no tool has an {member}"));
+    }
+}
+
+async fn same_everywhere(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "tools.same-everywhere";
+    let mut session = lab.open().await?;
+    if !session.declares("tools") {
+        lab.skip(check, NO_TOOLS);
+        return Ok(());
+    }
+    let mut here = names(&mut session).await;
+    // A request in between must not change the list either.
+    let _ = session.ask("tools/call", json!({"name": "hostcheck.no-such-tool", "arguments": {}})).await;
+    let mut later = names(&mut session).await;
+    let mut other = lab.open().await?;
+    let mut there = names(&mut other).await;
+    for names in [&mut here, &mut later, &mut there] {
+        names.sort();
+    }
+    let said = format!("here {here:?}, after a call {later:?}, on another connection {there:?}");
+    lab.expect(
+        check,
+        here == later && here == there,
+        "the tools differ by connection or by what was asked before",
+        "the same set",
+        &said,
+    );
+    Ok(())
+}
+
+async fn names(session: &mut Session) -> Vec<String> {
+    session.list("tools/list", "tools").await.map(|tools| tools.names("name")).unwrap_or_default()
+}
+
+async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
+    const ALL: [&str; 4] = ["tools.call", "tools.structured", "tools.structured-text", "tools.embedded"];
+    let mut session = lab.open().await?;
+    if !session.declares("tools") {
+        lab.skip_all(&ALL, NO_TOOLS);
+        return Ok(());
+    }
+    let tools = session.list("tools/list", "tools").await.unwrap_or_default();
+    let callable = callable(lab, &tools);
+    if callable.is_empty() {
+        lab.skip_all(&ALL, none_callable(&tools));
+        return Ok(());
+    }
+    let (mut structured, mut embedded) = (false, false);
+    let mut lasting = Vec::new();
+    for (name, tool, arguments) in callable {
+        let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": format!("call of {name}")}});
+        let from = session.wire.received.len();
+        let id = session.start("tools/call", params);
+        let reply = session.answer_to(&id, from, CALL_WITHIN).await;
+        if reply == Reply::Silent {
+            session.notify(
+                "notifications/cancelled",
+                Some(json!({"requestId": id, "reason": "it lasts too long"})),
+            );
+            if session.is_alive().await {
+                lasting.push(name);
+                continue;
+            }
+        }
+        let message = format!("`{name}` with arguments that fit its schema is not answered");
+        lab.expect("tools.call", reply.is_answer(), &message, "a result or an error", &reply.say());
+        if reply == Reply::Gone {
+            return Ok(());
+        }
+        let Some(result) = reply.result() else { continue };
+        let blocks = result.get("content").and_then(Value::as_array).cloned().unwrap_or_default();
+        if blocks.iter().any(|block| block["type"] == "resource") {
+            embedded = true;
+            let message = format!("`{name}` embeds a resource, and `resources` is not declared");
+            lab.expect(
+                "tools.embedded",
+                session.declares("resources"),
+                &message,
+                "the capability",
+                &reply.say(),
+            );
+        }
+        let failed = result.get("isError") == Some(&Value::Bool(true));
+        let whole = result.get("resultType").is_none_or(|kind| kind == "complete");
+        if let Some(schema) = tool.get("outputSchema").filter(|_| !failed && whole) {
+            structured = true;
+            judge_structured(lab, &name, schema, result, &blocks);
+        }
+    }
+    if !lasting.is_empty() {
+        let names = lasting.join(", ");
+        lab.skip("tools.call", format!("these calls last longer than 10 s and were cancelled: {names}"));
+    }
+    if !structured {
+        let why = "no tool that was called declares an output schema and succeeded";
+        lab.skip("tools.structured", why);
+        lab.skip("tools.structured-text", why);
+    }
+    if !embedded {
+        lab.skip("tools.embedded", "no result embeds a resource");
+    }
+    Ok(())
+}
+
+fn judge_structured(lab: &mut Lab, name: &str, schema: &Value, result: &Value, blocks: &[Value]) {
+    let said = result.to_string();
+    let Some(content) = result.get("structuredContent") else {
+        let message = format!("`{name}` declares an output schema and gives no structuredContent");
+        lab.fail("tools.structured", message, "structuredContent that fits the schema", &said);
+        lab.skip("tools.structured-text", "there is no structuredContent");
+        return;
+    };
+    let Ok(compiled) = Foreign::compile(schema) else { return };
+    match compiled.errors(content).first() {
+        None => lab.pass("tools.structured"),
+        Some(error) => {
+            let message = format!(
+                "structuredContent of `{name}` does not fit its output schema: {} {}",
+                error.path, error.message
+            );
+            lab.fail("tools.structured", message, "structuredContent that fits the schema", &said);
+        }
+    }
+    let told = blocks.iter().filter_map(|block| block.get("text").and_then(Value::as_str));
+    let same =
+        told.filter_map(|text| serde_json::from_str::<Value>(text).ok()).any(|value| value == *content);
+    let message = format!("`{name}` gives structuredContent and no text block with the same JSON");
+    lab.expect("tools.structured-text", same, &message, "the JSON as text too", &said);
+}
+
+async fn mistakes(lab: &mut Lab) -> Result<(), Trouble> {
+    const ALL: [&str; 4] =
+        ["tools.unknown", "tools.malformed-call", "tools.malformed-code", "tools.bad-arguments"];
+    let mut session = lab.open().await?;
+    if !session.declares("tools") {
+        lab.skip_all(&ALL, NO_TOOLS);
+        return Ok(());
+    }
+    let reply = session.ask("tools/call", json!({"name": "hostcheck.no-such-tool", "arguments": {}})).await;
+    let message = "a call of a tool that there is not is no protocol error";
+    lab.expect("tools.unknown", reply.code().is_some(), message, "an error, like -32602", &reply.say());
+    let reply = session.ask("tools/call", json!({"name": 5})).await;
+    let message = "`tools/call` whose name is a number is no protocol error";
+    lab.expect("tools.malformed-call", reply.code().is_some(), message, "an error", &reply.say());
+    let message =
+        "`tools/call` whose name is a number is refused with another code than that of invalid params";
+    lab.expect("tools.malformed-code", reply.code() == Some(-32602), message, "error -32602", &reply.say());
+    let tools = session.list("tools/list", "tools").await.unwrap_or_default();
+    let broken = callable(lab, &tools)
+        .into_iter()
+        .find_map(|(name, tool, good)| Some((name, arguments::break_one(tool.get("inputSchema")?, &good)?)));
+    let Some((name, arguments)) = broken else {
+        lab.skip("tools.bad-arguments", "no tool that may be called has a required argument");
+        return Ok(());
+    };
+    let reply =
+        session.ask_within("tools/call", json!({"name": name, "arguments": arguments}), CALL_WITHIN).await;
+    let refused = reply.code().is_some() || reply.result().is_some_and(|result| result["isError"] == true);
+    let message = format!("`{name}` without a required argument is answered as if all were well");
+    lab.expect("tools.bad-arguments", refused, &message, "isError, or an error", &reply.say());
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! What a stranger's server is: the versions it speaks, what it declares, which tools it has.
+//! It asks each question on a process of its own, so that no answer depends on another.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use schemas::Version;
+use serde_json::Value;
+
+use super::session::{Listed, Reply, Session};
+use super::target::Target;
+use super::wire::{Record, Wire};
+
+/// The versions that the suites are about, oldest first.
+pub const VERSIONS: [Version; 3] = [Version::V2025_06_18, Version::V2025_11_25, Version::V2026_07_28];
+
+/// What one version of the server is.
+#[derive(Debug, Clone)]
+pub(crate) struct Speaks {
+    pub(crate) capabilities: Value,
+    pub(crate) opening: Value,
+    pub(crate) tools: Listed,
+}
+
+/// What is known of the server.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Discovered {
+    /// `serverInfo.name`, where it told one.
+    pub(crate) name: Option<String>,
+    pub(crate) version: Option<String>,
+    /// By version: what it is there, or why it does not speak it.
+    pub(crate) versions: BTreeMap<Version, Result<Speaks, String>>,
+    /// What was heard in each version meanwhile, so that a server that can't be understood is judged for what it wrote.
+    pub(crate) heard: BTreeMap<Version, Rc<RefCell<Record>>>,
+    /// Why nothing could be learnt at all.
+    pub(crate) dead: Option<String>,
+}
+
+impl Discovered {
+    pub(crate) fn speaks(&self, version: Version) -> Option<&Speaks> {
+        self.versions.get(&version)?.as_ref().ok()
+    }
+
+    /// The newest version that is spoken.
+    pub(crate) fn newest(&self) -> Option<(Version, &Speaks)> {
+        self.versions.iter().rev().find_map(|(version, speaks)| Some((*version, speaks.as_ref().ok()?)))
+    }
+}
+
+/// Asks the server what it is.
+pub(crate) async fn discover(target: &Target) -> Discovered {
+    let mut found = Discovered::default();
+    let mut answered = false;
+    for version in VERSIONS {
+        let record = Rc::new(RefCell::new(Record::default()));
+        found.heard.insert(version, Rc::clone(&record));
+        let wire = match Wire::start(target.server(), record, true, !version.is_modern()) {
+            Ok(wire) => wire,
+            Err(error) => {
+                found.dead = Some(format!("the server could not be started: {error}"));
+                return found;
+            }
+        };
+        let mut session = Session::new(wire, version);
+        let reply = session.open().await;
+        answered |= reply.is_answer();
+        let stderr = session.wire.stderr();
+        let speaks = judge(&mut session, reply).await;
+        if let Ok(speaks) = &speaks {
+            let info = speaks
+                .opening
+                .get("serverInfo")
+                .or_else(|| speaks.opening.pointer("/_meta/io.modelcontextprotocol~1serverInfo"));
+            let text = |member: &str| {
+                info.and_then(|info| info.get(member)).and_then(Value::as_str).map(str::to_owned)
+            };
+            found.name = text("name").or(found.name.take());
+            found.version = text("version").or(found.version.take());
+        }
+        if !answered
+            && let Err(reason) = &speaks
+            && !version.is_modern()
+            && session.wire.ended().is_some()
+        {
+            found.dead = Some(format!("{reason}\n{}", last_lines(&stderr)));
+        }
+        found.versions.insert(version, speaks);
+    }
+    if answered {
+        found.dead = None;
+    } else if found.dead.is_none() {
+        let wrote = found.heard.values().any(|record| !record.borrow().seen.is_empty());
+        let what =
+            if wrote { "the server wrote nothing that is an answer" } else { "the server answered nothing" };
+        found.dead = Some(what.to_owned());
+    }
+    found
+}
+
+/// The end of what a server wrote to stderr, for people.
+fn last_lines(stderr: &str) -> String {
+    const LINES: usize = 8;
+    let lines: Vec<&str> = stderr.lines().collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
+}
+
+async fn judge(session: &mut Session, reply: Reply) -> Result<Speaks, String> {
+    let version = session.version;
+    let Reply::Result(opening) = reply else {
+        return Err(format!("the server does not speak {version}: {}", short(&reply.say())));
+    };
+    if version.is_modern() {
+        let offered = opening.get("supportedVersions").and_then(Value::as_array).cloned().unwrap_or_default();
+        if !offered.iter().any(|one| one == version.as_str()) {
+            return Err(format!("the server does not offer {version}"));
+        }
+    } else {
+        let named = opening.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+        if named != version.as_str() {
+            return Err(format!("the server answers {version} with {named:?}"));
+        }
+    }
+    let tools = if session.declares("tools") {
+        session.list("tools/list", "tools").await.unwrap_or_default()
+    } else {
+        Listed::default()
+    };
+    Ok(Speaks { capabilities: session.capabilities.clone(), opening, tools })
+}
+
+fn short(text: &str) -> String {
+    const CHARACTERS: usize = 200;
+    match text.char_indices().nth(CHARACTERS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

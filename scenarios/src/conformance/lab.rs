@@ -1,0 +1,170 @@
+//! The bench of one probe in one version: it starts servers, keeps the record, and collects what the checks say.
+//! It never lets a check that was not answered look like one that passed.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use schemas::Version;
+use serde_json::Value;
+
+use super::discover::Discovered;
+use super::outcome::{Evidence, Outcome};
+use super::session::{Reply, Session};
+use super::target::Target;
+use super::wire::{Record, Wire};
+
+/// Characters of the wire in one piece of evidence.
+const EXCERPT_CHARS_MAX: usize = 1_500;
+
+/// Why a probe ended early: what it was about could not be reached.
+#[derive(Debug, Clone)]
+pub(crate) struct Trouble(pub(crate) String);
+
+/// What was asked for on the command line.
+#[derive(Debug, Clone, Default)]
+pub struct Wishes {
+    /// Also tools that do not say that they only read.
+    pub call_all_tools: bool,
+    /// From which arguments are drawn.
+    pub seed: u64,
+    /// A tool call that lasts at least ten seconds: the tool and its arguments.
+    pub long_call: Option<(String, Value)>,
+    /// Texts that must stand in no report.
+    pub secrets: Vec<String>,
+}
+
+/// What one probe works with.
+pub(crate) struct Lab {
+    pub(crate) target: Target,
+    pub(crate) version: Version,
+    pub(crate) wishes: Arc<Wishes>,
+    pub(crate) found: Rc<Discovered>,
+    pub(crate) record: Rc<RefCell<Record>>,
+    outcomes: BTreeMap<&'static str, Outcome>,
+}
+
+impl Lab {
+    pub(crate) fn new(
+        target: &Target,
+        version: Version,
+        wishes: &Arc<Wishes>,
+        found: &Rc<Discovered>,
+    ) -> Self {
+        let record = Record { secrets: wishes.secrets.clone(), ..Record::default() };
+        Self {
+            target: target.clone(),
+            version,
+            wishes: Arc::clone(wishes),
+            found: Rc::clone(found),
+            record: Rc::new(RefCell::new(record)),
+            outcomes: BTreeMap::new(),
+        }
+    }
+
+    /// A server that was told nothing yet; its lines are held to the rules of the wire.
+    pub(crate) fn fresh(&self) -> Result<Session, Trouble> {
+        self.start(true, true)
+    }
+
+    /// As [`fresh`](Self::fresh), where the host itself breaks the rules, so that the server's lines are not judged.
+    pub(crate) fn rough(&self) -> Result<Session, Trouble> {
+        self.start(false, true)
+    }
+
+    fn start(&self, judged: bool, answers: bool) -> Result<Session, Trouble> {
+        let answers = answers && !self.version.is_modern();
+        let wire = Wire::start(self.target.server(), Rc::clone(&self.record), judged, answers);
+        wire.map(|wire| Session::new(wire, self.version))
+            .map_err(|error| Trouble(format!("the server could not be started: {error}")))
+    }
+
+    /// A server that is open.
+    pub(crate) async fn open(&self) -> Result<Session, Trouble> {
+        Self::opened(self.fresh()?).await
+    }
+
+    /// An open server that is about to be treated roughly.
+    pub(crate) async fn open_rough(&self) -> Result<Session, Trouble> {
+        Self::opened(self.rough()?).await
+    }
+
+    /// An open server whose stderr nobody reads.
+    pub(crate) async fn open_with_stderr_unread(&self) -> Result<Session, Trouble> {
+        let server = self.target.server_with_stderr_unread();
+        let wire = Wire::start(server, Rc::clone(&self.record), false, !self.version.is_modern());
+        let wire = wire.map_err(|error| Trouble(format!("the server could not be started: {error}")))?;
+        Self::opened(Session::new(wire, self.version)).await
+    }
+
+    async fn opened(mut session: Session) -> Result<Session, Trouble> {
+        match session.open().await {
+            Reply::Result(_) => Ok(session),
+            other => Err(Trouble(format!("the handshake failed: {}", other.say()))),
+        }
+    }
+
+    pub(crate) fn pass(&mut self, check: &'static str) {
+        self.tell(check, Outcome::Passed);
+    }
+
+    /// It does not apply, because.
+    pub(crate) fn skip(&mut self, check: &'static str, reason: impl Into<String>) {
+        self.tell(check, Outcome::NotApplicable(reason.into()));
+    }
+
+    /// None of them applies, because.
+    pub(crate) fn skip_all(&mut self, checks: &[&'static str], reason: impl AsRef<str>) {
+        for check in checks {
+            self.skip(check, reason.as_ref());
+        }
+    }
+
+    pub(crate) fn fail(
+        &mut self,
+        check: &'static str,
+        message: impl Into<String>,
+        expected: &str,
+        observed: &str,
+    ) {
+        let observed = self.record.borrow().excerpt(observed, EXCERPT_CHARS_MAX);
+        let evidence = Evidence {
+            message: message.into(),
+            expected: (!expected.is_empty()).then(|| expected.to_owned()),
+            observed: (!observed.is_empty()).then_some(observed),
+            at_ms: 0,
+        };
+        self.tell(check, Outcome::Failed(vec![evidence]));
+    }
+
+    /// Passes where something holds, fails otherwise.
+    pub(crate) fn expect(
+        &mut self,
+        check: &'static str,
+        holds: bool,
+        message: &str,
+        expected: &str,
+        observed: &str,
+    ) {
+        if holds {
+            self.pass(check);
+        } else {
+            self.fail(check, message, expected, observed);
+        }
+    }
+
+    /// Adds an outcome; a check that is told about twice has both.
+    pub(crate) fn tell(&mut self, check: &'static str, outcome: Outcome) {
+        let outcome = match self.outcomes.remove(check) {
+            Some(before) => before.and(outcome),
+            None => outcome,
+        };
+        self.outcomes.insert(check, outcome);
+    }
+
+    /// What was told, and the record.
+    pub(crate) fn finish(self) -> (BTreeMap<&'static str, Outcome>, Record) {
+        (self.outcomes, self.record.take())
+    }
+}

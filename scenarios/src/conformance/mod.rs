@@ -1,0 +1,168 @@
+//! Any server: whether it speaks the protocol, and whether it would work in the hosts.
+//!
+//! ```text
+//! target ── discover ──┬─ protocol: rows × versions, answered by the probes in `check`
+//!                      └─ hosts: rows × host profiles, answered by the fake host
+//! ```
+//!
+//! A server is asked only for what it declares; a tool is called only when it says that it only reads. Every row ends
+//! as passed, failed, not applicable or could not run, and says why; nothing is left out in silence.
+
+mod arguments;
+mod check;
+mod discover;
+mod hosts;
+mod http;
+mod lab;
+mod meeting;
+mod outcome;
+mod protocol;
+mod rows;
+mod session;
+mod stream;
+mod target;
+mod wire;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use schemas::Version;
+
+pub use discover::VERSIONS;
+pub use lab::Wishes;
+pub use outcome::{Evidence, Outcome};
+pub use protocol::Judged;
+pub use rows::{Area, Level, Placed, Row, all as rows};
+pub use stream::{Asked, events};
+pub use target::{Inside, Target};
+
+use crate::host::Host;
+
+/// The columns of the protocol suite: the versions that were asked for.
+pub fn version_columns(about: &About, versions: &[Version]) -> Vec<reports::event::HostColumn> {
+    let columns = stream::versions(about).into_iter();
+    columns.filter(|column| versions.iter().any(|version| version.as_str() == column.id)).collect()
+}
+
+/// The columns of the host suite.
+pub fn host_columns(hosts: &[Arc<Host>]) -> Vec<reports::event::HostColumn> {
+    stream::hosts(hosts)
+}
+
+/// What is known of the server, for the head of a report.
+#[derive(Debug, Clone, Default)]
+pub struct About {
+    /// Its name, as it says.
+    pub name: Option<String>,
+    /// Its version, as it says.
+    pub version: Option<String>,
+    /// By version of the protocol: what it declares there, or why it does not speak it.
+    pub versions: Vec<(Version, Result<String, String>)>,
+    /// Why nothing could be learnt.
+    pub dead: Option<String>,
+}
+
+/// What is wanted.
+pub struct Plan {
+    /// The server.
+    pub target: Target,
+    /// Its name in the hosts' configuration; by its own name where none is given.
+    pub name: Option<String>,
+    /// What was asked for on the command line.
+    pub wishes: Arc<Wishes>,
+    /// The rows.
+    pub rows: Vec<Placed>,
+    /// The versions.
+    pub versions: Vec<Version>,
+    /// Whether a version that is not spoken is a gap.
+    pub demanded: bool,
+    /// The hosts.
+    pub hosts: Vec<Arc<Host>>,
+    /// Servers that run side by side.
+    pub at_once: usize,
+}
+
+/// What came out.
+pub struct Findings {
+    /// The server.
+    pub about: About,
+    /// Rows in versions.
+    pub protocol: Vec<Judged>,
+    /// Rows in hosts.
+    pub hosts: Vec<Judged>,
+}
+
+/// Judges a server. Needs tokio's `LocalSet`; `progress` is told of finished steps and of their number.
+pub async fn judge(plan: &Plan, progress: &dyn Fn(usize, usize)) -> Findings {
+    let found = Rc::new(discover::discover(&plan.target).await);
+    let rows: Vec<Placed> =
+        plan.rows.iter().filter(|placed| placed.row.excluded.is_none()).cloned().collect();
+    let job = protocol::Job {
+        target: &plan.target,
+        wishes: Arc::clone(&plan.wishes),
+        rows: &rows,
+        versions: &plan.versions,
+        demanded: plan.demanded,
+        at_once: plan.at_once,
+    };
+    let wants_hosts = rows.iter().any(|placed| placed.row.r#in.contains_key(rows::HOSTS));
+    let meetings: Vec<_> = if wants_hosts {
+        plan.hosts.iter().filter_map(|host| host.profile.clone()).collect()
+    } else {
+        Vec::new()
+    };
+    let total = protocol::count(&job, &found) + meetings.len();
+    let ended = std::cell::Cell::new(0);
+    let done = || {
+        ended.set(ended.get() + 1);
+        progress(ended.get(), total);
+    };
+    let protocol = protocol::judge(&job, &found, &done).await;
+    let name = plan.name.clone().unwrap_or_else(|| configured_name(found.name.as_deref()));
+    let runs = meetings.iter().map(|profile| async {
+        let judged = hosts::judge(profile, &name, &plan.target, &plan.wishes, &found, &rows).await;
+        done();
+        judged
+    });
+    // In the order of the columns, whichever host is ready first.
+    let met: Vec<Vec<Judged>> =
+        futures_util::stream::iter(runs).buffered(plan.at_once.max(1)).collect().await;
+    let about = About {
+        name: found.name.clone(),
+        version: found.version.clone(),
+        versions: found
+            .versions
+            .iter()
+            .map(|(version, speaks)| (*version, speaks.as_ref().map(declared).map_err(Clone::clone)))
+            .collect(),
+        dead: found.dead.clone(),
+    };
+    Findings { about, protocol, hosts: met.into_iter().flatten().collect() }
+}
+
+/// What a server declares, in a line.
+fn declared(speaks: &discover::Speaks) -> String {
+    let names: Vec<&str> = speaks
+        .capabilities
+        .as_object()
+        .into_iter()
+        .flat_map(serde_json::Map::keys)
+        .map(String::as_str)
+        .collect();
+    let declared = if names.is_empty() {
+        "nothing declared".to_owned()
+    } else {
+        format!("declares {}", names.join(", "))
+    };
+    format!("{declared}; {} tools", speaks.tools.items.len())
+}
+
+/// The name that a person would give a server: the last part of its own, in plain characters.
+fn configured_name(own: Option<&str>) -> String {
+    let last = own.unwrap_or_default().rsplit('/').next().unwrap_or_default();
+    let plain: String =
+        last.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
+    let plain = plain.trim_matches('-');
+    if plain.is_empty() { "server".to_owned() } else { plain.chars().take(32).collect() }
+}

@@ -1,0 +1,80 @@
+//! How a check ended, with the evidence for it.
+//! A check that told nothing has not passed.
+
+use reports::event::Status;
+
+/// How one check ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// What is required was seen.
+    Passed,
+    /// Something else was seen.
+    Failed(Vec<Evidence>),
+    /// The server does not offer what this is about, or this version has no such thing.
+    NotApplicable(String),
+    /// It could not be found out.
+    CouldNotRun(String),
+}
+
+/// What was expected and what came instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// What does not hold, in a sentence.
+    pub message: String,
+    /// What would have been right.
+    pub expected: Option<String>,
+    /// An excerpt of the wire.
+    pub observed: Option<String>,
+    /// When, in milliseconds since the start of the server.
+    pub at_ms: u64,
+}
+
+impl Outcome {
+    /// As the event stream has it.
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Passed => Status::Pass,
+            Self::Failed(_) => Status::Fail,
+            Self::NotApplicable(_) => Status::Unsupported,
+            Self::CouldNotRun(_) => Status::NotRun,
+        }
+    }
+
+    fn weight(&self) -> u8 {
+        match self {
+            Self::Failed(_) => 3,
+            Self::CouldNotRun(_) => 2,
+            Self::Passed => 1,
+            Self::NotApplicable(_) => 0,
+        }
+    }
+
+    /// Both of them: a failure outweighs what is unknown, which outweighs a pass.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Failed(mut one), Self::Failed(other)) => {
+                one.extend(other);
+                Self::Failed(one)
+            }
+            (one, other) if one.weight() >= other.weight() => one,
+            (_, other) => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_outweighs_all_and_a_pass_outweighs_what_does_not_apply() {
+        let failed = || Outcome::Failed(Vec::new());
+        let unknown = || Outcome::CouldNotRun(String::new());
+        let none = || Outcome::NotApplicable(String::new());
+        assert_eq!(Outcome::Passed.and(failed()), failed());
+        assert_eq!(unknown().and(Outcome::Passed), unknown());
+        assert_eq!(none().and(Outcome::Passed), Outcome::Passed);
+        assert_eq!(none().and(none()), none());
+    }
+}

@@ -1,0 +1,270 @@
+//! The protocol suite: every row in every version that the server speaks, each with its outcome.
+//! What the server does not speak is told as such; it is never left out.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use reports::event::WireLine;
+use schemas::Version;
+
+use super::check::{self, Needs, Probe};
+use super::discover::Discovered;
+use super::lab::{Lab, Wishes};
+use super::outcome::{Evidence, Outcome};
+use super::rows::Placed;
+use super::target::Target;
+use super::wire::Record;
+
+/// Evidence of one broken rule of the wire.
+const BROKEN_SHOWN: usize = 3;
+
+/// Between what is wrong and where it was seen.
+const WHILE: &str = " (while asking about ";
+
+/// Rules of the wire that say nothing until such a message was seen: rule, the definition's beginning.
+const GATED: [(&str, &[&str]); 8] = [
+    ("progress-token", &["ProgressNotification"]),
+    ("progress-increases", &["ProgressNotification"]),
+    ("not-subscribed", &["ResourceUpdatedNotification"]),
+    ("stream-tag", &["SubscriptionsAcknowledged"]),
+    ("acknowledge-first", &["SubscriptionsAcknowledged"]),
+    ("not-asked-for", &["SubscriptionsAcknowledged"]),
+    ("log-not-asked-for", &["LoggingMessageNotification"]),
+    ("input-required-place", &["InputRequired"]),
+];
+
+/// What is to be judged.
+pub(crate) struct Job<'a> {
+    /// The server.
+    pub target: &'a Target,
+    /// What was asked for.
+    pub wishes: Arc<Wishes>,
+    /// The rows, without those that are excluded.
+    pub rows: &'a [Placed],
+    /// The versions.
+    pub versions: &'a [Version],
+    /// Whether a version that is not spoken is a gap and not a choice.
+    pub demanded: bool,
+    /// Servers that run side by side.
+    pub at_once: usize,
+}
+
+/// One row in one column.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// The row's id.
+    pub row: String,
+    /// The version, or the host.
+    pub column: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What went over the wire, where it is evidence.
+    pub transcript: Vec<WireLine>,
+    /// Facts of the session.
+    pub session: BTreeMap<String, String>,
+}
+
+/// What one probe said.
+struct Told {
+    probe: &'static Probe,
+    outcomes: BTreeMap<&'static str, Outcome>,
+    /// Why it ended early.
+    trouble: Option<String>,
+    record: Record,
+}
+
+/// Judges every row in every version; `done` is told of each probe that has ended.
+pub(crate) async fn judge(job: &Job<'_>, found: &Rc<Discovered>, done: &dyn Fn()) -> Vec<Judged> {
+    let mut all = Vec::new();
+    for version in job.versions {
+        let rows: Vec<&Placed> =
+            job.rows.iter().filter(|placed| placed.row.r#in.contains_key(version.as_str())).collect();
+        let silent = match (&found.dead, found.versions.get(version)) {
+            (Some(reason), _) => Some(Outcome::CouldNotRun(reason.clone())),
+            (None, Some(Err(reason))) if job.demanded => Some(Outcome::CouldNotRun(reason.clone())),
+            (None, Some(Err(reason))) => Some(Outcome::NotApplicable(reason.clone())),
+            (None, Some(Ok(_))) => None,
+            (None, None) => Some(Outcome::CouldNotRun("this version was not asked for".to_owned())),
+        };
+        if let Some(outcome) = silent {
+            let heard = found.heard.get(version).filter(|_| found.dead.is_some());
+            all.extend(rows.iter().map(|placed| unheard(placed, *version, &outcome, heard)));
+            continue;
+        }
+        let told = run(job, *version, &rows, found, done).await;
+        all.extend(rows.iter().map(|placed| row(placed, *version, job.target, &told)));
+    }
+    all
+}
+
+/// A row of a server that could not be understood: it fails where what was heard breaks it.
+fn unheard(
+    placed: &Placed,
+    version: Version,
+    outcome: &Outcome,
+    heard: Option<&Rc<RefCell<Record>>>,
+) -> Judged {
+    let mut judged = bare(&placed.row.id, version, outcome.clone());
+    if let Some(record) = heard {
+        let record = record.borrow();
+        let rules = placed.row.checks.iter().filter_map(|check| check.strip_prefix("wire."));
+        for rule in rules {
+            let evidence = broken(rule, &[("opening the connection", &record)]);
+            if !evidence.is_empty() {
+                judged.outcome = judged.outcome.and(Outcome::Failed(evidence));
+                judged.transcript.clone_from(&record.transcript);
+            }
+        }
+    }
+    judged
+}
+
+fn bare(row: &str, version: Version, outcome: Outcome) -> Judged {
+    Judged {
+        row: row.to_owned(),
+        column: version.as_str().to_owned(),
+        outcome,
+        transcript: Vec::new(),
+        session: BTreeMap::new(),
+    }
+}
+
+/// How many probes that will be.
+pub(crate) fn count(job: &Job<'_>, found: &Discovered) -> usize {
+    let spoken =
+        job.versions.iter().filter(|version| found.dead.is_none() && found.speaks(**version).is_some());
+    spoken
+        .map(|version| {
+            let rows: Vec<&Placed> =
+                job.rows.iter().filter(|row| row.row.r#in.contains_key(version.as_str())).collect();
+            needed(job.target, *version, &rows).len()
+        })
+        .sum()
+}
+
+/// The probes that answer something that these rows ask.
+fn needed(target: &Target, version: Version, rows: &[&Placed]) -> Vec<&'static Probe> {
+    let wire = rows.iter().any(|placed| placed.row.checks.iter().any(|check| check.starts_with("wire.")));
+    let asked = |probe: &&Probe| {
+        let named =
+            |check: &&&str| rows.iter().any(|placed| placed.row.checks.iter().any(|one| one == **check));
+        (wire && !probe.rough) || probe.checks.iter().any(|check| named(&check))
+    };
+    check::probes()
+        .filter(|probe| probe.era.has(version) && probe.needs.missing(target).is_none())
+        .filter(asked)
+        .collect()
+}
+
+async fn run(
+    job: &Job<'_>,
+    version: Version,
+    rows: &[&Placed],
+    found: &Rc<Discovered>,
+    done: &dyn Fn(),
+) -> Vec<Told> {
+    let probes = needed(job.target, version, rows).into_iter().enumerate();
+    let runs = probes.map(|(place, probe)| async move {
+        let mut lab = Lab::new(job.target, version, &job.wishes, found);
+        let trouble = (probe.run)(&mut lab).await.err().map(|trouble| trouble.0);
+        let (outcomes, record) = lab.finish();
+        done();
+        (place, Told { probe, outcomes, trouble, record })
+    });
+    let mut told: Vec<(usize, Told)> =
+        futures_util::stream::iter(runs).buffer_unordered(job.at_once.max(1)).collect().await;
+    told.sort_by_key(|(place, _)| *place);
+    told.into_iter().map(|(_, told)| told).collect()
+}
+
+fn row(placed: &Placed, version: Version, target: &Target, told: &[Told]) -> Judged {
+    let mut judged: Option<Judged> = None;
+    for check in &placed.row.checks {
+        let (outcome, record) = match check.strip_prefix("wire.") {
+            Some(rule) => wire(rule, told),
+            None => answered(check, target, told),
+        };
+        let evidence = match &outcome {
+            Outcome::Failed(_) => record.map(|record| record.transcript.clone()).unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        judged = Some(match judged.take() {
+            None => Judged { transcript: evidence, ..bare(&placed.row.id, version, outcome) },
+            Some(mut before) => {
+                if before.transcript.is_empty() {
+                    before.transcript = evidence;
+                }
+                before.outcome = before.outcome.and(outcome);
+                before
+            }
+        });
+    }
+    judged.unwrap_or_else(|| {
+        bare(&placed.row.id, version, Outcome::CouldNotRun("the row has no check".to_owned()))
+    })
+}
+
+fn answered<'a>(check: &str, target: &Target, told: &'a [Told]) -> (Outcome, Option<&'a Record>) {
+    if let Some(told) = told.iter().find(|told| told.probe.checks.contains(&check)) {
+        let outcome = told.outcomes.get(check).cloned().unwrap_or_else(|| {
+            let why = told.trouble.clone().unwrap_or_else(|| "it ended before it could tell".to_owned());
+            Outcome::CouldNotRun(format!("{}: {why}", told.probe.name))
+        });
+        return (outcome, Some(&told.record));
+    }
+    let needs = check::probes()
+        .find(|probe| probe.checks.contains(&check))
+        .map_or(Needs::Nothing, |probe| probe.needs);
+    match needs.missing(target) {
+        Some(reason) => (Outcome::NotApplicable(reason.to_owned()), None),
+        None => (Outcome::CouldNotRun("it was not asked".to_owned()), None),
+    }
+}
+
+/// What all conversations say of a rule of the wire.
+fn wire<'a>(rule: &str, told: &'a [Told]) -> (Outcome, Option<&'a Record>) {
+    let records: Vec<(&str, &Record)> = told.iter().map(|told| (told.probe.name, &told.record)).collect();
+    let evidence = broken(rule, &records);
+    if !evidence.is_empty() {
+        let first = told.iter().find(|told| told.record.broken.iter().any(|broken| broken.rule == rule));
+        return (Outcome::Failed(evidence), first.map(|told| &told.record));
+    }
+    let seen =
+        |wanted: &str| told.iter().any(|told| told.record.seen.keys().any(|name| name.starts_with(wanted)));
+    let gate = GATED.iter().find(|(name, _)| *name == rule).map(|(_, wanted)| *wanted);
+    match gate {
+        Some(wanted) if !wanted.iter().any(|wanted| seen(wanted)) => {
+            (Outcome::NotApplicable("the server sent no such message".to_owned()), None)
+        }
+        _ if !told.iter().any(|told| !told.record.seen.is_empty()) => {
+            (Outcome::CouldNotRun("no line of the server was seen".to_owned()), None)
+        }
+        _ => (Outcome::Passed, None),
+    }
+}
+
+/// The evidence that a rule was broken; the same fault in every conversation is one fault.
+fn broken(rule: &str, records: &[(&str, &Record)]) -> Vec<Evidence> {
+    let mut evidence: Vec<Evidence> = Vec::new();
+    for (name, record) in records {
+        for broken in record.broken.iter().filter(|broken| broken.rule == rule) {
+            let known = evidence.iter().any(|other| {
+                other.observed.as_ref() == Some(&broken.line)
+                    || other.message.split(WHILE).next() == Some(broken.message.as_str())
+            });
+            if !known && evidence.len() < BROKEN_SHOWN {
+                let meaning = schemas::rules().iter().find(|known| known.id == rule);
+                evidence.push(Evidence {
+                    message: format!("{}{WHILE}{name})", broken.message),
+                    expected: meaning.map(|known| known.meaning.to_owned()),
+                    observed: Some(broken.line.clone()),
+                    at_ms: broken.at_ms,
+                });
+            }
+        }
+    }
+    evidence
+}

@@ -1,0 +1,246 @@
+//! A host without manners of its own: opens a connection in either era, asks, and waits for answers.
+//! It never hides an answer, a refusal or a silence from who asked.
+
+use std::time::Duration;
+
+use schemas::Version;
+use serde_json::{Map, Value, json};
+
+use super::wire::Wire;
+
+/// How long an answer may take.
+pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+/// How long the first answer of a new process may take: some programs are downloaded first.
+pub(crate) const START_WITHIN: Duration = Duration::from_secs(60);
+/// How long hosts wait before they take silence for an answer.
+pub(crate) const SILENCE_AFTER: Duration = Duration::from_secs(3);
+/// How long is looked for what must not come.
+pub(crate) const GRACE: Duration = Duration::from_millis(250);
+
+const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+
+/// How a request came back.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Reply {
+    /// Its `result`.
+    Result(Value),
+    /// Its `error`.
+    Error(Value),
+    /// Nothing within the time.
+    Silent,
+    /// The server ended, or closed its stdout, first.
+    Gone,
+}
+
+impl Reply {
+    pub(crate) fn result(&self) -> Option<&Value> {
+        match self {
+            Self::Result(result) => Some(result),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn code(&self) -> Option<i64> {
+        match self {
+            Self::Error(error) => error.get("code").and_then(Value::as_i64),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_answer(&self) -> bool {
+        matches!(self, Self::Result(_) | Self::Error(_))
+    }
+
+    /// What came, for people.
+    pub(crate) fn say(&self) -> String {
+        match self {
+            Self::Result(result) => format!("result {result}"),
+            Self::Error(error) => format!("error {error}"),
+            Self::Silent => "no answer in the time that hosts wait".to_owned(),
+            Self::Gone => "no answer: the server ended or closed its stdout".to_owned(),
+        }
+    }
+}
+
+/// Who we say we are. The name is nobody's, so that no server treats it as a host that it knows.
+pub(crate) fn client_info() -> Value {
+    json!({"name": "hostcheck", "version": env!("CARGO_PKG_VERSION")})
+}
+
+/// `_meta` of a request of the newer era.
+pub(crate) fn modern_meta(version: &str) -> Value {
+    json!({META_VERSION: version, META_CLIENT: client_info(), META_CAPABILITIES: {}})
+}
+
+/// Params of `initialize`.
+pub(crate) fn initialize_params(version: &str) -> Value {
+    json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client_info()})
+}
+
+/// A connection that speaks a version.
+pub(crate) struct Session {
+    pub(crate) wire: Wire,
+    pub(crate) version: Version,
+    pub(crate) capabilities: Value,
+    /// What the handshake brought: the result of `initialize`, or of `server/discover`.
+    pub(crate) opening: Value,
+    next_id: i64,
+}
+
+impl Session {
+    /// A connection on which nothing was said yet.
+    pub(crate) fn new(wire: Wire, version: Version) -> Self {
+        Self { wire, version, capabilities: json!({}), opening: Value::Null, next_id: 1 }
+    }
+
+    /// The handshake of the version: `initialize` and `initialized`, or `server/discover`.
+    pub(crate) async fn open(&mut self) -> Reply {
+        let reply = if self.version.is_modern() {
+            self.ask_within("server/discover", json!({}), START_WITHIN).await
+        } else {
+            let params = initialize_params(self.version.as_str());
+            self.ask_within("initialize", params, START_WITHIN).await
+        };
+        if let Reply::Result(result) = &reply {
+            self.capabilities = result.get("capabilities").cloned().unwrap_or_default();
+            self.opening = result.clone();
+            if !self.version.is_modern() {
+                self.notify("notifications/initialized", None);
+            }
+        }
+        reply
+    }
+
+    pub(crate) fn declares(&self, capability: &str) -> bool {
+        self.capabilities.get(capability).is_some_and(|value| !value.is_null())
+    }
+
+    pub(crate) fn new_id(&mut self) -> Value {
+        let id = self.next_id;
+        self.next_id += 1;
+        Value::from(id)
+    }
+
+    /// The params of a request as the version wants them.
+    pub(crate) fn params(&self, mut params: Value) -> Value {
+        if self.version.is_modern() {
+            let mut meta = modern_meta(self.version.as_str());
+            if let (Some(Value::Object(own)), Some(meta)) = (params.get("_meta"), meta.as_object_mut()) {
+                meta.extend(own.clone());
+            }
+            params["_meta"] = meta;
+        }
+        params
+    }
+
+    /// Sends a request and gives its id.
+    pub(crate) fn start(&mut self, method: &str, params: Value) -> Value {
+        let id = self.new_id();
+        let request = self.request(&id, method, params);
+        self.wire.send(&request);
+        id
+    }
+
+    /// A request that is not sent yet.
+    pub(crate) fn request(&self, id: &Value, method: &str, params: Value) -> Value {
+        let params = self.params(params);
+        let mut request = Map::new();
+        request.insert("jsonrpc".to_owned(), json!("2.0"));
+        request.insert("id".to_owned(), id.clone());
+        request.insert("method".to_owned(), json!(method));
+        if params.as_object().is_some_and(|params| !params.is_empty()) {
+            request.insert("params".to_owned(), params);
+        }
+        Value::Object(request)
+    }
+
+    pub(crate) fn notify(&mut self, method: &str, params: Option<Value>) {
+        let mut message = json!({"jsonrpc": "2.0", "method": method});
+        if let Some(params) = params {
+            message["params"] = params;
+        }
+        self.wire.send(&message);
+    }
+
+    /// Asks and waits.
+    pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Reply {
+        self.ask_within(method, params, ANSWER_WITHIN).await
+    }
+
+    /// Asks and waits so long.
+    pub(crate) async fn ask_within(&mut self, method: &str, params: Value, limit: Duration) -> Reply {
+        let from = self.wire.received.len();
+        let id = self.start(method, params);
+        self.answer_to(&id, from, limit).await
+    }
+
+    /// The answer to a request, among what came from `from` on.
+    pub(crate) async fn answer_to(&mut self, id: &Value, from: usize, limit: Duration) -> Reply {
+        let fits = |message: &Value| message.get("id") == Some(id) && message.get("method").is_none();
+        let Some(message) = self.wire.next_where(from, limit, fits).await else {
+            return if self.wire.is_silent_for_good() { Reply::Gone } else { Reply::Silent };
+        };
+        match message.get("result") {
+            Some(result) => Reply::Result(result.clone()),
+            None => Reply::Error(message.get("error").cloned().unwrap_or_default()),
+        }
+    }
+
+    /// Something that every server answers and that changes nothing: `ping`, or `server/discover` in the newer era.
+    pub(crate) fn sign_of_life(&self) -> &'static str {
+        if self.version.is_modern() { "server/discover" } else { "ping" }
+    }
+
+    /// Whether the server still answers.
+    pub(crate) async fn is_alive(&mut self) -> bool {
+        let method = self.sign_of_life();
+        self.ask(method, json!({})).await.is_answer()
+    }
+
+    /// All items of a list over all its pages; the refusal or silence otherwise.
+    pub(crate) async fn list(&mut self, method: &str, member: &str) -> Result<Listed, Reply> {
+        let mut listed = Listed::default();
+        let mut cursor: Option<String> = None;
+        while listed.pages < PAGES_MAX {
+            let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
+            let reply = self.ask(method, params).await;
+            let Reply::Result(result) = reply else { return Err(reply) };
+            listed.pages += 1;
+            listed.items.extend(result.get(member).and_then(Value::as_array).into_iter().flatten().cloned());
+            listed.scopes.extend(result.get("cacheScope").and_then(Value::as_str).map(str::to_owned));
+            cursor = result.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+            if cursor.is_none() {
+                return Ok(listed);
+            }
+        }
+        listed.endless = true;
+        Ok(listed)
+    }
+}
+
+/// Pages of one list that are followed.
+const PAGES_MAX: usize = 200;
+
+/// A list with all its pages.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Listed {
+    pub(crate) items: Vec<Value>,
+    pub(crate) pages: usize,
+    /// The cursor never ended.
+    pub(crate) endless: bool,
+    /// `cacheScope` of each page.
+    pub(crate) scopes: Vec<String>,
+}
+
+impl Listed {
+    /// The string member of every item, in order.
+    pub(crate) fn names(&self, member: &str) -> Vec<String> {
+        self.items
+            .iter()
+            .filter_map(|item| item.get(member).and_then(Value::as_str))
+            .map(str::to_owned)
+            .collect()
+    }
+}

@@ -1,0 +1,6 @@
+//! The suite for anybody's server: mutants that it must catch, a server without a fault, and our own.
+
+mod fault;
+mod mutants;
+mod own;
+mod tiny;

@@ -1,0 +1,144 @@
+//! Which row must catch which fault: a server that breaks one rule has to fail that row, and the server without a
+//! fault none.
+
+use std::sync::Arc;
+
+use hostcheck::conformance::{self, Findings, Outcome, Plan, VERSIONS, Wishes};
+use schemas::Version;
+use serde_json::json;
+
+use crate::fault::Fault;
+use crate::tiny::target;
+
+const OLD: Version = Version::V2025_11_25;
+const NEW: Version = Version::V2026_07_28;
+
+/// Fault → the row that must fail, in this version.
+const MUTANTS: [(Fault, &str, Version); 53] = [
+    (Fault::PrintsToStdout, "stdio.only-messages", OLD),
+    (Fault::SpreadsMessages, "stdio.one-line", OLD),
+    (Fault::MarksByteOrder, "stdio.only-messages", OLD),
+    (Fault::WritesLatin1, "stdio.utf8", OLD),
+    (Fault::WritesBatches, "stdio.no-batches", NEW),
+    (Fault::AnswersTwice, "messages.one-answer", OLD),
+    (Fault::DropsTheList, "tools.list", OLD),
+    (Fault::AnswersNotifications, "messages.notification-unanswered", OLD),
+    (Fault::ChangesIds, "messages.same-id", OLD),
+    (Fault::EchoesAnyVersion, "lifecycle.other-version", OLD),
+    (Fault::EchoesAnyVersion, "lifecycle.never-modern", OLD),
+    (Fault::OffersAnOldVersion, "lifecycle.latest-version", OLD),
+    (Fault::DiesOfNotifications, "messages.notification-unanswered", OLD),
+    (Fault::DiesOfProbes, "openings.discover-legacy", OLD),
+    (Fault::DiesOfNoise, "pipes.not-json", OLD),
+    (Fault::ReadsOneLineAtATime, "pipes.joined", OLD),
+    (Fault::DiesOfCarriageReturns, "pipes.crlf", OLD),
+    (Fault::OpensTwice, "openings.initialize-twice", OLD),
+    (Fault::KnowsEveryMethod, "messages.unknown-method", OLD),
+    (Fault::KnowsEveryTool, "tools.unknown", OLD),
+    (Fault::ValidatesNothing, "tools.validates", OLD),
+    (Fault::StructuresWrongly, "tools.structured", OLD),
+    (Fault::StructuresWithoutText, "tools.structured-text", OLD),
+    (Fault::RepeatsATool, "tools.unique-names", OLD),
+    (Fault::NamesWithSpaces, "tools.name-characters", OLD),
+    (Fault::HasABrokenSchema, "tools.input-schemas", OLD),
+    (Fault::ShufflesTools, "tools.stable-order", NEW),
+    (Fault::ListsByConnection, "tools.same-everywhere", NEW),
+    (Fault::ListsWithoutEnd, "tools.pages-end", OLD),
+    (Fault::HidesItsTools, "tools.declared", OLD),
+    (Fault::FindsEverything, "resources.not-found", OLD),
+    (Fault::UsesAnotherCode, "resources.not-found-code", OLD),
+    (Fault::UsesAnotherCode, "resources.not-found-code-modern", NEW),
+    (Fault::LosesResources, "resources.read", OLD),
+    (Fault::BreaksBase64, "resources.base64", OLD),
+    (Fault::RefusesSubscriptions, "resources.subscribe", OLD),
+    (Fault::SpeaksUnasked, "stdio.nothing-unsolicited", NEW),
+    (Fault::AsksWithoutASession, "stdio.no-requests", NEW),
+    (Fault::LeavesOutTheType, "messages.result-type", NEW),
+    (Fault::NeverAcknowledges, "subscriptions.acknowledged", NEW),
+    (Fault::AcknowledgesWithoutId, "subscriptions.tagged", NEW),
+    (Fault::PromisesMore, "subscriptions.only-asked", NEW),
+    (Fault::AnswersCancelledStreams, "subscriptions.cancelled", NEW),
+    (Fault::ForgetsStreams, "subscriptions.graceful-end", NEW),
+    (Fault::RemembersTheHost, "lifecycle.stateless", NEW),
+    (Fault::TakesAnyVersion, "lifecycle.unknown-version", NEW),
+    (Fault::NamesNoVersions, "lifecycle.supported-named", NEW),
+    (Fault::TellsProgressOfNothing, "progress.own-token", OLD),
+    (Fault::GoesBackwards, "progress.increases", OLD),
+    (Fault::DiesOfCancels, "cancellation.race", OLD),
+    (Fault::AnswersCancelledCalls, "cancellation.no-answer", OLD),
+    (Fault::SpeaksTooEarly, "lifecycle.not-too-early", OLD),
+    (Fault::UsesReservedCodes, "messages.reserved-codes", NEW),
+];
+
+fn judge(fault: Fault, rows: impl Fn(&str) -> bool, versions: &[Version]) -> Findings {
+    let rows =
+        conformance::rows().expect("the rows").into_iter().filter(|placed| rows(&placed.row.id)).collect();
+    let plan = Plan {
+        target: target(fault),
+        name: None,
+        wishes: Arc::new(Wishes {
+            seed: 1,
+            long_call: Some(("wait".to_owned(), json!({}))),
+            ..Wishes::default()
+        }),
+        rows,
+        versions: versions.to_vec(),
+        demanded: true,
+        hosts: Vec::new(),
+        at_once: 4,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime.expect("a runtime"), conformance::judge(&plan, &|_, _| {}))
+}
+
+#[test]
+fn every_mutant_fails_the_row_that_must_catch_it() {
+    let mut survived = Vec::new();
+    for (fault, row, version) in MUTANTS {
+        let found = judge(fault, |id| id == row, &[version]);
+        let [judged] = found.protocol.as_slice() else { panic!("{row}: {:?}", found.protocol) };
+        if !matches!(judged.outcome, Outcome::Failed(_)) {
+            survived.push(format!("{fault:?} survives {row} in {version}: {:?}", judged.outcome));
+        }
+    }
+    assert!(survived.is_empty(), "{}", survived.join("\n"));
+}
+
+#[test]
+fn a_server_without_a_fault_fails_no_row_in_any_version() {
+    let found = judge(Fault::None, |_| true, &VERSIONS);
+    assert!(found.about.dead.is_none(), "{:?}", found.about);
+    let mut passed = 0;
+    for judged in &found.protocol {
+        let place = format!("{} in {}", judged.row, judged.column);
+        match &judged.outcome {
+            Outcome::Passed => passed += 1,
+            Outcome::NotApplicable(reason) => assert!(is_expected(reason), "{place}: {reason}"),
+            other => panic!("{place}: {other:?}"),
+        }
+    }
+    assert!(passed > 200, "only {passed} rows were passed");
+}
+
+/// Why a row may not apply to a server inside the test: it has no process, and nothing to ask back or to page.
+fn is_expected(reason: &str) -> bool {
+    [
+        "about a process",
+        "the list has one page",
+        "no such message",
+        "no result embeds",
+        "declares tools, prompts",
+        "wait",
+    ]
+    .iter()
+    .any(|known| reason.contains(known))
+}
+
+#[test]
+fn a_version_that_is_not_spoken_is_a_gap_when_it_was_demanded_and_a_choice_otherwise() {
+    let found = judge(Fault::OffersAnOldVersion, |id| id == "lifecycle.ping", &[OLD]);
+    assert!(matches!(found.protocol[0].outcome, Outcome::Passed), "{:?}", found.protocol);
+    let found = judge(Fault::DropsTheList, |id| id == "tools.call", &[OLD]);
+    assert!(!matches!(found.protocol[0].outcome, Outcome::Passed), "{:?}", found.protocol);
+}

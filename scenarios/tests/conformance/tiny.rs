@@ -1,0 +1,452 @@
+//! A tiny MCP server of both eras that keeps every rule, and the faults that it can be given one by one.
+//! It shares no code with the server of this project nor with the suite that judges it.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use hostcheck::conformance::Target;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
+
+use crate::fault::Fault;
+
+const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+const MODERN: &str = "2026-07-28";
+const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// The server, as the suite takes it. Each start is another connection.
+pub(crate) fn target(fault: Fault) -> Target {
+    let starts = Rc::new(Cell::new(0));
+    Target::Inside(Rc::new(move |input, output| {
+        starts.set(starts.get() + 1);
+        Box::pin(serve(Tiny { fault, connection: starts.get(), ..Tiny::default() }, input, output))
+    }))
+}
+
+impl Default for Tiny {
+    fn default() -> Self {
+        Self {
+            fault: Fault::None,
+            connection: 0,
+            session: None,
+            modern: false,
+            changed: false,
+            lists: 0,
+            streams: Vec::new(),
+            waiting: Vec::new(),
+            dead: false,
+        }
+    }
+}
+
+struct Tiny {
+    fault: Fault,
+    connection: u64,
+    session: Option<String>,
+    modern: bool,
+    /// A second `initialize` made another session of it.
+    changed: bool,
+    lists: u64,
+    streams: Vec<Value>,
+    /// Calls that last: ids.
+    waiting: Vec<Value>,
+    dead: bool,
+}
+
+async fn serve(mut tiny: Tiny, input: DuplexStream, mut output: DuplexStream) -> i32 {
+    let mut input = BufReader::new(input);
+    let mut line = Vec::new();
+    if tiny.fault == Fault::PrintsToStdout {
+        let _ = output.write_all(b"tiny server ready\n").await;
+    }
+    loop {
+        line.clear();
+        match input.read_until(b'\n', &mut line).await {
+            Ok(size) if size > 0 && line.ends_with(b"\n") => {}
+            _ => break,
+        }
+        if tiny.fault == Fault::ReadsOneLineAtATime {
+            // What came in the same read is thrown away.
+            let more = input.buffer().len();
+            input.consume(more);
+        }
+        let out = tiny.take(&line);
+        if output.write_all(&out).await.is_err() || tiny.dead {
+            return 1;
+        }
+    }
+    let out = tiny.end();
+    let _ = output.write_all(&out).await;
+    0
+}
+
+fn result(id: &Value, body: impl Into<Value>) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": body.into()})
+}
+
+fn error(id: &Value, code: i64, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}
+
+impl Tiny {
+    fn has(&self, fault: Fault) -> bool {
+        self.fault == fault
+    }
+
+    fn take(&mut self, line: &[u8]) -> Vec<u8> {
+        if self.has(Fault::DiesOfCarriageReturns) && line.ends_with(b"\r\n") {
+            self.dead = true;
+            return Vec::new();
+        }
+        let text = String::from_utf8_lossy(line);
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if text.is_empty() || text.starts_with("[[") {
+            return Vec::new();
+        }
+        let Ok(message) = serde_json::from_str::<Value>(text) else {
+            self.dead = self.has(Fault::DiesOfNoise);
+            return Vec::new();
+        };
+        let out = self.on_message(&message);
+        self.lines(&out)
+    }
+
+    fn lines(&self, messages: &[Value]) -> Vec<u8> {
+        let mut out = Vec::new();
+        if self.has(Fault::WritesBatches) && messages.len() == 1 && messages[0].get("id").is_some() {
+            return format!("{}\n", Value::Array(messages.to_vec())).into_bytes();
+        }
+        for message in messages {
+            if self.has(Fault::MarksByteOrder) {
+                out.extend(b"\xef\xbb\xbf");
+            }
+            let text = if self.has(Fault::SpreadsMessages) {
+                serde_json::to_string_pretty(message).expect("JSON")
+            } else {
+                message.to_string()
+            };
+            if self.has(Fault::WritesLatin1) {
+                out.extend(
+                    text.replace("caf\u{e9}", "caf?")
+                        .bytes()
+                        .map(|byte| if byte == b'?' { 0xe9 } else { byte }),
+                );
+            } else {
+                out.extend(text.into_bytes());
+            }
+            out.push(b'\n');
+            if self.has(Fault::AnswersTwice) && message.get("id").is_some() && message.get("method").is_none()
+            {
+                out.extend(format!("{message}\n").into_bytes());
+            }
+        }
+        out
+    }
+
+    fn end(&mut self) -> Vec<u8> {
+        if self.has(Fault::ForgetsStreams) {
+            return Vec::new();
+        }
+        let ended: Vec<Value> = self
+            .streams
+            .iter()
+            .map(|id| result(id, self.modern_result(json!({"_meta": {META_SUBSCRIPTION: id}}))))
+            .collect();
+        self.lines(&ended)
+    }
+
+    fn on_message(&mut self, message: &Value) -> Vec<Value> {
+        let Some(method) = message.get("method").and_then(Value::as_str) else { return Vec::new() };
+        let params = message.get("params").cloned().unwrap_or_else(|| json!({}));
+        let Some(id) = message.get("id").filter(|id| id.is_string() || id.is_i64()) else {
+            return self.on_notification(method, &params);
+        };
+        let id = if self.has(Fault::ChangesIds) && id.is_string() { json!(0) } else { id.clone() };
+        let asks_modern = params
+            .pointer("/_meta")
+            .is_some_and(|meta| meta.get(META_VERSION).is_some() || meta.get(META_CAPABILITIES).is_some());
+        if asks_modern || method == "server/discover" {
+            self.dead = self.has(Fault::DiesOfProbes) && self.session.is_none();
+            return self.on_modern(&id, method, &params);
+        }
+        if self.has(Fault::RemembersTheHost)
+            && self.modern
+            && self.session.is_none()
+            && method != "initialize"
+        {
+            let answer = self.shared(&id, method, &params, true);
+            return self.with_modern(answer);
+        }
+        self.on_legacy(&id, method, &params)
+    }
+
+    fn on_notification(&mut self, method: &str, params: &Value) -> Vec<Value> {
+        match method {
+            "notifications/cancelled" => {
+                let id = params.get("requestId").cloned().unwrap_or_default();
+                self.dead = self.has(Fault::DiesOfCancels);
+                let stream = self.streams.iter().position(|open| *open == id);
+                if let Some(place) = stream {
+                    self.streams.remove(place);
+                    if self.has(Fault::AnswersCancelledStreams) {
+                        return vec![result(&id, self.modern_result(json!({})))];
+                    }
+                }
+                if let Some(place) = self.waiting.iter().position(|open| *open == id) {
+                    self.waiting.remove(place);
+                    if self.has(Fault::AnswersCancelledCalls) {
+                        return vec![result(
+                            &id,
+                            json!({"content": [{"type": "text", "text": "cancelled"}]}),
+                        )];
+                    }
+                }
+                Vec::new()
+            }
+            "notifications/initialized" => Vec::new(),
+            _ => {
+                self.dead = self.has(Fault::DiesOfNotifications);
+                if self.has(Fault::AnswersNotifications) {
+                    return vec![error(&json!("nobody"), -32601, "no such notification")];
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    fn on_legacy(&mut self, id: &Value, method: &str, params: &Value) -> Vec<Value> {
+        match method {
+            "initialize" => self.initialize(id, params),
+            "ping" if self.has(Fault::IgnoresPings) => Vec::new(),
+            "ping" => vec![result(id, json!({}))],
+            _ if self.session.is_none() => vec![error(id, -32600, "initialize first")],
+            "resources/subscribe" | "resources/unsubscribe" if !self.has(Fault::RefusesSubscriptions) => {
+                vec![result(id, json!({}))]
+            }
+            _ => self.shared(id, method, params, false),
+        }
+    }
+
+    fn initialize(&mut self, id: &Value, params: &Value) -> Vec<Value> {
+        if self.session.is_some() {
+            self.changed = self.has(Fault::OpensTwice);
+            return vec![error(id, -32600, "the session is open already")];
+        }
+        let asked = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+        let newest = if self.has(Fault::OffersAnOldVersion) { LEGACY[0] } else { LEGACY[3] };
+        let known = LEGACY.contains(&asked) || self.has(Fault::EchoesAnyVersion);
+        let version = if known { asked } else { newest };
+        self.session = Some(version.to_owned());
+        let mut capabilities = json!({"tools": {"listChanged": true}, "resources": {"subscribe": true}});
+        if self.has(Fault::HidesItsTools) {
+            capabilities = json!({"resources": {"subscribe": true}});
+        }
+        let mut out = vec![result(
+            id,
+            json!({"protocolVersion": version, "capabilities": capabilities, "serverInfo": {"name": "tiny", "version": "1"}}),
+        )];
+        if self.has(Fault::SpeaksTooEarly) {
+            out.push(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+        }
+        out
+    }
+
+    fn on_modern(&mut self, id: &Value, method: &str, params: &Value) -> Vec<Value> {
+        let meta = &params["_meta"];
+        let Some(version) = meta.get(META_VERSION).and_then(Value::as_str) else {
+            return vec![error(id, -32602, "_meta names no version")];
+        };
+        if version != MODERN && !self.has(Fault::TakesAnyVersion) {
+            let named = if self.has(Fault::NamesNoVersions) { json!([]) } else { json!([MODERN]) };
+            let data = json!({"supported": named, "requested": version});
+            return vec![
+                json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32022, "message": "unsupported version", "data": data}}),
+            ];
+        }
+        if !meta.get(META_CAPABILITIES).is_some_and(Value::is_object) {
+            return vec![error(id, -32602, "_meta names no capabilities")];
+        }
+        self.modern = true;
+        let mut out = match method {
+            "server/discover" => {
+                let capabilities = json!({"tools": {"listChanged": true}, "resources": {"subscribe": true}});
+                vec![result(
+                    id,
+                    json!({"supportedVersions": [MODERN], "capabilities": capabilities, "ttlMs": 0, "cacheScope": "private"}),
+                )]
+            }
+            "subscriptions/listen" => return self.listen(id, params),
+            _ => self.shared(id, method, params, true),
+        };
+        if self.has(Fault::SpeaksUnasked) {
+            out.push(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+        }
+        if self.has(Fault::AsksWithoutASession) {
+            out.push(json!({"jsonrpc": "2.0", "id": "q1", "method": "roots/list"}));
+        }
+        self.with_modern(out)
+    }
+
+    fn with_modern(&self, mut out: Vec<Value>) -> Vec<Value> {
+        for message in &mut out {
+            if let Some(body) = message.get("result").cloned() {
+                message["result"] = self.modern_result(body);
+            }
+        }
+        out
+    }
+
+    fn modern_result(&self, mut body: Value) -> Value {
+        if !self.has(Fault::LeavesOutTheType) {
+            body["resultType"] = json!("complete");
+        }
+        if body.get("_meta").is_none() {
+            body["_meta"] = json!({});
+        }
+        body["_meta"]["io.modelcontextprotocol/serverInfo"] = json!({"name": "tiny", "version": "1"});
+        body
+    }
+
+    fn listen(&mut self, id: &Value, params: &Value) -> Vec<Value> {
+        self.streams.push(id.clone());
+        if self.has(Fault::NeverAcknowledges) {
+            return Vec::new();
+        }
+        let mut promised = params["notifications"].clone();
+        if self.has(Fault::PromisesMore) {
+            promised["promptsListChanged"] = json!(true);
+        }
+        let tag =
+            if self.has(Fault::AcknowledgesWithoutId) { json!({}) } else { json!({META_SUBSCRIPTION: id}) };
+        vec![json!({
+            "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
+            "params": {"_meta": tag, "notifications": promised}
+        })]
+    }
+
+    /// What both eras have.
+    fn shared(&mut self, id: &Value, method: &str, params: &Value, modern: bool) -> Vec<Value> {
+        let changed = self.changed;
+        let cached = move |mut body: Value| {
+            if changed {
+                body["resultType"] = json!("complete");
+            }
+            if modern {
+                body["ttlMs"] = json!(0);
+                body["cacheScope"] = json!("private");
+            }
+            body
+        };
+        match method {
+            "tools/list" => self.list(id, params, cached),
+            "tools/call" => self.call(id, params),
+            "resources/list" => {
+                let listed =
+                    json!([{"uri": "tiny://text", "name": "text"}, {"uri": "tiny://blob", "name": "blob"}]);
+                vec![result(id, cached(json!({"resources": listed})))]
+            }
+            "resources/templates/list" => vec![result(id, cached(json!({"resourceTemplates": []})))],
+            "resources/read" => self.read(id, params, modern, cached),
+            _ if self.has(Fault::KnowsEveryMethod) => vec![result(id, json!({}))],
+            _ if self.has(Fault::UsesReservedCodes) => vec![error(id, -32050, "no such method")],
+            _ => vec![error(id, -32601, "no such method")],
+        }
+    }
+
+    fn list(&mut self, id: &Value, params: &Value, cached: impl Fn(Value) -> Value) -> Vec<Value> {
+        if self.has(Fault::DropsTheList) {
+            return Vec::new();
+        }
+        self.lists += 1;
+        if self.has(Fault::ListsWithoutEnd) {
+            return vec![result(id, cached(json!({"tools": [], "nextCursor": format!("{}", self.lists)})))];
+        }
+        if params.get("cursor").is_some() {
+            return vec![error(id, -32602, "no such cursor")];
+        }
+        let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]});
+        let read_only = json!({"readOnlyHint": true});
+        let out_schema =
+            json!({"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]});
+        let add_schema = if self.has(Fault::HasABrokenSchema) {
+            json!({"type": "object", "properties": {"a": {"type": "numeral"}}})
+        } else {
+            schema
+        };
+        let name = if self.has(Fault::NamesWithSpaces) { "add one" } else { "add" };
+        let mut tools = vec![
+            json!({"name": name, "inputSchema": add_schema, "outputSchema": out_schema, "annotations": read_only, "description": "adds one, caf\u{e9}"}),
+            json!({"name": "note", "inputSchema": {"type": "object"}}),
+            json!({"name": "wait", "inputSchema": {"type": "object"}, "annotations": read_only}),
+        ];
+        if self.has(Fault::RepeatsATool) {
+            tools.push(tools[1].clone());
+        }
+        if self.has(Fault::ShufflesTools) && self.lists.is_multiple_of(2) {
+            tools.reverse();
+        }
+        if self.has(Fault::ListsByConnection) && self.connection.is_multiple_of(2) {
+            tools.pop();
+        }
+        vec![result(id, cached(json!({"tools": tools})))]
+    }
+
+    fn call(&mut self, id: &Value, params: &Value) -> Vec<Value> {
+        let Some(name) = params.get("name").and_then(Value::as_str) else {
+            return vec![error(id, -32602, "name must be a string")];
+        };
+        let arguments = &params["arguments"];
+        match name {
+            "add" | "add one" => {}
+            "wait" => {
+                self.waiting.push(id.clone());
+                return Vec::new();
+            }
+            _ if self.has(Fault::KnowsEveryTool) => {}
+            _ => return vec![error(id, -32602, "no such tool")],
+        }
+        let Some(a) = arguments["a"].as_i64().or(self.has(Fault::ValidatesNothing).then_some(0)) else {
+            let blocks = json!([{"type": "text", "text": "a must be an integer"}]);
+            return vec![result(id, json!({"content": blocks, "isError": true}))];
+        };
+        let sum = json!({"sum": a + 1});
+        let structured = if self.has(Fault::StructuresWrongly) { json!({"sum": "two"}) } else { sum };
+        let text = if self.has(Fault::StructuresWithoutText) {
+            "the sum".to_owned()
+        } else {
+            structured.to_string()
+        };
+        let mut out = self.progress(params);
+        out.push(result(
+            id,
+            json!({"content": [{"type": "text", "text": text}], "structuredContent": structured}),
+        ));
+        out
+    }
+
+    fn progress(&self, params: &Value) -> Vec<Value> {
+        let Some(token) = params.pointer("/_meta/progressToken") else { return Vec::new() };
+        let token = if self.has(Fault::TellsProgressOfNothing) { json!("of nothing") } else { token.clone() };
+        let steps = if self.has(Fault::GoesBackwards) { [2, 1] } else { [1, 2] };
+        let told = steps.map(|step| {
+            json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": step}})
+        });
+        told.to_vec()
+    }
+
+    fn read(&self, id: &Value, params: &Value, modern: bool, cached: impl Fn(Value) -> Value) -> Vec<Value> {
+        let uri = params["uri"].as_str().unwrap_or_default();
+        let not_found = if modern ^ self.has(Fault::UsesAnotherCode) { -32602 } else { -32002 };
+        let blob = if self.has(Fault::BreaksBase64) { "not base64!" } else { "AAECAw==" };
+        let contents = match uri {
+            "tiny://text" if self.has(Fault::LosesResources) => return vec![error(id, -32603, "lost")],
+            "tiny://text" => json!([{"uri": uri, "text": "hello"}]),
+            "tiny://blob" => json!([{"uri": uri, "blob": blob}]),
+            _ if self.has(Fault::FindsEverything) => json!([]),
+            _ => return vec![error(id, not_found, "no such resource")],
+        };
+        vec![result(id, cached(json!({"contents": contents})))]
+    }
+}

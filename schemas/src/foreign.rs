@@ -1,0 +1,68 @@
+//! Schemas that a server brought along: of a tool's arguments, of its results. Held to the dialect that they name.
+//! It never fetches what a schema refers to, and never panics on one that makes no sense.
+
+use jsonschema::Validator;
+use serde_json::Value;
+
+use crate::explain;
+use crate::verdict::WireError;
+
+/// A compiled schema of somebody else's.
+#[derive(Debug)]
+pub struct Foreign {
+    validator: Validator,
+}
+
+impl Foreign {
+    /// Compiles a schema by its `$schema`, by 2020-12 where it names none.
+    ///
+    /// # Errors
+    /// What is wrong with it, in a sentence: no JSON Schema, an unknown dialect, or a reference out of the document.
+    pub fn compile(schema: &Value) -> Result<Self, String> {
+        if !schema.is_object() && !schema.is_boolean() {
+            return Err("a JSON Schema is an object".to_owned());
+        }
+        jsonschema::options()
+            .build(schema)
+            .map(|validator| Self { validator })
+            .map_err(|error| format!("{}: {error}", error.schema_path()))
+    }
+
+    /// Whether a value fits.
+    pub fn fits(&self, value: &Value) -> bool {
+        self.validator.is_valid(value)
+    }
+
+    /// What keeps a value from fitting; none when it fits.
+    pub fn errors(&self, value: &Value) -> Vec<WireError> {
+        explain::errors(&self.validator, value, "")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_schema_is_held_to_its_dialect() {
+        let old =
+            json!({"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}]});
+        assert!(!Foreign::compile(&old).unwrap().fits(&json!([1])));
+        let new = json!({"prefixItems": [{"type": "string"}]});
+        assert!(!Foreign::compile(&new).unwrap().fits(&json!([1])));
+    }
+
+    #[test]
+    fn what_is_no_schema_is_told_and_nothing_is_fetched() {
+        for bad in [
+            json!(null),
+            json!([]),
+            json!({"type": "nothing"}),
+            json!({"$ref": "https://contoso.com/x.json"}),
+        ] {
+            assert!(Foreign::compile(&bad).is_err(), "{bad}");
+        }
+        assert!(!Foreign::compile(&json!({"type": "object"})).unwrap().errors(&json!(1)).is_empty());
+    }
+}
