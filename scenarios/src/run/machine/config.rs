@@ -57,7 +57,7 @@ mod tests {
         let ids = "11111111-2222-4333-8444-555555555555/66666666-7777-4888-9999-000000000000";
         let mut variables = BTreeMap::from([
             ("ENTRACLAW_ALLOW".to_owned(), format!("{ids},alice@contoso.com")),
-            ("ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned(), "250ms".to_owned()),
+            ("ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned(), "7s".to_owned()),
             ("ENTRACLAW_BLUEPRINT_APP_ID".to_owned(), "11111111-2222-4333-8444-555555555555".to_owned()),
             ("ENTRACLAW_LOG_LEVEL".to_owned(), "debug".to_owned()),
         ]);
