@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use fakes::host::settings::SETTINGS_FAMILIES;
 use reports::event::{HostColumn, ScenarioRow};
 
 use crate::host::Host;
 use crate::mutants::Mutant;
-use crate::scenario::{Hosts, Loaded, Mode};
+use crate::scenario::{Hosts, Loaded, Mode, Scenario};
 
 /// One run of one scenario.
 #[derive(Debug, Clone)]
@@ -89,10 +90,13 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
         for (column, host) in (0..).zip(&selection.hosts) {
             let played = seeds_of(selection, host, column);
             let other = (!is_for(&scenario.scenario.hosts, host)).then(|| not_for(host));
+            let other = other.or_else(|| without_setup(&scenario.scenario, host));
             let unsupported =
                 other.or_else(|| scenario.scenario.needs.iter().find_map(|need| host.lacks(*need)));
             for mode in selection.modes.iter().filter(|mode| scenario.scenario.mode.contains(mode)) {
-                let sampled = selection.sampled && !host.plays_every_seed();
+                // What setup writes differs from host to host, so none stands for another.
+                let alike = !host.plays_every_seed() && !scenario.scenario.runs_setup();
+                let sampled = selection.sampled && alike;
                 if *mode == Mode::Process && sampled && !u64::is_multiple_of(row + column, PROCESS_TURNS) {
                     continue;
                 }
@@ -136,6 +140,16 @@ fn is_for(hosts: &Hosts, host: &Host) -> bool {
     match hosts {
         Hosts::All => host.profile.is_some(),
         Hosts::Named(names) => names.iter().any(|name| *name == host.id || *name == host.family),
+    }
+}
+
+/// Why setup can't be run for a host here, when it can't and the scenario does.
+fn without_setup(scenario: &Scenario, host: &Host) -> Option<String> {
+    let is_read = SETTINGS_FAMILIES.contains(&host.family.as_str());
+    match (scenario.runs_setup(), cfg!(unix), is_read) {
+        (true, false, _) => Some("setup's commands are run by `sh`, which this system has not".to_owned()),
+        (true, true, false) => Some("nothing is known of this host's files".to_owned()),
+        _ => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Fake MCP hosts: raw JSON-RPC, one profile a version, no protocol library.
 //! A host keeps what its model would have been shown; it shares nothing with the server that it judges.
 //!
-//! [`HostMachine`] is a synchronous state machine. [`drive`](drive::drive) runs it over any pipes on tokio's clock,
+//! [`settings`] reads a person's files as the hosts do. [`HostMachine`] is a synchronous state machine. [`drive`](drive::drive) runs it over any pipes on tokio's clock,
 //! [`process`] over those of a real process.
 
 mod channel;
@@ -15,6 +15,7 @@ mod options;
 pub mod process;
 mod profile;
 pub mod script;
+pub mod settings;
 pub mod task;
 mod wire;
 

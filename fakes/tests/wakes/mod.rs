@@ -162,6 +162,36 @@ fn a_slow_hook_is_not_waited_for() {
 }
 
 #[test]
+fn a_turn_ends_when_the_hooks_in_front_of_its_end_are_done() {
+    let mut bench = open("claude-code@2.1.330", Mode::Tui);
+    bench.act(Action::BeginTurn { prompt: "hello".to_owned() });
+    bench.act(Action::EndTurn);
+    assert_eq!(bench.hook().0, "UserPromptSubmit");
+    bench.answer_hook("");
+    assert_eq!(bench.hook().0, "Stop");
+    bench.answer_hook("");
+    assert!(!bench.host.in_turn());
+
+    bench.call("wait");
+    bench.act(Action::EndTurn);
+    bench.result("wait", "done");
+    assert_eq!(bench.hook().0, "PostToolUse");
+    bench.answer_hook("");
+    assert!(bench.host.in_turn(), "while a call runs no model ends its turn");
+    bench.call("wait");
+    bench.result("wait", "done");
+    bench.act(Action::EndTurn);
+    bench.call("wait");
+    bench.answer_hook("");
+    assert!(bench.host.in_turn(), "it has gone on after all");
+    bench.result("wait", "done");
+    bench.act(Action::EndTurn);
+    assert_eq!(bench.hook().0, "PostToolUse");
+    bench.answer_hook("");
+    assert_eq!(bench.hook().0, "Stop");
+}
+
+#[test]
 fn a_hook_adds_to_the_prompt_and_to_a_tool_result() {
     let mut bench = open("copilot-cli@1.0.102", Mode::Tui);
     bench.act(Action::BeginTurn { prompt: "hello".to_owned() });

@@ -42,7 +42,8 @@ impl Bell {
         rings.as_ref().is_some_and(|orders| orders.try_send(Order::Knock(text.to_owned())).is_ok())
     }
 
-    fn answer(&self, request: &KnockRequest, now_ms: i64) -> Result<KnockAnswer, KnockError> {
+    /// What the host's own door answers to a knock.
+    pub(super) fn answer(&self, request: &KnockRequest, now_ms: i64) -> Result<KnockAnswer, KnockError> {
         match request {
             KnockRequest::Run { program, arguments } if self.kind == DoorKind::QueueCommand => {
                 let refused = |code| KnockError::Refused { program: program.clone(), code };

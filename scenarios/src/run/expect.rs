@@ -49,6 +49,7 @@ pub(crate) fn rule(expect: &Expect) -> &'static str {
         Expect::SentMail(_) => "expect.sent_mail",
         Expect::Interactions(_) => "expect.interactions",
         Expect::Journal(_) => "expect.journal",
+        Expect::Setup(_) => "expect.setup",
     }
 }
 
@@ -63,7 +64,9 @@ pub(crate) fn within(expect: &Expect) -> Option<Span> {
         Expect::SentMail(e) => e.within,
         Expect::Bot(e) => e.within,
         Expect::Interactions(e) => e.within,
-        Expect::Graph(_) | Expect::Entra(_) | Expect::Journal(_) => None,
+        Expect::Setup(e) => e.within,
+        Expect::Journal(e) => e.within,
+        Expect::Graph(_) | Expect::Entra(_) => None,
     }
 }
 
@@ -91,6 +94,7 @@ pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
         Expect::SentMail(e) => sent_mail(e, play),
         Expect::Interactions(e) => interactions(e, play),
         Expect::Journal(e) => journal(e, play),
+        Expect::Setup(e) => super::setup::check(e, play),
     }
 }
 

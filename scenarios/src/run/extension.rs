@@ -15,17 +15,31 @@ const WAITED_IN_VAIN: [i32; 2] = [3, 4];
 const PAUSE: Duration = Duration::from_secs(5);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
+/// What the extension runs for a consumer.
+pub(super) fn words(consumer: &str) -> Vec<String> {
+    ["wait", "--format", "json", "--consumer", consumer].map(str::to_owned).to_vec()
+}
+
+/// Program and words of an extension that stands in a file, if it is of ours.
+pub(super) fn words_of(text: &str) -> Option<(String, Vec<String>)> {
+    let constant = |name: &str| {
+        let start = format!("const {name} = ");
+        text.lines().find_map(|line| line.strip_prefix(&start)?.strip_suffix(';'))
+    };
+    let program = serde_json::from_str(constant("BINARY")?).ok()?;
+    Some((program, serde_json::from_str(constant("ARGUMENTS")?).ok()?))
+}
+
 /// Runs until the host is gone.
-pub(super) async fn run(commands: Rc<dyn Commands>, consumer: String, orders: mpsc::Sender<Order>) {
+pub(super) async fn run(commands: Rc<dyn Commands>, arguments: Vec<String>, orders: mpsc::Sender<Order>) {
     tokio::select! {
         biased;
         () = orders.closed() => {}
-        () = serve(&*commands, &consumer, &orders) => {}
+        () = serve(&*commands, arguments, &orders) => {}
     }
 }
 
-async fn serve(commands: &dyn Commands, consumer: &str, orders: &mpsc::Sender<Order>) {
-    let arguments = ["wait", "--format", "json", "--consumer", consumer].map(str::to_owned).to_vec();
+async fn serve(commands: &dyn Commands, arguments: Vec<String>, orders: &mpsc::Sender<Order>) {
     let mut pause = PAUSE;
     loop {
         let end = commands.shell(arguments.clone()).await;

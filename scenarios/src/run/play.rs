@@ -13,7 +13,9 @@ use reports::event::{CellFinished, Failure, Lane, Status};
 use tokio::sync::Notify;
 
 use super::bell::Bell;
-use super::session::{Host, Session};
+use super::commands::wait_command;
+use super::extension;
+use super::session::{Extension, Host, Session};
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
 use super::view::{CallView, SessionView};
@@ -85,13 +87,21 @@ impl<'a> Play<'a> {
                     Rc::new(move || stage.server(consumer.as_deref(), &bell)) as Rc<dyn Fn() -> AnyServer>
                 };
                 let family = profile.as_ref().map(|profile| profile.family.clone());
-                let mut options = SetUp::options(set_up);
+                // Where setup is run, nothing is set before.
+                let mut options = SetUp::options(if scenario.runs_setup() { &[] } else { set_up });
                 options.session_id = format!("5e551000-0000-4000-8000-{number:012}");
+                let commands = stage.commands(consumer.as_deref());
+                let reads_as = consumer.or(family).unwrap_or_default();
                 Host {
                     options,
                     number,
-                    commands: stage.commands(consumer.as_deref()),
-                    consumer: consumer.or(family).unwrap_or_default(),
+                    wait: wait_command(&reads_as),
+                    extension: Extension {
+                        commands: Rc::clone(&commands),
+                        arguments: extension::words(&reads_as),
+                    },
+                    attendance: None,
+                    commands,
                     profile,
                     make_server,
                     bell,
@@ -318,8 +328,12 @@ impl<'a> Play<'a> {
         finished.reason = reason;
         finished.elapsed_ms = elapsed_ms;
         finished.failures = std::mem::take(&mut self.failures);
-        finished.set_up =
-            self.cell.scenario.scenario.set_up.iter().map(|set| set.as_str().to_owned()).collect();
+        let scenario = &self.cell.scenario.scenario;
+        let set_up = match self.sessions.get(MAIN).filter(|_| scenario.runs_setup()) {
+            Some(session) => SetUp::of(session.options()),
+            None => scenario.set_up.clone(),
+        };
+        finished.set_up = set_up.iter().map(|set| set.as_str().to_owned()).collect();
         for (name, session) in &self.sessions {
             let view = session.view.borrow();
             finished.delivery_ms.extend(view.ledger.delivery_ms());

@@ -12,6 +12,7 @@ use reports::event::CellFinished;
 
 use super::bell::Bell;
 use super::commands::ProcessCommands;
+use super::machine::{self, Machine};
 use super::play::Play;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
@@ -31,7 +32,9 @@ pub(crate) fn play(cell: &Cell, binary: &Path) -> anyhow::Result<CellFinished> {
         environment.insert("ENTRACLAW_GRAPH_URL".to_owned(), server.base_url());
         let login = fakes::entra::serve(world.entra.clone(), wall_clock).await;
         environment.insert("ENTRACLAW_LOGIN_URL".to_owned(), login.base_url());
-        sign_in::write(home.path(), &world.keys, &mut environment).await?;
+        let with_setup = cell.scenario.scenario.runs_setup();
+        let own = if with_setup { machine::own_folder(home.path()) } else { home.path().join("home") };
+        sign_in::write(&own, &world.keys, &mut environment).await?;
         let with_bot = environment.contains_key("ENTRACLAW_BOT_ENABLED");
         let channel =
             if with_bot { Some(fakes::bot::serve(world.bot.clone(), wall_clock).await) } else { None };
@@ -41,13 +44,17 @@ pub(crate) fn play(cell: &Cell, binary: &Path) -> anyhow::Result<CellFinished> {
             world.bot.with(|bot| (bot.urls().0.to_owned(), bot.urls().1.to_owned()));
         environment.insert("ENTRACLAW_BOT_OPENID_URL".to_owned(), openid_url);
         environment.insert("ENTRACLAW_BOT_LOGIN_URL".to_owned(), login_url);
-        environment.insert("ENTRACLAW_HOME".to_owned(), home.path().join("home").display().to_string());
-        let stage = Rc::new(ProcessStage {
-            binary: binary.to_owned(),
-            environment,
-            port,
-            home: home.path().join("home"),
-        });
+        let machine =
+            with_setup.then(|| Machine::new(cell, home.path(), binary, &environment)).transpose()?;
+        match &machine {
+            // What the server needs stands in its own file, and the person's shell knows nothing of it.
+            Some(machine) => environment.clone_from(machine.environment()),
+            None => {
+                environment.insert("ENTRACLAW_HOME".to_owned(), own.display().to_string());
+            }
+        }
+        let stage =
+            Rc::new(ProcessStage { binary: binary.to_owned(), environment, port, home: own, machine });
         let mut play = Play::new(cell, stage, (world.graph, world.entra, world.bot), watch)?;
         steps::all(&mut play).await?;
         play.judge();
@@ -66,6 +73,8 @@ struct ProcessStage {
     environment: BTreeMap<String, String>,
     home: PathBuf,
     port: u16,
+    /// Where the cell runs setup.
+    machine: Option<Machine>,
 }
 
 impl Stage for ProcessStage {
@@ -137,6 +146,10 @@ impl Stage for ProcessStage {
 
     fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>> {
         Box::pin(bot::post(self.port, activity))
+    }
+
+    fn machine(&self) -> Option<&Machine> {
+        self.machine.as_ref()
     }
 
     fn now(&self) -> jiff::Timestamp {

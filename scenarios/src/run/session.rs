@@ -9,12 +9,12 @@ use std::sync::Arc;
 use fakes::host::drive::{self, Commands, Order};
 use fakes::host::{Action, DoorKind, HostMachine, HostOptions, Profile, ShellShown, ToolCall, thread_id};
 use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::bell::Bell;
-use super::commands::wait_command;
 use super::stage::AnyServer;
 use super::stopwatch::Stopwatch;
 use super::view::{CallEnd, SessionView};
@@ -44,8 +44,32 @@ pub(crate) struct Host {
     pub(crate) make_server: Rc<dyn Fn() -> AnyServer>,
     pub(crate) commands: Rc<dyn Commands>,
     pub(crate) bell: Bell,
-    /// Whose messages its model is told to wait for.
-    pub(crate) consumer: String,
+    /// What its model is told to leave running in the shell.
+    pub(crate) wait: Vec<String>,
+    /// What is loaded into the session, where the host takes that.
+    pub(crate) extension: Extension,
+    /// Who stands before its door, where that is a real one.
+    pub(crate) attendance: Option<Attendance>,
+}
+
+/// Code of ours that the host loads, by what it runs.
+#[derive(Clone)]
+pub(crate) struct Extension {
+    pub(crate) commands: Rc<dyn Commands>,
+    pub(crate) arguments: Vec<String>,
+}
+
+/// Stands before the door for one run of the host.
+pub(crate) type Attendance = Rc<dyn Fn() -> LocalBoxFuture<'static, ()>>;
+
+/// What a host was found to be by its files, in place of what the runner knows.
+pub(crate) struct Install {
+    pub(crate) options: HostOptions,
+    pub(crate) make_server: Rc<dyn Fn() -> AnyServer>,
+    pub(crate) commands: Rc<dyn Commands>,
+    pub(crate) wait: Vec<String>,
+    pub(crate) extension: Option<Extension>,
+    pub(crate) attendance: Option<Attendance>,
 }
 
 struct Running {
@@ -77,6 +101,29 @@ impl Session {
         }
     }
 
+    /// From its next start on the host is what its files make of it.
+    pub(crate) fn install(&mut self, install: Install) {
+        let session_id = std::mem::take(&mut self.host.options.session_id);
+        self.host.options = HostOptions { session_id, ..install.options };
+        self.host.make_server = install.make_server;
+        self.host.commands = install.commands;
+        self.host.wait = install.wait;
+        self.host.attendance = install.attendance;
+        if let Some(extension) = install.extension {
+            self.host.extension = extension;
+        }
+    }
+
+    /// What is set in its host.
+    pub(crate) fn options(&self) -> &HostOptions {
+        &self.host.options
+    }
+
+    /// What rings where somebody knocks at its host.
+    pub(crate) fn bell(&self) -> &Bell {
+        &self.host.bell
+    }
+
     /// Starts the host, which starts its server.
     pub(crate) fn start(&mut self) {
         self.stop();
@@ -95,9 +142,10 @@ impl Session {
         self.host.bell.hang(options.door.then(|| orders.clone()));
         let extended = self.host.profile.as_ref().is_some_and(|p| *p.door.kind == DoorKind::Extension);
         let extension = (extended && options.door).then(|| {
-            let commands = Rc::clone(&self.host.commands);
-            extension::run(commands, self.host.consumer.clone(), orders.clone())
+            let Extension { commands, arguments } = self.host.extension.clone();
+            extension::run(commands, arguments, orders.clone())
         });
+        let attendance = self.host.attendance.as_ref().map(|attend| attend());
         let host = tokio::task::spawn_local(async move {
             let driven = async {
                 if let Some(profile) = profile {
@@ -122,12 +170,13 @@ impl Session {
             changed: Rc::clone(&self.changed),
             watch: self.watch,
             calls_made: Rc::clone(&self.calls_made),
-            consumer: self.host.consumer.clone(),
+            wait: self.host.wait.clone(),
             shell_shown: self.host.profile.as_ref().map_or(ShellShown::Path, |profile| *profile.shell.shown),
         };
         let agent = tokio::task::spawn_local(agent::follow(self.policy.subscribe(), port));
         let tasks = [agent, host, watcher].into_iter();
-        let tasks = tasks.chain(extension.map(tokio::task::spawn_local)).collect();
+        let tasks = tasks.chain(extension.map(tokio::task::spawn_local));
+        let tasks = tasks.chain(attendance.map(tokio::task::spawn_local)).collect();
         self.running = Some(Running { orders, tasks });
     }
 
@@ -167,7 +216,7 @@ impl Session {
     /// The model leaves our command running in its background shell.
     pub(crate) fn shell(&self, label: String) {
         self.view.borrow_mut().call_started(&label, "shell", self.watch.now_ms());
-        self.order(Order::Act(start_shell(&self.host.consumer, label)));
+        self.order(Order::Act(start_shell(&self.host.wait, label)));
     }
 
     /// What the agent does from now on.
@@ -176,9 +225,9 @@ impl Session {
     }
 }
 
-fn start_shell(consumer: &str, label: String) -> Action {
+fn start_shell(wait: &[String], label: String) -> Action {
     let description = "wait for messages from people".to_owned();
-    Action::StartShell { arguments: wait_command(consumer), description, label }
+    Action::StartShell { arguments: wait.to_vec(), description, label }
 }
 
 /// A panic of the server in simulation is a failure of the cell, not a dead host.
@@ -202,7 +251,7 @@ pub(crate) struct SessionPort {
     changed: Rc<Notify>,
     watch: Stopwatch,
     calls_made: Rc<Flag<u64>>,
-    consumer: String,
+    wait: Vec<String>,
     shell_shown: ShellShown,
 }
 
@@ -266,7 +315,7 @@ impl SessionPort {
     /// Leaves our command running in the background; how that began.
     pub(crate) async fn shell(&self) -> CallEnd {
         let label = self.started("shell");
-        self.act(start_shell(&self.consumer, label.clone()));
+        self.act(start_shell(&self.wait, label.clone()));
         self.outcome(&label).await
     }
 

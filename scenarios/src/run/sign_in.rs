@@ -63,7 +63,7 @@ fn name(kept: Kept, tenant_id: &str, client_id: &str) -> Option<KeyName> {
 
 /// Puts the secrets of a simulated store into the file store of a real home folder.
 pub(crate) async fn write(
-    folder: &Path,
+    home: &Path,
     keys: &MemoryKeyStore,
     environment: &mut BTreeMap<String, String>,
 ) -> anyhow::Result<()> {
@@ -73,8 +73,7 @@ pub(crate) async fn write(
     let tenant_id = id_of(&["ENTRACLAW_IDENTITY_TENANT_ID"]);
     let client_id = id_of(&["ENTRACLAW_BLUEPRINT_APP_ID", "ENTRACLAW_CLIENT_ID"]);
     let (Some(tenant_id), Some(client_id)) = (tenant_id, client_id) else { return Ok(()) };
-    let home = folder.join("home");
-    let store = FileKeyStore::new(Arc::new(DiskStorage::open(&home)?), home);
+    let store = FileKeyStore::new(Arc::new(DiskStorage::open(home)?), home.to_owned());
     for kept in KEPT {
         let name = KeyName { kept, tenant_id: tenant_id.clone(), client_id: client_id.clone() };
         if let Some(secret) = keys.get(&name).await? {

@@ -11,6 +11,7 @@ use futures_util::future::LocalBoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::bell::Bell;
+use super::machine::Machine;
 use super::sim::SimServer;
 use crate::scenario::DiskStep;
 
@@ -37,6 +38,10 @@ pub(crate) trait Stage {
     fn disk(&self, step: &DiskStep) -> anyhow::Result<()>;
     /// Brings an activity to the bot endpoint; the status, or `None` when nobody answers there.
     fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>>;
+    /// The person's machine, where hosts know of the server by their files alone.
+    fn machine(&self) -> Option<&Machine> {
+        None
+    }
     /// What is on the calendar now.
     fn now(&self) -> jiff::Timestamp;
 }

@@ -135,6 +135,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
             tokio::time::sleep(SETTLE).await;
         }
         Step::Operator(act) => return operator::act(play, act).await,
+        Step::Setup(step) => return super::setup::step(play, step),
         Step::Host(step) => return host(play, step).await,
         Step::Server(ServerStep::Crash(name)) => {
             session(play, name)?.order(Order::Signal(Signal::Kill));
@@ -221,7 +222,8 @@ async fn demand(play: &Play<'_>, expect: &Expect) -> Result<(), Miss> {
             return checked;
         }
         // Nothing tells of a file.
-        let look = if matches!(expect, Expect::Interactions(_)) { now + FILE_LOOK } else { deadline };
+        let of_a_file = matches!(expect, Expect::Interactions(_) | Expect::Journal(_) | Expect::Setup(_));
+        let look = if of_a_file { now + FILE_LOOK } else { deadline };
         tokio::select! {
             biased;
             () = changed => {}
@@ -230,7 +232,10 @@ async fn demand(play: &Play<'_>, expect: &Expect) -> Result<(), Miss> {
     }
 }
 
-fn session<'p>(play: &'p mut Play<'_>, name: &str) -> anyhow::Result<&'p mut super::session::Session> {
+pub(super) fn session<'p>(
+    play: &'p mut Play<'_>,
+    name: &str,
+) -> anyhow::Result<&'p mut super::session::Session> {
     play.sessions.get_mut(name).ok_or_else(|| anyhow::anyhow!("no session is named `{name}`"))
 }
 
@@ -279,12 +284,20 @@ async fn wait_gone(play: &Play<'_>, name: &str) {
 async fn host(play: &mut Play<'_>, step: &HostStep) -> Played {
     match step {
         HostStep::Start(name) => {
+            if let Err(miss) = super::setup::install(play, name)? {
+                return Ok(Err(miss));
+            }
             session(play, name)?.start();
             if let Err(miss) = wait_ready(play, name).await {
                 return Ok(Err(miss));
             }
         }
-        HostStep::Launch(name) => session(play, name)?.start(),
+        HostStep::Launch(name) => {
+            if let Err(miss) = super::setup::install(play, name)? {
+                return Ok(Err(miss));
+            }
+            session(play, name)?.start();
+        }
         HostStep::Exit(name) => {
             session(play, name)?.order(Order::Act(Action::Exit));
             wait_gone(play, name).await;

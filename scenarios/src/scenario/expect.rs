@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{BotExpect, Span};
+use super::{BotExpect, SetupExpect, Span};
 
 /// One demand.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
@@ -31,6 +31,8 @@ pub enum Expect {
     Interactions(InteractionExpect),
     /// Records in the journal.
     Journal(JournalExpect),
+    /// The person's files.
+    Setup(SetupExpect),
 }
 
 /// Messages in the model's view.
@@ -239,4 +241,6 @@ pub struct JournalExpect {
     pub files_ending: Option<String>,
     /// How many of them at least.
     pub at_least: Option<u32>,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
 }

@@ -274,6 +274,9 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
             Some("add an `expect:` step"),
         ));
     }
+    if let Some((problem, help)) = super::setup::misused(scenario) {
+        return Err(checker.fail(id, problem, Some(help)));
+    }
     let in_process = scenario.mode.contains(&Mode::Process);
     if in_process && scenario.server_clock_ahead_ms != 0 {
         let help = "leave `process` out of `mode`";
@@ -401,6 +404,7 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
         Step::Expect(expect) => check_expect(checker, step, expect)?,
         Step::Mailbox(MailboxStep::Forget(_))
         | Step::Server(ServerStep::ClockStep(_))
+        | Step::Setup(_)
         | Step::Random(_)
         | Step::Kills(_)
         | Step::Advance(_)
@@ -488,6 +492,7 @@ fn says_nothing(expect: &Expect) -> Option<&'static str> {
             e.records.is_some() || e.same_text_as_model || e.files_ending.is_some(),
             "add `records`, `same_text_as_model` or `files_ending`",
         ),
+        Expect::Setup(e) => (e.demands(), "add `ours`, `others_stand`, `untouched` or `file`"),
         Expect::Interactions(e) => (
             e.count.is_some() || e.at_least.is_some() || e.lacks.is_some(),
             "add `count`, `at_least` or `lacks`",
@@ -539,6 +544,7 @@ fn check_expect(checker: &Checker<'_>, step: &Spanned<Step>, expect: &Expect) ->
         | Expect::Graph(_)
         | Expect::Entra(_)
         | Expect::Interactions(_)
+        | Expect::Setup(_)
         | Expect::Journal(_) => None,
     };
     session.map_or(Ok(()), |name| checker.known(step, "session", name, &checker.sessions))

@@ -10,6 +10,7 @@ mod kills;
 mod load;
 mod random;
 mod set_up;
+mod setup;
 mod step;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ pub use kills::Kills;
 pub use load::{Loaded, load_builtin, load_path, parse};
 pub use random::{Random, Trouble};
 pub use set_up::SetUp;
+pub use setup::{FileExpect, Ours, SetupExpect, SetupStep};
 pub use step::{
     AgentPolicy, Call, ChatMessages, ChatStep, DiskStep, Edit, EntraStep, Heartbeat, HostStep, MailWrite,
     MailboxStep, MessageRef, OperatorStep, OverwriteStep, PairCodeStep, PairStep, PermissionStep, PersonRef,
@@ -86,6 +88,10 @@ pub struct Scenario {
     /// What the person has set in the hosts: `channel` when left out.
     #[serde(default = "channel_alone")]
     pub set_up: Vec<SetUp>,
+    /// Files that the person has before anything runs, by family of the host and path below the home folder. With the step
+    /// `setup` alone.
+    #[serde(default)]
+    pub host_files: BTreeMap<String, BTreeMap<String, String>>,
     /// What the agent does of its own accord in the main session.
     #[serde(default)]
     pub agent: AgentPolicy,
@@ -104,6 +110,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Whether `entraclaw setup` is really run, so that hosts know of the server by their files alone.
+    pub fn runs_setup(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.value, Step::Setup(_)))
+    }
+
     /// Whether the seed decides what happens, also where the clock is real.
     pub fn draws(&self) -> bool {
         self.steps.iter().any(|step| matches!(step.value, Step::Random(_) | Step::Kills(_)))

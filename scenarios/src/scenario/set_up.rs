@@ -31,6 +31,18 @@ impl SetUp {
         }
     }
 
+    /// What is set in a host with these options.
+    pub fn of(options: &HostOptions) -> Vec<Self> {
+        let all = [
+            (Self::Channel, options.channels),
+            (Self::Hooks, options.hooks),
+            (Self::Shell, options.shell),
+            (Self::Door, options.door),
+            (Self::Experimental, options.experimental),
+        ];
+        all.into_iter().filter(|(_, is_set)| *is_set).map(|(set, _)| set).collect()
+    }
+
     /// A host in which all of these are set and nothing else.
     pub fn options(all: &[Self]) -> HostOptions {
         HostOptions {

@@ -5,7 +5,7 @@ use fakes::graph::{DeltaLoss, FaultSpec, MailSpec, MessageSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{BotStep, Expect, Kills, Random, Span};
+use super::{BotStep, Expect, Kills, Random, SetupStep, Span};
 
 /// One step; each ends before the next begins.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
@@ -37,6 +37,8 @@ pub enum Step {
     Permission(PermissionStep),
     /// The operator changes who may speak, in the terminal.
     Operator(OperatorStep),
+    /// The person runs `entraclaw setup` for the cell's host.
+    Setup(SetupStep),
     /// What happens to the host program.
     Host(HostStep),
     /// What happens to the server process.

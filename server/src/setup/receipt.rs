@@ -159,7 +159,7 @@ fn without_us(found: Found<'_>, receipt: &Receipt) -> Result<Option<String>, Pro
 fn guessed(text: &str, content: &Content) -> Result<Option<String>, Problem> {
     let (bom, bare) = split_bom(text);
     let rest = match content {
-        Content::Json(edits) => json::undo(bare, &json::guess(edits))?,
+        Content::Json(edits) => json::undo(bare, &json::guess(bare, edits)?)?,
         Content::Table { path, .. } => table::without_table(bare, path)?,
         Content::Section(_) => block::without_section(bare)?,
         Content::Whole(own) if own == text => return Ok(None),

@@ -36,6 +36,13 @@ pub(super) struct Step {
     pub(super) hooks: BTreeSet<u64>,
 }
 
+impl Step {
+    /// Whether there is more to wait for than hooks.
+    pub(super) fn has_calls(&self) -> bool {
+        !self.waiting.is_empty() || !self.open.is_empty()
+    }
+}
+
 impl HostMachine {
     pub(super) fn begin_step(&mut self, wanted: Vec<ToolCall>) {
         if wanted.is_empty() {
@@ -70,7 +77,7 @@ impl HostMachine {
             }
             if self.step.is_none() {
                 let Some(next) = self.steps.front() else {
-                    return;
+                    return self.end_turn_that_waited();
                 };
                 if next.iter().all(|seq| !self.calls.contains_key(seq)) {
                     self.steps.pop_front();

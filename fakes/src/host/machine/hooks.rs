@@ -26,7 +26,12 @@ pub(super) struct Hooks {
 impl Hooks {
     /// Whether the model waits for a hook before it sees or does anything more.
     pub(super) fn hold_the_model(&self) -> bool {
-        self.running.values().any(|moment| matches!(moment, Moment::Prompt(_) | Moment::TurnEnd))
+        self.end_the_turn() || self.running.values().any(|moment| matches!(moment, Moment::Prompt(_)))
+    }
+
+    /// Whether the end of the turn is being asked for.
+    pub(super) fn end_the_turn(&self) -> bool {
+        self.running.values().any(|moment| *moment == Moment::TurnEnd)
     }
 }
 

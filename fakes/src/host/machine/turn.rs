@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::HostMachine;
+use super::calls::Step;
 use crate::host::effect::{Carrier, Effect, ModelEntry};
 use crate::host::profile::WhileBusy;
 use crate::host::wire::{fill, uuid};
@@ -17,6 +18,8 @@ const TURN_EPOCH_MS: u64 = 1_767_225_600_000;
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     pub(super) running: bool,
+    /// The model is done as soon as the hooks are that it waits for.
+    ends: bool,
     /// How many turns there were, and when the last one began.
     count: u64,
     began_ms: u64,
@@ -65,6 +68,7 @@ impl Turn {
     /// A turn begins.
     fn begin(&mut self, now_ms: u64) {
         self.running = true;
+        self.ends = false;
         self.count += 1;
         self.began_ms = now_ms;
     }
@@ -124,8 +128,9 @@ impl HostMachine {
         self.before_model_request();
     }
 
-    /// A call without a turn begins one.
+    /// The model does something. Without a turn that begins one.
     pub(super) fn ensure_turn(&mut self) {
+        self.turn.ends = false;
         if !self.turn.running {
             self.turn_begins(false);
             self.show_notices(true, false);
@@ -143,14 +148,26 @@ impl HostMachine {
         if !self.turn.running {
             return self.note("there was no turn to end");
         }
-        if !self.steps.is_empty() || self.step.is_some() {
+        if !self.steps.is_empty() || self.step.as_ref().is_some_and(Step::has_calls) {
             return self.note("the turn can't end while its calls run");
         }
-        if self.hooks.hold_the_model() {
+        if self.hooks.end_the_turn() {
             return self.note("the turn waits for a hook");
         }
-        if !self.ask_turn_end_hook() {
+        // No model says anything before the hooks in front of it are done.
+        if self.step.is_some() || self.hooks.hold_the_model() {
+            self.turn.ends = true;
+        } else if !self.ask_turn_end_hook() {
             self.turn_over();
+        }
+    }
+
+    /// Hooks are done: a turn whose end waited for them ends.
+    pub(super) fn end_turn_that_waited(&mut self) {
+        let is_free = self.step.is_none() && self.steps.is_empty() && !self.hooks.hold_the_model();
+        if self.turn.ends && is_free {
+            self.turn.ends = false;
+            self.end_turn();
         }
     }
 

@@ -214,29 +214,34 @@ fn command_of(element: &Value) -> Option<&str> {
     inner.get("command").or_else(|| inner.get("bash")).and_then(Value::as_str)
 }
 
-/// What is recognisably ours in a text of which nothing was kept: entries of this program and elements as we write them.
-/// Settings may be the user's own and are left.
-pub(super) fn guess(edits: &[Edit]) -> Vec<Op> {
+/// What is recognisably ours in a text of which nothing was kept: entries of this program and elements as we write them, and
+/// what is around them if it is empty without them. Settings may be the user's own and are left, and so is an empty list or
+/// object in which nothing of ours stands.
+pub(super) fn guess(text: &str, edits: &[Edit]) -> Result<Vec<Op>, Problem> {
     let mut ops = Vec::new();
     let made = |path: &[String], up_to: usize| {
         let paths = (0..up_to).map(|depth| Op::Made { path: path[..=depth].to_vec(), opened: false });
         paths.collect::<Vec<_>>()
     };
     for edit in edits {
-        match edit {
+        let (around, op) = match edit {
             Edit::Member { path, value } => {
-                ops.extend(made(path, path.len() - 1));
                 let (path, value) = (path.clone(), value.clone());
-                ops.push(Op::Added { path, value, whole: true, opened: false });
+                let around = made(&path, path.len() - 1);
+                (around, Op::Added { path, value, whole: true, opened: false })
             }
             Edit::Element { path, value } => {
-                ops.extend(made(path, path.len()));
-                ops.push(Op::Pushed { path: path.clone(), value: value.clone(), opened: false });
+                let (path, value) = (path.clone(), value.clone());
+                (made(&path, path.len()), Op::Pushed { path, value, opened: false })
             }
-            Edit::Setting { .. } => {}
+            Edit::Setting { .. } => continue,
+        };
+        if undo(text, std::slice::from_ref(&op))? != text {
+            ops.extend(around);
+            ops.push(op);
         }
     }
-    ops
+    Ok(ops)
 }
 
 /// Whether nothing but an empty object is left.

@@ -143,12 +143,22 @@ fn what_others_put_beside_ours_stays() {
     let left = data(&undo(&theirs, &ops).unwrap());
     assert_eq!(left, json!({"mcpServers": {"mine": {"command": "x"}}, "hooks": {"Stop": [{"hooks": []}]}}));
     // Without anything kept, settings are left: they may be the user's own.
-    let left = data(&undo(&theirs, &guess(&edits())).unwrap());
+    let left = data(&undo(&theirs, &guess(&theirs, &edits()).unwrap()).unwrap());
     let setting = json!({"shell": {"behavior": "inject"}});
     assert_eq!(
         left,
         json!({"mcpServers": {"mine": {"command": "x"}}, "hooks": {"Stop": [{"hooks": []}]}, "tools": setting})
     );
+}
+
+#[test]
+fn empty_places_of_a_person_are_not_ours_when_nothing_was_kept() {
+    let theirs = "{\n  \"mcpServers\": {},\n  \"hooks\": {\"Stop\": [ ]}\n}\n";
+    assert_eq!(guess(theirs, &edits()).unwrap(), []);
+    let (text, _) = apply(theirs, &edits()[..1]).unwrap();
+    assert_ne!(text, theirs);
+    let left = data(&undo(&text, &guess(&text, &edits()).unwrap()).unwrap());
+    assert_eq!(left["hooks"], json!({"Stop": []}));
 }
 
 /// A text of JSON in any layout.

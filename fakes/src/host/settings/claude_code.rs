@@ -1,0 +1,45 @@
+//! Claude Code 2.x: `~/.claude.json` has the servers, `~/.claude/settings.json` hooks and permissions, `CLAUDE.md` the instructions.
+//!
+//! It must never read a setting of a project; those wait for the person's trust.
+
+use super::document::{Document, Form};
+use super::{HostFiles, HostSettings, Inherits, SettingsError, groups, words};
+
+/// Names the servers whose pushes a session takes, in spite of the list of known ones (read in the program, not observed to open
+/// anything offline).
+const CHANNEL_FLAG: &str = "--dangerously-load-development-channels";
+
+pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
+    // Observed: a server inherits the host's whole environment.
+    let mut settings = HostSettings::new(Inherits::All);
+    // Documented: `claude mcp add --scope user` writes there; the file is plain JSON.
+    if let Some(document) = Document::find(files, ".claude.json", Form::Json)? {
+        // Observed: `timeout` in the entry is in milliseconds.
+        settings.servers = groups::servers(&document)?;
+    }
+    if let Some(document) = Document::find(files, ".claude/settings.json", Form::Json)? {
+        // Observed for Stop; documented: the timeout is in seconds, and `disableAllHooks` switches them all off.
+        if document.at(&["disableAllHooks"]) != Some(&true.into()) {
+            settings.hooks = groups::hooks(&document, Some(1_000))?;
+        }
+        // Observed: with an allow rule `Bash(COMMAND:*)` the command runs unasked. Documented: the ending stands for more words,
+        // `*` behind a space too, and anything else is the whole command.
+        settings.shell = groups::bash_rules(&document, &[":*", " *"])?;
+    }
+    // Documented: the memory of the user is read at the start of every session.
+    settings.instructions = files.get(".claude/CLAUDE.md").cloned().unwrap_or_default();
+    let words = words(launch);
+    let rest = match &words[..] {
+        [CHANNEL_FLAG, rest @ ..] => {
+            let named: Vec<&str> = rest.iter().map_while(|word| word.strip_prefix("server:")).collect();
+            if named.is_empty() {
+                return Err(SettingsError::new(format!("{CHANNEL_FLAG} names no `server:NAME`")));
+            }
+            settings.channels = named.iter().map(|name| (*name).to_owned()).collect();
+            &rest[named.len()..]
+        }
+        rest => rest,
+    };
+    super::no_more(rest)?;
+    Ok(settings)
+}

@@ -1,0 +1,49 @@
+//! Codex CLI 0.169: `~/.codex/config.toml` has the servers, `hooks.json` beside it the hooks, `AGENTS.md` the instructions.
+//!
+//! It must never run a hook that the person has not trusted; here they have.
+
+use super::document::{Document, Form};
+use super::{HostFiles, HostSettings, Inherits, OpenDoor, ServerEntry, SettingsError, groups, words};
+
+/// Observed: a server's environment is clean but for these and what its entry sets.
+const INHERITED: &[&str] = &["HOME", "LANG", "PATH", "SHELL", "TERM"];
+
+pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
+    let mut settings = HostSettings::new(Inherits::Only(INHERITED));
+    if let Some(document) = Document::find(files, ".codex/config.toml", Form::Toml)? {
+        for (name, entry) in document.members(&["mcp_servers"])? {
+            let of = format!("mcp_servers.{name}");
+            let is_off = entry.get("enabled").and_then(serde_json::Value::as_bool) == Some(false);
+            if is_off || (entry.get("command").is_none() && entry.get("url").is_some()) {
+                continue;
+            }
+            // Observed: `tool_timeout_sec`; read in the program: `startup_timeout_sec`.
+            let limit_ms = |name| Ok(document.number(&of, entry, name)?.map(|s| s.saturating_mul(1_000)));
+            let server = ServerEntry {
+                program: document.text(&of, entry, "command")?,
+                arguments: document.texts(&of, entry, "args")?,
+                environment: document.variables(&of, entry, "env")?,
+                tool_timeout_ms: limit_ms("tool_timeout_sec")?,
+                start_timeout_ms: limit_ms("startup_timeout_sec")?,
+            };
+            settings.servers.insert(name.to_owned(), server);
+        }
+    }
+    // Observed: hooks in the form that Claude Code began. Documented: the timeout is in seconds, and a name at the top beside
+    // `hooks` and `description` makes the host refuse the file.
+    if let Some(document) = Document::find(files, ".codex/hooks.json", Form::Json)? {
+        if let Some(name) = document.names().find(|name| !["hooks", "description"].contains(name)) {
+            return Err(document.wrong(format!("`{name}` is not known at the top")));
+        }
+        settings.hooks = groups::hooks(&document, Some(1_000))?;
+    }
+    // Documented: an override beside it takes the place of AGENTS.md.
+    let memory = [".codex/AGENTS.override.md", ".codex/AGENTS.md"].iter().find_map(|file| files.get(*file));
+    settings.instructions = memory.cloned().unwrap_or_default();
+    // Observed: the end of a background terminal wakes nobody.
+    settings.shell_end_told = false;
+    // Observed: `codex queue` needs no flag.
+    settings.door = Some(OpenDoor::QueueCommand);
+    super::no_more(&words(launch))?;
+    Ok(settings)
+}

@@ -1,0 +1,59 @@
+//! Gemini CLI 0.61: `~/.gemini/settings.json` has servers and hooks, `policies/*.toml` what may run, `GEMINI.md` the instructions.
+//!
+//! It must never tell the model of a shell's end without the two settings that this takes.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::document::{Document, Form};
+use super::{HostFiles, HostSettings, Inherits, SettingsError, ShellRule, groups, words};
+
+/// Observed: a server gets these of the host's environment (and the host's own, which are none of ours).
+const INHERITED: &[&str] = &["HOME", "LANG", "PATH", "SHELL", "TERM"];
+
+pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
+    let mut settings = HostSettings::new(Inherits::Only(INHERITED));
+    settings.shell_end_told = false;
+    // Documented: comments are taken out before the JSON is read. The entry's `timeout` is in milliseconds (observed).
+    if let Some(document) = Document::find(files, ".gemini/settings.json", Form::JsonWithComments)? {
+        settings.servers = groups::servers(&document)?;
+        // Observed form; documented: the timeout is in milliseconds.
+        settings.hooks = groups::hooks(&document, Some(1))?;
+        // Observed: only with both of them does the end of a background shell start a turn.
+        let behaviour = document.at(&["tools", "shell", "backgroundCompletionBehavior"]);
+        let steering = document.at(&["experimental", "modelSteering"]);
+        settings.shell_end_told = behaviour == Some(&Value::from("inject")) && steering == Some(&true.into());
+    }
+    let policies = files.iter().filter(|(path, _)| {
+        let name = path.strip_prefix(".gemini/policies/").unwrap_or_default();
+        !name.contains('/') && Path::new(name).extension().is_some_and(|ending| ending == "toml")
+    });
+    for (file, text) in policies {
+        rules(&Document::parse(file, Form::Toml, text)?, &mut settings)?;
+    }
+    settings.instructions = files.get(".gemini/GEMINI.md").cloned().unwrap_or_default();
+    super::no_more(&words(launch))?;
+    Ok(settings)
+}
+
+/// Documented: `[[rule]] toolName, commandPrefix, decision, priority`, each name a text or a list. Not tried.
+fn rules(document: &Document, settings: &mut HostSettings) -> Result<(), SettingsError> {
+    for rule in document.list(&["rule"])? {
+        document.text("rule", rule, "decision")?;
+        let priority = document.number("rule", rule, "priority")?;
+        if priority.is_none_or(|priority| priority > 999) {
+            return Err(document.wrong("`rule.priority` is no number from 1 to 999"));
+        }
+        let allows = rule.get("decision") == Some(&Value::from("allow"));
+        let texts = |name: &str| match rule.get(name) {
+            Some(Value::String(text)) => vec![text.clone()],
+            Some(Value::Array(list)) => list.iter().filter_map(|v| v.as_str().map(str::to_owned)).collect(),
+            _ => Vec::new(),
+        };
+        if allows && texts("toolName").iter().any(|tool| tool == "run_shell_command") {
+            settings.shell.extend(texts("commandPrefix").into_iter().map(ShellRule::Prefix));
+        }
+    }
+    Ok(())
+}

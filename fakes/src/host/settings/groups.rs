@@ -1,0 +1,87 @@
+//! Forms that more than one host has: the servers' entries, and hooks as lists of groups, each with its commands.
+//!
+//! It must never decide in which file or unit something stands; that is each host's.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::document::Document;
+use super::{HookCommand, ServerEntry, SettingsError, ShellRule};
+
+/// `mcpServers.NAME {command, args, env, timeout}`, the timeout in milliseconds. Entries of other transports are passed over.
+pub(super) fn servers(document: &Document) -> Result<BTreeMap<String, ServerEntry>, SettingsError> {
+    let mut servers = BTreeMap::new();
+    for (name, entry) in document.members(&["mcpServers"])? {
+        let of = format!("mcpServers.{name}");
+        let is_ours = |kind: &str| ["stdio", "local"].contains(&kind);
+        if entry.get("type").and_then(Value::as_str).is_some_and(|kind| !is_ours(kind)) {
+            continue;
+        }
+        if entry.get("command").is_none() && (entry.get("url").is_some() || entry.get("httpUrl").is_some()) {
+            continue;
+        }
+        let entry = ServerEntry {
+            program: document.text(&of, entry, "command")?,
+            arguments: document.texts(&of, entry, "args")?,
+            environment: document.variables(&of, entry, "env")?,
+            tool_timeout_ms: document.number(&of, entry, "timeout")?,
+            start_timeout_ms: None,
+        };
+        servers.insert(name.to_owned(), entry);
+    }
+    Ok(servers)
+}
+
+/// `hooks.EVENT[].hooks[] {type: "command", command, timeout}`, as Claude Code began it. A group with a `matcher` is for some
+/// tools only and is run here for all. `unit_ms` is what one of the timeout is; none where versions differ in it.
+pub(super) fn hooks(
+    document: &Document,
+    unit_ms: Option<u64>,
+) -> Result<BTreeMap<String, Vec<HookCommand>>, SettingsError> {
+    let mut hooks: BTreeMap<String, Vec<HookCommand>> = BTreeMap::new();
+    for (event, groups) in document.members(&["hooks"])? {
+        let of = format!("hooks.{event}");
+        for group in document.elements(&of, Some(groups))? {
+            if !group.is_object() {
+                return Err(document.wrong(format!("`{of}` holds a group that is no object")));
+            }
+            for hook in document.elements(&format!("{of}[].hooks"), group.get("hooks"))? {
+                if document.text(&of, hook, "type")? != "command" {
+                    continue;
+                }
+                let timeout = document.number(&of, hook, "timeout")?;
+                let timeout_ms = match (timeout, unit_ms) {
+                    (Some(_), None) => {
+                        return Err(document.wrong(format!(
+                            "`{of}` has a `timeout`, which versions of this host read in different units"
+                        )));
+                    }
+                    (timeout, unit) => timeout.zip(unit).map(|(timeout, unit)| timeout.saturating_mul(unit)),
+                };
+                let command = document.text(&of, hook, "command")?;
+                hooks.entry(event.to_owned()).or_default().push(HookCommand { command, timeout_ms });
+            }
+        }
+    }
+    Ok(hooks)
+}
+
+/// The rules of `permissions.allow` that are about the shell: `Bash(TEXT)`, where an ending stands for more words.
+pub(super) fn bash_rules(document: &Document, endings: &[&str]) -> Result<Vec<ShellRule>, SettingsError> {
+    let mut rules = Vec::new();
+    for rule in document.list(&["permissions", "allow"])? {
+        let Some(rule) = rule.as_str() else {
+            return Err(document.wrong("`permissions.allow` holds something that is no text"));
+        };
+        let Some(inner) = rule.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')')) else {
+            continue;
+        };
+        let prefix = endings.iter().find_map(|ending| inner.strip_suffix(ending));
+        rules.push(match prefix {
+            Some(prefix) => ShellRule::Prefix(prefix.to_owned()),
+            None => ShellRule::Exactly(inner.to_owned()),
+        });
+    }
+    Ok(rules)
+}

@@ -1,0 +1,228 @@
+//! What a person's files and launch line mean to a host: which servers it starts, which commands it runs as hooks, and what is open.
+//!
+//! Pure: texts in, settings out, by the host's own rules, each with its source. It must never know which program wrote a file.
+
+mod claude_code;
+mod codex;
+mod copilot_cli;
+mod document;
+mod gemini_cli;
+mod groups;
+mod opencode;
+mod qwen_code;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::options::HostOptions;
+use super::process::ServerCommand;
+pub use document::{Form, SettingsError, parse};
+
+#[cfg(test)]
+mod tests;
+
+/// The texts below a person's home folder, by path with `/` between the names.
+pub type HostFiles = BTreeMap<String, String>;
+
+/// Families whose files can be read.
+pub const SETTINGS_FAMILIES: [&str; 6] =
+    ["claude-code", "copilot-cli", "codex", "gemini-cli", "opencode", "qwen-code"];
+
+/// A server as it stands in a host's files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServerEntry {
+    /// The program.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Variables of its own.
+    pub environment: BTreeMap<String, String>,
+    /// The limit of a call, in milliseconds, where one is set.
+    pub tool_timeout_ms: Option<u64>,
+    /// The limit of the handshake, in milliseconds, where one is set.
+    pub start_timeout_ms: Option<u64>,
+}
+
+/// A command of the person that the host runs through a shell at one of its events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookCommand {
+    /// The text for the shell.
+    pub command: String,
+    /// How long it may take, in milliseconds, where that is set.
+    pub timeout_ms: Option<u64>,
+}
+
+/// What a host does before its model runs a command in the shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShellRule {
+    /// The person is asked at the first time, in the terminal, and says yes.
+    Asks,
+    /// Runs without a question what is this command, or this command and more words.
+    Prefix(String),
+    /// Runs without a question what is exactly this.
+    Exactly(String),
+}
+
+/// A way into a running session that is open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OpenDoor {
+    /// A command of the host's own program.
+    QueueCommand,
+    /// HTTP on loopback.
+    Port(u16),
+    /// A file that is read on.
+    InputFile(String),
+    /// Code that the host loads into the session, by its text.
+    Extension(String),
+}
+
+/// Which of the variables of its own a host hands down to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inherits {
+    /// All of them.
+    All,
+    /// These, where they are set.
+    Only(&'static [&'static str]),
+}
+
+/// Everything that a host learns from files and launch line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostSettings {
+    /// Every server that is to be started, by name.
+    pub servers: BTreeMap<String, ServerEntry>,
+    /// What servers get of the host's environment.
+    pub inherits: Inherits,
+    /// Commands by event, in the order in which they stand.
+    pub hooks: BTreeMap<String, Vec<HookCommand>>,
+    /// Servers whose channel pushes the session takes.
+    pub channels: BTreeSet<String>,
+    /// What may run in the model's shell.
+    pub shell: Vec<ShellRule>,
+    /// Whether the end of a background shell is told to the model.
+    pub shell_end_told: bool,
+    /// The way into the session, where one is open.
+    pub door: Option<OpenDoor>,
+    /// Whether the host's experimental setting is on.
+    pub experimental: bool,
+    /// What the model is told at the start of every session.
+    pub instructions: String,
+}
+
+impl HostSettings {
+    fn new(inherits: Inherits) -> Self {
+        Self {
+            servers: BTreeMap::new(),
+            inherits,
+            hooks: BTreeMap::new(),
+            channels: BTreeSet::new(),
+            shell: Vec::new(),
+            shell_end_told: true,
+            door: None,
+            experimental: false,
+            instructions: String::new(),
+        }
+    }
+
+    /// Whether the model may run a command in its shell, as far as the person has decided or will.
+    pub fn may_run(&self, command: &str) -> bool {
+        self.shell.iter().any(|rule| rule.lets(command))
+    }
+
+    /// How the host starts a server. `person` is the host's own environment, and `folder` where the session works.
+    ///
+    /// # Errors
+    /// When the files name no server like this.
+    pub fn command_of(
+        &self,
+        server: &str,
+        person: &BTreeMap<String, String>,
+        folder: PathBuf,
+    ) -> Result<ServerCommand, SettingsError> {
+        let entry = self.servers.get(server).ok_or_else(|| {
+            let known: Vec<&str> = self.servers.keys().map(String::as_str).collect();
+            SettingsError::new(format!(
+                "no server is named `{server}` in this host's files; it finds {}",
+                if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+            ))
+        })?;
+        let handed_down = |name: &&String| match self.inherits {
+            Inherits::All => true,
+            Inherits::Only(names) => names.contains(&name.as_str()),
+        };
+        let mut environment: BTreeMap<String, String> = person
+            .iter()
+            .filter(|(name, _)| handed_down(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        environment.extend(entry.environment.clone());
+        Ok(ServerCommand {
+            program: entry.program.clone(),
+            arguments: entry.arguments.clone(),
+            working_directory: Some(folder),
+            environment,
+            bare_environment: true,
+        })
+    }
+
+    /// The settings of a session with this server; `command` is what its model would leave running in the shell.
+    pub fn options(&self, server: &str, command: Option<&str>) -> HostOptions {
+        let entry = self.servers.get(server);
+        HostOptions {
+            server_name: server.to_owned(),
+            tool_timeout_ms: entry.and_then(|entry| entry.tool_timeout_ms),
+            start_timeout_ms: entry.and_then(|entry| entry.start_timeout_ms),
+            channels: self.channels.contains(server),
+            hooks: self.hooks.values().any(|commands| !commands.is_empty()),
+            shell: self.shell_end_told && command.is_some_and(|command| self.may_run(command)),
+            door: self.door.is_some(),
+            experimental: self.experimental,
+            ..HostOptions::default()
+        }
+    }
+}
+
+impl ShellRule {
+    fn lets(&self, command: &str) -> bool {
+        // A rule for one command is none for what is chained to it.
+        let is_plain = !command.contains([';', '&', '|', '<', '>', '`', '\n']) && !command.contains("$(");
+        match self {
+            Self::Asks => true,
+            Self::Prefix(prefix) => {
+                let rest = command.strip_prefix(prefix.as_str());
+                is_plain && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+            }
+            Self::Exactly(whole) => is_plain && command == whole,
+        }
+    }
+}
+
+/// Reads what a host of this family would. `launch` are the words after the host's name, as the person typed them.
+///
+/// # Errors
+/// When the family is not known, or a file or a flag is one that the host would refuse; it names the file and the line.
+pub fn read(family: &str, files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
+    match family {
+        "claude-code" => claude_code::read(files, launch),
+        "copilot-cli" => copilot_cli::read(files, launch),
+        "codex" => codex::read(files, launch),
+        "gemini-cli" => gemini_cli::read(files, launch),
+        "opencode" => opencode::read(files, launch),
+        "qwen-code" => qwen_code::read(files, launch),
+        _ => Err(SettingsError::new(format!(
+            "nothing is known of the files of `{family}`; known are {}",
+            SETTINGS_FAMILIES.join(", ")
+        ))),
+    }
+}
+
+/// The first words that stand at a command line's end and nobody knows.
+fn no_more(words: &[&str]) -> Result<(), SettingsError> {
+    match words.first() {
+        None => Ok(()),
+        Some(word) => Err(SettingsError::new(format!("the host does not know the argument `{word}`"))),
+    }
+}
+
+fn words(launch: &[String]) -> Vec<&str> {
+    launch.iter().map(String::as_str).collect()
+}

@@ -1,0 +1,44 @@
+//! The steps and demands about `entraclaw setup`, played on the person's machine. It judges files, never what setup says of itself.
+
+use anyhow::Context as _;
+
+use super::expect::Miss;
+use super::machine::{self, Machine};
+use super::play::Play;
+use super::steps::{self, Played};
+use crate::scenario::{SetupExpect, SetupStep};
+
+/// The person runs setup.
+pub(super) fn step(play: &Play<'_>, step: &SetupStep) -> Played {
+    Ok(machine(play)?.setup(step)?.map_err(Miss::new))
+}
+
+/// The host that is about to start reads its files, where the cell has any.
+pub(super) fn install(play: &mut Play<'_>, name: &str) -> Played {
+    if !play.cell.scenario.scenario.runs_setup() {
+        return Ok(Ok(()));
+    }
+    let bell = steps::session(play, name)?.bell().clone();
+    match machine::install(machine(play)?, &bell, now_ms) {
+        Ok(install) => steps::session(play, name)?.install(install),
+        Err(missing) => {
+            return Ok(Err(Miss::new(format!("the host of session `{name}` can't start: {missing}"))));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Checks a demand now.
+pub(super) fn check(expect: &SetupExpect, play: &Play<'_>) -> Result<(), Miss> {
+    let machine = machine(play).map_err(|error| Miss::new(error.to_string()))?;
+    machine::check(expect, machine).map_err(Miss::new)
+}
+
+fn machine<'p>(play: &'p Play<'_>) -> anyhow::Result<&'p Machine> {
+    play.stage.machine().context("setup writes real files; write `mode: [process]`")
+}
+
+#[expect(clippy::disallowed_methods, reason = "doors of real hosts are on the real clock")]
+fn now_ms() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
