@@ -58,6 +58,7 @@
     for (const cell of all('details.cell')) cell.hidden = off(Number(cell.dataset.h));
     for (const cells of all('.cells')) cells.classList.toggle('two', columns.length === 2);
     grid.classList.toggle('few', columns.length > 0);
+    settle();
     fields.with.disabled = !query.has('host');
     flags.differ.hidden = !query.has('with');
     for (const body of all('.matrix tbody')) body.hidden = !all('tr[data-r]', body).some((row) => !row.hidden);
@@ -130,6 +131,16 @@
     const link = cells[at] && cells[at].querySelector('a');
     if (link) { event.preventDefault(); link.focus(); }
   });
+
+  // The matrix is one stop for the Tab key; arrows move inside it. Thousands of stops would be a wall.
+  const stops = all('.matrix tbody a');
+  const stop = (link) => {
+    for (const other of stops) if (other.tabIndex === 0 && other !== link) other.tabIndex = -1;
+    if (link) link.tabIndex = 0;
+  };
+  for (const link of stops) link.tabIndex = -1;
+  const settle = () => stop(stops.find((link) => link.tabIndex === 0 && link.offsetParent) || stops.find((link) => link.offsetParent));
+  document.addEventListener('focusin', (event) => { if (stops.includes(event.target)) stop(event.target); });
 
   addEventListener('hashchange', go);
   byId('filters').hidden = false;
