@@ -6,15 +6,15 @@
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
   const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
   const at = () => document.activeElement;
-  const rows = () => all('.matrix tbody tr[data-r]').filter((row) => !row.hidden);
-  const columns = () => [...document.querySelector('.matrix thead tr').cells].slice(1).filter((cell) => !cell.hidden);
+  const rows = () => all('#matrix tbody tr[data-r]').filter((row) => !row.hidden);
+  const columns = () => [...document.querySelector('#matrix thead tr').cells].slice(1).filter((cell) => !cell.hidden);
   const address = (query) => { location.hash = query; dispatchEvent(new HashChangeEvent('hashchange')); };
 
   // The order of Tab.
   const reachable = all('a[href], button, input, select, summary, [tabindex]').filter((one) => one.tabIndex >= 0 && !one.disabled && one.offsetParent);
   check(all('a[href], button').findIndex((one) => one.classList.contains('skip')) === 0, 'the first stop is not the link past the head');
   check(!all('[tabindex]').some((one) => one.tabIndex > 0), 'a stop jumps the queue');
-  const inside = all('.matrix a').filter((one) => one.tabIndex === 0 && one.closest('tbody'));
+  const inside = all('#matrix a').filter((one) => one.tabIndex === 0 && one.closest('tbody'));
   check(rows().length === 0 || inside.length === 1, 'the matrix has ' + inside.length + ' stops');
   check(reachable.every((one) => one.textContent.trim() || one.ariaLabel || one.getAttribute('aria-label')), 'a stop has no name');
 
@@ -49,6 +49,7 @@
     const differ = rows().filter((row) => new Set(states(row)).size > 1).length;
     address('#?host=2&with=1&differ=1');
     check(rows().length === differ, differ + ' rows differ, ' + rows().length + ' are shown');
+    check(all('#support td, #support tbody').every((one) => !one.hidden), 'the filter hides what hosts can do');
     check(all('.cells').every((cells) => cells.classList.contains('two')), 'cells do not stand side by side');
     address('#?host=2&with=2&differ=1');
     check(columns().length === 1, 'a host stands beside itself');
