@@ -42,8 +42,9 @@ pub(super) struct Args {
     /// Threads for sim mode; the number of cores when left out.
     #[arg(long)]
     jobs: Option<usize>,
-    /// Play only this part of the cells, like 2/8; `hostcheck merge` joins what all parts wrote.
-    #[arg(long, value_name = "I/N", value_parser = shard)]
+    /// Play only this part of the cells, like 2/8; `hostcheck merge` joins what all parts wrote, and judges it beside
+    /// a baseline.
+    #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with = "baseline")]
     shard: Option<Shard>,
     #[command(flatten)]
     against: output::Against,
@@ -79,6 +80,7 @@ impl Args {
 }
 
 pub(super) fn main(args: &Args) -> Outcome {
+    args.against.check()?;
     let selection = args.selection()?;
     let cells = plan::cells(&selection);
     if cells.is_empty() {
