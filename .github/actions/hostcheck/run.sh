@@ -2,6 +2,7 @@
 # Runs hostcheck as the action's inputs say, which come in by the environment and never as text of a command.
 # Always ends with 0: the exit code is an output, so that the steps after this one still upload the reports.
 set -uo pipefail
+# The bash of macOS is so old that an empty list counts as unset, hence the `+`.
 
 words=()
 # A part alone can't be judged beside a baseline: the seeds that fail may be in another.
@@ -10,13 +11,13 @@ if [ -n "${HISTORY:-}" ]; then words+=(--history "$HISTORY"); fi
 if [ -n "${MERGE:-}" ]; then
   parts=()
   for part in "$MERGE"/*/; do parts+=("${part%/}"); done
-  "$HOSTCHECK" merge "${parts[@]}" --out "$OUT" "${words[@]}"
+  "$HOSTCHECK" merge "${parts[@]}" --out "$OUT" ${words[@]+"${words[@]}"}
 else
   if [ -n "${SHARD:-}" ]; then words+=(--shard "$SHARD"); fi
   while IFS= read -r word; do
     if [ -n "$word" ]; then words+=("$word"); fi
   done <<<"${ARGUMENTS:-}"
-  "$HOSTCHECK" run --out "$OUT" "${words[@]}"
+  "$HOSTCHECK" run --out "$OUT" ${words[@]+"${words[@]}"}
 fi
 code=$?
 
