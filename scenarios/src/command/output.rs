@@ -22,15 +22,6 @@ pub(super) struct Against {
     pub(super) history: Option<PathBuf>,
 }
 
-impl Against {
-    /// Reads both files and forgets them: a mistake is told before a run of minutes and not after it.
-    pub(super) fn check(&self) -> anyhow::Result<()> {
-        self.history.as_deref().map(history).transpose()?;
-        self.baseline.as_deref().map(baseline).transpose()?;
-        Ok(())
-    }
-}
-
 /// Writes a run that has just ended into a folder and sums it up on standard output; gives the exit code.
 pub(super) fn finish(folder: &Path, events: Vec<Event>, against: &Against) -> anyhow::Result<u8> {
     write_events(folder, &events)?;
@@ -51,6 +42,15 @@ pub(super) fn report(stream: &Stream, against: &Against) -> anyhow::Result<Repor
         report.compare_with_baseline(&baseline(path)?, stream);
     }
     Ok(report)
+}
+
+impl Against {
+    /// Reads both files and forgets them: a mistake is told before a run of minutes and not after it.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        self.history.as_deref().map(history).transpose()?;
+        self.baseline.as_deref().map(baseline).transpose()?;
+        Ok(())
+    }
 }
 
 /// A baseline from its file.

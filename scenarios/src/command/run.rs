@@ -80,7 +80,6 @@ impl Args {
 }
 
 pub(super) fn main(args: &Args) -> Outcome {
-    args.against.check()?;
     let selection = args.selection()?;
     let cells = plan::cells(&selection);
     if cells.is_empty() {
@@ -88,6 +87,7 @@ pub(super) fn main(args: &Args) -> Outcome {
             "nothing to run: no selected scenario is for a selected host in that mode; see `hostcheck list`"
         );
     }
+    args.against.check()?;
     let columns = columns(&selection, &cells);
     let (mut sim, mut process): (Vec<_>, Vec<_>) = cells.into_iter().partition(|cell| cell.mode == Mode::Sim);
     if let Some(shard) = args.shard {
