@@ -73,7 +73,7 @@ pub struct Gate {
 pub enum InvalidBaseline {
     /// Not JSON of this shape.
     #[error("not a baseline: {0}")]
-    Json(#[from] serde_json::Error),
+    Json(String),
     /// Another version.
     #[error(
         "`v` is {0}, this reader knows {BASELINE_VERSION}; write it anew with `hostcheck baseline update`"
@@ -102,7 +102,8 @@ impl Expected {
 impl Baseline {
     /// Reads the file.
     pub fn read(text: &str) -> Result<Self, InvalidBaseline> {
-        let found: Self = serde_json::from_str(text)?;
+        let found: Self = serde_json::from_str(text)
+            .map_err(|error| InvalidBaseline::Json(short_line(&error.to_string(), 4 * NAME_BYTES_MAX)))?;
         if found.v != BASELINE_VERSION {
             return Err(InvalidBaseline::Version(found.v));
         }

@@ -4,11 +4,11 @@
   const root = document.documentElement;
   const byId = (id) => document.getElementById(id);
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
-  const rows = all('.matrix tbody tr[data-r]');
+  const rows = all('#matrix tbody tr[data-r]');
   const chips = all('.chip[data-s]');
   const flags = { odd: byId('fo'), differ: byId('fd') };
   const fields = { q: byId('q'), area: byId('fa'), level: byId('fl'), host: byId('fh'), with: byId('fw') };
-  const grid = document.querySelector('.grid');
+  const grid = document.querySelector('#matrix .grid');
   for (const option of [...fields.host.options].slice(1)) fields.with.add(new Option('beside ' + option.text, option.value));
   const texts = rows.map((row) => (row.cells[0].textContent + ' ' + byId('r' + row.dataset.r).querySelector('.says').textContent).toLowerCase());
 
@@ -54,13 +54,14 @@
       shown += match;
     });
     const off = (column) => columns.length > 0 && !columns.includes(column);
-    for (const row of all('.matrix tr:not(.area)')) [...row.cells].forEach((cell, index) => { cell.hidden = index > 0 && off(index); });
+    for (const row of all('#matrix tr:not(.area)')) [...row.cells].forEach((cell, index) => { cell.hidden = index > 0 && off(index); });
     for (const cell of all('details.cell')) cell.hidden = off(Number(cell.dataset.h));
     for (const cells of all('.cells')) cells.classList.toggle('two', columns.length === 2);
     grid.classList.toggle('few', columns.length > 0);
+    settle();
     fields.with.disabled = !query.has('host');
     flags.differ.hidden = !query.has('with');
-    for (const body of all('.matrix tbody')) body.hidden = !all('tr[data-r]', body).some((row) => !row.hidden);
+    for (const body of all('#matrix tbody')) body.hidden = !all('tr[data-r]', body).some((row) => !row.hidden);
     for (const group of all('.group')) group.hidden = !all('.row', group).some((row) => !row.hidden);
     const filtered = query.size > 0;
     byId('count').textContent = filtered ? shown + ' of ' + rows.length + ' requirements' : '';
@@ -120,7 +121,7 @@
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName);
     if (event.key === '/' && !typing) { event.preventDefault(); fields.q.focus(); return; }
     if (event.key === 'Escape' && document.activeElement === fields.q) { fields.q.value = ''; store(); fields.q.blur(); return; }
-    const cell = document.activeElement.closest('.matrix td, .matrix tbody th.req');
+    const cell = document.activeElement.closest('#matrix td, #matrix tbody th.req');
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     if (!cell || !step) return;
     const visible = rows.filter((row) => !row.hidden);
@@ -130,6 +131,15 @@
     const link = cells[at] && cells[at].querySelector('a');
     if (link) { event.preventDefault(); link.focus(); }
   });
+
+  // The matrix is one stop for the Tab key; arrows move inside it. Thousands of stops would be a wall.
+  const stops = all('#matrix tbody a');
+  const stop = (link) => {
+    for (const other of stops) if (other.tabIndex === 0 && other !== link) other.tabIndex = -1;
+    if (link) link.tabIndex = 0;
+  };
+  const settle = () => stop(stops.find((link) => link.tabIndex === 0 && link.offsetParent) || stops.find((link) => link.offsetParent));
+  document.addEventListener('focusin', (event) => { if (stops.includes(event.target)) stop(event.target); });
 
   addEventListener('hashchange', go);
   byId('filters').hidden = false;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Opens report pages in a real browser and checks that they behave: no console message, no breach of their own
-# policy, nothing executed that came from an event, complete without scripts, the filter works from the address.
+# policy, nothing executed that came from an event, complete without scripts, the filter works from the address, keys
+# reach everything, two hosts stand side by side.
 #
 #   reports/tests/browser.sh REPORT.html [REPORT.html ...]
 #
@@ -22,6 +23,7 @@ if [ -z "$browser" ] || ! command -v "$browser" >/dev/null; then
     exit 3
 fi
 
+here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -55,7 +57,8 @@ open() {
 }
 
 title() {
-    tr '\n' ' ' <"$1" | sed -n 's/.*<title>\([^<]*\)<\/title>.*/\1/p'
+    # The first: pictures have titles too.
+    tr '\n' ' ' <"$1" | grep -o '<title>[^<]*' | head -n 1 | sed 's/<title>//'
 }
 
 # The checks below are worth nothing unless they can fail, so first a page that does all of it.
@@ -99,6 +102,28 @@ for file in "$@"; do
     open "file://$path#?q=no-such-requirement-anywhere" || complain "with a filter, the browser ended with status $status"
     hidden=$(grep -o '<tr data-r=[^>]* hidden' "$work/dom" | wc -l)
     [ "$hidden" -eq "$rows" ] || complain "the filter in the address hid $hidden of $rows rows"
+
+    # The state of the filters is the address: each shows exactly the rows that have such a cell.
+    for state in pass fail not-run unsupported; do
+        grep -q "data-s=\"$state\"" "$path" || continue
+        wanted=$(awk -v word="class=s-$state>" '
+            /<tr data-r=/ { if (row && found) count++; row = 1; found = 0 }
+            /<\/tbody>/ { if (row && found) count++; row = 0; found = 0 }
+            row && index($0, "<td " word) { found = 1 }
+            END { print count + 0 }' "$path")
+        open "file://$path#?state=$state" || complain "with a state, the browser ended with status $status"
+        shown=$(grep -o '<tr data-r=[^>]*>' "$work/dom" | grep -vc ' hidden')
+        [ "$shown" -eq "$wanted" ] || complain "#?state=$state shows $shown rows instead of $wanted"
+    done
+
+    # What a keyboard and a reader of screens meet, asked by a script in a copy without the policy that forbids it.
+    sed -e '/http-equiv="Content-Security-Policy"/d' "$path" >"$work/driven.html"
+    printf '<script>\n' >>"$work/driven.html"
+    cat "$here/keyboard.js" >>"$work/driven.html"
+    printf '</script>\n' >>"$work/driven.html"
+    open "file://$work/driven.html" || complain "driven by keys, the browser ended with status $status"
+    said=$(title "$work/dom")
+    [ "$said" = "KEYS all well" ] || complain "the keyboard: $said"
 
     # A link to a cell opens what the cell is folded into.
     if grep -q 'id="c1-1"' "$path"; then

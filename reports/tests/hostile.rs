@@ -111,29 +111,44 @@ fn assert_visible(text: &str) {
 }
 
 fn check_all(stream: &Stream) {
-    let report = Report::new(stream);
-    check_html(&reports::html(&report, stream).unwrap());
-    assert_visible(&reports::terminal(&report, Style::default()));
-    assert_visible(&reports::terminal(&report, Style { colour: false, width: 0 }));
-    let colour = reports::terminal(&report, Style { colour: true, width: 200 });
+    let plain = Report::new(stream);
+    check_report(&plain, stream);
+    // Beside a baseline and a history that are as hostile as the run.
+    let mut known = reports::Baseline::default().update(stream);
+    known.expected.iter_mut().step_by(2).for_each(|entry| entry.why = Some(fixture::HOSTILE.concat()));
+    known.expected.iter_mut().skip(1).step_by(3).for_each(|entry| entry.rule.push_str(fixture::HOSTILE[0]));
+    let mut release = reports::Release::new(fixture::HOSTILE[1], &plain);
+    release.rows.values_mut().for_each(|symbols| fixture::HOSTILE[5].clone_into(symbols));
+    let mut report = plain;
+    report.compare_with_history(&[release]);
+    report.compare_with_baseline(&known, stream);
+    check_report(&report, stream);
+    assert_visible(&reports::Versus::new(stream, stream).text());
+}
+
+fn check_report(report: &Report, stream: &Stream) {
+    check_html(&reports::html(report, stream).unwrap());
+    assert_visible(&reports::terminal(report, Style::default()));
+    assert_visible(&reports::terminal(report, Style { colour: false, width: 0 }));
+    let colour = reports::terminal(report, Style { colour: true, width: 200 });
     let own = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m"];
     let mut rest = own.iter().fold(colour, |text, code| text.replace(code, ""));
     for number in 30..38 {
         rest = rest.replace(&format!("\u{1b}[{number}m"), "");
     }
     assert_visible(&rest);
-    check_markdown(&reports::markdown(&report));
-    check_markdown(&reports::pull_request(&report));
-    check_xml(&reports::junit(&report).unwrap());
+    check_markdown(&reports::markdown(report));
+    check_markdown(&reports::pull_request(report));
+    check_xml(&reports::junit(report).unwrap());
     for text in [
-        reports::sarif(&report).unwrap(),
+        reports::sarif(report).unwrap(),
         reports::trace(stream).unwrap(),
-        reports::badge_json(&report).unwrap(),
+        reports::badge_json(report).unwrap(),
     ] {
         assert_visible(&text);
         serde_json::from_str::<serde_json::Value>(&text).unwrap();
     }
-    let json: serde_json::Value = serde_json::from_str(&reports::json(&report).unwrap()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&reports::json(report).unwrap()).unwrap();
     assert_eq!(json["v"], 1);
 }
 
@@ -352,7 +367,7 @@ fn any_stream() -> impl Strategy<Value = Stream> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_run_renders_and_nothing_comes_to_life(stream in any_stream()) {

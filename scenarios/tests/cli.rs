@@ -104,6 +104,8 @@ fn one_fact_is_printed_over_all_hosts() {
 #[case(&["run", "--host", "claude-cod"], "did you mean `claude-code`?")]
 #[case(&["run", "--seeds", "0"], "--seeds")]
 #[case(&["run", "--shard", "3/2"], "like 2/8")]
+#[case(&["run", "--shard", "1/2", "--baseline", "known.json"], "--baseline")]
+#[case(&["run", "--baseline", "no-such-baseline.json"], "no-such-baseline.json")]
 #[case(&["schema", "scenari"], "did you mean `scenario`?")]
 #[case(&["diff", "no-such-run", "other"], "no-such-run")]
 #[case(&["validate", "--protocol", "2023-01-01", "-"], "2025-11-25")]

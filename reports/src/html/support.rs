@@ -2,8 +2,10 @@
 
 use crate::event::{Answer, Feature, HostSupport, Support};
 
-/// Notes that are listed.
-const NOTES_MAX: usize = 2_000;
+/// Bytes of text that the notes take together, about; the rest is counted.
+const NOTES_BYTES_MAX: usize = 120_000;
+/// Bytes of a note beside its own texts.
+const NOTE_BYTES: usize = 80;
 
 /// An answer that several hosts share.
 pub(super) struct Note<'a> {
@@ -26,8 +28,8 @@ pub(super) fn features(table: &HostSupport) -> Vec<(&str, Vec<&Feature>)> {
     areas
 }
 
-/// Every answer with its source, once for the hosts that share it.
-pub(super) fn notes(table: &HostSupport) -> Vec<Note<'_>> {
+/// Every answer with its source, once for the hosts that share it, and how many more there are.
+pub(super) fn notes(table: &HostSupport) -> (Vec<Note<'_>>, usize) {
     let mut notes: Vec<Note<'_>> = Vec::new();
     for feature in &table.features {
         let first = notes.len();
@@ -39,11 +41,20 @@ pub(super) fn notes(table: &HostSupport) -> Vec<Note<'_>> {
             if let Some(known) = notes[first..].iter_mut().find(same) {
                 known.hosts.push_str(", ");
                 known.hosts.push_str(host);
-            } else if notes.len() < NOTES_MAX {
+            } else {
                 let feature = feature.title.as_str();
                 notes.push(Note { feature, support: *support, text, source, hosts: host.clone() });
             }
         }
     }
-    notes
+    let mut bytes = 0;
+    let fits = |note: &&Note<'_>| {
+        let text = note.text.unwrap_or_default();
+        bytes += NOTE_BYTES + note.feature.len() + text.len() + note.source.len() + note.hosts.len();
+        bytes <= NOTES_BYTES_MAX
+    };
+    let shown = notes.iter().take_while(fits).count();
+    let left_out = notes.len() - shown;
+    notes.truncate(shown);
+    (notes, left_out)
 }

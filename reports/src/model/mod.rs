@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::baseline::{Baseline, Gate};
 use crate::diff;
-use crate::event::{ColumnKind, HostFact, HostSupport, ServerUnderTest, Status};
+use crate::event::{ColumnKind, HostFact, HostSupport, ServerUnderTest, Shard, Status};
 
 use crate::history::{Release, Trend};
 use crate::stream::Stream;
@@ -60,6 +60,8 @@ pub struct Report {
     pub seed: u64,
     /// Seeds per cell in sim mode.
     pub seeds: u64,
+    /// Which part of a run this is; nothing for all of it.
+    pub shard: Option<Shard>,
     /// What it comes to.
     pub verdict: Verdict,
     /// As the footer says: 0 all passed, 1 a failure, 3 incomplete. Beside a baseline, as the gate says.
@@ -91,12 +93,16 @@ pub struct Report {
 }
 
 impl Report {
-    /// What the report is about, by its columns.
-    pub fn subject(&self) -> &'static str {
-        match self.kinds() {
+    /// What the report is about, by its columns, and which part of it.
+    pub fn subject(&self) -> String {
+        let subject = match self.kinds() {
             (true, false) => "Protocol conformance",
             (true, true) => "Conformance and host compatibility",
             (false, _) => "Host compatibility",
+        };
+        match self.shard {
+            Some(Shard { index, of }) => format!("{subject}, part {index} of {of}"),
+            None => subject.to_owned(),
         }
     }
 

@@ -47,6 +47,8 @@ proptest! {
 fn a_run_with_a_hole_is_no_run() {
     let whole = fixture::small();
     let mut parts = split(&whole, 4);
+    let report = reports::Report::new(&parts[2]);
+    assert_eq!(report.subject(), "Host compatibility, part 3 of 4");
     parts.remove(2);
     let error = merge(parts.clone()).unwrap_err();
     assert!(error.is_incomplete());

@@ -52,6 +52,15 @@ pub(super) fn report(stream: &Stream, against: &Against) -> anyhow::Result<Repor
     Ok(report)
 }
 
+impl Against {
+    /// Reads both files and forgets them: a mistake is told before a run of minutes and not after it.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        self.history.as_deref().map(history).transpose()?;
+        self.baseline.as_deref().map(baseline).transpose()?;
+        Ok(())
+    }
+}
+
 /// A baseline from its file.
 pub(super) fn baseline(path: &Path) -> anyhow::Result<Baseline> {
     Baseline::read(&text(path)?).with_context(|| path.display().to_string())

@@ -45,8 +45,9 @@ pub(super) struct Args {
     /// Threads for sim mode; the number of cores when left out.
     #[arg(long)]
     jobs: Option<usize>,
-    /// Play only this part of the cells, like 2/8; `hostcheck merge` joins what all parts wrote.
-    #[arg(long, value_name = "I/N", value_parser = shard)]
+    /// Play only this part of the cells, like 2/8; `hostcheck merge` joins what all parts wrote, and judges it beside
+    /// a baseline.
+    #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with = "baseline")]
     shard: Option<Shard>,
     #[command(flatten)]
     against: output::Against,
@@ -107,6 +108,7 @@ pub(super) fn main(args: &Args) -> Outcome {
             "nothing to run: no selected scenario is for a selected host in that mode; see `hostcheck list`"
         );
     }
+    args.against.check()?;
     let columns = columns(&selection, &cells);
     let (mut sim, mut process): (Vec<_>, Vec<_>) = cells.into_iter().partition(|cell| cell.mode == Mode::Sim);
     if let Some(shard) = args.shard {
