@@ -48,4 +48,6 @@ A real host is examined in a few short sessions; each starts the probe with anot
     It writes the profile's draft: each fact with the lines of the log that show it, the others named as unknown with the
     reason; and the open questions, each answered or marked unanswered.
 
-Logs are written by the rules of `hostcheck record`: mode 0600, secrets masked, never overwritten.";
+Logs are written by the rules of `hostcheck record`: mode 0600, secrets masked, never overwritten.
+
+exit codes: 0 served, or a draft was drawn; 2 bad usage; 3 the logs show no fact; as a server also what `exit` was given";
