@@ -142,6 +142,17 @@ fn say_error(error: &anyhow::Error) {
     if text.starts_with("error") { warn(&text) } else { warn(&format!("error: {text}")) }
 }
 
+/// Somebody else's text on one line of a terminal: control characters and marks of direction are written out.
+fn shown(text: &str) -> String {
+    let odd = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars()
+        .map(|letter| if odd(letter) { letter.escape_unicode().to_string() } else { letter.to_string() })
+        .collect()
+}
+
 /// A line for people on stderr.
 fn warn(text: &str) {
     anstream::eprintln!("{text}");

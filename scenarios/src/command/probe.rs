@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use serde_json::json;
 
 use super::record::wall_clock;
-use super::{EXIT_INCOMPLETE, EXIT_PASSED, Outcome, out, warn};
+use super::{EXIT_INCOMPLETE, EXIT_PASSED, Outcome, out, shown, warn};
 use crate::probe::claim::Claims;
 use crate::probe::drive::{Told, drive};
 use crate::probe::opening::Opening;
@@ -125,11 +125,11 @@ fn report(args: &Args) -> Outcome {
                 .with_context(|| format!("--out: cannot write {}", path.display()))?,
         }
         let answered = questions::text(&questions::all(&sessions, &claims));
-        let commented: Vec<String> = answered.lines().map(|line| format!("# {line}")).collect();
+        let commented: Vec<String> = answered.lines().map(|line| format!("# {}", shown(line))).collect();
         out(&if args.out.is_some() { answered.trim_end().to_owned() } else { commented.join("\n") });
     }
     for (fact, both) in &claims.contradictions {
-        warn(&format!("note: {fact} was seen differently, so it is not claimed: {both}"));
+        warn(&format!("note: {fact} was seen differently, so it is not claimed: {}", shown(both)));
     }
     if claims.seen.is_empty() {
         warn("no fact could be drawn from these logs; has a host opened?");

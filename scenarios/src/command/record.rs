@@ -50,12 +50,20 @@ pub(super) fn main(args: &Args) -> Outcome {
     if let Some(parent) = args.server_of {
         return Ok(become_server(parent, &args.command));
     }
-    let masker = Masker::new(args.mask_env.iter().filter_map(|name| value_of(name)));
+    let mut secrets = Vec::new();
+    let mut masked_env = Vec::new();
+    for name in &args.mask_env {
+        if let Some(value) = value_of(name)? {
+            secrets.push(value);
+            masked_env.push(name.clone());
+        }
+    }
+    let masker = Masker::new(secrets);
     let start = Start {
         by: "record".to_owned(),
         at: wall_clock(),
         command: masker.command(&args.command),
-        masked_env: args.mask_env.clone(),
+        masked_env,
         ..Start::default()
     };
     let keeper = Keeper::start(&args.log, start, masker)?;
@@ -71,8 +79,13 @@ pub(super) fn main(args: &Args) -> Outcome {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the command line's edge reads the environment")]
-fn value_of(name: &str) -> Option<String> {
-    std::env::var(name).ok()
+fn value_of(name: &str) -> anyhow::Result<Option<String>> {
+    match std::env::var(name) {
+        Ok(value) => Ok(Some(value)),
+        // A variable that is not set has nothing to hide; the log's first line names those that are.
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(error) => anyhow::bail!("--mask-env {name}: {error}, so it could not be found in the log"),
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "a log says when it began")]

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::io::BufReader;
 use tokio::process::Command;
 
-use super::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome, out, warn};
+use super::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome, out, shown, warn};
 use crate::tap::read::{self, Recorded};
 use crate::tap::replay::replay;
 
@@ -56,9 +56,10 @@ pub(super) fn main(args: &Args) -> Outcome {
         out(&if args.json {
             json!(answer).to_string()
         } else if answer.same {
-            format!("same     line {:<5} {}", answer.line, answer.method)
+            format!("same     line {:<5} {}", answer.line, shown(&answer.method))
         } else {
-            format!("differs  line {:<5} {}: {}", answer.line, answer.method, answer.differences.join("; "))
+            let (method, differences) = (shown(&answer.method), shown(&answer.differences.join("; ")));
+            format!("differs  line {:<5} {method}: {differences}", answer.line)
         });
     }
     Ok(if replayed.answers.is_empty() {

@@ -10,6 +10,7 @@ use crate::tap::read;
 use crate::tap::scenario::{Options, write};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "exit codes: 0 the scenario was written, 2 bad usage or a log that can't be one")]
 pub(super) struct Args {
     /// A log of `hostcheck record`, `probe` or `host`, or an older recording.
     log: PathBuf,

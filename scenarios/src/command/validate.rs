@@ -11,7 +11,7 @@ use super::{EXIT_FAILED, EXIT_PASSED, Outcome, out};
 use crate::tap::read::{ENTRY_BYTES_MAX, Flaw, Reader, Recorded, Seen};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "exit codes: 0 every message is valid, 1 one is not, 2 bad usage")]
+#[command(after_help = "exit codes: 0 every message is valid, 1 one is not, 2 bad usage or no wire log")]
 pub(super) struct Args {
     /// Protocol version, like 2025-11-25; without it a wire log is judged as a connection: by what its two sides agreed on,
     /// message by message in their order.

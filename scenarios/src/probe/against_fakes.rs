@@ -288,7 +288,11 @@ fn runbook(modern: bool) -> Vec<Do> {
         Do::Call("note", none()),
         long(200, 5),
     ]);
-    steps.extend([Do::Call("note", none()), Do::Wait(300_000), Do::Heard]);
+    steps.extend([Do::Call("note", none()), Do::Wait(300_000)]);
+    for characters in [8_000, 20_000, 40_000, 60_000, 100_000] {
+        steps.push(Do::Call("size", json!({"characters": characters})));
+    }
+    steps.push(Do::Heard);
     steps.extend([Do::Start("interrupt_me", none()), Do::Wait(1_000), Do::Interrupt, Do::Wait(5_000)]);
     steps.extend([Do::Call("note", none()), Do::Start("hold", none()), Do::Wait(1_000)]);
     steps
@@ -364,14 +368,17 @@ fn simulated<T>(work: impl Future<Output = T>) -> T {
 }
 
 #[rstest::rstest]
-#[case("claude-code@2.1.330", 52)]
-#[case("copilot-cli@1.0.102", 50)]
+#[case("claude-code@2.1.330", 58)]
+#[case("copilot-cli@1.0.102", 55)]
 fn the_draft_agrees_with_the_profile_that_was_played(#[case] host: &str, #[case] at_least: usize) {
     let (sessions, claims) = simulated(both_modes(host));
     assert_eq!(differences(host, &claims), Vec::<String>::new());
     assert!(claims.contradictions.is_empty(), "{:?}", claims.contradictions);
     let facts: BTreeSet<&str> = claims.seen.iter().map(|claim| claim.fact).collect();
     assert!(facts.len() >= at_least, "{} facts: {facts:?}\nhints: {:?}", facts.len(), claims.hints);
+    let (whole, cut) = claims.sizes.unwrap();
+    let whole_max = *profile(host).unwrap().texts.whole_max;
+    assert!(whole <= whole_max && cut.is_some_and(|cut| whole_max < cut), "{:?}", claims.sizes);
     let text = draft::write(&claims, &profile(draft::BASE).unwrap());
     let made = fakes::host::load("draft", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let real = profile(host).unwrap();

@@ -15,6 +15,8 @@ const CHANGE_MS: u64 = 3_000;
 const TWICE_MS: u64 = 20;
 /// A call that is to be interrupted takes so long, in milliseconds.
 const INTERRUPT_MS: u64 = 600_000;
+/// Longest result, in characters.
+const CHARACTERS_MAX: u64 = 2_000_000;
 /// Longest call, in milliseconds: a day.
 const CALL_MS_MAX: u64 = 86_400_000;
 
@@ -90,6 +92,10 @@ impl Tracer {
                 self.progress(id, &params["_meta"]["progressToken"], seconds("progress_every_s"));
                 self.text_after(id, seconds("seconds"), "done");
             }
+            "size" => {
+                let wanted = arguments.get("characters").and_then(Value::as_u64).unwrap_or(0);
+                self.text(id, &sized(wanted));
+            }
             "interrupt_me" => self.text_after(id, INTERRUPT_MS, "nobody interrupted"),
             "exit" => {
                 let code = arguments.get("code").and_then(Value::as_i64).unwrap_or(0);
@@ -157,6 +163,14 @@ impl Tracer {
     pub(super) fn is_quiet(&self) -> bool {
         matches!(self.opening, Opening::Quiet | Opening::NoCapabilities)
     }
+}
+
+/// A text of so many characters, at least as many as its last word has.
+fn sized(characters: u64) -> String {
+    let last = format!(" MARK-end-{characters}");
+    let length = usize::try_from(characters.min(CHARACTERS_MAX)).unwrap_or(0);
+    let filler = "filler ".chars().cycle().take(length.saturating_sub(last.len()));
+    filler.chain(last.chars()).collect()
 }
 
 /// Seconds as a model gives them, as milliseconds within bounds.

@@ -29,6 +29,8 @@ pub struct Claims {
     pub seen: Vec<Claim>,
     /// What was seen differently: the fact, and both sights.
     pub contradictions: BTreeMap<&'static str, String>,
+    /// The longest result that a model saw to its end, and the shortest one that it did not, in characters.
+    pub sizes: Option<(u64, Option<u64>)>,
     /// What was seen in part only: the fact, and what is known of it.
     pub hints: BTreeMap<&'static str, String>,
 }

@@ -319,6 +319,7 @@ fn heard(session: &Session, claims: &mut Claims) {
             claims.add_mode("channel.delivered", session.mode, delivered, at.clone());
         }
     }
+    sizes(session, &words, &at, claims);
     claims.add("names.instructions", json!(heard("MARK-instructions")), at.clone());
     let shown = |tool: &str| session.calls(tool).iter().any(|call| call.answered.is_some());
     if shown("structured") {
@@ -333,6 +334,20 @@ fn heard(session: &Session, claims: &mut Claims) {
             claims.add("texts.structured", json!(rule), at);
         }
     }
+}
+
+/// Between which lengths a result is no longer shown whole.
+fn sizes(session: &Session, words: &[&str], at: &str, claims: &mut Claims) {
+    let asked =
+        |call: &Call<'_>| call.asked.params().pointer("/arguments/characters").and_then(Value::as_u64);
+    let lengths: Vec<u64> =
+        session.calls("size").iter().filter(|call| call.answered.is_some()).filter_map(asked).collect();
+    let seen = |length: &&u64| words.contains(&format!("MARK-end-{length}").as_str());
+    let Some(whole) = lengths.iter().filter(seen).max().copied() else { return };
+    let cut = lengths.iter().filter(|length| **length > whole).min().copied();
+    claims.sizes = Some((whole, cut));
+    let cut = cut.map_or_else(String::new, |cut| format!(", {cut} did not"));
+    claims.hint("texts.whole_max", format!("{whole} characters came whole{cut} ({at})"));
 }
 
 /// What the host made use of.

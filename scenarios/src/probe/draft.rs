@@ -25,6 +25,25 @@ const BLIND: [(&str, &str); 7] = [
     ("fidelity.", "a tolerance is set when recordings are compared"),
 ];
 
+/// Which session would show a fact.
+const NEEDS: [(&str, &str); 15] = [
+    ("opening.probe_silence", "--opening probe-silent"),
+    ("opening.probe_timeout_ms", "--opening probe-silent"),
+    ("opening.probe_exit", "--opening probe-exit"),
+    ("opening.on_start_timeout", "--opening initialize-silent"),
+    ("opening.start_timeout_ms", "--opening initialize-silent"),
+    ("opening.on_refused_version", "--opening version=1999-01-01"),
+    ("opening.modern_by_initialize", "--opening version=2026-07-28"),
+    ("identity.accepted_versions", "--opening version=…, one for each version"),
+    ("lists.undeclared", "--opening no-capabilities"),
+    ("notifications.needs_declaration", "--opening quiet"),
+    ("notifications.", "the steps `change`, then `note`"),
+    ("modern.listen_retry_ms", "--opening modern-refuse-listen"),
+    ("modern.", "--opening modern"),
+    ("requests.", "the step `ask`"),
+    ("life.restart", "the step `exit`, then `note`"),
+];
+
 /// The draft of a profile as YAML, differing from `base`.
 pub fn write(claims: &Claims, base: &Profile) -> String {
     let info = claims.get("identity.client_info", None).map(|claim| &claim.value);
@@ -119,8 +138,13 @@ fn unknown(claims: &Claims, name: &str, field: &str) -> String {
         (Some(both), _) => format!("seen differently: {both}"),
         (None, Some(hint)) => hint.clone(),
         (None, None) => {
+            let needs = NEEDS.iter().find(|(start, _)| name.starts_with(start));
             let blind = BLIND.iter().find(|(section, _)| name.starts_with(section));
-            blind.map_or("not seen in these logs", |(_, reason)| reason).to_owned()
+            match (needs, blind) {
+                (Some((_, session)), _) => format!("not seen in these logs; it may show with {session}"),
+                (None, Some((_, reason))) => (*reason).to_owned(),
+                (None, None) => "not seen in these logs".to_owned(),
+            }
         }
     };
     let reason = quoted(&reason);

@@ -9,7 +9,8 @@ use super::tracer::{Due, META_STREAM, Tracer};
 /// Longest wait for an answer of the host, in milliseconds.
 const ASK_MS_MAX: u64 = 45_000;
 /// The levels of log messages.
-const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+pub(super) const LEVELS: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl Tracer {
     /// One notification of each kind, each with a word of its own.

@@ -45,7 +45,7 @@ pub fn all(sessions: &[Session], claims: &Claims) -> Vec<Answered> {
             3 => {
                 let claim = claims.get("identity.client_info", None);
                 let name = claim.and_then(|claim| Some((claim.value.get("name")?, &claim.evidence)));
-                (name.map(|(name, at)| format!("{name} ({at})")), "no host has opened")
+                (name.map(|(name, at)| format!("{} ({at})", yaml(&name.to_string()))), "no host has opened")
             }
             4 => (
                 None,
@@ -84,7 +84,11 @@ fn surfaces(sessions: &[Session]) -> Option<String> {
         let reports = session.heard();
         let report = fired.and_then(|fired| reports.iter().rfind(|(said, _)| said.number > fired.number));
         let (Some(fired), Some((said, words))) = (fired, report) else { continue };
-        let levels: Vec<&str> = words.iter().filter_map(|word| word.strip_prefix("MARK-log-")).collect();
+        let level = |word: &&str| {
+            let level = word.strip_prefix("MARK-log-")?;
+            super::fires::LEVELS.into_iter().find(|known| *known == level)
+        };
+        let levels: Vec<&str> = words.iter().filter_map(level).collect();
         let lines = format!("{}, {}", session.at(fired.number), session.at(said.number));
         told.push(if levels.is_empty() {
             format!("no: the model saw none of eight levels ({lines})")

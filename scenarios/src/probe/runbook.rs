@@ -20,10 +20,11 @@ Follow the steps in order. Each is a tool of this server; do nothing else in bet
 10. stray, only where the era is modern.
 11. long_call with seconds 10, 70, 130, 200; then with seconds 200 and progress_every_s 5. If you can act before one has
     answered, call note at once.
-12. heard again.
-13. interrupt_me: the person presses Esc (or Ctrl+C), waits five seconds, then says \"go on\".
-14. answer, where the person knows more of an open question.
-15. hold: the person quits the host in its normal way while it runs.
+12. size with characters 8000, 20000, 40000, 60000 and 100000.
+13. heard again, with every word so far. Name the last word of a result only where you see it.
+14. interrupt_me: the person presses Esc (or Ctrl+C), waits five seconds, then says \"go on\".
+15. answer, where the person knows more of an open question.
+16. hold: the person quits the host in its normal way while it runs.
 In a session of its own: exit, then note.";
 
 /// What a person does, from the configuration to the draft.
@@ -47,4 +48,6 @@ A real host is examined in a few short sessions; each starts the probe with anot
     It writes the profile's draft: each fact with the lines of the log that show it, the others named as unknown with the
     reason; and the open questions, each answered or marked unanswered.
 
-Logs are written by the rules of `hostcheck record`: mode 0600, secrets masked, never overwritten.";
+Logs are written by the rules of `hostcheck record`: mode 0600, secrets masked, never overwritten.
+
+exit codes: 0 served, or a draft was drawn; 2 bad usage; 3 the logs show no fact; as a server also what `exit` was given";

@@ -66,7 +66,7 @@ pub const TOOLS: &[Tool] = &[
             "array",
             "every word beginning with MARK- that you have seen anywhere in this conversation so far",
         )],
-        "Steps 7 and 12. Report honestly which words beginning with MARK- you have seen so far, wherever they stood: in results, in instructions, in messages that came by themselves. An empty list is a good answer.",
+        "Steps 7 and 13. Report honestly which words beginning with MARK- you have seen so far, wherever they stood: in results, in instructions, in messages that came by themselves. An empty list is a good answer.",
     ),
     tool(
         "ask",
@@ -96,6 +96,12 @@ pub const TOOLS: &[Tool] = &[
         "Step 11. Takes so many seconds. Call it with 10, 70, 130 and 200, then with 200 and progress_every_s 5. If you can act before it has answered, call note with what \"long_call still runs\" at once.",
     ),
     tool(
+        "size",
+        true,
+        &[("characters", "number", "how long the result is")],
+        "Step 12. Its result is so many characters long and ends with a word that begins with MARK-. Call it with 8000, 20000, 40000, 60000 and 100000. Do not look the rest up elsewhere where it was cut.",
+    ),
+    tool(
         "note",
         true,
         &[("what", "string", "what you noticed")],
@@ -105,25 +111,25 @@ pub const TOOLS: &[Tool] = &[
         "interrupt_me",
         true,
         &[],
-        "Step 13. Takes ten minutes. While it runs the person interrupts it (Esc or Ctrl+C), waits five seconds, and says \"go on\".",
+        "Step 14. Takes ten minutes. While it runs the person interrupts it (Esc or Ctrl+C), waits five seconds, and says \"go on\".",
     ),
     tool(
         "answer",
         true,
         &[("question", "number", "1 to 7"), ("says", "string", "what the person knows")],
-        "Step 14. What the person knows of an open question, in their words.",
+        "Step 15. What the person knows of an open question, in their words.",
     ),
     tool(
         "exit",
         false,
         &[("code", "number", "the exit code")],
-        "Step 15. The probe's process ends during this call. Then call note once, to see whether the host starts it again.",
+        "Step 16, in a session of its own. The probe's process ends during this call. Then call note once, to see whether the host starts it again.",
     ),
     tool(
         "hold",
         true,
         &[],
-        "Step 16, the last. Never answers. While it runs the person quits the host in its normal way.",
+        "Step 17, the last. Never answers. While it runs the person quits the host in its normal way.",
     ),
 ];
 

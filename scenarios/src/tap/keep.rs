@@ -2,9 +2,9 @@
 //! It never holds up what it is told of: what the disk can't take in time is counted and left out.
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -13,14 +13,13 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tokio::time::Instant;
 
+use super::create::create;
 use super::entry::{Dir, End, Entry, Event, FORMAT, Line, Start, What};
 use super::mask::Masker;
 use super::split::{LINE_BYTES_MAX, Split, Splitter};
 
 /// Chunks that wait for the disk; each has at most [`super::pass::CHUNK_BYTES`].
 pub const QUEUE_CHUNKS_MAX: usize = 512;
-/// Logs of one name: `wire.jsonl`, `wire.2.jsonl` and so on.
-const LOGS_MAX: u64 = 9_999;
 /// Longest wait at the end for what is still to be written, in milliseconds; the rest then counts as lost.
 const DRAIN_MS_MAX: u64 = 1_000;
 /// Longest wait for the last line after that, in milliseconds.
@@ -183,34 +182,6 @@ impl Keeper {
             _ => Some(()),
         }
     }
-}
-
-/// Creates `name.ext`, or `name.2.ext` and so on; gives the number too. It never opens a file that is there.
-fn create(path: &Path) -> io::Result<(File, u64)> {
-    let mut number = 1;
-    loop {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            options.mode(0o600);
-        }
-        match options.open(numbered(path, number)) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < LOGS_MAX => number += 1,
-            other => return Ok((other?, number)),
-        }
-    }
-}
-
-/// The name of the log of a process: the name itself for the first.
-pub fn numbered(path: &Path, number: u64) -> PathBuf {
-    if number == 1 {
-        return path.to_owned();
-    }
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
-    path.with_file_name(format!("{stem}.{number}{ending}"))
 }
 
 /// A file that may be full, and takes what was half written back.
@@ -378,6 +349,7 @@ fn milliseconds(time: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tap::create::numbered;
 
     /// A disk of so many bytes.
     struct Small {

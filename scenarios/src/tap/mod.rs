@@ -4,6 +4,7 @@
 //! [`pass`] moves bytes, [`keep`] writes the log beside it, [`mask`] hides secrets there, [`read`] reads logs back.
 //! [`replay`] sends the host's side of a log to a live server, [`scenario`] makes a scenario of it.
 
+mod create;
 mod entry;
 pub mod keep;
 pub mod mask;
