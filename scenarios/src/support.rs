@@ -7,35 +7,10 @@ use fakes::host::{
     DoorKind, Fact, ListChanged, Mark, Mode, OnAsk, OnRoots, Parallel, PerMode, Profile, ProgressTokens,
     Restart, Structured,
 };
+use reports::event::Support;
 use serde::Serialize;
 
 use crate::host::Host;
-
-/// Four different things, which must never look alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Support {
-    /// It does.
-    Yes,
-    /// It does in part; see the note.
-    Partly,
-    /// It does not.
-    No,
-    /// Nobody has looked.
-    Unknown,
-}
-
-impl Support {
-    /// In a word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Yes => "yes",
-            Self::Partly => "partly",
-            Self::No => "no",
-            Self::Unknown => "unknown",
-        }
-    }
-}
 
 /// Whether one host has a feature.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
