@@ -151,7 +151,9 @@ pub fn said(fact: &Evidence) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use entraclaw::mcp::{HOSTS, HostRow};
+    use entraclaw::mcp::{HOSTS, HostRow, Park};
+    use entraclaw::notice::{Form, HOOKS, Moment};
+    use fakes::host::{HookAnswer, ProgressTokens};
 
     fn row_of(client: &str) -> Option<&'static HostRow> {
         HOSTS.iter().find(|row| {
@@ -169,6 +171,74 @@ mod tests {
             let row = row_of(profile.client_name()).unwrap_or_else(|| panic!("no row for {}", host.id));
             assert_eq!(row.family, host.family, "{}", host.id);
             assert!(row.wait_cap_s * 1000 < *profile.calls.timeout_ms, "{}: waits too long", host.id);
+        }
+    }
+
+    /// The three numbers that a host tells of its version.
+    fn told(profile: &Profile) -> [u64; 3] {
+        let mut numbers = [0; 3];
+        let version = profile.identity.client_info["version"].as_str().unwrap_or_default();
+        for (number, text) in numbers.iter_mut().zip(version.split('.')) {
+            *number = text.parse().unwrap_or(0);
+        }
+        // The server knows that this version tells nothing of itself.
+        if profile.client_name() == "copilot-cli" && numbers == [0; 3] { [1, 0, 83] } else { numbers }
+    }
+
+    #[test]
+    fn the_server_parks_a_call_only_where_it_lasts() {
+        for host in all().unwrap().iter().filter(|host| host.family != "generic") {
+            let profile = host.profile.as_ref().unwrap();
+            let calls = &profile.calls;
+            let row = row_of(profile.client_name()).unwrap();
+            let (parks, lasts) = match row.park {
+                Park::Never => continue,
+                Park::Since(since) => {
+                    (told(profile) >= since, Mode::Tui.of(&calls.background_after_ms).is_some())
+                }
+                Park::WithProgress => (
+                    *profile.wire.progress_tokens != ProgressTokens::None,
+                    *calls.progress_extends && calls.progress_extends.is_known_in(Mode::Tui),
+                ),
+            };
+            assert_eq!(parks, lasts, "{}", host.id);
+        }
+    }
+
+    #[test]
+    fn the_server_answers_exactly_the_hooks_whose_answer_reaches_the_model() {
+        for host in all().unwrap().iter().filter(|host| host.family != "generic") {
+            let profile = host.profile.as_ref().unwrap();
+            let hooks = &profile.hooks;
+            let tells_its_own = profile.identity.client_info["version"] == host.version();
+            for row in HOOKS.iter().filter(|row| row.family == host.family) {
+                let fact = match (row.moment, row.event) {
+                    (_, "notification") => &hooks.shell_end,
+                    (Moment::SessionStart, _) => &hooks.session_start,
+                    (Moment::Prompt, _) => &hooks.prompt,
+                    (Moment::AfterTool, _) => &hooks.after_tool,
+                    (Moment::TurnEnd, _) => &hooks.turn_end,
+                };
+                let place = format!("{}: {}", host.id, row.event);
+                if let Some(hook) = fact.as_ref() {
+                    let form = match hook.answer {
+                        HookAnswer::Block => Form::Block,
+                        HookAnswer::Deny => Form::Deny,
+                        HookAnswer::Context => Form::Context,
+                        HookAnswer::SpecificContext => Form::SpecificContext,
+                    };
+                    assert_eq!((hook.event.as_str(), form), (row.event, row.form), "{place}");
+                }
+                let Some(since) = row.since else { continue };
+                if told(profile) >= since {
+                    assert!(
+                        fact.is_some() || !fact.is_known_in(Mode::Tui),
+                        "{place}: what it answers is dropped"
+                    );
+                } else if tells_its_own {
+                    assert!(fact.is_none(), "{place}: it is silent where it would be heard");
+                }
+            }
         }
     }
 

@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use fakes::host::settings::SETTINGS_FAMILIES;
-use reports::event::{HostColumn, ScenarioRow};
+use reports::event::{Answer, Feature, HostColumn, HostSupport, ScenarioRow};
 
 use crate::host::Host;
 use crate::mutants::Mutant;
 use crate::scenario::{Hosts, Loaded, Mode, Scenario};
+use crate::support;
 
 /// One run of one scenario.
 #[derive(Debug, Clone)]
@@ -163,6 +164,22 @@ fn not_for(host: &Host) -> String {
 /// The matrix's columns.
 pub fn columns(hosts: &[Arc<Host>]) -> Vec<HostColumn> {
     hosts.iter().map(|host| host.column()).collect()
+}
+
+/// What hosts are known to do, for the report: those that are given, without the bare pipe.
+pub fn support(hosts: &[Arc<Host>]) -> HostSupport {
+    let known: Vec<Arc<Host>> = hosts.iter().filter(|host| host.profile.is_some()).cloned().collect();
+    let features = support::table(&known).into_iter().map(|(feature, answers)| Feature {
+        name: feature.fact.to_owned(),
+        title: feature.title.to_owned(),
+        area: feature.area.to_owned(),
+        answers: answers
+            .into_iter()
+            .map(|told| Answer { support: told.answer.support, note: told.answer.note, source: told.source })
+            .collect(),
+    });
+    let features = features.collect();
+    HostSupport { hosts: known.iter().map(|host| host.id.clone()).collect(), features }
 }
 
 /// The matrix's rows: the scenarios that have a cell.

@@ -1,37 +1,16 @@
 //! What a server can count on, host by host: facts of profiles turned into answers of one word. It says what a profile
 //! states and no more; a fact that nobody knows is answered with `unknown`, whatever a fake does in its place.
 
+use std::sync::Arc;
+
 use fakes::host::{
     DoorKind, Fact, ListChanged, Mark, Mode, OnAsk, OnRoots, Parallel, PerMode, Profile, ProgressTokens,
     Restart, Structured,
 };
+use reports::event::Support;
 use serde::Serialize;
 
-/// Four different things, which must never look alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Support {
-    /// It does.
-    Yes,
-    /// It does in part; see the note.
-    Partly,
-    /// It does not.
-    No,
-    /// Nobody has looked.
-    Unknown,
-}
-
-impl Support {
-    /// In a word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Yes => "yes",
-            Self::Partly => "partly",
-            Self::No => "no",
-            Self::Unknown => "unknown",
-        }
-    }
-}
+use crate::host::Host;
 
 /// Whether one host has a feature.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -59,6 +38,37 @@ impl Feature {
     pub fn answer(&self, profile: &Profile) -> Answer {
         (self.answer)(profile)
     }
+}
+
+/// An answer with its evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// The answer.
+    pub answer: Answer,
+    /// Mark and source. Neighbours of one family that answer the same share those of the newest of them; each one's own
+    /// stands in `hostcheck hosts NAME`.
+    pub source: String,
+}
+
+/// Every feature with an answer a host, in the order of the hosts.
+pub fn table(hosts: &[Arc<Host>]) -> Vec<(&'static Feature, Vec<Told>)> {
+    FEATURES.iter().map(|feature| (feature, row(feature, hosts))).collect()
+}
+
+fn row(feature: &Feature, hosts: &[Arc<Host>]) -> Vec<Told> {
+    let profiles = hosts.iter().filter_map(|host| host.profile.as_ref());
+    let answers: Vec<(&Arc<Profile>, Answer)> =
+        profiles.map(|profile| (profile, feature.answer(profile))).collect();
+    let mut told = Vec::new();
+    for alike in answers.chunk_by(|(one, said), (two, also)| one.family == two.family && said == also) {
+        let newest = alike.last().and_then(|(profile, _)| {
+            let fact = profile.evidence().into_iter().find(|fact| fact.name == feature.fact)?;
+            Some(format!("{}: {}", fact.mark, fact.source))
+        });
+        let source = newest.unwrap_or_default();
+        told.extend(alike.iter().map(|(_, answer)| Told { answer: answer.clone(), source: source.clone() }));
+    }
+    told
 }
 
 /// The feature that a fact answers, if it answers one.
@@ -312,6 +322,20 @@ mod tests {
         for name in names {
             assert!(facts.contains(name), "{name}");
         }
+    }
+
+    #[test]
+    fn neighbours_that_answer_the_same_share_their_source() {
+        let hosts: Vec<_> =
+            crate::host::all().unwrap().iter().filter(|host| host.family == "copilot-cli").cloned().collect();
+        let table = table(&hosts);
+        let (_, row) = table.iter().find(|(feature, _)| feature.fact == "texts.structured").unwrap();
+        assert_eq!(row.len(), hosts.len());
+        let of = |id: &str| &row[hosts.iter().position(|host| host.id == id).unwrap()];
+        assert_eq!(of("copilot-cli@0.0.384").answer.support, Support::No);
+        assert_eq!(of("copilot-cli@0.0.401"), of("copilot-cli@1.0.50"));
+        assert_eq!(of("copilot-cli@1.0.60"), of("copilot-cli@1.0.102"));
+        assert!(of("copilot-cli@1.0.102").source.starts_with("observed: "));
     }
 
     #[rstest]

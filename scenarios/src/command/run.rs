@@ -185,6 +185,9 @@ fn events(
     words.extend(args.hosts.iter().map(|host| format!("--host {host}")));
     words.extend(args.all_hosts.then(|| "--all-hosts".to_owned()));
     words.push(format!("--seed {} --seeds {}", args.seed, args.seeds));
+    // A version that its neighbour plays for has no column, and is known all the same.
+    let chosen = selection.hosts.as_slice();
+    let known = if args.is_sampled() { crate::host::all().unwrap_or(chosen) } else { chosen };
     let started = RunStarted {
         v: EVENTS_VERSION,
         tool: format!("hostcheck {}", env!("CARGO_PKG_VERSION")),
@@ -199,7 +202,7 @@ fn events(
         hosts: plan::columns(columns),
         scenarios: plan::rows(&selection.scenarios, &selection.modes),
         server_facts: Vec::new(),
-        host_support: None,
+        host_support: Some(plan::support(known)),
         shard: args.shard,
     };
     let finished = RunFinished::of(&results);

@@ -42,9 +42,14 @@ fn list(json: bool) -> anyhow::Result<()> {
     let width = hosts.iter().map(|host| host.id.len()).max().unwrap_or(0);
     for host in &hosts {
         let extends = host.profile.as_ref().and_then(|profile| profile.extends.as_ref());
+        let facts = host.profile.iter().flat_map(|profile| profile.evidence());
+        let unknown = facts.filter(Evidence::is_unknown).count();
         out(&if json {
-            json!({"id": host.id, "family": host.family, "title": host.title(), "about": host.about(), "extends": extends})
-                .to_string()
+            json!({"id": host.id, "family": host.family, "title": host.title(), "about": host.about(), "extends": extends,
+                "unknown_facts": unknown})
+            .to_string()
+        } else if unknown > 0 {
+            format!("{:width$}  {} ({unknown} facts unknown)", host.id, host.title())
         } else {
             format!("{:width$}  {}", host.id, host.title())
         });
