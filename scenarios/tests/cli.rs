@@ -116,6 +116,11 @@ fn one_fact_is_printed_over_all_hosts() {
 #[case(&["probe", "--opening", "modren"], "modern-refuse-listen")]
 #[case(&["record", "--log", "no-such-folder/wire.jsonl", "--", "true"], "no-such-folder")]
 #[case(&["validate", "no-such-file.jsonl"], "no-such-file.jsonl")]
+#[case(&["run", "--server", "'open"], "a quote is not closed")]
+#[case(&["run", "--server", "x", "tools.lisst"], "did you mean `tools.list`?")]
+#[case(&["run", "--server", "x", "--protocol", "2024-11-05"], "there are rows for 2025-06-18")]
+#[case(&["run", "--server", "x", "--long-call", "t={"], "the arguments of t are no JSON")]
+#[case(&["run", "--url", "ftp://contoso.com"], "must begin with http:// or https://")]
 fn a_mistake_is_told_with_its_fix_and_exit_code_2(#[case] arguments: &[&str], #[case] wanted: &str) {
     let (code, _, stderr) = run(arguments);
     assert_eq!(code, 2, "{stderr}");

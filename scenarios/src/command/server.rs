@@ -93,8 +93,8 @@ pub(super) fn main(
         let _ = write!(stderr, "\r\u{1b}[K").and_then(|()| stderr.flush());
     }
     let asked = Asked {
-        command: repeat(args, words, hosts),
-        started_as: args.server.clone().or_else(|| args.url.clone()).unwrap_or_default(),
+        command: conformance::masked(&repeat(args, words, hosts), &plan.wishes.secrets),
+        started_as: conformance::masked(&started_as(args), &plan.wishes.secrets),
         mode: if args.url.is_some() { "http" } else { "process" }.to_owned(),
         timeless: args.timeless,
         seed,
@@ -295,7 +295,7 @@ fn number(id: &str) -> Option<Vec<u64>> {
 fn repeat(args: &Flags, words: &[String], hosts: &[String]) -> String {
     let mut parts = vec!["hostcheck run".to_owned()];
     parts.extend(args.server.iter().map(|line| format!("--server {}", quoted(line))));
-    parts.extend(args.url.iter().map(|url| format!("--url {}", quoted(url))));
+    parts.extend(args.url.iter().map(|url| format!("--url {}", quoted(&shown_url(url)))));
     parts.extend(args.protocol.iter().map(|version| format!("--protocol {version}")));
     parts.extend(hosts.iter().map(|host| format!("--host {host}")));
     parts.extend(args.long_call.iter().map(|call| format!("--long-call {}", quoted(call))));
@@ -307,6 +307,21 @@ fn repeat(args: &Flags, words: &[String], hosts: &[String]) -> String {
     }
     parts.extend(words.iter().cloned());
     parts.join(" ")
+}
+
+fn started_as(args: &Flags) -> String {
+    args.server.clone().or_else(|| args.url.as_deref().map(shown_url)).unwrap_or_default()
+}
+
+/// An address without what may be secret in it: a name, a password, a query.
+fn shown_url(address: &str) -> String {
+    let Ok(mut parsed) = url::Url::parse(address) else { return "an address".to_owned() };
+    // Both fail only for addresses that have no host, which were refused before.
+    let _ = parsed.set_username("");
+    let _ = parsed.set_password(None);
+    parsed.set_query(None);
+    parsed.set_fragment(None);
+    parsed.to_string()
 }
 
 fn quoted(text: &str) -> String {

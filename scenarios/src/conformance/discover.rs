@@ -4,16 +4,20 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use schemas::Version;
 use serde_json::Value;
 
-use super::session::{Listed, Reply, Session};
+use super::session::{GRACE, Listed, Reply, Session};
 use super::target::Target;
 use super::wire::{Record, Wire};
 
 /// The versions that the suites are about, oldest first.
 pub const VERSIONS: [Version; 3] = [Version::V2025_06_18, Version::V2025_11_25, Version::V2026_07_28];
+
+/// How long the exit code and stderr of a server that ended at once are awaited.
+const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
 
 /// What one version of the server is.
 #[derive(Debug, Clone)]
@@ -58,14 +62,15 @@ pub(crate) async fn discover(target: &Target) -> Discovered {
         let wire = match Wire::start(target.server(), record, true, !version.is_modern()) {
             Ok(wire) => wire,
             Err(error) => {
-                found.dead = Some(format!("the server could not be started: {error}"));
+                let reason = format!("the server could not be started: {error}");
+                found.versions = VERSIONS.map(|version| (version, Err(reason.clone()))).into();
+                found.dead = Some(reason);
                 return found;
             }
         };
         let mut session = Session::new(wire, version);
         let reply = session.open().await;
         answered |= reply.is_answer();
-        let stderr = session.wire.stderr();
         let speaks = judge(&mut session, reply).await;
         if let Ok(speaks) = &speaks {
             let info = speaks
@@ -78,12 +83,15 @@ pub(crate) async fn discover(target: &Target) -> Discovered {
             found.name = text("name").or(found.name.take());
             found.version = text("version").or(found.version.take());
         }
-        if !answered
-            && let Err(reason) = &speaks
-            && !version.is_modern()
-            && session.wire.ended().is_some()
-        {
-            found.dead = Some(format!("{reason}\n{}", last_lines(&stderr)));
+        if !answered && session.wire.is_silent_for_good() && found.dead.is_none() {
+            // Its code and its last words may come a moment later.
+            session.wire.run_until(LAST_WORDS_WITHIN, |wire| wire.ended().is_some()).await;
+            session.wire.run_for(GRACE).await;
+            let code = session.wire.ended().and_then(|ended| ended.code);
+            let code = code.map_or_else(String::new, |code| format!(" with code {code}"));
+            let words = last_lines(&session.wire.stderr());
+            found.dead =
+                Some(format!("the server ended{code} before it answered\n{words}").trim_end().to_owned());
         }
         found.versions.insert(version, speaks);
     }

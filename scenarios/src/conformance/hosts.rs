@@ -124,6 +124,9 @@ fn check_of(
     if let Some(reason) = &found.dead {
         return Outcome::CouldNotRun(reason.clone());
     }
+    if check == "host.end" && !met.has_process {
+        return Outcome::NotApplicable("about a process; this server is not one of ours".to_owned());
+    }
     let opened = met.ready && met.failed.is_none();
     if check == "host.opens" {
         let why = met.failed.clone().unwrap_or_else(|| "the server did not open in time".to_owned());

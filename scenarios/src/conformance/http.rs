@@ -10,7 +10,7 @@ use fakes::host::Signal;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -23,6 +23,8 @@ const LINES_MAX: usize = 1_024;
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// How long making a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The code of an HTTP error that came without one: where implementations always had theirs.
+const STATUS_CODE: i64 = -32000;
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -158,7 +160,14 @@ impl Bridge {
         if message["method"] == "initialize" {
             self.state.borrow_mut().session = response.headers().get(SESSION).cloned();
         }
-        self.answer(response, message["method"] == "initialize", &out).await;
+        if response.status().is_success() {
+            return self.answer(response, message["method"] == "initialize", &out).await;
+        }
+        let status = response.status().as_u16();
+        let body = response.bytes().await.unwrap_or_default();
+        if let Some(answer) = refusal(&message, status, &body) {
+            self.hand_over(answer, false, &out).await;
+        }
     }
 
     /// The stream of what belongs to no request; many servers have none.
@@ -240,6 +249,23 @@ impl Bridge {
     }
 }
 
+/// What an HTTP error says to a request. Its body may be a JSON-RPC error without an id, since HTTP tells which request it
+/// answers; on a pipe it needs one. To anything but a request an HTTP error says nothing that a pipe could carry.
+fn refusal(request: &Value, status: u16, body: &[u8]) -> Option<Vec<u8>> {
+    let id = request.get("id").filter(|_| request.get("method").is_some())?;
+    let told = serde_json::from_slice::<Value>(body)
+        .ok()
+        .filter(|told| told.get("error").is_some_and(Value::is_object));
+    let mut answer = told.unwrap_or_else(|| {
+        let message = format!("HTTP status {status} without a JSON-RPC error");
+        json!({"jsonrpc": "2.0", "error": {"code": STATUS_CODE, "message": message}})
+    });
+    if answer.get("id").is_none_or(Value::is_null) {
+        answer["id"] = id.clone();
+    }
+    Some(answer.to_string().into_bytes())
+}
+
 fn is_initialized(line: &[u8]) -> bool {
     serde_json::from_slice::<Value>(line)
         .is_ok_and(|message| message["method"] == "notifications/initialized")
@@ -283,5 +309,21 @@ mod tests {
         assert_eq!(take_event(&mut stream).as_deref(), Some(&b"{}"[..]));
         assert_eq!(take_event(&mut stream), None);
         assert_eq!(stream, b"data: {\"ha");
+    }
+
+    #[test]
+    fn an_http_error_answers_the_request_that_it_came_for() {
+        let request = json!({"jsonrpc": "2.0", "id": "a", "method": "ping"});
+        let told = |body: &[u8]| {
+            serde_json::from_slice::<Value>(&refusal(&request, 400, body).expect("an answer")).expect("JSON")
+        };
+        let without_id = br#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"},"id":null}"#;
+        assert_eq!(
+            told(without_id),
+            json!({"jsonrpc": "2.0", "error": {"code": -32600, "message": "no"}, "id": "a"})
+        );
+        assert_eq!(told(b"<html>")["error"]["message"], "HTTP status 400 without a JSON-RPC error");
+        let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert_eq!(refusal(&notification, 400, b"{}"), None);
     }
 }

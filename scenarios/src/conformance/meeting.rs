@@ -38,6 +38,8 @@ pub(crate) struct Met {
     /// What the model was told of the tools, last.
     pub(crate) tools_text: Option<String>,
     pub(crate) call: Option<(String, CallOutcome, Option<Value>)>,
+    /// Whether the host could end it as a process.
+    pub(crate) has_process: bool,
     pub(crate) killed: bool,
     pub(crate) code: Option<i32>,
     pub(crate) left_running: bool,
@@ -55,8 +57,11 @@ pub(crate) async fn meet(
     wishes: &Wishes,
     tool: Option<&(String, Value)>,
 ) -> Met {
-    let mut met =
-        Met { record: Record { secrets: wishes.secrets.clone(), ..Record::default() }, ..Met::default() };
+    let mut met = Met {
+        record: Record { secrets: wishes.secrets.clone(), ..Record::default() },
+        has_process: target.has_process(),
+        ..Met::default()
+    };
     let options = HostOptions { server_name: server_name.to_owned(), ..HostOptions::default() };
     let machine = HostMachine::new(Arc::clone(profile), options);
     let (orders, order_queue) = mpsc::channel(QUEUE_MAX);

@@ -14,6 +14,7 @@ mod discover;
 mod hosts;
 mod http;
 mod lab;
+mod mask;
 mod meeting;
 mod outcome;
 mod protocol;
@@ -38,6 +39,11 @@ pub use stream::{Asked, events};
 pub use target::{Inside, Target};
 
 use crate::host::Host;
+
+/// A text without secrets.
+pub fn masked(text: &str, secrets: &[String]) -> String {
+    mask::text(text, secrets)
+}
 
 /// The columns of the protocol suite: the versions that were asked for.
 pub fn version_columns(about: &About, versions: &[Version]) -> Vec<reports::event::HostColumn> {
@@ -138,7 +144,9 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(usize, usize)) -> Findings {
             .collect(),
         dead: found.dead.clone(),
     };
-    Findings { about, protocol, hosts: met.into_iter().flatten().collect() }
+    let mut findings = Findings { about, protocol, hosts: met.into_iter().flatten().collect() };
+    mask::findings(&mut findings, &plan.wishes.secrets);
+    findings
 }
 
 /// What a server declares, in a line.

@@ -3,45 +3,53 @@
 
 use serde_json::{Value, json};
 
-use super::{Era, Probe};
+use super::{Era, Needs, Probe};
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{
     ANSWER_WITHIN, Reply, SILENCE_AFTER, START_WITHIN, Session, initialize_params, modern_meta,
 };
 
 pub(super) const PROBES: &[Probe] = &[
-    Probe::new("opening: ping first", &["opening.ping-first"], Era::Legacy, |lab| Box::pin(ping_first(lab))),
+    Probe::new("opening: ping first", &["opening.ping-first"], Era::Legacy, |lab| Box::pin(ping_first(lab)))
+        .over(Needs::Pipes),
     Probe::new("opening: discover, then initialize", &["opening.discover-first"], Era::Legacy, |lab| {
         Box::pin(discover_first(lab, true, "opening.discover-first"))
-    }),
+    })
+    .over(Needs::Pipes),
     Probe::new(
         "opening: discover without _meta, then initialize",
         &["opening.discover-bare"],
         Era::Legacy,
         |lab| Box::pin(discover_first(lab, false, "opening.discover-bare")),
-    ),
+    )
+    .over(Needs::Pipes),
     Probe::new(
         "opening: discover given up, then initialize",
         &["opening.discover-given-up"],
         Era::Legacy,
         |lab| Box::pin(discover_given_up(lab)),
-    ),
+    )
+    .over(Needs::Pipes),
     Probe::new("opening: discover before initialized", &["opening.discover-between"], Era::Legacy, |lab| {
         Box::pin(discover_between(lab))
-    }),
+    })
+    .over(Needs::Pipes),
     Probe::new("opening: initialize twice", &["opening.initialize-twice"], Era::Legacy, |lab| {
         Box::pin(initialize_twice(lab))
-    }),
+    })
+    .over(Needs::Pipes),
     Probe::new("opening: both eras on one connection", &["opening.both-eras"], Era::Legacy, |lab| {
         Box::pin(both_eras(lab))
-    }),
+    })
+    .over(Needs::Pipes),
     Probe::new("opening: a request without a probe", &["opening.no-probe"], Era::Modern, |lab| {
         Box::pin(no_probe(lab))
     }),
     Probe::new("opening: discover", &["opening.discover"], Era::Modern, |lab| Box::pin(discover(lab))),
     Probe::new("opening: initialize after a request", &["opening.initialize-late"], Era::Modern, |lab| {
         Box::pin(initialize_late(lab))
-    }),
+    })
+    .over(Needs::Pipes),
 ];
 
 /// `initialize` on a connection that has seen other things, and whether the session then works.
