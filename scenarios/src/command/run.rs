@@ -98,6 +98,7 @@ impl Args {
 }
 
 pub(super) fn main(args: &Args) -> Outcome {
+    args.against.check()?;
     if args.own.is_given() {
         return server::main(&args.own, &args.suites, &args.hosts, args.seed, (&args.out, &args.against));
     }
@@ -108,7 +109,6 @@ pub(super) fn main(args: &Args) -> Outcome {
             "nothing to run: no selected scenario is for a selected host in that mode; see `hostcheck list`"
         );
     }
-    args.against.check()?;
     let columns = columns(&selection, &cells);
     let (mut sim, mut process): (Vec<_>, Vec<_>) = cells.into_iter().partition(|cell| cell.mode == Mode::Sim);
     if let Some(shard) = args.shard {
