@@ -129,7 +129,7 @@ fn the_readme_names_every_tool_and_every_command() {
     }
     for command in [
         "list", "hosts", "run", "host", "validate", "probe", "record", "replay", "scenario", "report",
-        "play", "bench", "merge", "diff", "baseline", "history", "new", "schema",
+        "play", "bench", "merge", "diff", "baseline", "history", "new", "schema", "mutants",
     ] {
         assert!(readme.contains(&format!("-- {command}")), "README.md does not show `{command}`");
     }
