@@ -74,9 +74,9 @@ impl Host {
     }
 
     /// Why this host does not meet a need, or that nobody knows whether it does; nothing when it does.
-    pub fn lacks(&self, need: Need) -> Option<String> {
+    pub fn lacks(&self, need: Need, mode: Mode) -> Option<String> {
         let Some(profile) = &self.profile else { return Some("a bare pipe has no manners".to_owned()) };
-        needs::lacks(profile, need)
+        needs::lacks(profile, need, mode)
     }
 
     /// The neighbour that plays for it where no host is named: the profile that it extends, if it differs from that in

@@ -11,9 +11,9 @@ const ENDLESS_MS: u64 = 24 * 3_600_000;
 const WAITED_OUT_MS: u64 = 200_000;
 
 /// Why a host does not meet a need, or which fact about it is not known; nothing when it does.
-pub(crate) fn lacks(profile: &Profile, need: Need) -> Option<String> {
-    let (met, why) = judged(profile, need);
-    let unknown = rests_on(profile, need).into_iter().find(|(_, known)| !known);
+pub(crate) fn lacks(profile: &Profile, need: Need, mode: Mode) -> Option<String> {
+    let (met, why) = judged(profile, need, mode);
+    let unknown = rests_on(profile, need, mode).into_iter().find(|(_, known)| !known);
     match unknown {
         Some((fact, _)) => Some(format!("not known of this host: `{fact}`")),
         None => (!met).then(|| why.to_owned()),
@@ -21,24 +21,24 @@ pub(crate) fn lacks(profile: &Profile, need: Need) -> Option<String> {
 }
 
 /// Whether the stated facts meet the need, and what is wrong where they do not.
-fn judged(profile: &Profile, need: Need) -> (bool, &'static str) {
+fn judged(profile: &Profile, need: Need, mode: Mode) -> (bool, &'static str) {
     let limit_ms = *profile.calls.timeout_ms;
-    let channel = *Mode::Tui.of(&profile.channel.delivered);
-    let in_background = Mode::Tui.of(&profile.calls.background_after_ms).is_some();
+    let channel = *mode.of(&profile.channel.delivered);
+    let in_background = mode.of(&profile.calls.background_after_ms).is_some();
     let endless = in_background || *profile.calls.progress_extends || limit_ms >= ENDLESS_MS;
-    let shell = *profile.shell.available && *Mode::Tui.of(&profile.shell.wakes);
+    let shell = *profile.shell.available && *mode.of(&profile.shell.wakes);
     let hooks = &profile.hooks;
-    let hooked = *Mode::Tui.of(&hooks.run);
-    let door = *profile.door.kind != DoorKind::None && *Mode::Tui.of(&profile.door.wakes);
+    let hooked = *mode.of(&hooks.run);
+    let door = *profile.door.kind != DoorKind::None && *mode.of(&profile.door.wakes);
     let hard_60 = limit_ms == 60_000 && !*profile.calls.progress_extends;
     let told = profile.calls.interrupt_reason.is_some();
     let parallel = *profile.calls.parallel != Parallel::Serial;
-    let task = *Mode::Tui.of(&profile.tasks.followed) && *Mode::Tui.of(&profile.tasks.wakes);
+    let task = *mode.of(&profile.tasks.followed) && *mode.of(&profile.tasks.wakes);
     match need {
         Need::Channel => (channel, "a channel push does not reach this host's model"),
         Need::NoChannel => (!channel, "this host delivers channel pushes, so none is dropped"),
         Need::Permission => (
-            *Mode::Tui.of(&profile.channel.permission_relayed),
+            *mode.of(&profile.channel.permission_relayed),
             "this host does not tell the server of its permission dialogs",
         ),
         Need::HardLimit60 => (hard_60, "this host has no hard call limit of 60 s"),
@@ -64,53 +64,58 @@ fn judged(profile: &Profile, need: Need) -> (bool, &'static str) {
     }
 }
 
-/// The facts that a need rests on, each with whether it is known of the terminal program.
-fn rests_on(profile: &Profile, need: Need) -> Vec<(&'static str, bool)> {
+/// The facts that a need rests on, each with whether it is known of the program as it runs.
+fn rests_on(profile: &Profile, need: Need, mode: Mode) -> Vec<(&'static str, bool)> {
     let calls = &profile.calls;
     let hooks = &profile.hooks;
     match need {
-        Need::Channel | Need::NoChannel => vec![known("channel.delivered", &profile.channel.delivered)],
+        Need::Channel | Need::NoChannel => vec![known(mode, "channel.delivered", &profile.channel.delivered)],
         Need::Permission => {
-            vec![known("channel.permission_relayed", &profile.channel.permission_relayed)]
+            vec![known(mode, "channel.permission_relayed", &profile.channel.permission_relayed)]
         }
         Need::HardLimit60 => vec![
-            known("calls.timeout_ms", &calls.timeout_ms),
-            known("calls.progress_extends", &calls.progress_extends),
+            known(mode, "calls.timeout_ms", &calls.timeout_ms),
+            known(mode, "calls.progress_extends", &calls.progress_extends),
         ],
-        Need::CallLimit => vec![known("calls.timeout_ms", &calls.timeout_ms)],
-        Need::Probe => vec![known("opening.probe", &profile.opening.probe)],
+        Need::CallLimit => vec![known(mode, "calls.timeout_ms", &calls.timeout_ms)],
+        Need::Probe => vec![known(mode, "opening.probe", &profile.opening.probe)],
         Need::InterruptTold | Need::InterruptUntold => {
-            vec![known("calls.interrupt_reason", &calls.interrupt_reason)]
+            vec![known(mode, "calls.interrupt_reason", &calls.interrupt_reason)]
         }
-        Need::ParallelCalls => vec![known("calls.parallel", &calls.parallel)],
-        Need::Background => vec![known("calls.background_after_ms", &calls.background_after_ms)],
+        Need::ParallelCalls => vec![known(mode, "calls.parallel", &calls.parallel)],
+        Need::Background => vec![known(mode, "calls.background_after_ms", &calls.background_after_ms)],
         Need::EndlessCall | Need::NoEndlessCall => vec![
-            known("calls.background_after_ms", &calls.background_after_ms),
-            known("calls.progress_extends", &calls.progress_extends),
-            known("calls.timeout_ms", &calls.timeout_ms),
+            known(mode, "calls.background_after_ms", &calls.background_after_ms),
+            known(mode, "calls.progress_extends", &calls.progress_extends),
+            known(mode, "calls.timeout_ms", &calls.timeout_ms),
         ],
         Need::Shell | Need::NoShell => vec![
-            known("shell.available", &profile.shell.available),
-            known("shell.wakes", &profile.shell.wakes),
+            known(mode, "shell.available", &profile.shell.available),
+            known(mode, "shell.wakes", &profile.shell.wakes),
         ],
         Need::TurnEndHook => {
-            vec![known("hooks.run", &hooks.run), known("hooks.turn_end", &hooks.turn_end)]
+            vec![known(mode, "hooks.run", &hooks.run), known(mode, "hooks.turn_end", &hooks.turn_end)]
         }
         Need::AfterToolHook => {
-            vec![known("hooks.run", &hooks.run), known("hooks.after_tool", &hooks.after_tool)]
+            vec![known(mode, "hooks.run", &hooks.run), known(mode, "hooks.after_tool", &hooks.after_tool)]
         }
-        Need::PromptHook => vec![known("hooks.run", &hooks.run), known("hooks.prompt", &hooks.prompt)],
+        Need::PromptHook => {
+            vec![known(mode, "hooks.run", &hooks.run), known(mode, "hooks.prompt", &hooks.prompt)]
+        }
         Need::Door => {
-            vec![known("door.kind", &profile.door.kind), known("door.wakes", &profile.door.wakes)]
+            vec![known(mode, "door.kind", &profile.door.kind), known(mode, "door.wakes", &profile.door.wakes)]
         }
         Need::Task => {
-            vec![known("tasks.followed", &profile.tasks.followed), known("tasks.wakes", &profile.tasks.wakes)]
+            vec![
+                known(mode, "tasks.followed", &profile.tasks.followed),
+                known(mode, "tasks.wakes", &profile.tasks.wakes),
+            ]
         }
     }
 }
 
-fn known<T>(name: &'static str, fact: &Fact<T>) -> (&'static str, bool) {
-    (name, fact.is_known_in(Mode::Tui))
+fn known<T>(mode: Mode, name: &'static str, fact: &Fact<T>) -> (&'static str, bool) {
+    (name, fact.is_known_in(mode))
 }
 
 #[cfg(test)]
@@ -136,6 +141,6 @@ mod tests {
         #[case] wanted: Option<&str>,
     ) {
         let profile = fakes::host::profile(host).unwrap();
-        assert_eq!(lacks(&profile, need).as_deref(), wanted);
+        assert_eq!(lacks(&profile, need, Mode::Tui).as_deref(), wanted);
     }
 }

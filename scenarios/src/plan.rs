@@ -8,7 +8,7 @@ use reports::event::{Answer, Feature, HostColumn, HostSupport, ScenarioRow};
 
 use crate::host::Host;
 use crate::mutants::Mutant;
-use crate::scenario::{Hosts, Loaded, Mode, Scenario};
+use crate::scenario::{Hosts, Loaded, Mode, Scenario, SetUp};
 use crate::support;
 
 /// One run of one scenario.
@@ -92,8 +92,9 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
             let played = seeds_of(selection, host, column);
             let other = (!is_for(&scenario.scenario.hosts, host)).then(|| not_for(host));
             let other = other.or_else(|| without_setup(&scenario.scenario, host));
-            let unsupported =
-                other.or_else(|| scenario.scenario.needs.iter().find_map(|need| host.lacks(*need)));
+            let runs = SetUp::options(&scenario.scenario.set_up).mode;
+            let lacks = || scenario.scenario.needs.iter().find_map(|need| host.lacks(*need, runs));
+            let unsupported = other.or_else(lacks);
             for mode in selection.modes.iter().filter(|mode| scenario.scenario.mode.contains(mode)) {
                 // What setup writes differs from host to host, so none stands for another.
                 let alike = !host.plays_every_seed() && !scenario.scenario.runs_setup();

@@ -113,4 +113,8 @@ impl Storage for FaultyDisk {
     fn changes(&self, dir: &str) -> Option<Changes> {
         self.storage.changes(dir)
     }
+
+    fn every_change(&self) -> Option<Changes> {
+        self.storage.every_change()
+    }
 }

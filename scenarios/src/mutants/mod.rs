@@ -133,7 +133,7 @@ impl Mutant {
         let scenario = Arc::clone(scenario);
         let host = crate::host::all()?.iter().find(|host| host.id == self.host).cloned();
         let host = host.with_context(|| format!("{}: no host {}", self.id, self.host))?;
-        let lacks = scenario.scenario.needs.iter().find_map(|need| host.lacks(*need));
+        let lacks = scenario.scenario.needs.iter().find_map(|need| host.lacks(*need, fakes::host::Mode::Tui));
         anyhow::ensure!(lacks.is_none(), "{}: {} can't play {id}: {lacks:?}", self.id, self.host);
         let cell = Cell { scenario, host, mode: Mode::Sim, seed: 1, unsupported: None, mutant: Some(self) };
         let settings = Settings { first_seed: 1, server_binary: None, twice: false };

@@ -327,7 +327,7 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         "sees-no-limits",
         "asks again at once where it was told to wait",
-        ("expect.graph", ""),
+        ("expect.model", ""),
         ("graph.one-chat-throttled", COPILOT),
         Way::Graph(Graph::SeesNoLimits),
     ),

@@ -1,6 +1,6 @@
 //! What the person has set in a host so that it can be reached. It knows no host's names for it.
 
-use fakes::host::HostOptions;
+use fakes::host::{HostOptions, Mode};
 use serde::Deserialize;
 
 /// One thing that is set.
@@ -17,6 +17,8 @@ pub enum SetUp {
     Door,
     /// The host's experimental setting is on.
     Experimental,
+    /// The host runs without its terminal interface, for one prompt.
+    Headless,
 }
 
 impl SetUp {
@@ -28,6 +30,7 @@ impl SetUp {
             Self::Shell => "shell",
             Self::Door => "door",
             Self::Experimental => "experimental",
+            Self::Headless => "headless",
         }
     }
 
@@ -39,6 +42,7 @@ impl SetUp {
             (Self::Shell, options.shell),
             (Self::Door, options.door),
             (Self::Experimental, options.experimental),
+            (Self::Headless, options.mode == Mode::Print),
         ];
         all.into_iter().filter(|(_, is_set)| *is_set).map(|(set, _)| set).collect()
     }
@@ -51,6 +55,7 @@ impl SetUp {
             shell: all.contains(&Self::Shell),
             door: all.contains(&Self::Door),
             experimental: all.contains(&Self::Experimental),
+            mode: if all.contains(&Self::Headless) { Mode::Print } else { Mode::Tui },
             ..HostOptions::default()
         }
     }

@@ -30,24 +30,25 @@ pub(super) async fn keep_up(
     lead: &watch::Sender<bool>,
     may_lead: bool,
 ) -> Infallible {
-    let mut changes = journal.changes();
+    let mut every_change = journal.every_change();
+    let mut news = if *lead.borrow() { None } else { journal.changes() };
     // What was written before the news began is told by nobody.
     refresh(journal);
     let mut look: u64 = 0;
     loop {
         if *lead.borrow() {
-            // Only the leader writes, and where the news may have holes it has to look anyway.
-            changes = changes.filter(Changes::is_complete);
+            // Only the leader writes, so nobody has news for it.
+            news = None;
             sleep(LEAD_INTERVAL).await;
         } else {
-            follow(journal, changes.as_mut()).await;
+            follow(journal, news.as_mut()).await;
         }
-        if let Some(changes) = &mut changes {
+        if let Some(every_change) = &mut every_change {
             let settled = *lead.borrow() && journal.is_settled() && gate.is_settled();
-            if settled && !changes.is_news() {
-                rest(changes).await;
+            if settled && !every_change.is_news() {
+                rest(every_change).await;
             }
-            changes.skip();
+            every_change.skip();
         }
         refresh(journal);
         look += 1;
@@ -71,10 +72,10 @@ pub(super) async fn keep_up(
 }
 
 /// Passes the time until a follower's next look, and takes in what it is told of meanwhile.
-async fn follow(journal: &Journal, changes: Option<&mut Changes>) {
+async fn follow(journal: &Journal, news: Option<&mut Changes>) {
     let until = Instant::now() + FOLLOW_INTERVAL;
-    let Some(changes) = changes else { return sleep_until(until).await };
-    while timeout_at(until, changes.next()).await.is_ok() {
+    let Some(news) = news else { return sleep_until(until).await };
+    while timeout_at(until, news.next()).await.is_ok() {
         refresh(journal);
         sleep_until(until.min(Instant::now() + NEWS_PAUSE)).await;
     }
@@ -87,10 +88,10 @@ fn refresh(journal: &Journal) {
 }
 
 /// Passes over the looks that would find nothing: comes back at the first one after a change of the disk.
-/// A real disk's news may have holes, so this is for the simulation; process mode runs the looks themselves.
-async fn rest(changes: &mut Changes) {
+/// A real disk does not tell of every change, so this is for the simulation; process mode runs the looks themselves.
+async fn rest(every_change: &mut Changes) {
     let began = Instant::now();
-    changes.next().await;
+    every_change.next().await;
     let late = began.elapsed().as_nanos() % LEAD_INTERVAL.as_nanos();
     if late > 0 {
         sleep(LEAD_INTERVAL.saturating_sub(Duration::from_nanos(u64::try_from(late).unwrap_or(0)))).await;

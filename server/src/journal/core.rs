@@ -176,6 +176,10 @@ impl Core {
         self.storage.changes(INBOX)
     }
 
+    pub(super) fn every_change(&self) -> Option<Changes> {
+        self.storage.every_change()
+    }
+
     pub(super) fn refresh(&mut self) -> Result<bool> {
         if self.is_leader() {
             if !self.pending.is_empty() {

@@ -95,6 +95,11 @@ impl Journal {
         self.core().changes()
     }
 
+    /// Tells of every change of its disk; only a simulated one can.
+    pub(crate) fn every_change(&self) -> Option<Changes> {
+        self.core().every_change()
+    }
+
     /// Lets a follower look for new records, and a leader try again what the disk did not take. Returns whether there
     /// are new records. Cheap; call it every 250 to 1000 ms.
     pub fn refresh(&self) -> Result<bool> {

@@ -3,26 +3,45 @@
 
 use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 /// Tells of changes for as long as it lives. It may tell of more than there were.
 pub struct Changes {
-    count: watch::Receiver<u64>,
+    bell: Arc<Bell>,
+    seen: u64,
     is_complete: bool,
     /// What has to live for the news to come.
     _source: Option<Box<dyn Any + Send>>,
 }
 
+/// What a medium rings at every change; each listener has one of its own, so that a simulated medium can ring them in the
+/// same order each time.
+#[derive(Debug, Default)]
+pub struct Bell {
+    changes: AtomicU64,
+    rung: Notify,
+}
+
+impl Bell {
+    /// Something changed.
+    pub fn ring(&self) {
+        self.changes.fetch_add(1, Ordering::Release);
+        self.rung.notify_one();
+    }
+}
+
 impl Changes {
     /// From a medium that tells of every attempt, of other processes too.
-    pub fn complete(count: watch::Receiver<u64>) -> Self {
-        Self { count, is_complete: true, _source: None }
+    pub fn complete(bell: Arc<Bell>) -> Self {
+        Self { bell, seen: 0, is_complete: true, _source: None }
     }
 
     /// From a medium that may miss some, such as a network's file system.
-    pub fn best_effort(count: watch::Receiver<u64>, source: impl Any + Send) -> Self {
-        Self { count, is_complete: false, _source: Some(Box::new(source)) }
+    pub fn best_effort(bell: Arc<Bell>, source: impl Any + Send) -> Self {
+        Self { bell, seen: 0, is_complete: false, _source: Some(Box::new(source)) }
     }
 
     /// Whether every change is told, so that nobody needs to look.
@@ -30,21 +49,22 @@ impl Changes {
         self.is_complete
     }
 
-    /// Comes back at the first change since the last call, at once if there was one; never after the source has ended.
+    /// Comes back at the first change since the last call, at once if there was one.
     pub async fn next(&mut self) {
-        if self.count.changed().await.is_err() {
-            std::future::pending::<()>().await;
+        while !self.is_news() {
+            self.bell.rung.notified().await;
         }
+        self.skip();
     }
 
     /// Whether there was a change since the last call of [`Changes::next`] or [`Changes::skip`].
     pub fn is_news(&self) -> bool {
-        self.count.has_changed().unwrap_or(true)
+        self.bell.changes.load(Ordering::Acquire) != self.seen
     }
 
     /// Takes all changes up to now as seen.
     pub fn skip(&mut self) {
-        self.count.mark_unchanged();
+        self.seen = self.bell.changes.load(Ordering::Acquire);
     }
 }
 

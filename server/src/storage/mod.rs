@@ -9,7 +9,7 @@ pub mod memory;
 
 use std::io;
 
-pub use changes::Changes;
+pub use changes::{Bell, Changes};
 pub use disk::DiskStorage;
 pub use memory::{Crash, Fault, MemoryStorage};
 
@@ -50,6 +50,10 @@ pub trait Storage: Send + Sync {
     /// Tells when anybody has changed something in a folder, where the medium can tell; `None` where it can't, and
     /// whoever wants to know must look.
     fn changes(&self, dir: &str) -> Option<Changes>;
+    /// Tells of every attempt to change anything in the tree, whoever makes it. Only a simulated medium can.
+    fn every_change(&self) -> Option<Changes> {
+        None
+    }
 }
 
 /// Reads a whole file; `None` when there is none.

@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-
-use tokio::sync::watch;
+use std::sync::{Arc, Weak};
 
 use super::{Crash, Fault};
 use crate::random::{Random, SplitMix};
+use crate::storage::{Bell, Changes};
 
 pub(super) type Inode = u64;
 
@@ -51,14 +51,23 @@ pub(super) struct Disk {
     pub(super) fault: Option<(u64, Fault)>,
     pub(super) space_left: Option<u64>,
     pub(super) syncs_fail: bool,
-    /// Counts what may have changed a file.
-    pub(super) changed: watch::Sender<u64>,
+    /// Whoever wants to know what may have changed a file, in the order of asking.
+    listeners: Vec<Weak<Bell>>,
 }
 
 impl Disk {
     /// Tells whoever waits for it that a file may be another now.
     pub(super) fn note_change(&self) {
-        self.changed.send_modify(|count| *count += 1);
+        for listener in self.listeners.iter().filter_map(Weak::upgrade) {
+            listener.ring();
+        }
+    }
+
+    pub(super) fn listen(&mut self) -> Changes {
+        self.listeners.retain(|listener| listener.strong_count() > 0);
+        let bell = Arc::new(Bell::default());
+        self.listeners.push(Arc::downgrade(&bell));
+        Changes::complete(bell)
     }
 
     fn number(&mut self) -> u64 {

@@ -211,7 +211,11 @@ impl Storage for MemoryStorage {
     }
 
     fn changes(&self, _dir: &str) -> Option<Changes> {
-        Some(Changes::complete(self.locked().changed.subscribe()))
+        self.every_change()
+    }
+
+    fn every_change(&self) -> Option<Changes> {
+        Some(self.locked().listen())
     }
 
     /// Nobody can let go of a lock while the only thread waits for it, so one try is all there is.
