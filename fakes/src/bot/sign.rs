@@ -1,7 +1,8 @@
 //! The channel's keys and the tokens that it signs, right ones and every kind of wrong one.
 //! The private halves are made for tests and open nothing.
 
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -160,7 +161,27 @@ pub(super) fn authorization(saying: &Saying<'_>, forgery: Option<Forgery>) -> Op
     Some(format!("Bearer {signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
 }
 
+/// Texts whose signature is remembered; the same run is played again and again, and a signature takes longer than all
+/// that is done with it.
+const REMEMBERED_MAX: usize = 4_096;
+
+/// The signature of a text; the same each time.
 fn signature(signed: &str, place: usize) -> Vec<u8> {
+    static REMEMBERED: Mutex<BTreeMap<(usize, String), Vec<u8>>> = Mutex::new(BTreeMap::new());
+    let asked = (place % KIDS.len(), signed.to_owned());
+    let known = REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner).get(&asked).cloned();
+    known.unwrap_or_else(|| {
+        let made = sign(signed, place);
+        let mut remembered = REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
+        if remembered.len() >= REMEMBERED_MAX {
+            remembered.clear();
+        }
+        remembered.insert(asked, made.clone());
+        made
+    })
+}
+
+fn sign(signed: &str, place: usize) -> Vec<u8> {
     let Some(key) = key(place) else { return Vec::new() };
     let mut signature = vec![0; key.public().modulus_len()];
     // A signature that could not be made is refused like any wrong one.
