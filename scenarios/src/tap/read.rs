@@ -80,7 +80,7 @@ pub fn file(path: &Path) -> anyhow::Result<Vec<Recorded>> {
 /// All entries of a log's text.
 ///
 /// # Errors
-/// As [`file`].
+/// As [`file()`].
 pub fn entries(mut text: impl BufRead) -> anyhow::Result<Vec<Recorded>> {
     let mut all = Vec::new();
     let mut reader = Reader::default();
