@@ -52,8 +52,15 @@ pub(crate) async fn drive<S: Server>(
                         input = None;
                     }
                 }
-                Some(Order::Signal(signal)) => server.signal(signal),
-                Some(Order::Act(Action::Exit | Action::Kill)) => input = None,
+                Some(Order::Signal(signal)) => {
+                    let said = format!("signal {} from elsewhere", signal.name());
+                    tell(HostEventKind::Wire(WireEvent::event(1, said))).await;
+                    server.signal(signal);
+                }
+                Some(Order::Act(Action::Exit | Action::Kill)) => {
+                    tell(HostEventKind::Wire(WireEvent::event(1, "stdin closed"))).await;
+                    input = None;
+                }
                 Some(_) => {}
                 None => {
                     server.signal(Signal::Kill);
