@@ -340,8 +340,8 @@ pub(super) fn hears_the_end(state: &mut State, message: Value) -> Vec<Piece> {
     if state.lines == 3 { vec![Piece::End] } else { one(&message) }
 }
 
-/// Takes every message for read as soon as it was handed out.
-pub(super) fn asks_for_more(_: &mut State, mut message: Value) -> Vec<Piece> {
+/// Takes every wait for one of a second.
+pub(super) fn cuts_waits_short(_: &mut State, mut message: Value) -> Vec<Piece> {
     if says(&message, "tools/call") && message["params"]["name"] == "wait_for_inbound_message" {
         message["params"]["arguments"] = json!({"timeout_s": 1});
     }

@@ -20,23 +20,21 @@ const CALL_WITHIN: Duration = Duration::from_secs(10);
 const NAME_MAX: usize = 128;
 const NO_TOOLS: &str = "the server declares no tools";
 
+/// What is asked of the list alone.
+const LIST: &[&str] = &[
+    "tools.list",
+    "tools.stable-order",
+    "tools.names",
+    "tools.name-length",
+    "tools.unique",
+    "tools.input-schemas",
+    "tools.output-schemas",
+    "tools.pages-end",
+    "tools.pages-scope",
+];
+
 pub(super) const PROBES: &[Probe] = &[
-    Probe::new(
-        "tools: the list",
-        &[
-            "tools.list",
-            "tools.stable-order",
-            "tools.names",
-            "tools.name-length",
-            "tools.unique",
-            "tools.input-schemas",
-            "tools.output-schemas",
-            "tools.pages-end",
-            "tools.pages-scope",
-        ],
-        Era::Both,
-        |lab| Box::pin(list(lab)),
-    ),
+    Probe::new("tools: the list", LIST, Era::Both, |lab| Box::pin(list(lab))),
     Probe::new("tools: another connection", &["tools.same-everywhere"], Era::Modern, |lab| {
         Box::pin(same_everywhere(lab))
     }),
@@ -88,20 +86,9 @@ pub(crate) fn none_callable(tools: &Listed) -> String {
 }
 
 async fn list(lab: &mut Lab) -> Result<(), Trouble> {
-    const ALL: [&str; 9] = [
-        "tools.list",
-        "tools.stable-order",
-        "tools.names",
-        "tools.name-length",
-        "tools.unique",
-        "tools.input-schemas",
-        "tools.output-schemas",
-        "tools.pages-end",
-        "tools.pages-scope",
-    ];
     let mut session = lab.open().await?;
     if !session.declares("tools") {
-        lab.skip_all(&ALL, NO_TOOLS);
+        lab.skip_all(LIST, NO_TOOLS);
         return Ok(());
     }
     let tools = match session.list("tools/list", "tools").await {
@@ -113,7 +100,7 @@ async fn list(lab: &mut Lab) -> Result<(), Trouble> {
                 "a result",
                 &reply.say(),
             );
-            lab.skip_all(&ALL[1..], "`tools/list` has no result");
+            lab.skip_all(&LIST[1..], "`tools/list` has no result");
             return Ok(());
         }
     };
