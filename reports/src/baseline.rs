@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::event::{CellFinished, Status};
+use crate::event::CellFinished;
 use crate::stream::Stream;
 use crate::text::short_line;
 
@@ -215,8 +215,8 @@ fn found(stream: &Stream) -> BTreeMap<(&str, &str, &str), Found<'_>> {
     for cell in &stream.cells {
         let entry =
             found.entry((cell.scenario.as_str(), cell.host.as_str(), cell.mode.as_str())).or_default();
-        // A run that broke says nothing of the checks that it did not come to.
-        entry.judged |= !matches!(cell.status, Status::Error | Status::NotRun);
+        // A run that broke, or that was never played, says nothing of the checks that it did not come to.
+        entry.judged |= cell.status.was_judged();
         entry.rules.extend(rules(cell));
     }
     found

@@ -203,7 +203,7 @@ pub enum Status {
     Fail,
     /// The harness or the server broke, so nothing can be said.
     Error,
-    /// The host lacks what the scenario needs; see the reason.
+    /// The host is known to lack what the requirement needs; see the reason.
     Unsupported,
     /// Fails as recorded in the scenario.
     KnownIssue,
@@ -211,8 +211,10 @@ pub enum Status {
     Flaky,
     /// Selected, but could not run here; see the reason.
     NotRun,
-    /// The server never declared what the requirement is about; see the reason.
+    /// The requirement is not about this host, this server or this version; see the reason.
     NotApplicable,
+    /// Nobody knows whether the host has what the requirement needs; the reason names the fact.
+    Unknown,
 }
 
 /// One cell's result.

@@ -67,9 +67,11 @@ fn plain(state: Status, reason: &str) -> TestCaseStatus {
         Status::Pass => return TestCaseStatus::success(),
         Status::Fail | Status::Flaky => TestCaseStatus::non_success(NonSuccessKind::Failure),
         Status::Error => TestCaseStatus::non_success(NonSuccessKind::Error),
-        Status::Unsupported | Status::NotApplicable | Status::KnownIssue | Status::NotRun => {
-            TestCaseStatus::skipped()
-        }
+        Status::Unsupported
+        | Status::NotApplicable
+        | Status::Unknown
+        | Status::KnownIssue
+        | Status::NotRun => TestCaseStatus::skipped(),
     };
     status.set_type(state.word());
     status.set_message(short_line(&format!("{}: {reason}", state.word()), MESSAGE_BYTES_MAX));

@@ -46,7 +46,7 @@ pub fn sarif(report: &Report) -> Result<String, serde_json::Error> {
             }],
             "columnKind": "unicodeCodePoints",
             "results": results,
-            "properties": {"failuresLeftOut": report.failures_left_out},
+            "properties": {"failuresLeftOut": report.failures_left_out, "cells": report.totals.cells},
         }],
     });
     let mut text = serde_json::to_string_pretty(&whole)?;

@@ -4,7 +4,7 @@ use crate::event::{Status, Support};
 
 impl Status {
     /// Every state, best first in the order of the legend.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Pass,
         Self::Fail,
         Self::Error,
@@ -12,6 +12,7 @@ impl Status {
         Self::NotRun,
         Self::KnownIssue,
         Self::Unsupported,
+        Self::Unknown,
         Self::NotApplicable,
     ];
 
@@ -26,6 +27,7 @@ impl Status {
             Self::Flaky => "~",
             Self::NotRun => "?",
             Self::NotApplicable => "○",
+            Self::Unknown => "·",
         }
     }
 
@@ -40,6 +42,7 @@ impl Status {
             Self::Flaky => "flaky",
             Self::NotRun => "not-run",
             Self::NotApplicable => "not-applicable",
+            Self::Unknown => "unknown",
         }
     }
 
@@ -49,11 +52,12 @@ impl Status {
             Self::Pass => "everything expected happened and no rule was broken",
             Self::Fail => "an expectation or a rule did not hold",
             Self::Error => "the harness or the server broke, so nothing can be said",
-            Self::Unsupported => "the host lacks what the requirement needs",
+            Self::Unsupported => "the host is known to lack what the requirement needs",
             Self::KnownIssue => "fails as recorded in the scenario",
             Self::Flaky => "passed and failed with the same seed",
             Self::NotRun => "selected, but it could not run, so there is no result",
-            Self::NotApplicable => "the server never declared what the requirement is about",
+            Self::NotApplicable => "the requirement is not about this host, server or version",
+            Self::Unknown => "nobody knows whether the host has what the requirement needs",
         }
     }
 
@@ -61,11 +65,12 @@ impl Status {
     /// outweigh what is merely unknown; a pass never covers anything else.
     pub fn severity(self) -> u8 {
         match self {
-            Self::Fail => 7,
-            Self::Error => 6,
-            Self::Flaky => 5,
-            Self::NotRun => 4,
-            Self::KnownIssue => 3,
+            Self::Fail => 8,
+            Self::Error => 7,
+            Self::Flaky => 6,
+            Self::NotRun => 5,
+            Self::KnownIssue => 4,
+            Self::Unknown => 3,
             Self::Unsupported => 2,
             Self::NotApplicable => 1,
             Self::Pass => 0,
@@ -77,10 +82,15 @@ impl Status {
         matches!(self, Self::Fail | Self::Error | Self::Flaky)
     }
 
-    /// Whether it says something about the server. What a host can't do, or a server never promised, counts neither
-    /// for nor against it.
+    /// Whether it says something about the server. What a host can't do, what nobody knows of it, and what is not
+    /// asked here, count neither for nor against the server.
     pub fn counts(self) -> bool {
-        !matches!(self, Self::Unsupported | Self::NotApplicable)
+        !matches!(self, Self::Unsupported | Self::NotApplicable | Self::Unknown)
+    }
+
+    /// Whether the requirement was really put to the test, so that what was not found is not there.
+    pub fn was_judged(self) -> bool {
+        matches!(self, Self::Pass | Self::Fail | Self::Flaky | Self::KnownIssue)
     }
 }
 
@@ -120,7 +130,7 @@ mod tests {
         let symbols: BTreeSet<_> = Status::ALL.iter().map(|state| state.symbol()).collect();
         let words: BTreeSet<_> = Status::ALL.iter().map(|state| state.word()).collect();
         let weights: BTreeSet<_> = Status::ALL.iter().map(|state| state.severity()).collect();
-        assert_eq!((symbols.len(), words.len(), weights.len()), (8, 8, 8));
+        assert_eq!((symbols.len(), words.len(), weights.len()), (9, 9, 9));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::diff::Side;
 use crate::event::Status;
-use crate::model::{Cell, Failure, Host, Report, Times, Verdict, supported};
+use crate::model::{Cell, ColumnWords, Failure, Host, Report, Times, Verdict, supported};
 use crate::text::{counted, duration, short_line, thousands, visible_line};
 
 /// How the terminal wants it.
@@ -26,7 +26,7 @@ impl Default for Style {
     }
 }
 
-/// Columns of a cell with the longest word.
+/// Columns of a cell with the longest short word.
 const CELL_COLUMNS: usize = 14;
 /// Columns that a requirement's name should have at least.
 const NAME_COLUMNS_MIN: usize = 30;
@@ -101,7 +101,7 @@ impl Page {
         let blocks = report.hosts.len().div_ceil(per_block);
         for (block, hosts) in report.hosts.chunks(per_block).enumerate() {
             if blocks > 1 {
-                let title = format!("hosts {} of {blocks}", block + 1);
+                let title = format!("{} {} of {blocks}", report.column_words().many, block + 1);
                 let title = self.dim(&title);
                 self.line(&title);
             }
@@ -138,8 +138,13 @@ impl Page {
     fn legend(&mut self, report: &Report) {
         let there = Status::ALL.into_iter().filter(|state| report.totals.cells[state] > 0);
         let words = there.map(|state| {
-            let name = format!("{} {}", state.symbol(), state.word());
-            format!("  {}  {}", self.state(state, &fit(&name, CELL_COLUMNS)), self.dim(state.meaning()))
+            let name = format!("{} {}", state.symbol(), short(state));
+            let meaning = if short(state) == state.word() {
+                state.meaning().to_owned()
+            } else {
+                format!("{}: {}", state.word(), state.meaning())
+            };
+            format!("  {}  {}", self.state(state, &fit(&name, CELL_COLUMNS)), self.dim(&meaning))
         });
         let words: Vec<_> = words.collect();
         for line in &words {
@@ -331,7 +336,12 @@ impl Page {
             format!("{} {}/{}", one_line(level), counts[&Status::Pass], supported(counts))
         });
         let levels = levels.collect::<Vec<_>>().join(", ");
-        let line = format!("  passing by level, of what the host supports: {levels}");
+        let of = if report.column_words() == ColumnWords::HOSTS {
+            "of what the host supports"
+        } else {
+            "of what applies"
+        };
+        let line = format!("  passing by level, {of}: {levels}");
         self.line(&line);
         let line =
             format!("  {}, {} simulated", counted(totals.runs, "run", "runs"), duration(report.simulated_ms));
@@ -366,6 +376,11 @@ impl Page {
     }
 }
 
+/// The word of a state where a column is narrow.
+fn short(state: Status) -> &'static str {
+    if state == Status::NotApplicable { "n/a" } else { state.word() }
+}
+
 fn state_style(state: Status) -> Ansi {
     let colour = match state {
         Status::Pass => AnsiColor::Green,
@@ -373,7 +388,7 @@ fn state_style(state: Status) -> Ansi {
         Status::Error => AnsiColor::Magenta,
         Status::Flaky | Status::NotRun => AnsiColor::Yellow,
         Status::KnownIssue => AnsiColor::Cyan,
-        Status::Unsupported | Status::NotApplicable => return Ansi::new().dimmed(),
+        Status::Unsupported | Status::NotApplicable | Status::Unknown => return Ansi::new().dimmed(),
     };
     let style = Ansi::new().fg_color(Some(colour.into()));
     if state.is_defect() { style.bold() } else { style }
@@ -381,7 +396,7 @@ fn state_style(state: Status) -> Ansi {
 
 /// Symbol and word, with the share of runs where it is not all of them and there is room.
 fn cell_text(cell: &Cell) -> String {
-    let name = format!("{} {}", cell.state.symbol(), cell.state.word());
+    let name = format!("{} {}", cell.state.symbol(), short(cell.state));
     let (same, all) = cell.share();
     let with_share = format!("{name} {same}/{all}");
     if same < all && with_share.width() < CELL_COLUMNS { with_share } else { name }

@@ -104,7 +104,7 @@ for file in "$@"; do
     [ "$hidden" -eq "$rows" ] || complain "the filter in the address hid $hidden of $rows rows"
 
     # The state of the filters is the address: each shows exactly the rows that have such a cell.
-    for state in pass fail not-run unsupported; do
+    for state in pass fail not-run unsupported unknown not-applicable; do
         grep -q "data-s=\"$state\"" "$path" || continue
         wanted=$(awk -v word="class=s-$state>" '
             /<tr data-r=/ { if (row && found) count++; row = 1; found = 0 }

@@ -30,6 +30,9 @@ fn one_cell(states: &[Status]) -> Report {
 #[case(&[Status::Pass, Status::NotRun, Status::KnownIssue], Status::NotRun, Verdict::Incomplete)]
 #[case(&[Status::KnownIssue, Status::Unsupported, Status::Pass], Status::KnownIssue, Verdict::Passed)]
 #[case(&[Status::Unsupported, Status::Pass], Status::Unsupported, Verdict::Passed)]
+#[case(&[Status::NotApplicable, Status::Unsupported], Status::Unsupported, Verdict::Passed)]
+#[case(&[Status::Unsupported, Status::Unknown], Status::Unknown, Verdict::Passed)]
+#[case(&[Status::Pass, Status::NotApplicable], Status::NotApplicable, Verdict::Passed)]
 #[case(&[], Status::NotRun, Verdict::Incomplete)]
 fn the_worst_run_is_the_cell(#[case] runs: &[Status], #[case] state: Status, #[case] verdict: Verdict) {
     let report = one_cell(runs);
@@ -37,6 +40,14 @@ fn the_worst_run_is_the_cell(#[case] runs: &[Status], #[case] state: Status, #[c
     assert_eq!(report.verdict, verdict);
     assert_eq!(report.totals.cells[&state], 1);
     assert_eq!(report.totals.cells.values().sum::<u64>(), 1);
+}
+
+#[test]
+fn what_says_nothing_of_the_server_neither_counts_nor_looks_alike() {
+    for state in [Status::Unsupported, Status::Unknown, Status::NotApplicable] {
+        assert!(!state.counts() && !state.is_defect() && !state.was_judged(), "{state:?}");
+        assert_eq!(reports::model::supported(&one_cell(&[state]).totals.cells), 0, "{state:?}");
+    }
 }
 
 #[test]
@@ -122,4 +133,29 @@ fn virtual_and_real_time_are_not_mixed() {
     let report = Report::new(&fixture::small());
     let modes: Vec<_> = report.hosts[0].deliveries.iter().map(|times| times.mode.as_str()).collect();
     assert_eq!(modes, ["sim", "process"]);
+}
+
+#[test]
+fn a_report_by_versions_of_the_protocol_calls_no_column_a_host() {
+    let mut stream = fixture::small();
+    for (host, version) in stream.header.hosts.iter_mut().zip(["2025-06-18", "2025-11-25", "2026-07-28"]) {
+        host.kind = reports::event::ColumnKind::Protocol;
+        version.clone_into(&mut host.version);
+    }
+    stream.header.host_support = None;
+    for cell in &mut stream.cells {
+        cell.delivery_ms.clear();
+        cell.arrivals.clear();
+        cell.carriers.clear();
+    }
+    let report = Report::new(&stream);
+    let html = reports::html(&report, &stream).unwrap();
+    let (page, _) = html.split_once("<section id=\"cells\"").unwrap();
+    let (_, page) = page.split_once("</style>").unwrap();
+    for word in [">Host<", ">Hosts<", "every host", "one host", "all hosts", "hosts in columns"] {
+        assert!(!page.contains(word), "{word}");
+    }
+    assert!(page.contains("every protocol version") && page.contains(">Protocol versions<"));
+    let text = reports::terminal(&report, reports::Style::default());
+    assert!(text.contains("of what applies:") && !text.contains("of what the host supports"), "{text}");
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use fakes::host::{Evidence, Mark, Mode, Profile};
 use reports::event::{ColumnKind, HostColumn, HostFact};
 
-use crate::needs;
+use crate::needs::{self, Unplayed};
 use crate::scenario::Need;
 
 /// A pipe without a host's manners, for what a scenario writes itself.
@@ -74,8 +74,10 @@ impl Host {
     }
 
     /// Why this host does not meet a need, or that nobody knows whether it does; nothing when it does.
-    pub fn lacks(&self, need: Need, mode: Mode) -> Option<String> {
-        let Some(profile) = &self.profile else { return Some("a bare pipe has no manners".to_owned()) };
+    pub fn lacks(&self, need: Need, mode: Mode) -> Option<Unplayed> {
+        let Some(profile) = &self.profile else {
+            return Some(Unplayed::not_applicable("about a host; a bare pipe is none"));
+        };
         needs::lacks(profile, need, mode)
     }
 

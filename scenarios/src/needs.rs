@@ -2,6 +2,7 @@
 //! never guessed.
 
 use fakes::host::{DoorKind, Fact, Mode, Parallel, Profile};
+use reports::event::Status;
 
 use crate::scenario::Need;
 
@@ -10,13 +11,44 @@ const ENDLESS_MS: u64 = 24 * 3_600_000;
 /// Longest call limit that is waited out, in milliseconds.
 const WAITED_OUT_MS: u64 = 200_000;
 
+/// Why a scenario is not played on a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unplayed {
+    /// Which kind of reason it is.
+    pub status: Status,
+    /// The reason, for people.
+    pub reason: String,
+}
+
+impl Unplayed {
+    /// The scenario is about something else.
+    pub(crate) fn not_applicable(reason: &str) -> Self {
+        Self { status: Status::NotApplicable, reason: reason.to_owned() }
+    }
+
+    /// The host is known to lack it.
+    fn unsupported(reason: &str) -> Self {
+        Self { status: Status::Unsupported, reason: reason.to_owned() }
+    }
+
+    /// Nobody knows whether the host has it.
+    pub(crate) fn unknown(reason: String) -> Self {
+        Self { status: Status::Unknown, reason }
+    }
+
+    /// It can't be found out on this machine.
+    pub(crate) fn not_run(reason: &str) -> Self {
+        Self { status: Status::NotRun, reason: reason.to_owned() }
+    }
+}
+
 /// Why a host does not meet a need, or which fact about it is not known; nothing when it does.
-pub(crate) fn lacks(profile: &Profile, need: Need, mode: Mode) -> Option<String> {
+pub(crate) fn lacks(profile: &Profile, need: Need, mode: Mode) -> Option<Unplayed> {
     let (met, why) = judged(profile, need, mode);
     let unknown = rests_on(profile, need, mode).into_iter().find(|(_, known)| !known);
     match unknown {
-        Some((fact, _)) => Some(format!("not known of this host: `{fact}`")),
-        None => (!met).then(|| why.to_owned()),
+        Some((fact, _)) => Some(Unplayed::unknown(format!("not known of this host: `{fact}`"))),
+        None => (!met).then(|| Unplayed::unsupported(why)),
     }
 }
 
@@ -141,6 +173,14 @@ mod tests {
         #[case] wanted: Option<&str>,
     ) {
         let profile = fakes::host::profile(host).unwrap();
-        assert_eq!(lacks(&profile, need, Mode::Tui).as_deref(), wanted);
+        let found = lacks(&profile, need, Mode::Tui);
+        assert_eq!(found.as_ref().map(|found| found.reason.as_str()), wanted);
+        let status =
+            wanted.map(
+                |reason| {
+                    if reason.starts_with("not known") { Status::Unknown } else { Status::Unsupported }
+                },
+            );
+        assert_eq!(found.map(|found| found.status), status);
     }
 }

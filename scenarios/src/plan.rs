@@ -8,6 +8,7 @@ use reports::event::{Answer, Feature, HostColumn, HostSupport, ScenarioRow};
 
 use crate::host::Host;
 use crate::mutants::Mutant;
+pub use crate::needs::Unplayed;
 use crate::scenario::{Hosts, Loaded, Mode, Scenario, SetUp};
 use crate::support;
 
@@ -22,8 +23,8 @@ pub struct Cell {
     pub mode: Mode,
     /// The seed; 0 in process mode, unless the scenario draws its steps from it.
     pub seed: u64,
-    /// Why it can't run on this host, when it can't.
-    pub unsupported: Option<String>,
+    /// Why it is not played on this host, when it is not.
+    pub unplayed: Option<Unplayed>,
     /// The fault that the server is given, to try the harness.
     pub mutant: Option<&'static Mutant>,
 }
@@ -90,11 +91,11 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
     for (row, scenario) in (0..).zip(&selection.scenarios) {
         for (column, host) in (0..).zip(&selection.hosts) {
             let played = seeds_of(selection, host, column);
-            let other = (!is_for(&scenario.scenario.hosts, host)).then(|| not_for(host));
+            let other = not_for(&scenario.scenario.hosts, host);
             let other = other.or_else(|| without_setup(&scenario.scenario, host));
             let runs = SetUp::options(&scenario.scenario.set_up).mode;
             let lacks = || scenario.scenario.needs.iter().find_map(|need| host.lacks(*need, runs));
-            let unsupported = other.or_else(lacks);
+            let unplayed = other.or_else(lacks);
             for mode in selection.modes.iter().filter(|mode| scenario.scenario.mode.contains(mode)) {
                 // What setup writes differs from host to host, so none stands for another.
                 let alike = !host.plays_every_seed() && !scenario.scenario.runs_setup();
@@ -103,7 +104,7 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
                     continue;
                 }
                 let seeded = *mode == Mode::Sim || scenario.scenario.draws();
-                let seeds = match (seeded, &unsupported) {
+                let seeds = match (seeded, &unplayed) {
                     (true, None) if scenario.scenario.long => played.start..played.end.min(played.start + 1),
                     (true, None) => played.clone(),
                     (true, Some(_)) => selection.seed..selection.seed + 1,
@@ -114,7 +115,7 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
                     host: Arc::clone(host),
                     mode: *mode,
                     seed,
-                    unsupported: unsupported.clone(),
+                    unplayed: unplayed.clone(),
                     mutant: None,
                 }));
             }
@@ -138,27 +139,28 @@ fn seeds_of(selection: &Selection, host: &Host, column: u64) -> Range<u64> {
     }
 }
 
-fn is_for(hosts: &Hosts, host: &Host) -> bool {
-    match hosts {
-        Hosts::All => host.profile.is_some(),
-        Hosts::Named(names) => names.iter().any(|name| *name == host.id || *name == host.family),
-    }
+/// Why a scenario is not about a host, where it is not.
+fn not_for(hosts: &Hosts, host: &Host) -> Option<Unplayed> {
+    let reason = match (hosts, &host.profile) {
+        (Hosts::All, Some(_)) => return None,
+        (Hosts::Named(names), _) if names.iter().any(|name| *name == host.id || *name == host.family) => {
+            return None;
+        }
+        (_, None) => "about a host; a bare pipe is none".to_owned(),
+        (Hosts::Named(names), Some(_)) => format!("about {} only", names.join(", ")),
+    };
+    Some(Unplayed::not_applicable(&reason))
 }
 
 /// Why setup can't be run for a host here, when it can't and the scenario does.
-fn without_setup(scenario: &Scenario, host: &Host) -> Option<String> {
+fn without_setup(scenario: &Scenario, host: &Host) -> Option<Unplayed> {
     let is_read = SETTINGS_FAMILIES.contains(&host.family.as_str());
     match (scenario.runs_setup(), cfg!(unix), is_read) {
-        (true, false, _) => Some("setup's commands are run by `sh`, which this system has not".to_owned()),
-        (true, true, false) => Some("nothing is known of this host's files".to_owned()),
+        (true, _, false) => Some(Unplayed::unknown("nothing is known of this host's files".to_owned())),
+        (true, false, true) => {
+            Some(Unplayed::not_run("setup's commands are run by `sh`, which this system has not"))
+        }
         _ => None,
-    }
-}
-
-fn not_for(host: &Host) -> String {
-    match host.profile {
-        None => "needs a host; a bare pipe has none".to_owned(),
-        Some(_) => "not about this host".to_owned(),
     }
 }
 
@@ -223,7 +225,7 @@ mod tests {
     #[test]
     fn versions_between_others_take_a_small_part_of_the_default_run() {
         let cells = cells(&default_run());
-        let played: Vec<&Cell> = cells.iter().filter(|cell| cell.unsupported.is_none()).collect();
+        let played: Vec<&Cell> = cells.iter().filter(|cell| cell.unplayed.is_none()).collect();
         for mode in [Mode::Sim, Mode::Process] {
             let of_mode = || played.iter().filter(|cell| cell.mode == mode);
             let sampled = of_mode().filter(|cell| !cell.host.plays_every_seed()).count();

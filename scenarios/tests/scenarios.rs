@@ -46,7 +46,7 @@ fn main() {
 /// One cell of each scenario and mode that does not take long: the first scenario on its first host, the second on its second, and so on.
 /// What setup writes differs from host to host, so each is played.
 fn in_turns(cells: Vec<Cell>) -> Vec<Cell> {
-    let played = cells.into_iter().filter(|cell| cell.unsupported.is_none() && !cell.scenario.scenario.long);
+    let played = cells.into_iter().filter(|cell| cell.unplayed.is_none() && !cell.scenario.scenario.long);
     let (mut each, others): (Vec<_>, Vec<_>) = played.partition(|cell| cell.scenario.scenario.runs_setup());
     let mut by_scenario: BTreeMap<(String, &str), Vec<Cell>> = BTreeMap::new();
     for cell in others {

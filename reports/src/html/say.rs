@@ -5,7 +5,9 @@ use super::markup::{self, Markup};
 pub(super) use super::support::{features, notes};
 use crate::event::{Status, Support};
 use crate::history::{Point, Trend};
-use crate::model::{BUCKET_STARTS_MS, Deliveries, Failure, Host, Reason, Shown, supported};
+use crate::model::{
+    BUCKET_STARTS_MS, ColumnWords, Deliveries, Failure, Host, Reason, Report, Shown, supported,
+};
 use crate::text::{self, counted, thousands};
 
 /// Bytes of a name, a reason or a fact on the page.
@@ -50,8 +52,13 @@ pub(super) fn runs(number: &u64) -> String {
     counted(*number, "run", "runs")
 }
 
-pub(super) fn all_states() -> [Status; 8] {
-    Status::ALL
+/// The states that a report can show: those of hosts only where there are hosts.
+pub(super) fn legend(report: &Report) -> Vec<Status> {
+    let can_be = |state: &Status| {
+        let of_a_host = matches!(state, Status::Unsupported | Status::Unknown | Status::KnownIssue);
+        !of_a_host || report.column_words() != ColumnWords::VERSIONS || report.totals.cells[state] > 0
+    };
+    Status::ALL.into_iter().filter(can_be).collect()
 }
 
 /// The cells of a reason by scenario, in order.

@@ -19,7 +19,7 @@ const RELEASES_MAX: usize = 6;
 pub(super) fn changes(report: &Report) -> String {
     let mut text = report.gate.as_ref().map(gate).unwrap_or_default();
     if let Some(found) = &report.trend {
-        text.push_str(&trend(found));
+        text.push_str(&trend(found, report.column_words().many));
     }
     text
 }
@@ -66,8 +66,10 @@ fn checks(text: &mut String, title: &str, checks: &[Check]) {
     text.push('\n');
 }
 
-fn trend(trend: &Trend) -> String {
-    let mut text = "### Across releases\n\n| release | requirements | hosts | pass | went wrong |\n| --- | --- | --- | --- | --- |\n".to_owned();
+fn trend(trend: &Trend, columns: &str) -> String {
+    let mut text = format!(
+        "### Across releases\n\n| release | requirements | {columns} | pass | went wrong |\n| --- | --- | --- | --- | --- |\n"
+    );
     let skip = trend.releases.len().saturating_sub(RELEASES_MAX);
     for point in trend.releases.iter().skip(skip).chain([&trend.now]) {
         let _ = writeln!(

@@ -216,5 +216,9 @@ fn odd_one(row: &Row) -> Option<OneHostDiffers> {
     row.cells.iter().for_each(|cell| count(&mut states, cell.state));
     let (&others, _) = states.iter().find(|&(_, &cells)| cells == row.cells.len() as u64 - 1)?;
     let odd = row.cells.iter().find(|cell| cell.state != others)?;
+    // What nobody knows may well be the same.
+    if [odd.state, others].contains(&Status::Unknown) {
+        return None;
+    }
     Some(OneHostDiffers { scenario: row.id.clone(), host: odd.host.clone(), state: odd.state, others })
 }

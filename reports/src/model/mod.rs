@@ -78,7 +78,7 @@ pub struct Report {
     pub failures: Vec<Failure>,
     /// How many more did than are listed.
     pub failures_left_out: u64,
-    /// Why cells are neither a pass nor a defect: known issues, unsupported, not run.
+    /// Why cells are neither a pass nor a defect: not run, known issues, unknown, unsupported, not applicable.
     pub reasons: Vec<Reason>,
     /// Requirements where all hosts but one agree.
     pub one_host_differs: Vec<OneHostDiffers>,
@@ -127,12 +127,17 @@ impl Report {
 
     /// `3 protocol versions`, `16 hosts`, `4 columns`.
     pub fn columns(&self) -> String {
-        let (one, many) = match self.kinds() {
-            (true, false) => ("protocol version", "protocol versions"),
-            (true, true) => ("column", "columns"),
-            (false, _) => ("host", "hosts"),
-        };
+        let ColumnWords { one, many, .. } = self.column_words();
         counted(self.totals.hosts, one, many)
+    }
+
+    /// What a column is called.
+    pub fn column_words(&self) -> ColumnWords {
+        match self.kinds() {
+            (true, false) => ColumnWords::VERSIONS,
+            (true, true) => ColumnWords::MIXED,
+            (false, _) => ColumnWords::HOSTS,
+        }
     }
 
     /// Whether there are columns of the protocol, and whether there are hosts.
@@ -140,6 +145,34 @@ impl Report {
         let any = |kind| self.hosts.iter().any(|host| host.kind == kind);
         (any(ColumnKind::Protocol), any(ColumnKind::Host))
     }
+}
+
+/// What the columns of a report are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ColumnWords {
+    /// One of them.
+    pub one: &'static str,
+    /// All of them.
+    pub many: &'static str,
+    /// As the head of a table's column.
+    pub title: &'static str,
+    /// As a heading.
+    pub titles: &'static str,
+}
+
+impl ColumnWords {
+    /// A run on hosts.
+    pub const HOSTS: Self = Self { one: "host", many: "hosts", title: "Host", titles: "Hosts" };
+    /// A run by versions of the protocol.
+    pub const VERSIONS: Self = Self {
+        one: "protocol version",
+        many: "protocol versions",
+        title: "Protocol version",
+        titles: "Protocol versions",
+    };
+    /// A run on both.
+    pub const MIXED: Self =
+        Self { one: "column", many: "columns", title: "Column", titles: "Hosts and protocol versions" };
 }
 
 /// What a run comes to.

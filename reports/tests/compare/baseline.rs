@@ -183,3 +183,29 @@ fn releases_are_a_trend_and_changed_cells_are_named() {
     assert_eq!(doubled, "line 2: release `0.1.0` is there twice; remove one of the lines");
     assert!(history::read("{}").is_err());
 }
+
+#[test]
+fn what_is_not_asked_any_more_is_neither_healed_nor_stale() {
+    let known = Baseline::default().update(&complete());
+    for status in [Status::Unsupported, Status::Unknown, Status::NotApplicable] {
+        let stream = again(complete(), |cell| {
+            if cell.status.is_defect() {
+                cell.status = status;
+                cell.reason = Some("not asked".to_owned());
+                cell.failures.clear();
+            }
+        });
+        let report = beside(&known, &stream);
+        let gate = report.gate.as_ref().unwrap();
+        let cell = |name: &str| gate.stale.iter().any(|entry| entry.scenario == name);
+        assert!(!cell("crash.restart"), "{status:?}: {gate:?}");
+        assert!(gate.not_judged.iter().any(|entry| entry.scenario == "crash.restart"), "{status:?}");
+        assert_eq!(known.update(&stream).expected.len() + gate.stale.len(), known.expected.len());
+        assert!(
+            reports::Versus::new(&complete(), &stream)
+                .healed
+                .iter()
+                .all(|check| check.scenario != "crash.restart")
+        );
+    }
+}

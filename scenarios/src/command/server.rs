@@ -332,13 +332,12 @@ fn quoted(text: &str) -> String {
 fn print_json(suite: &str, rows: &[Placed], judged: &[Judged]) {
     for one in judged {
         let placed = rows.iter().find(|placed| placed.row.id == one.row);
-        let (outcome, reason, evidence) = match &one.outcome {
-            conformance::Outcome::Passed => ("passed", None, Vec::new()),
-            conformance::Outcome::Failed(evidence) => ("failed", None, evidence.clone()),
-            conformance::Outcome::NotApplicable(reason) => {
-                ("not-applicable", Some(reason.clone()), Vec::new())
-            }
-            conformance::Outcome::CouldNotRun(reason) => ("could-not-run", Some(reason.clone()), Vec::new()),
+        let (outcome, evidence) = match &one.outcome {
+            conformance::Outcome::Passed => ("passed", Vec::new()),
+            conformance::Outcome::Failed(evidence) => ("failed", evidence.clone()),
+            conformance::Outcome::NotApplicable(_) => ("not-applicable", Vec::new()),
+            conformance::Outcome::Unsupported(_) => ("unsupported", Vec::new()),
+            conformance::Outcome::CouldNotRun(_) => ("could-not-run", Vec::new()),
         };
         let evidence: Vec<Value> = evidence
             .into_iter()
@@ -352,7 +351,7 @@ fn print_json(suite: &str, rows: &[Placed], judged: &[Judged]) {
             "says": placed.map(|placed| placed.row.says.clone()),
             "column": one.column,
             "outcome": outcome,
-            "reason": reason,
+            "reason": one.outcome.reason(),
             "evidence": evidence,
         });
         out(&line.to_string());

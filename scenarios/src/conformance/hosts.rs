@@ -53,14 +53,7 @@ pub(crate) async fn judge(
         .map(|placed| {
             let mut outcome: Option<Outcome> = None;
             for check in &placed.row.checks {
-                let one = check_of(
-                    check,
-                    profile,
-                    server_name,
-                    found,
-                    &met,
-                    tool.as_ref().map(|_| ()).map_err(String::as_str),
-                );
+                let one = check_of(check, profile, server_name, found, &met, tool.as_ref().map(|_| ()));
                 outcome = Some(match outcome.take() {
                     Some(before) => before.and(one),
                     None => one,
@@ -80,9 +73,9 @@ pub(crate) async fn judge(
 }
 
 /// The call that the model makes: the tool and its arguments; why there is none.
-fn pick_tool(wishes: &Wishes, found: &Discovered) -> Result<(String, Value), String> {
+fn pick_tool(wishes: &Wishes, found: &Discovered) -> Result<(String, Value), Outcome> {
     let Some((_, speaks)) = found.newest() else {
-        return Err("the server could not be asked for its tools".to_owned());
+        return Err(Outcome::CouldNotRun("the server could not be asked for its tools".to_owned()));
     };
     let lasts = wishes.long_call.as_ref().map(|(name, _)| name.as_str());
     let may = |tool: &&Value| {
@@ -119,7 +112,7 @@ fn check_of(
     server: &str,
     found: &Discovered,
     met: &Met,
-    tool: Result<(), &str>,
+    tool: Result<(), &Outcome>,
 ) -> Outcome {
     if let Some(reason) = &found.dead {
         return Outcome::CouldNotRun(reason.clone());
@@ -138,7 +131,7 @@ fn check_of(
         );
     }
     if !opened {
-        return Outcome::NotApplicable("the host does not open the server".to_owned());
+        return Outcome::CouldNotRun("the host does not open the server".to_owned());
     }
     let tools = found.newest().map(|(_, speaks)| &speaks.tools);
     let items: &[Value] = tools.map_or(&[], |tools| &tools.items);
@@ -221,7 +214,7 @@ fn check_of(
             )
         }
         "host.call" => match (tool, &met.call) {
-            (Err(reason), _) => Outcome::NotApplicable(reason.to_owned()),
+            (Err(none), _) => none.clone(),
             (Ok(()), None) => met.fail("a call got no outcome", "a result", &last_server_line(met)),
             (Ok(()), Some((_, outcome, raw))) => {
                 let answered = matches!(outcome, CallOutcome::Result | CallOutcome::Backgrounded)
@@ -231,8 +224,8 @@ fn check_of(
             }
         },
         "host.result" => match (tool, met.call.as_ref().and_then(|(_, _, raw)| raw.as_ref())) {
-            (Err(reason), _) => Outcome::NotApplicable(reason.to_owned()),
-            (Ok(()), None) => Outcome::NotApplicable("no result came".to_owned()),
+            (Err(none), _) => none.clone(),
+            (Ok(()), None) => Outcome::CouldNotRun("the call brought no result".to_owned()),
             (Ok(()), Some(raw)) => {
                 let size = size_of(raw, *profile.texts.size_unit);
                 let max = *profile.texts.whole_max;
@@ -273,7 +266,7 @@ fn check_of(
         _ => {
             let kill = profile.life.shutdown.iter().find(|step| step.how == Stop::Kill);
             if let Some(step) = kill.filter(|step| step.after_ms < KILL_AFTER_MS_MIN) {
-                return Outcome::NotApplicable(format!(
+                return Outcome::Unsupported(format!(
                     "this host kills every server {} ms after it is done",
                     step.after_ms
                 ));

@@ -114,6 +114,13 @@ impl Lab {
         self.tell(check, Outcome::NotApplicable(reason.into()));
     }
 
+    /// All of them ended so.
+    pub(crate) fn tell_all(&mut self, checks: &[&'static str], outcome: &Outcome) {
+        for check in checks {
+            self.tell(check, outcome.clone());
+        }
+    }
+
     /// None of them applies, because.
     pub(crate) fn skip_all(&mut self, checks: &[&'static str], reason: impl AsRef<str>) {
         for check in checks {

@@ -12,6 +12,8 @@ pub enum Outcome {
     Failed(Vec<Evidence>),
     /// The server does not offer what this is about, or this version has no such thing.
     NotApplicable(String),
+    /// The host is known to leave no way to tell.
+    Unsupported(String),
     /// It could not be found out.
     CouldNotRun(String),
 }
@@ -35,16 +37,28 @@ impl Outcome {
         match self {
             Self::Passed => Status::Pass,
             Self::Failed(_) => Status::Fail,
-            Self::NotApplicable(_) => Status::Unsupported,
+            Self::NotApplicable(_) => Status::NotApplicable,
+            Self::Unsupported(_) => Status::Unsupported,
             Self::CouldNotRun(_) => Status::NotRun,
+        }
+    }
+
+    /// Why, where it neither passed nor failed.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::NotApplicable(reason) | Self::Unsupported(reason) | Self::CouldNotRun(reason) => {
+                Some(reason)
+            }
+            Self::Passed | Self::Failed(_) => None,
         }
     }
 
     fn weight(&self) -> u8 {
         match self {
-            Self::Failed(_) => 3,
-            Self::CouldNotRun(_) => 2,
-            Self::Passed => 1,
+            Self::Failed(_) => 4,
+            Self::CouldNotRun(_) => 3,
+            Self::Passed => 2,
+            Self::Unsupported(_) => 1,
             Self::NotApplicable(_) => 0,
         }
     }
@@ -76,5 +90,8 @@ mod tests {
         assert_eq!(unknown().and(Outcome::Passed), unknown());
         assert_eq!(none().and(Outcome::Passed), Outcome::Passed);
         assert_eq!(none().and(none()), none());
+        let lacking = || Outcome::Unsupported(String::new());
+        assert_eq!(none().and(lacking()), lacking());
+        assert_eq!(lacking().and(Outcome::Passed), Outcome::Passed);
     }
 }

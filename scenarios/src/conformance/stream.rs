@@ -133,10 +133,7 @@ fn scenario(placed: &Placed) -> ScenarioRow {
 }
 
 fn cell(asked: &Asked, judged: Judged) -> CellFinished {
-    let reason = match &judged.outcome {
-        Outcome::NotApplicable(reason) | Outcome::CouldNotRun(reason) => Some(reason.clone()),
-        Outcome::Passed | Outcome::Failed(_) => None,
-    };
+    let reason = judged.outcome.reason().map(str::to_owned);
     let time = |at_ms: u64| if asked.timeless { 0 } else { at_ms };
     let failures = match &judged.outcome {
         Outcome::Failed(evidence) => evidence

@@ -58,8 +58,8 @@ pub struct Settings {
 
 /// Runs one cell.
 pub fn run_cell(cell: &Cell, settings: &Settings) -> CellFinished {
-    if let Some(reason) = &cell.unsupported {
-        return ended(cell, Status::Unsupported, reason);
+    if let Some(unplayed) = &cell.unplayed {
+        return ended(cell, unplayed.status, &unplayed.reason);
     }
     let keep = if cell.mode == Mode::Process || cell.seed == settings.first_seed {
         Keep::All

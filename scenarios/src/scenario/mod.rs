@@ -51,11 +51,13 @@ pub struct Scenario {
     pub title: String,
     /// What it proves.
     pub requirement: Requirement,
-    /// Hosts it makes sense for: `all`, families (`claude-code`) or profiles (`claude-code@seed`).
+    /// Hosts it makes sense for: `all`, families (`claude-code`) or profiles (`claude-code@seed`); on others it is
+    /// `not-applicable`.
     #[serde(default)]
     #[schemars(with = "Hosts")]
     pub hosts: Hosts,
-    /// What the host must be able to do; a host without it is `unsupported`, not failed.
+    /// What the host must be able to do; a host without it is `unsupported`, one of which nobody knows it `unknown`,
+    /// and neither is failed.
     #[serde(default)]
     pub needs: Vec<Need>,
     /// Where it runs; sim when left out.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Era, Needs, Probe, tools};
 use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::outcome::Outcome;
 use crate::conformance::session::{GRACE, Session};
 
 /// How long a call that lasts is given before it is cancelled.
@@ -137,7 +138,7 @@ async fn long(lab: &mut Lab) -> Result<(), Trouble> {
             .next()
     };
     if let Some(early) = answered(&session) {
-        lab.skip(check, format!("`{name}` does not last: {early}"));
+        lab.tell(check, Outcome::CouldNotRun(format!("`{name}` does not last: {early}")));
         return Ok(());
     }
     let alive = after_cancel_of(&mut session, &id).await;

@@ -15,7 +15,7 @@ async fn progress(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.open().await?;
     let tools = session.list("tools/list", "tools").await.unwrap_or_default();
     let Some((name, _, arguments)) = tools::callable(lab, &tools).into_iter().next() else {
-        lab.skip(check, tools::none_callable(&tools));
+        lab.tell(check, tools::none_callable(&tools));
         return Ok(());
     };
     for token in [json!("hostcheck-token"), json!(4_711)] {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{Era, Probe};
 use crate::conformance::arguments;
 use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::outcome::Outcome;
 use crate::conformance::session::{Listed, Reply, Session};
 
 /// Tools that are called; the rest is counted.
@@ -77,12 +78,13 @@ fn needs_a_task(tool: &Value) -> bool {
     tool.pointer("/execution/taskSupport").and_then(Value::as_str) == Some("required")
 }
 
-/// Why no tool was called, for people.
-pub(crate) fn none_callable(tools: &Listed) -> String {
+/// What is said of calls where no tool was called. That tools were spared is a gap, for nothing was learnt of them.
+pub(crate) fn none_callable(tools: &Listed) -> Outcome {
     if tools.items.is_empty() {
-        return "the server lists no tools".to_owned();
+        return Outcome::NotApplicable("the server lists no tools".to_owned());
     }
-    "no tool says that it only reads and takes arguments that could be made; --call-all-tools calls the others too".to_owned()
+    let why = "no tool says that it only reads and takes arguments that could be made";
+    Outcome::CouldNotRun(format!("{why}; --call-all-tools calls the others too"))
 }
 
 async fn list(lab: &mut Lab) -> Result<(), Trouble> {
@@ -225,7 +227,7 @@ async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
     let tools = session.list("tools/list", "tools").await.unwrap_or_default();
     let callable = callable(lab, &tools);
     if callable.is_empty() {
-        lab.skip_all(&ALL, none_callable(&tools));
+        lab.tell_all(&ALL, &none_callable(&tools));
         return Ok(());
     }
     let (mut structured, mut embedded) = (false, false);
