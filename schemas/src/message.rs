@@ -164,6 +164,24 @@ pub(crate) fn judge_one(
     }
 }
 
+/// What a push to Claude Code's channel must be to arrive at all.
+fn channel(params: &Value, at: &str, found: &mut Findings) {
+    let mut breaks =
+        |below: &str, said: &str| found.breaks(&rules::CHANNEL, (at, &format!("/params{below}")), said);
+    if !params["content"].is_string() {
+        breaks("/content", "a channel push has a text");
+    }
+    match params.get("meta") {
+        None => {}
+        Some(Value::Object(meta)) => {
+            for (name, _) in meta.iter().filter(|(_, value)| !value.is_string()) {
+                breaks(&format!("/meta/{name}"), "is no text, and the host drops the whole push");
+            }
+        }
+        Some(_) => breaks("/meta", "is no object"),
+    }
+}
+
 fn judge_call(
     version: Version,
     direction: Option<Direction>,
@@ -184,8 +202,8 @@ fn judge_call(
         found.push(error);
     }
     meta_keys(version, message.get("params"), (at, "/params/_meta"), found);
-    if method == Some("notifications/claude/channel") {
-        own::push(message, at, found);
+    if method == Some(own::CHANNEL) {
+        channel(&message["params"], at, found);
     }
     if let Some(method) = method {
         own::events(method, &message["params"], at, found);

@@ -58,7 +58,10 @@ pub fn check(name: &str, document: &Value) -> Result<Vec<WireError>, String> {
     if validator.is_valid(document) { Ok(Vec::new()) } else { Ok(explain::errors(validator, document, "")) }
 }
 
-/// Holds a channel push to our schema, when there is one.
+/// The notification that Claude Code shows to its model.
+pub(crate) const CHANNEL: &str = "notifications/claude/channel";
+
+/// Holds a channel push of our own server to our schema, when there is one.
 pub(crate) fn push(message: &Value, at: &str, found: &mut Findings) {
     let Some(own) = all().iter().find(|own| own.name == "push") else { return };
     let Ok(validator) = &own.validator else { return };

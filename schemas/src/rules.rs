@@ -77,8 +77,11 @@ table! {
     META_KEY "meta-key" Message
         "A key of `_meta` is a name, with or without a prefix of labels and a slash."
         "2025-06-18 basic, General fields";
+    CHANNEL "channel" Message
+        "A channel push has a text, and beside it texts only."
+        "Claude Code 2.1.330, the parameters that it takes";
     PUSH "push" Message
-        "A channel push has the shape of our own schema, where that is embedded."
+        "A channel push of the server of this project has the shape of our own schema, where that is embedded."
         "own/push.schema.json";
     EVENTS "events" Message
         "What belongs to the draft of MCP Events has the shape of our own schema, where that is embedded."

@@ -94,8 +94,15 @@ struct Connections {
 impl Judge for Connections {
     fn line(&mut self, line: &[u8]) -> anyhow::Result<Option<LineVerdict>> {
         let Some(entry) = self.log.line(line)? else { return Ok(None) };
-        let Some((direction, bytes)) = message(&entry) else { return Ok(None) };
         let wire = self.by_proc.entry(entry.proc).or_insert_with(WireValidator::at_host);
+        let Some((direction, bytes)) = message(&entry) else {
+            if let Seen::Line(line) = &entry.seen
+                && let Some(direction) = line.dir.wire()
+            {
+                wire.missed(direction, &line.bytes);
+            }
+            return Ok(None);
+        };
         Ok(Some(LineVerdict { line: entry.number, verdict: wire.feed_bytes(direction, bytes) }))
     }
 }

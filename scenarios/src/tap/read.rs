@@ -175,8 +175,8 @@ fn older(dir: log::Dir, msg: &Value) -> Seen {
         }
     };
     let shortened = ["cut", "head", "trimmed"].iter().any(|name| msg.get(name).is_some());
-    let noise = msg.get("not_json").and_then(Value::as_str);
-    let bytes = noise.map_or_else(|| msg.to_string().into_bytes(), |text| text.as_bytes().to_vec());
+    let kept = ["not_json", "cut", "head"].iter().find_map(|name| msg.get(name).and_then(Value::as_str));
+    let bytes = kept.map_or_else(|| msg.to_string().into_bytes(), |text| text.as_bytes().to_vec());
     Seen::Line(Wire { dir, bytes, flaw: shortened.then_some(Flaw::Cut) })
 }
 

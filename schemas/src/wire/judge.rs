@@ -235,6 +235,7 @@ impl WireValidator {
                 "is no version that opens with `initialize`",
             );
         }
+        self.ours = down(result, &["serverInfo", "name"]).and_then(Value::as_str) == Some(super::OUR_SERVER);
         let capabilities = result.get("capabilities").cloned().unwrap_or_default();
         self.declare(&capabilities);
         if let Some(session) = self.session.as_mut().filter(|session| !session.answered) {
@@ -254,6 +255,9 @@ impl WireValidator {
         found: &mut Findings,
     ) {
         self.known(version, message, method, at, found);
+        if self.ours && direction == Direction::ServerToHost && method == crate::own::CHANNEL {
+            crate::own::push(message, at, found);
+        }
         match method {
             "notifications/cancelled" => self.cancelled(direction, message, at, found),
             "notifications/progress" => self.progressed(direction, message, at, found),

@@ -18,7 +18,7 @@ mod verdicts;
 
 use std::path::PathBuf;
 
-/// The rule of our own push schema. It is filtered out where the protocol is tested: the pushes there are any server's.
+/// The rule of our own push schema.
 const PUSH: &str = "push";
 
 /// Where material to compare with may be: `$ENTRACLAW_SHARED`, or `../shared` beside the repository.

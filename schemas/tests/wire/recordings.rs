@@ -2,12 +2,11 @@
 //! They are looked for in `$ENTRACLAW_SHARED/traces`, or in `../shared/traces` beside the repository.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use schemas::{Direction, FileValidator, Scope, Version, WireError, WireValidator, rules};
 use serde_json::Value;
-
-use crate::PUSH;
 
 /// What the server of the recordings did wrong, mostly on purpose, to see what a host does then; and the little that
 /// hosts themselves do against the specification. `(who, rule, part of the finding, why)`.
@@ -53,8 +52,11 @@ const S: Direction = Direction::ServerToHost;
 #[derive(Default)]
 struct Findings {
     lines: usize,
+    /// Lines of which a recording has only the beginning.
+    shortened: usize,
     unexplained: Vec<String>,
-    explained: BTreeMap<usize, usize>,
+    /// How often, and in the recordings of which programs.
+    explained: BTreeMap<usize, (usize, BTreeSet<String>)>,
 }
 
 impl Findings {
@@ -64,7 +66,12 @@ impl Findings {
             .iter()
             .position(|(who, rule, part, _)| *who == direction && *rule == error.rule && what.contains(part));
         match known {
-            Some(index) => *self.explained.entry(index).or_default() += 1,
+            Some(index) => {
+                let (count, programs) = self.explained.entry(index).or_default();
+                *count += 1;
+                let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
+                programs.insert(folder.to_string_lossy().into_owned());
+            }
             None => self.unexplained.push(format!(
                 "{} line {line}: {direction} {} {what}",
                 path.display(),
@@ -75,7 +82,7 @@ impl Findings {
 
     fn report(&self, session: bool) {
         println!("{} lines", self.lines);
-        for (index, count) in &self.explained {
+        for (index, (count, _)) in &self.explained {
             let (who, rule, part, why) = EXPLAINED[*index];
             println!("{count} × {who} {rule} {part}: {why}");
         }
@@ -132,6 +139,16 @@ fn direction(entry: &Value) -> Option<Direction> {
 
 #[test]
 fn each_line_of_the_recordings_is_valid_or_explained() {
+    lines().report(false);
+}
+
+#[test]
+fn each_session_of_the_recordings_is_valid_or_explained() {
+    sessions().report(true);
+}
+
+/// Each line for itself, in the version that its recording settles on.
+fn lines() -> Findings {
     let mut findings = Findings::default();
     for path in recordings() {
         let text = std::fs::read_to_string(&path).unwrap();
@@ -140,43 +157,81 @@ fn each_line_of_the_recordings_is_valid_or_explained() {
             let Some(judged) = file.line(line.as_bytes()) else { continue };
             findings.lines += 1;
             let entry: Value = serde_json::from_str(line).unwrap();
-            for error in judged.verdict.errors.iter().filter(|error| error.rule != PUSH) {
+            for error in &judged.verdict.errors {
                 let direction = direction(&entry).unwrap();
                 findings.add(&path, index + 1, direction, judged.verdict.definition, error);
             }
         }
     }
-    findings.report(false);
+    findings
 }
 
-#[test]
-fn each_session_of_the_recordings_is_valid_or_explained() {
+/// Each connection, in order.
+fn sessions() -> Findings {
     let mut findings = Findings::default();
     for path in recordings() {
         let text = std::fs::read_to_string(&path).unwrap();
-        let mut connections: BTreeMap<i64, Option<WireValidator>> = BTreeMap::new();
+        let mut connections: BTreeMap<i64, WireValidator> = BTreeMap::new();
         for (index, line) in text.lines().enumerate() {
             let entry: Value = serde_json::from_str(line).unwrap();
             let Some(direction) = direction(&entry) else { continue };
-            let connection = connections
-                .entry(entry["proc"].as_i64().unwrap_or(0))
-                .or_insert_with(|| Some(WireValidator::new()));
+            let connection =
+                connections.entry(entry["proc"].as_i64().unwrap_or(0)).or_insert_with(WireValidator::at_host);
             let message = &entry["msg"];
             let kept = message.get("cut").or_else(|| message.get("head")).and_then(Value::as_str);
             if let Some(kept) = kept {
-                // Without the answer to `initialize` nothing is known of the session.
-                if kept.contains("\"protocolVersion\"") {
-                    *connection = None;
-                }
+                findings.shortened += 1;
+                connection.missed(direction, kept.as_bytes());
                 continue;
             }
-            let Some(validator) = connection else { continue };
             findings.lines += 1;
-            let verdict = validator.feed_value(direction, message);
+            let verdict = connection.feed_value(direction, message);
             for error in verdict.errors.iter().filter(|error| is_session(error.rule)) {
                 findings.add(&path, index + 1, direction, verdict.definition, error);
             }
         }
     }
-    findings.report(true);
+    findings
+}
+
+/// What is invalid in the recordings, by whose doing.
+#[test]
+fn the_page_of_the_recordings_is_what_was_found() {
+    let (lines, sessions) = (lines(), sessions());
+    if lines.lines == 0 {
+        return;
+    }
+    let mut page = format!(
+        "# What is invalid in the recordings of real hosts, and why\n\n\
+         Each message of the recordings is held to the specification's schema and rules, in the version that its connection \
+         settled on, as `hostcheck validate` does. The recordings are not part of this repository. {} messages were judged; \
+         of {} lines a recording has only the beginning: such a line ends its request and is not judged, and where it was the \
+         answer to `initialize`, rules about the order of messages say nothing afterwards. Written by \
+         `UPDATE_RECORDINGS=1 cargo test -p schemas --test wire`.\n",
+        sessions.lines, sessions.shortened,
+    );
+    let parts = [
+        (H, "What the hosts do against the rules"),
+        (S, "What the server of the recordings does, to see what a host does then"),
+    ];
+    for (who, title) in parts {
+        let _ = write!(
+            page,
+            "\n## {title}\n\n| rule | message | times | in | why |\n| --- | --- | --- | --- | --- |\n"
+        );
+        let found = lines.explained.iter().filter(|(index, _)| !is_session(EXPLAINED[**index].1));
+        let found = found.chain(sessions.explained.iter());
+        for (index, (count, programs)) in found.filter(|(index, _)| EXPLAINED[**index].0 == who) {
+            let (_, rule, part, why) = EXPLAINED[*index];
+            let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
+            let part = if part.is_empty() { "any" } else { part };
+            let _ = writeln!(page, "| `{rule}` | {part} | {count} | {} | {why} |", programs.join(", "));
+        }
+    }
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("RECORDINGS.md");
+    if std::env::var_os("UPDATE_RECORDINGS").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == page, "the page is not what was found; UPDATE_RECORDINGS=1 writes it\n{page}");
 }

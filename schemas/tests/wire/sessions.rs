@@ -22,6 +22,19 @@ fn feed(validator: &mut WireValidator, entry: &Value) -> Option<Verdict> {
     None
 }
 
+/// The rules that a push without members of ours breaks, from a server of this name.
+fn pushed(server: &str) -> Vec<String> {
+    let mut wire = WireValidator::new();
+    let lines = [
+        (Direction::HostToServer, r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}"#.to_owned()),
+        (Direction::ServerToHost, format!(r#"{{"jsonrpc":"2.0","id":0,"result":{{"protocolVersion":"2025-11-25","capabilities":{{"experimental":{{"claude/channel":{{}}}}}},"serverInfo":{{"name":"{server}","version":"1"}}}}}}"#)),
+        (Direction::HostToServer, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned()),
+        (Direction::ServerToHost, r#"{"jsonrpc":"2.0","method":"notifications/claude/channel","params":{"content":"hello","meta":{"k":"v"}}}"#.to_owned()),
+    ];
+    let verdicts = lines.map(|(direction, line)| wire.feed(direction, &line));
+    verdicts.iter().flat_map(|verdict| &verdict.errors).map(|error| error.rule.to_owned()).collect()
+}
+
 #[test]
 fn every_line_of_every_session_breaks_what_it_should() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/sessions.jsonl");
@@ -40,8 +53,7 @@ fn every_line_of_every_session_breaks_what_it_should() {
             .map(|breaks| breaks.iter().filter_map(Value::as_str).collect())
             .unwrap_or_default();
         wanted.sort_unstable();
-        let mut found: Vec<&str> =
-            verdict.errors.iter().map(|error| error.rule).filter(|rule| *rule != PUSH).collect();
+        let mut found: Vec<&str> = verdict.errors.iter().map(|error| error.rule).collect();
         found.sort_unstable();
         if found != wanted {
             faults.push(format!(
@@ -60,9 +72,8 @@ fn every_line_of_every_session_breaks_what_it_should() {
     if own::text(PUSH).is_none() {
         broken.insert(PUSH.to_owned());
     } else {
-        let message = r#"{"jsonrpc":"2.0","method":"notifications/claude/channel","params":{"content":5}}"#;
-        let verdict = WireValidator::new().feed(Direction::ServerToHost, message);
-        broken.extend(verdict.errors.iter().map(|error| error.rule.to_owned()));
+        broken.extend(pushed("entraclaw"));
+        assert!(pushed("another").is_empty(), "a stranger's server owes no member of ours");
     }
     let untried: Vec<&str> = rules().iter().map(|rule| rule.id).filter(|id| !broken.contains(*id)).collect();
     assert!(untried.is_empty(), "no session breaks {untried:?}");
