@@ -94,6 +94,19 @@ fn seeds_that_fail_alike_are_one_failure() {
 }
 
 #[test]
+fn a_host_that_a_requirement_is_not_about_does_not_differ() {
+    let mut stream = fixture::small();
+    for cell in stream.cells.iter_mut().filter(|cell| cell.scenario == "delivery.same-characters") {
+        if cell.host.starts_with("claude-code") {
+            cell.status = Status::NotApplicable;
+            cell.reason = Some("about copilot-cli only".to_owned());
+        }
+    }
+    let odd = Report::new(&stream).one_host_differs;
+    assert!(odd.iter().all(|odd| odd.scenario != "delivery.same-characters"), "{odd:?}");
+}
+
+#[test]
 fn the_host_that_differs_is_named() {
     let report = Report::new(&fixture::small());
     let odd: Vec<_> =

@@ -208,17 +208,19 @@ fn one_host_differs(areas: &[Area]) -> Vec<OneHostDiffers> {
     areas.iter().flat_map(|area| &area.rows).filter_map(odd_one).collect()
 }
 
+/// Of the columns where the requirement applies, the one that differs from all others. What nobody knows may well be
+/// the same.
 fn odd_one(row: &Row) -> Option<OneHostDiffers> {
-    if row.cells.len() < COLUMNS_TO_DIFFER_MIN {
+    let silent = [Status::NotApplicable, Status::Unknown];
+    let told: Vec<&Cell> = row.cells.iter().filter(|cell| !silent.contains(&cell.state)).collect();
+    if told.len() < COLUMNS_TO_DIFFER_MIN {
         return None;
     }
     let mut states = no_counts();
-    row.cells.iter().for_each(|cell| count(&mut states, cell.state));
-    let (&others, _) = states.iter().find(|&(_, &cells)| cells == row.cells.len() as u64 - 1)?;
-    let odd = row.cells.iter().find(|cell| cell.state != others)?;
-    // What nobody knows may well be the same.
-    if [odd.state, others].contains(&Status::Unknown) {
-        return None;
+    for cell in &told {
+        count(&mut states, cell.state);
     }
+    let (&others, _) = states.iter().find(|&(_, &cells)| cells == told.len() as u64 - 1)?;
+    let odd = told.iter().find(|cell| cell.state != others)?;
     Some(OneHostDiffers { scenario: row.id.clone(), host: odd.host.clone(), state: odd.state, others })
 }
