@@ -179,6 +179,18 @@ impl Stream {
         Self { header, cells, footer, lines }
     }
 
+    /// The part of the run that was played in one mode, like `sim`, and the requirements that were.
+    #[must_use]
+    pub fn in_mode(self, mode: &str) -> Self {
+        let Self { mut header, cells, lines, .. } = self;
+        let kept = cells.into_iter().zip(lines).filter(|(cell, _)| cell.mode == mode);
+        let (cells, lines): (Vec<_>, Vec<_>) = kept.unzip();
+        let played: BTreeSet<&str> = cells.iter().map(|cell| cell.scenario.as_str()).collect();
+        header.scenarios.retain(|row| played.contains(row.id.as_str()));
+        let footer = RunFinished::of(&cells);
+        Self { header, cells, footer, lines }
+    }
+
     /// The same stream as events.
     pub fn into_events(self) -> Vec<Event> {
         let mut events = vec![Event::RunStarted(self.header)];

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use super::{EXIT_PASSED, Outcome, output};
+use super::{EXIT_PASSED, Outcome, output, select};
+use crate::scenario::Mode;
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Format {
@@ -38,6 +39,9 @@ pub(super) struct Args {
     /// Only these hosts; two of them stand side by side.
     #[arg(long = "host", value_name = "HOST")]
     hosts: Vec<String>,
+    /// Only cells of this mode; those of `sim` give equal bytes on every machine.
+    #[arg(long, value_enum)]
+    mode: Option<select::ModeArg>,
     #[command(flatten)]
     against: output::Against,
     /// File to write; standard output when left out.
@@ -47,6 +51,10 @@ pub(super) struct Args {
 
 pub(super) fn main(args: &Args) -> Outcome {
     let stream = focus(output::read(&args.events)?, &args.scenarios, &args.hosts)?;
+    let stream = match args.mode {
+        Some(mode) => stream.in_mode(Mode::from(mode).as_str()),
+        None => stream,
+    };
     let report = output::report(&stream, &args.against)?;
     let text = match args.format {
         Format::Terminal => {

@@ -32,7 +32,7 @@ pub(super) struct Args {
     all_hosts: bool,
     /// Only this mode.
     #[arg(long, value_enum)]
-    mode: Option<ModeArg>,
+    mode: Option<select::ModeArg>,
     /// Seeds a cell in sim mode; where no host is named, hosts that differ little from another play one of them.
     #[arg(long, default_value_t = SEEDS_DEFAULT, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
@@ -61,22 +61,12 @@ pub(super) struct Args {
     own: server::Flags,
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum ModeArg {
-    Sim,
-    Process,
-}
-
 impl Args {
     fn selection(&self) -> anyhow::Result<Selection> {
         Ok(Selection {
             scenarios: select::scenarios(&self.suites)?,
             hosts: self.chosen_hosts()?,
-            modes: match self.mode {
-                None => vec![Mode::Sim, Mode::Process],
-                Some(ModeArg::Sim) => vec![Mode::Sim],
-                Some(ModeArg::Process) => vec![Mode::Process],
-            },
+            modes: self.mode.map_or_else(|| vec![Mode::Sim, Mode::Process], |mode| vec![mode.into()]),
             seed: self.seed,
             seeds: self.seeds,
             sampled: self.is_sampled(),
@@ -131,11 +121,13 @@ pub(super) fn main(args: &Args) -> Outcome {
     let events = events(args, &selection, &columns, results);
     let exit_code = output::finish(&args.out, events, &args.against, false)?;
     let plays = if args.once { 1 } else { 2 };
+    let played = sim.iter().filter(|cell| cell.unplayed.is_none()).map(|_| 1_u64).sum();
     let simulated_hours = to_f64(simulated_ms * plays) / 3_600_000.0;
     if !sim.is_empty() {
         out(&format!(
-            "sim: {} cells in {sim_time:.1} s, each played {}, {simulated_hours:.1} simulated hours, {:.0} per second",
-            sim.len(),
+            "sim: {played} cells in {sim_time:.1} s, {:.0} per second, each played {}; {simulated_hours:.1} simulated hours, \
+             {:.0} per second",
+            to_f64(played) / sim_time.max(0.001),
             if plays == 2 { "twice with equal logs" } else { "once" },
             simulated_hours / sim_time.max(0.001)
         ));

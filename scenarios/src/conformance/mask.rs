@@ -29,7 +29,7 @@ pub(super) fn findings(findings: &mut Findings, secrets: &[String]) {
         match outcome {
             Outcome::Passed => {}
             Outcome::NotApplicable(reason) | Outcome::Unsupported(reason) | Outcome::CouldNotRun(reason) => {
-                hide(reason)
+                hide(reason);
             }
             Outcome::Failed(evidence) => {
                 for one in evidence {
