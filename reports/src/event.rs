@@ -228,6 +228,9 @@ pub struct CellFinished {
     pub mode: String,
     /// The seed; 0 in process mode.
     pub seed: u64,
+    /// What went wrong in steps that were drawn from the seed, where a profile was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault_profile: Option<String>,
     /// How it ended.
     pub status: Status,
     /// Why, for every state but `pass`.

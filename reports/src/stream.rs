@@ -230,7 +230,7 @@ fn parse(bytes: &[u8], first: bool) -> Result<Event, Problem> {
 }
 
 /// Cells are the same when these four are.
-type CellKey = (String, String, String, u64);
+type CellKey = (String, String, String, u64, Option<String>);
 
 #[derive(Default)]
 struct Checker {
@@ -300,7 +300,8 @@ impl Checker {
         if !self.scenarios.contains(&cell.scenario) {
             return Err(Problem::UnknownScenario(name(&cell.scenario)));
         }
-        let key = (cell.scenario.clone(), cell.host.clone(), cell.mode.clone(), cell.seed);
+        let named = (cell.scenario.clone(), cell.host.clone(), cell.mode.clone());
+        let key = (named.0, named.1, named.2, cell.seed, cell.fault_profile.clone());
         if let Some(&first_line) = self.seen.get(&key) {
             let cell = format!("{} on {}, {}, seed {}", name(&key.0), name(&key.1), name(&key.2), key.3);
             return Err(Problem::CellTwice { cell, first_line });

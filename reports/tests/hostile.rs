@@ -320,7 +320,7 @@ prop_compose! {
         let (session, model_view, transcript, arrivals, set_up) = rest;
         ((row, column), CellFinished {
             scenario: String::new(), host: String::new(), mode, seed, status, reason, failures, elapsed_ms, replay,
-            delivery_ms, carriers, session, model_view, transcript, arrivals, set_up,
+            delivery_ms, carriers, session, model_view, transcript, arrivals, set_up, fault_profile: None,
         })
     }
 }

@@ -7,6 +7,8 @@
 
 pub mod command;
 pub mod conformance;
+pub mod corpus;
+pub mod faults;
 pub mod host;
 pub mod matching;
 pub mod mutants;
@@ -17,6 +19,7 @@ pub mod probe;
 pub mod run;
 mod sandbox;
 pub mod scenario;
+pub mod shrink;
 pub mod support;
 pub mod tap;
 pub mod vectors;

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use fakes::host::settings::SETTINGS_FAMILIES;
 use reports::event::{Answer, Feature, HostColumn, HostSupport, ScenarioRow};
 
+use crate::faults::{FaultProfile, USUAL};
 use crate::host::Host;
 use crate::mutants::Mutant;
 pub use crate::needs::Unplayed;
-use crate::scenario::{Hosts, Loaded, Mode, Scenario, SetUp};
+use crate::scenario::{Hosts, Loaded, Mode, Random, Scenario, SetUp};
 use crate::support;
 
 /// One run of one scenario.
@@ -23,6 +24,8 @@ pub struct Cell {
     pub mode: Mode,
     /// The seed; 0 in process mode, unless the scenario draws its steps from it.
     pub seed: u64,
+    /// What goes wrong in steps that are drawn; as the scenario says when it is left out.
+    pub faults: Option<&'static FaultProfile>,
     /// Why it is not played on this host, when it is not.
     pub unplayed: Option<Unplayed>,
     /// The fault that the server is given, to try the harness.
@@ -30,13 +33,24 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// What goes wrong in a stretch that is drawn.
+    pub(crate) fn faults_of(&self, random: &Random) -> &'static FaultProfile {
+        self.faults.or(random.faults.map(|faults| faults.0)).unwrap_or(USUAL)
+    }
+
+    /// The profile's name, where one was chosen and the scenario draws its steps.
+    pub fn fault_profile(&self) -> Option<&'static str> {
+        self.faults.filter(|_| self.scenario.scenario.draws()).map(|faults| faults.name)
+    }
+
     /// `delivery.dm-listening × claude-code@2.1.330 (sim, seed 3)`.
     pub fn name(&self) -> String {
         let Self { scenario, host, mode, seed, .. } = self;
+        let faults = self.fault_profile().map(|name| format!(", {name}")).unwrap_or_default();
         match mode {
-            Mode::Sim => format!("{} × {} (sim, seed {seed})", scenario.id(), host.id),
+            Mode::Sim => format!("{} × {} (sim, seed {seed}{faults})", scenario.id(), host.id),
             Mode::Process if scenario.scenario.draws() => {
-                format!("{} × {} (process, seed {seed})", scenario.id(), host.id)
+                format!("{} × {} (process, seed {seed}{faults})", scenario.id(), host.id)
             }
             Mode::Process => format!("{} × {} (process)", scenario.id(), host.id),
         }
@@ -50,10 +64,11 @@ impl Cell {
             Mode::Sim => Some("sim"),
             Mode::Process => scenario.scenario.draws().then_some("process"),
         };
+        let faults = self.fault_profile().map(|name| format!(" --fault-profile {name}")).unwrap_or_default();
         match seeded {
             Some(mode) => {
                 format!(
-                    "{program} {} --host {} --mode {mode} --seed {seed} --seeds 1",
+                    "{program} {} --host {} --mode {mode} --seed {seed} --seeds 1{faults}",
                     scenario.name(),
                     host.id
                 )
@@ -76,6 +91,8 @@ pub struct Selection {
     pub seed: u64,
     /// Seeds a cell in sim mode.
     pub seeds: u64,
+    /// What goes wrong in steps that are drawn; as each scenario says when it is left out.
+    pub faults: Option<&'static FaultProfile>,
     /// Whether a host that differs little from another plays one of the seeds only, each such host another one, and in
     /// process mode some of the scenarios only.
     pub sampled: bool,
@@ -115,6 +132,7 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
                     host: Arc::clone(host),
                     mode: *mode,
                     seed,
+                    faults: selection.faults,
                     unplayed: unplayed.clone(),
                     mutant: None,
                 }));
@@ -218,6 +236,7 @@ mod tests {
             modes: vec![Mode::Sim, Mode::Process],
             seed: 1,
             seeds: 8,
+            faults: None,
             sampled: true,
         }
     }

@@ -359,3 +359,82 @@ fn colours_are_for_terminals_unless_they_are_asked_for() {
     assert!(coloured(&[("CLICOLOR_FORCE", "1")]));
     assert!(!coloured(&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")]));
 }
+
+/// A day that any server fails: its agent never reads.
+const DEAF_DAY: &str = "\
+id: mine.deaf-day
+title: A day of an agent that never reads
+requirement: {area: mine, level: must, says: every message is read, source: nobody}
+agent: forgets
+set_up: []
+world:
+  people: {alice: {}, bob: {}}
+  chats: {dm: {members: [alice]}, second: {members: [bob]}}
+steps:
+  - random: {lasting: 2h, bursts: 6, troubles: [throttle, outage, crash, disk_full]}
+  - expect: {model: {every_message: true, within: 1m}}
+";
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test writes a scenario and reads what a run kept")]
+fn a_seed_that_failed_is_kept_and_made_small_and_played_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    std::fs::create_dir(at("mine")).expect("a folder");
+    std::fs::write(at("mine/day.yaml"), DEAF_DAY).expect("a scenario");
+    let (mine, reports, host) = (at("mine"), at("out"), "copilot-cli@1.0.102");
+    let play = |more: &[&str]| {
+        run(&[&["run", "--host", host, "--mode", "sim", "--once", "--out", &reports], more].concat())
+    };
+    let (code, stdout, stderr) = play(&[&mine, "--seed", "7", "--seeds", "2", "--fault-profile", "stormy"]);
+    assert_eq!((code, stderr.as_str()), (1, ""));
+    let kept = std::fs::read_to_string(at("out/corpus.txt")).expect("a corpus");
+    let lines: Vec<&str> = kept.lines().filter(|line| !line.starts_with('#')).collect();
+    let line = |seed| format!("mine.deaf-day {host} {seed} stormy expect.model");
+    assert_eq!(lines, [line(7), line(8)]);
+    assert!(stdout.contains("out/corpus.txt, to be played first from now on: 2 of the seeds"), "{stdout}");
+    let replay = stdout.lines().find(|line| line.contains("/minimised/")).expect("a small scenario");
+    let words: Vec<&str> = replay.trim().split(' ').collect();
+    let words = words.strip_prefix(&["cargo", "run", "--release", "--", "run"]).expect("a command");
+    let small = std::fs::read_to_string(words[0]).expect("the small scenario");
+    let steps = |text: &str| text.lines().skip_while(|line| *line != "steps:").skip(1).count();
+    assert_eq!(steps(&small), 3, "a wait, a message and the demand: {small}");
+
+    // It is a scenario like any other, and breaks the same rule.
+    let (code, stdout, _) = run(&[&["run", "--once", "--out", &at("again")], words].concat());
+    assert_eq!(code, 1);
+    assert!(stdout.contains("expect.model") && !stdout.contains("corpus.txt"), "{stdout}");
+    assert!(!std::path::Path::new(&at("again/corpus.txt")).exists(), "a seed that is looked at is not kept");
+
+    // The next run plays what was kept, and keeps nothing twice; what is gone is named.
+    let more = format!("{kept}mine.gone {host} 3 - oracle.lost\n");
+    std::fs::write(at("out/corpus.txt"), &more).expect("a corpus");
+    let (code, stdout, stderr) = play(&[&mine, "--seeds", "1", "--fault-profile", "calm"]);
+    assert_eq!(code, 1, "{stdout}");
+    assert!(stderr.contains("corpus.txt:6: no scenario is named `mine.gone` here"), "{stderr}");
+    let events = std::fs::read_to_string(at("out/events.jsonl")).expect("events");
+    let seeds: Vec<(u64, String)> = events
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+        .filter(|event| event["event"] == "cell_finished")
+        .map(|cell| (cell["seed"].as_u64().unwrap_or(0), cell["fault_profile"].to_string()))
+        .collect();
+    let of = |seed, faults: &str| (seed, format!("\"{faults}\""));
+    assert_eq!(seeds, [of(7, "stormy"), of(8, "stormy"), of(1, "calm")]);
+    let after = std::fs::read_to_string(at("out/corpus.txt")).expect("a corpus");
+    assert_eq!(after, format!("{more}mine.deaf-day {host} 1 calm expect.model\n"));
+
+    std::fs::write(at("out/corpus.txt"), "mine.deaf-day 7\n").expect("a corpus");
+    let (code, _, stderr) = play(&[&mine]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("corpus.txt:1: not `scenario host seed fault-profile rule`"), "{stderr}");
+}
+
+#[test]
+fn fault_profiles_are_explained_and_a_wrong_name_is_told() {
+    let (_, stdout, _) = run(&["run", "--help"]);
+    assert!(stdout.contains("- stormy:"), "{stdout}");
+    let (code, _, stderr) = run(&["run", "--fault-profile", "stormi"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("'stormy'"), "{stderr}");
+}

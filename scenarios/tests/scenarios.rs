@@ -23,6 +23,7 @@ fn main() {
         modes: vec![Mode::Sim, Mode::Process],
         seed: SEED,
         seeds: 1,
+        faults: None,
         sampled: false,
     };
     let settings = Arc::new(Settings {

@@ -102,6 +102,7 @@ mod tests {
             host: "h@1".to_owned(),
             mode: "sim".to_owned(),
             seed: 1,
+            fault_profile: None,
             status,
             reason: None,
             failures: Vec::new(),

@@ -80,6 +80,21 @@ fn a_badge_is_green_for_a_pass_alone() {
 }
 
 #[test]
+fn one_mode_of_a_run_is_a_run_without_the_other() {
+    let whole = fixture::small();
+    let only_simulated = whole.cells[0].scenario.clone();
+    let mut mixed = whole.clone();
+    mixed.cells.retain(|cell| cell.scenario != only_simulated || cell.mode == "sim");
+    let (sim, process) = (mixed.clone().in_mode("sim"), mixed.clone().in_mode("process"));
+    assert!(!sim.cells.is_empty() && !process.cells.is_empty());
+    assert_eq!(sim.cells.len() + process.cells.len(), mixed.cells.len());
+    assert!(sim.cells.iter().all(|cell| cell.mode == "sim"));
+    assert_eq!(sim.footer, RunFinished::of(&sim.cells));
+    let asks = |stream: &reports::Stream| stream.header.scenarios.iter().any(|row| row.id == only_simulated);
+    assert!(asks(&sim) && !asks(&process), "a requirement that was not played in a mode is no row of it");
+}
+
+#[test]
 fn two_runs_differ_by_checks_cells_and_rows() {
     let before = fixture::small();
     assert_eq!(Versus::new(&before, &before).text(), "0 checks broken, 0 checks healed, 0 cells changed");

@@ -402,6 +402,7 @@ fn idle_requests() -> anyhow::Result<Vec<Figure>> {
             modes: vec![Mode::Sim],
             seed: 1,
             seeds: 1,
+            faults: None,
             sampled: false,
         };
         let settings = Settings { first_seed: 1, server_binary: None, twice: false };

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use reports::{Release, Report};
 
-use super::{EXIT_PASSED, Outcome, out, output};
+use super::{EXIT_PASSED, Outcome, out, output, select};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -23,6 +23,9 @@ enum Command {
         /// Its name, like 0.2.0.
         #[arg(long)]
         release: String,
+        /// Only cells of this mode; those of `sim` give equal bytes on every machine.
+        #[arg(long, value_enum)]
+        mode: Option<select::ModeArg>,
         /// The file to add to; made when it is missing.
         #[arg(long, value_name = "FILE", default_value = "reports/history.jsonl")]
         file: PathBuf,
@@ -40,12 +43,15 @@ enum Command {
 
 pub(super) fn main(args: &Args) -> Outcome {
     match &args.command {
-        Command::Add { events, release, file } => {
+        Command::Add { events, release, mode, file } => {
             let known = if file.exists() { output::history(file)? } else { Vec::new() };
             if known.iter().any(|known| known.release == *release) {
                 anyhow::bail!("{} has a release `{release}` already; choose another name", file.display());
             }
-            let line = serde_json::to_string(&Release::new(release, &Report::new(&output::read(events)?)))?;
+            let line = serde_json::to_string(&Release::new(
+                release,
+                &Report::new(&select::of_mode(output::read(events)?, *mode)),
+            ))?;
             let mut opened = std::fs::OpenOptions::new()
                 .create(true)
                 .append(true)

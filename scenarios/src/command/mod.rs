@@ -7,6 +7,7 @@ mod history;
 mod host;
 mod hosts;
 mod idle;
+mod keep;
 mod list;
 mod live;
 mod merge;
@@ -59,7 +60,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run suites and write the compatibility report (the default).
-    Run(run::Args),
+    Run(Box<run::Args>),
     /// List the scenarios.
     List(list::Args),
     /// List the host profiles, or print one with its evidence.

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use super::{EXIT_PASSED, Outcome, output, select};
-use crate::scenario::Mode;
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Format {
@@ -51,10 +50,7 @@ pub(super) struct Args {
 
 pub(super) fn main(args: &Args) -> Outcome {
     let stream = focus(output::read(&args.events)?, &args.scenarios, &args.hosts)?;
-    let stream = match args.mode {
-        Some(mode) => stream.in_mode(Mode::from(mode).as_str()),
-        None => stream,
-    };
+    let stream = select::of_mode(stream, args.mode);
     let report = output::report(&stream, &args.against)?;
     let text = match args.format {
         Format::Terminal => {

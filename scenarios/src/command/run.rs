@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::Context as _;
 use reports::event::{CellFinished, EVENTS_VERSION, Event, RunFinished, RunStarted, ServerUnderTest, Shard};
 
+use super::keep::{self, Corpus};
 use super::{Outcome, out, output, select, server, warn};
+use crate::faults::{FaultProfile, PROFILES};
 use crate::host::Host;
 use crate::plan::{self, Selection};
-use crate::run::{Settings, run_all};
+use crate::run::{News, Settings, run_all};
 use crate::scenario::Mode;
 
 /// Seeds a cell in sim mode when none are asked for.
@@ -36,9 +38,17 @@ pub(super) struct Args {
     /// Seeds a cell in sim mode; where no host is named, hosts that differ little from another play one of them.
     #[arg(long, default_value_t = SEEDS_DEFAULT, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
-    /// First seed.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    /// First seed; 1 when left out. With `--seeds 1` it is played alone, without the corpus, and nothing is kept.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Seeds that broke a rule once, a line each: those of the selected scenarios and hosts are played before all others,
+    /// and new ones are added. OUT/corpus.txt when left out; a shard plays seeds of a file that is named alone.
+    #[arg(long, value_name = "FILE")]
+    corpus: Option<PathBuf>,
+    /// What goes wrong in scenarios that draw their steps from the seed, of what each lists; as the scenario says when left
+    /// out, which is mostly `usual`.
+    #[arg(long, value_name = "NAME", value_parser = fault_profile())]
+    fault_profile: Option<&'static FaultProfile>,
     /// Folder for the reports.
     #[arg(long, default_value = "hostcheck-out")]
     out: PathBuf,
@@ -67,10 +77,20 @@ impl Args {
             scenarios: select::scenarios(&self.suites)?,
             hosts: self.chosen_hosts()?,
             modes: self.mode.map_or_else(|| vec![Mode::Sim, Mode::Process], |mode| vec![mode.into()]),
-            seed: self.seed,
+            seed: self.first_seed(),
             seeds: self.seeds,
+            faults: self.fault_profile,
             sampled: self.is_sampled(),
         })
+    }
+
+    fn first_seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+
+    /// Whether one cell is looked at again, so that nothing else is to be played or kept.
+    fn is_replay(&self) -> bool {
+        self.seed.is_some() && self.seeds == 1
     }
 
     /// Whether hosts that differ little from another play a part only.
@@ -90,10 +110,20 @@ impl Args {
 pub(super) fn main(args: &Args) -> Outcome {
     args.against.check()?;
     if args.own.is_given() {
-        return server::main(&args.own, &args.suites, &args.hosts, args.seed, (&args.out, &args.against));
+        return server::main(
+            &args.own,
+            &args.suites,
+            &args.hosts,
+            args.first_seed(),
+            (&args.out, &args.against),
+        );
     }
     let selection = args.selection()?;
-    let cells = plan::cells(&selection);
+    let corpus = Corpus::open(args.corpus.as_deref(), &args.out, args.shard.is_some())?;
+    let mut cells = plan::cells(&selection);
+    if !args.is_replay() {
+        corpus.put_first(&selection, &mut cells)?;
+    }
     if cells.is_empty() {
         anyhow::bail!(
             "nothing to run: no selected scenario is for a selected host in that mode; see `hostcheck list`"
@@ -111,11 +141,12 @@ pub(super) fn main(args: &Args) -> Outcome {
     let settings = Settings { first_seed: selection.seed, server_binary, twice: !args.once };
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let progress = Progress::new(sim.len() + process.len());
-    let (sim_results, sim_time) = timed(|| run_all(&sim, &settings, jobs, &|cell| progress.cell(cell)));
+    let (sim_results, sim_time) = timed(|| run_all(&sim, &settings, jobs, &|news| progress.tell(&news)));
     let (process_results, process_time) =
-        timed(|| run_all(&process, &settings, PROCESS_JOBS, &|cell| progress.cell(cell)));
+        timed(|| run_all(&process, &settings, PROCESS_JOBS, &|news| progress.tell(&news)));
     progress.end();
 
+    let broken = if args.is_replay() { Vec::new() } else { keep::broken(&sim, &sim_results) };
     let simulated_ms: u64 = sim_results.iter().map(|cell| cell.elapsed_ms).sum();
     let results: Vec<CellFinished> = sim_results.into_iter().chain(process_results).collect();
     let events = events(args, &selection, &columns, results);
@@ -136,6 +167,7 @@ pub(super) fn main(args: &Args) -> Outcome {
         out(&format!("process: {} cells in {process_time:.1} s", process.len()));
     }
     say_who_is_represented(args)?;
+    corpus.keep(&broken)?;
     out(&format!("reports: {}", args.out.display()));
     Ok(exit_code)
 }
@@ -176,7 +208,8 @@ fn events(
     words.extend(args.suites.iter().cloned());
     words.extend(args.hosts.iter().map(|host| format!("--host {host}")));
     words.extend(args.all_hosts.then(|| "--all-hosts".to_owned()));
-    words.push(format!("--seed {} --seeds {}", args.seed, args.seeds));
+    words.push(format!("--seed {} --seeds {}", args.first_seed(), args.seeds));
+    words.extend(args.fault_profile.map(|faults| format!("--fault-profile {}", faults.name)));
     // A version that its neighbour plays for has no column, and is known all the same.
     let chosen = selection.hosts.as_slice();
     let known = if args.is_sampled() { crate::host::all().unwrap_or(chosen) } else { chosen };
@@ -189,7 +222,7 @@ fn events(
             started_as: "in-process (sim), entraclaw serve (process)".to_owned(),
         },
         command: words.join(" "),
-        seed: args.seed,
+        seed: args.first_seed(),
         seeds: args.seeds,
         hosts: plan::columns(columns),
         scenarios: plan::rows(&selection.scenarios, &selection.modes),
@@ -208,6 +241,15 @@ fn events(
 fn columns(selection: &Selection, cells: &[plan::Cell]) -> Vec<Arc<Host>> {
     let used: std::collections::BTreeSet<&str> = cells.iter().map(|cell| cell.host.id.as_str()).collect();
     selection.hosts.iter().filter(|host| used.contains(host.id.as_str())).cloned().collect()
+}
+
+/// The names of the profiles, each with what it is like.
+fn fault_profile() -> impl clap::builder::TypedValueParser<Value = &'static FaultProfile> {
+    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
+    let names = PROFILES.iter().map(|profile| PossibleValue::new(profile.name).help(profile.says));
+    PossibleValuesParser::new(names).try_map(|name| {
+        FaultProfile::named(&name).ok_or_else(|| format!("no fault profile is named `{name}`"))
+    })
 }
 
 /// `2/8`.
@@ -290,6 +332,16 @@ impl Progress {
             done: AtomicUsize::new(0),
             failed: AtomicUsize::new(0),
             shown: std::io::stderr().is_terminal(),
+        }
+    }
+
+    fn tell(&self, news: &News<'_>) {
+        match news {
+            News::Ended(cell) => self.cell(cell),
+            News::StillPlaying(cell, seconds) => {
+                self.end();
+                warn(&format!("still playing after {seconds} s: {}\n  {}", cell.name(), cell.replay()));
+            }
         }
     }
 

@@ -24,6 +24,14 @@ impl From<ModeArg> for Mode {
     }
 }
 
+/// The part of a run that was played in a mode; all of it when none is named.
+pub(super) fn of_mode(stream: reports::Stream, mode: Option<ModeArg>) -> reports::Stream {
+    match mode {
+        Some(mode) => stream.in_mode(Mode::from(mode).as_str()),
+        None => stream,
+    }
+}
+
 /// The scenarios behind the words: ids, suites, id prefixes, files or folders; all built-in ones when there are none.
 pub(super) fn scenarios(words: &[String]) -> anyhow::Result<Vec<Arc<Loaded>>> {
     let builtin: Vec<Arc<Loaded>> = load_builtin()?.into_iter().map(Arc::new).collect();

@@ -160,6 +160,7 @@ fn cell(asked: &Asked, judged: Judged) -> CellFinished {
         host: judged.column,
         mode: asked.mode.clone(),
         seed: 0,
+        fault_profile: None,
         status: judged.outcome.status(),
         reason,
         failures,

@@ -135,7 +135,8 @@ impl Mutant {
         let host = host.with_context(|| format!("{}: no host {}", self.id, self.host))?;
         let lacks = scenario.scenario.needs.iter().find_map(|need| host.lacks(*need, fakes::host::Mode::Tui));
         anyhow::ensure!(lacks.is_none(), "{}: {} can't play {id}: {lacks:?}", self.id, self.host);
-        let cell = Cell { scenario, host, mode: Mode::Sim, seed: 1, unplayed: None, mutant: Some(self) };
+        let (mode, faults, mutant) = (Mode::Sim, None, Some(self));
+        let cell = Cell { scenario, host, mode, seed: 1, faults, unplayed: None, mutant };
         let settings = Settings { first_seed: 1, server_binary: None, twice: false };
         Ok(run_cell(&cell, &settings))
     }

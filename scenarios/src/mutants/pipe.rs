@@ -57,6 +57,9 @@ async fn carry(from: DuplexStream, mut to: DuplexStream, change: Change) {
                             Ok(())
                         }
                         Piece::End => return,
+                        Piece::Spin => loop {
+                            tokio::task::yield_now().await;
+                        },
                     };
                     if written.is_err() {
                         return;

@@ -20,6 +20,8 @@ pub(super) enum Piece {
     Late(Duration, Vec<u8>),
     /// Nothing any more.
     End,
+    /// Nothing any more, and no rest.
+    Spin,
 }
 
 /// What is remembered from line to line.
@@ -346,4 +348,9 @@ pub(super) fn cuts_waits_short(_: &mut State, mut message: Value) -> Vec<Piece> 
         message["params"]["arguments"] = json!({"timeout_s": 1});
     }
     one(&message)
+}
+
+/// Waits for its first call by asking itself whether it is there.
+pub(super) fn never_rests(_: &mut State, message: Value) -> Vec<Piece> {
+    if says(&message, "tools/call") { vec![Piece::Spin] } else { one(&message) }
 }

@@ -169,6 +169,13 @@ pub const MUTANTS: &[Mutant] = &[
         Way::Hears(speech::hears_the_end),
     ),
     mutant(
+        "never-rests",
+        "looks again and again and never waits",
+        ("sim.livelock", "virtual time stood still"),
+        LISTENING,
+        Way::Hears(speech::never_rests),
+    ),
+    mutant(
         "turns-the-order",
         "hands out the newest message first",
         ("oracle.order", ""),

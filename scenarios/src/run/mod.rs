@@ -7,6 +7,7 @@ mod bot;
 mod commands;
 mod expect;
 mod extension;
+mod guard;
 mod kills;
 mod machine;
 mod mail;
@@ -19,6 +20,7 @@ mod session;
 mod setup;
 mod sign_in;
 mod sim;
+mod slow;
 mod stage;
 mod steps;
 mod stopwatch;
@@ -33,7 +35,8 @@ use reports::event::{CellFinished, Failure, Status};
 use crate::plan::Cell;
 use crate::scenario::Mode;
 
-pub use pool::run_all;
+pub use pool::{News, run_all};
+pub(crate) use random::drawn;
 pub(crate) use world::TOKEN;
 
 /// How much of a cell is kept in the event stream.
@@ -161,6 +164,7 @@ pub(crate) fn ended(cell: &Cell, status: Status, reason: &str) -> CellFinished {
         host: cell.host.id.clone(),
         mode: cell.mode.as_str().to_owned(),
         seed: cell.seed,
+        fault_profile: cell.fault_profile().map(str::to_owned),
         status,
         reason: Some(reason.to_owned()),
         failures: Vec::new(),

@@ -6,30 +6,61 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use reports::event::CellFinished;
 
+use super::slow::Slow;
 use super::{Settings, run_cell};
 use crate::plan::Cell;
 
-/// Runs every cell; `done` is called as each ends, from any thread.
+/// What is told while a run goes on, from any thread.
+#[derive(Debug)]
+pub enum News<'a> {
+    /// A cell has ended.
+    Ended(&'a CellFinished),
+    /// A cell has been playing for so many real seconds.
+    StillPlaying(&'a Cell, u64),
+}
+
+/// Runs every cell.
+#[expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "how long people have waited is real time"
+)]
 pub fn run_all(
     cells: &[Cell],
     settings: &Settings,
     jobs: usize,
-    done: &(dyn Fn(&CellFinished) + Sync),
+    tell: &(dyn Fn(News<'_>) + Sync),
 ) -> Vec<CellFinished> {
+    if cells.is_empty() {
+        return Vec::new();
+    }
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<CellFinished>>> = Mutex::new(vec![None; cells.len()]);
+    let started = std::time::Instant::now();
+    let workers = jobs.max(1).min(cells.len());
+    let slow = Slow::new(workers);
     std::thread::scope(|scope| {
-        for _ in 0..jobs.max(1).min(cells.len().max(1)) {
-            scope.spawn(|| {
+        for number in 0..workers {
+            let (next, results, worker) = (&next, &results, slow.worker(number));
+            scope.spawn(move || {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(cell) = cells.get(index) else { return };
+                    worker.begin(index, started.elapsed());
                     let finished = run_cell(cell, settings);
-                    done(&finished);
+                    tell(News::Ended(&finished));
                     results.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(finished);
                 }
             });
         }
+        slow.watch(
+            || started.elapsed(),
+            |index, seconds| {
+                if let Some(cell) = cells.get(index) {
+                    tell(News::StillPlaying(cell, seconds));
+                }
+            },
+        );
     });
     results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }

@@ -6,7 +6,10 @@ use std::time::Duration;
 use entraclaw::random::{Random as _, SplitMix};
 use fakes::graph::{DeltaLoss, ErrorBody, FaultAction, FaultSpec, MessageSpec};
 
+use super::kills;
 use super::play::{MAIN, Play};
+use crate::faults::FaultProfile;
+use crate::plan::Cell;
 use crate::scenario::{
     DiskStep, Edit, EntraStep, HostStep, MailWrite, MailboxStep, MessageRef, Random, Scenario, ServerStep,
     Span, Step, Trouble, Write,
@@ -22,7 +25,7 @@ const CLOCK_STEP_MS_MAX: u64 = 300_000;
 const RETRY_AFTER_S: u32 = 60;
 
 /// Who can write, and where.
-pub(crate) struct Cast {
+struct Cast {
     /// The chats that the agent is in.
     chats: Vec<String>,
     /// The people whose mail counts; nobody when the agent has no mailbox.
@@ -31,21 +34,43 @@ pub(crate) struct Cast {
 
 impl Cast {
     /// That of a scenario.
-    pub(crate) fn of(scenario: &Scenario) -> Self {
+    fn of(scenario: &Scenario) -> Self {
         let people = scenario.world.people.keys().filter(|person| !scenario.strangers.contains(person));
         let mailers = people.filter(|_| scenario.world.mail.is_some());
         Self { chats: scenario.world.chats.keys().cloned().collect(), mailers: mailers.cloned().collect() }
     }
 }
 
-/// The steps.
-pub(crate) fn plan(random: &Random, seed: u64, cast: &Cast) -> Vec<Step> {
-    Draw { dice: SplitMix::seeded(seed), cast, steps: Vec::new(), label: 0, written: Vec::new() }.plan(random)
+/// The steps that a step stands for in a cell; none for one that says itself what happens.
+pub(crate) fn drawn(cell: &Cell, step: &Step) -> Option<Vec<Step>> {
+    let scenario = &cell.scenario.scenario;
+    match step {
+        Step::Random(random) => Some(plan(random, cell.seed, cell.faults_of(random), &Cast::of(scenario))),
+        Step::Kills(spec) => {
+            let chats: Vec<String> = scenario.world.chats.keys().cloned().collect();
+            Some(kills::plan(spec, cell.seed, &chats))
+        }
+        _ => None,
+    }
 }
 
-/// Whether a drawn step would take back what nobody has read yet: then nobody could say whether it was lost.
+/// The steps. The same seed and profile draw the same.
+fn plan(random: &Random, seed: u64, faults: &FaultProfile, cast: &Cast) -> Vec<Step> {
+    let dice = SplitMix::seeded(seed);
+    Draw { dice, cast, steps: Vec::new(), label: 0, written: Vec::new() }.plan(random, faults)
+}
+
+/// A drawn step as the transcript names it.
+pub(crate) fn told(step: &Step) -> String {
+    match step {
+        Step::Delete(MessageRef { message, .. }) => format!("Delete(MessageRef {{ message: {message:?} }})"),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Whether a step would take back what nobody has read yet, and is not to: then nobody could say whether it was lost.
 pub(crate) fn is_pointless(play: &Play<'_>, step: &Step) -> bool {
-    let Step::Delete(MessageRef { message }) = step else { return false };
+    let Step::Delete(MessageRef { message, if_read: true }) = step else { return false };
     play.with_view(None, |view| {
         view.ledger.by_label(message).is_none_or(|written| view.ledger.showings(written).is_empty())
     })
@@ -61,24 +86,42 @@ struct Draw<'a> {
 }
 
 impl Draw<'_> {
-    fn plan(mut self, random: &Random) -> Vec<Step> {
+    fn plan(mut self, random: &Random, faults: &FaultProfile) -> Vec<Step> {
+        let kinds = faults.weigh(&random.troubles);
         let pause_ms =
             u64::try_from(random.lasting.0.as_millis()).unwrap_or(u64::MAX) / u64::from(random.bursts.max(1));
         for _ in 0..random.bursts {
             // Twice the mean at most, so that the whole is about as long as it should be.
             let pause = self.below(pause_ms.saturating_mul(2).max(1));
             self.advance(pause);
-            let trouble = (!random.troubles.is_empty() && self.below(3) == 0).then(|| {
-                let at = self.below(random.troubles.len() as u64);
-                random.troubles[usize::try_from(at).unwrap_or(0)]
-            });
-            match trouble {
-                Some(trouble) => self.trouble(trouble, random.burst),
-                None => self.burst(random.burst),
+            if kinds.is_empty() || self.below(faults.of_bursts) >= faults.troubled {
+                self.burst(random.burst);
+                continue;
             }
+            let mut heals = Vec::new();
+            for _ in 0..faults.at_once {
+                if let Some(trouble) = self.one_by_weight(&kinds) {
+                    heals.append(&mut self.begin(trouble, random.burst));
+                }
+            }
+            self.burst(random.burst);
+            let lasting_ms = (self.below(TROUBLE_S_MAX) + 1) * 1_000;
+            self.advance(lasting_ms);
+            self.steps.append(&mut heals);
         }
         self.steps.push(Step::Heal);
         self.steps
+    }
+
+    /// One of these, each as likely as it weighs.
+    fn one_by_weight(&mut self, kinds: &[(Trouble, u64)]) -> Option<Trouble> {
+        let mut at = self.below(kinds.iter().map(|(_, weight)| weight).sum());
+        let found = kinds.iter().find(|(_, weight)| {
+            let is_it = at < *weight;
+            at = at.saturating_sub(*weight);
+            is_it
+        });
+        found.map(|(trouble, _)| *trouble)
     }
 
     /// A number below `bound`.
@@ -152,8 +195,8 @@ impl Draw<'_> {
         self.steps.push(Step::Host(HostStep::Start(MAIN.to_owned())));
     }
 
-    /// Something goes wrong, people write on, and it is over.
-    fn trouble(&mut self, trouble: Trouble, burst: u32) {
+    /// Something goes wrong; the steps that end it.
+    fn begin(&mut self, trouble: Trouble, burst: u32) -> Vec<Step> {
         let status = |code, retry_after_s, body| FaultAction::Status {
             code,
             retry_after_s,
@@ -199,7 +242,7 @@ impl Draw<'_> {
                     let step = if self.below(2) == 0 {
                         Step::Edit(Edit { message, text: format!("changed after {}", self.label) })
                     } else {
-                        Step::Delete(MessageRef { message })
+                        Step::Delete(MessageRef { message, if_read: true })
                     };
                     self.steps.push(step);
                 }
@@ -235,9 +278,60 @@ impl Draw<'_> {
                 self.steps.push(Step::Mailbox(MailboxStep::Forget(how)));
             }
         }
-        self.burst(burst);
-        let lasting_ms = (self.below(TROUBLE_S_MAX) + 1) * 1_000;
-        self.advance(lasting_ms);
-        self.steps.append(&mut heals);
+        heals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::{PROFILES, USUAL};
+    use crate::scenario::{Loaded, load_builtin};
+
+    fn draw<'a>(all: &'a [Loaded], id: &str) -> impl Fn(u64, &FaultProfile) -> Vec<Step> + 'a {
+        let scenario = &all.iter().find(|loaded| loaded.id() == id).unwrap().scenario;
+        let random = scenario.steps.iter().find_map(|step| match &step.value {
+            Step::Random(random) => Some(random),
+            _ => None,
+        });
+        move |seed, faults| plan(random.unwrap(), seed, faults, &Cast::of(scenario))
+    }
+
+    /// A checksum of what the steps say.
+    fn sum(steps: &[Step]) -> u32 {
+        steps
+            .iter()
+            .flat_map(|step| told(step).into_bytes())
+            .fold(7, |sum: u32, byte| sum.wrapping_mul(16_777_619) ^ u32::from(byte))
+    }
+
+    /// Seeds that were found are worth nothing when they draw something else.
+    #[test]
+    fn the_usual_profile_draws_what_it_always_drew() {
+        let all = load_builtin().unwrap();
+        let sums = ["days.random", "days.listening", "days.signed-in"]
+            .map(|id| [1, 2, 4_711].map(|seed| sum(&draw(&all, id)(seed, USUAL))));
+        let were = [
+            [647_551_176, 3_625_091_358, 1_416_685_952],
+            [514_983_527, 893_383_325, 2_837_064_203],
+            [2_031_355_765, 4_134_738_189, 371_940_146],
+        ];
+        assert_eq!(sums, were, "a corpus that people keep says something else now");
+    }
+
+    #[test]
+    fn a_profile_decides_what_happens_and_everything_ends() {
+        let all = load_builtin().unwrap();
+        let draw = draw(&all, "days.signed-in");
+        for profile in PROFILES {
+            let steps = draw(3, profile);
+            let troubled = steps
+                .iter()
+                .any(|step| !matches!(step, Step::Write(_) | Step::Mail(_) | Step::Advance(_) | Step::Heal));
+            assert_eq!(troubled, profile.troubled > 0, "{}", profile.name);
+            assert!(matches!(steps.last(), Some(Step::Heal)));
+        }
+        let crash = draw(3, FaultProfile::named("crash").unwrap());
+        assert!(!crash.iter().any(|step| matches!(step, Step::Fault(_) | Step::Disk(_))));
     }
 }

@@ -31,7 +31,7 @@ use super::commands::SimCommands;
 use super::play::Play;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
-use super::{steps, world};
+use super::{guard, steps, world};
 use crate::mutants::Mutant;
 use crate::plan::Cell;
 use crate::scenario::DiskStep;
@@ -65,7 +65,10 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
             mutant: cell.mutant,
         });
         let mut play = Play::new(cell, stage, (world.graph, world.entra, world.bot), watch)?;
-        steps::all(&mut play).await?;
+        match guard::guarded(steps::all(&mut play)).await {
+            Ok(played) => played?,
+            Err(livelock) => play.failures.push(livelock.failure(&play)),
+        }
         play.judge();
         Ok(play.finish())
     })

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_saphyr::Spanned;
 
@@ -20,6 +21,8 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// File as it is named in messages.
     pub file: String,
+    /// Its text.
+    pub source: Arc<str>,
     /// Whether it came with the program.
     pub builtin: bool,
 }
@@ -113,7 +116,7 @@ pub fn parse(file: &str, source: &str) -> Result<Loaded, ScenarioError> {
         }
     })?;
     check(file, source, &scenario)?;
-    Ok(Loaded { scenario, file: file.to_owned(), builtin: false })
+    Ok(Loaded { scenario, file: file.to_owned(), source: source.into(), builtin: false })
 }
 
 fn to_usize(n: u64) -> usize {

@@ -5,6 +5,7 @@ use fakes::entra::AuthKind;
 use serde::Deserialize;
 
 use super::{Scenario, Span};
+use crate::faults::Faults;
 
 /// What the stretch is like.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
@@ -18,9 +19,12 @@ pub struct Random {
     /// Most messages of a burst. Default 6.
     #[serde(default = "default_burst")]
     pub burst: u32,
-    /// What may go wrong; each burst meets one of them with a chance of one in three.
+    /// What may go wrong; as a rule each burst meets one of them with a chance of one in three.
     #[serde(default)]
     pub troubles: Vec<Trouble>,
+    /// How often what of `troubles` happens; `usual` when left out. `hostcheck run --fault-profile` goes before it.
+    #[serde(default)]
+    pub faults: Option<Faults>,
 }
 
 fn default_burst() -> u32 {

@@ -152,6 +152,9 @@ pub struct Edit {
 pub struct MessageRef {
     /// The message's label.
     pub message: String,
+    /// Passed over while the model was not shown it: nobody could say whether it was lost.
+    #[serde(default)]
+    pub if_read: bool,
 }
 
 /// A tool call by the model.

@@ -1,0 +1,183 @@
+//! Fault profiles: how often days that are drawn from the seed go wrong, and in which ways. Data alone.
+//! A profile must never name a trouble that a scenario does not list: whether it can happen there, the scenario knows.
+
+use serde::{Deserialize, Deserializer};
+
+use crate::scenario::Trouble::{
+    self, Change, ClockStep, Crash, CutJson, DeltaReset, DiskFull, FailedSync, Late, LostReply, Outage,
+    PowerCut, ServerError, Slow, Throttle, TokenExpiry, TokenRefused,
+};
+
+/// A mix of troubles.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FaultProfile {
+    /// What people call it.
+    pub name: &'static str,
+    /// What it is like, in a line.
+    pub says: &'static str,
+    /// Of so many bursts,
+    pub of_bursts: u64,
+    /// so many meet trouble, by chance.
+    pub troubled: u64,
+    /// Troubles that come together.
+    pub at_once: u32,
+    /// How likely each kind is beside the others; what is not named never happens. Empty: all alike.
+    pub weights: &'static [(Trouble, u64)],
+}
+
+/// The profile that nobody has to name.
+pub static USUAL: &FaultProfile = &PROFILES[1];
+
+/// Every profile.
+pub static PROFILES: &[FaultProfile] = &[
+    FaultProfile {
+        name: "calm",
+        says: "nothing goes wrong",
+        of_bursts: 1,
+        troubled: 0,
+        at_once: 1,
+        weights: &[],
+    },
+    FaultProfile {
+        name: "usual",
+        says: "one burst in three meets one of the scenario's troubles, all alike (the default)",
+        of_bursts: 3,
+        troubled: 1,
+        at_once: 1,
+        weights: &[],
+    },
+    FaultProfile {
+        name: "stormy",
+        says: "two bursts in three meet two troubles at once",
+        of_bursts: 3,
+        troubled: 2,
+        at_once: 2,
+        weights: &[],
+    },
+    FaultProfile {
+        name: "network",
+        says: "every other burst: outages, throttling, broken, slow and late answers, two at once",
+        of_bursts: 2,
+        troubled: 1,
+        at_once: 2,
+        weights: &[(Throttle, 2), (Outage, 2), (ServerError, 2), (CutJson, 3), (Slow, 2), (Late, 3)],
+    },
+    FaultProfile {
+        name: "disk",
+        says: "every other burst: a full disk, failing syncs, and now and then a power cut",
+        of_bursts: 2,
+        troubled: 1,
+        at_once: 1,
+        weights: &[(DiskFull, 3), (FailedSync, 3), (PowerCut, 1)],
+    },
+    FaultProfile {
+        name: "crash",
+        says: "every other burst: kills and power cuts",
+        of_bursts: 2,
+        troubled: 1,
+        at_once: 1,
+        weights: &[(Crash, 2), (PowerCut, 1)],
+    },
+    FaultProfile {
+        name: "host",
+        says: "every other burst: answers that the host loses, and a host that dies with its server",
+        of_bursts: 2,
+        troubled: 1,
+        at_once: 1,
+        weights: &[(LostReply, 3), (Crash, 1)],
+    },
+    FaultProfile {
+        name: "clock",
+        says: "every other burst: a wall clock that jumps, and messages that are late, each with a crash now and then",
+        of_bursts: 2,
+        troubled: 1,
+        at_once: 1,
+        weights: &[(ClockStep, 4), (Late, 2), (Crash, 1)],
+    },
+    FaultProfile {
+        name: "sign-in",
+        says: "every other burst: tokens that end or are refused",
+        of_bursts: 2,
+        troubled: 1,
+        at_once: 1,
+        weights: &[(TokenRefused, 1), (TokenExpiry, 1)],
+    },
+    FaultProfile {
+        name: "people",
+        says: "every other burst: messages that are changed, taken back or late, and an inbox that is forgotten",
+        of_bursts: 2,
+        troubled: 1,
+        at_once: 1,
+        weights: &[(Change, 3), (Late, 2), (DeltaReset, 1)],
+    },
+];
+
+impl FaultProfile {
+    /// That of a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        PROFILES.iter().find(|profile| profile.name == name)
+    }
+
+    /// The troubles of a list that can happen, each with its weight.
+    pub(crate) fn weigh(&self, troubles: &[Trouble]) -> Vec<(Trouble, u64)> {
+        let weight = |trouble: Trouble| match self.weights {
+            [] => 1,
+            weights => weights.iter().find(|(kind, _)| *kind == trouble).map_or(0, |(_, weight)| *weight),
+        };
+        let weighed = troubles.iter().map(|trouble| (*trouble, weight(*trouble)));
+        weighed.filter(|(_, weight)| *weight > 0 && self.troubled > 0).collect()
+    }
+}
+
+/// A profile as a scenario names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Faults(pub &'static FaultProfile);
+
+impl<'de> Deserialize<'de> for Faults {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let names = || PROFILES.iter().map(|profile| profile.name);
+        FaultProfile::named(&name).map(Self).ok_or_else(|| {
+            let known = names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            serde::de::Error::custom(format!("unknown fault profile `{name}`, expected one of {known}"))
+        })
+    }
+}
+
+impl schemars::JsonSchema for Faults {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Faults".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let one =
+            |profile: &FaultProfile| serde_json::json!({"const": profile.name, "description": profile.says});
+        let all: Vec<_> = PROFILES.iter().map(one).collect();
+        schemars::json_schema!({"description": "How often what goes wrong.", "type": "string", "oneOf": all})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_chances_are_chances() {
+        let names: std::collections::BTreeSet<_> = PROFILES.iter().map(|profile| profile.name).collect();
+        assert_eq!(names.len(), PROFILES.len());
+        for profile in PROFILES {
+            assert!(profile.troubled <= profile.of_bursts && profile.at_once > 0, "{}", profile.name);
+            assert!(profile.weights.iter().all(|(_, weight)| *weight > 0), "{}", profile.name);
+        }
+        assert_eq!(USUAL.name, "usual");
+    }
+
+    #[test]
+    fn what_a_scenario_does_not_list_never_happens() {
+        let disk = FaultProfile::named("disk").unwrap();
+        assert_eq!(disk.weigh(&[Outage, FailedSync, PowerCut]), [(FailedSync, 3), (PowerCut, 1)]);
+        assert_eq!(disk.weigh(&[Outage]), []);
+        assert_eq!(USUAL.weigh(&[Outage, Late]), [(Outage, 1), (Late, 1)]);
+        assert_eq!(FaultProfile::named("calm").unwrap().weigh(&[Outage]), []);
+    }
+}
