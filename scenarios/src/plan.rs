@@ -10,7 +10,7 @@ use crate::faults::{FaultProfile, USUAL};
 use crate::host::Host;
 use crate::mutants::Mutant;
 pub use crate::needs::Unplayed;
-use crate::scenario::{Hosts, Loaded, Mode, Random, Scenario, SetUp};
+use crate::scenario::{Hosts, Loaded, Mode, Random, Scenario, SetUp, Step};
 use crate::support;
 
 /// One run of one scenario.
@@ -182,6 +182,18 @@ fn without_setup(scenario: &Scenario, host: &Host) -> Option<Unplayed> {
     }
 }
 
+/// The selected scenarios in which the chosen faults can't happen, although they draw their steps.
+pub fn without_faults(selection: &Selection) -> Vec<&str> {
+    let Some(faults) = selection.faults.filter(|faults| faults.troubled > 0) else { return Vec::new() };
+    let nothing = |step: &Step| match step {
+        Step::Random(random) => faults.weigh(&random.troubles).is_empty(),
+        _ => false,
+    };
+    let scenarios = selection.scenarios.iter();
+    let without = scenarios.filter(|one| one.scenario.steps.iter().any(|step| nothing(&step.value)));
+    without.map(|one| one.id()).collect()
+}
+
 /// The matrix's columns.
 pub fn columns(hosts: &[Arc<Host>]) -> Vec<HostColumn> {
     hosts.iter().map(|host| host.column()).collect()
@@ -250,6 +262,19 @@ mod tests {
             let sampled = of_mode().filter(|cell| !cell.host.plays_every_seed()).count();
             assert!(sampled * 5 < of_mode().count() * 2, "{mode:?}: {sampled} of {}", of_mode().count());
         }
+    }
+
+    #[test]
+    fn a_profile_that_means_nothing_to_a_scenario_is_told() {
+        let source = "id: a.b\ntitle: t\nrequirement: {area: a, level: must, says: s, source: s}\nsteps:\n  \
+                      - random: {lasting: 1h, bursts: 2, troubles: [outage]}\n";
+        let scenarios = vec![Arc::new(crate::scenario::parse("a.yaml", source).unwrap())];
+        let with = |name| {
+            let faults = FaultProfile::named(name);
+            let selection = Selection { scenarios: scenarios.clone(), faults, ..default_run() };
+            without_faults(&selection).len()
+        };
+        assert_eq!(["disk", "network", "calm"].map(with), [1, 0, 0]);
     }
 
     #[test]

@@ -119,6 +119,12 @@ pub(super) fn main(args: &Args) -> Outcome {
         );
     }
     let selection = args.selection()?;
+    for scenario in plan::without_faults(&selection) {
+        let name = args.fault_profile.map_or("", |faults| faults.name);
+        warn(&format!(
+            "{scenario} lists nothing that goes wrong in the profile `{name}`, so it is calm there"
+        ));
+    }
     let corpus = Corpus::open(args.corpus.as_deref(), &args.out, args.shard.is_some())?;
     let mut cells = plan::cells(&selection);
     if !args.is_replay() {

@@ -48,10 +48,9 @@ pub(super) struct Core {
     window: Window,
     /// The newest records of the window that no disk has.
     pending: VecDeque<Arc<Entry>>,
-    /// Those of them that some consumer was shown.
-    pending_shown: BTreeSet<u64>,
-    /// Keys of messages that were lost unseen; they may come again once the disk takes writes.
-    lost_keys: Vec<KeyHash>,
+    /// Keys of messages that were dropped; they may come again once the disk takes writes. A consumer that was shown one
+    /// from memory then sees it twice, but no other one can have seen it at all.
+    lost_keys: BTreeSet<KeyHash>,
     keys: Keys,
     /// What files and `pending` hold.
     tally: Tally,
@@ -92,8 +91,7 @@ impl Core {
             log,
             writer: Writer::default(),
             pending: VecDeque::new(),
-            pending_shown: BTreeSet::new(),
-            lost_keys: Vec::new(),
+            lost_keys: BTreeSet::new(),
             tally: Tally::default(),
             next_seq: 1,
             grown,
@@ -217,10 +215,17 @@ impl Core {
         }
         let mut appended = Appended::default();
         let mut refused = Vec::new();
+        // Dropped while the disk took no writes. If it takes them in this very call, the caller moves its cursor past them.
+        let mut again = Vec::new();
         let received_at = format!("{:.3}", self.clock.now());
         for draft in drafts {
-            if !self.keys.insert(keys::hash(&draft.key)) {
-                appended.duplicates += 1;
+            let key = keys::hash(&draft.key);
+            if !self.keys.insert(key) {
+                if self.lost_keys.contains(&key) {
+                    again.push(draft);
+                } else {
+                    appended.duplicates += 1;
+                }
                 continue;
             }
             let bytes = draft.text_bytes();
@@ -240,6 +245,12 @@ impl Core {
         }
         self.audit(refused);
         self.store()?;
+        // Storing has emptied `lost_keys`, so this ends.
+        if !again.is_empty() {
+            let late = self.append(again)?;
+            appended.new.extend(late.new);
+            appended.duplicates += late.duplicates;
+        }
         Ok(appended)
     }
 
@@ -264,7 +275,7 @@ impl Core {
                 if self.stats.disk_failure.take().is_some() {
                     events.push(Interaction::fault("the disk takes writes again"));
                 }
-                for key in self.lost_keys.drain(..) {
+                for key in std::mem::take(&mut self.lost_keys) {
                     self.keys.forget(&key);
                 }
             }
@@ -294,7 +305,6 @@ impl Core {
         };
         if written.is_ok() {
             self.pending.clear();
-            self.pending_shown.clear();
             self.log.checkpoint();
         }
         written
@@ -315,10 +325,8 @@ impl Core {
             self.tally.count[gone.record.channel.index()] -= 1;
             self.stats.dropped_total += 1;
             let key = keys::hash(&gone.record.key);
-            if !self.pending_shown.remove(&gone.record.seq)
-                && self.lost_keys.len() < self.options.dedup_keys_max
-            {
-                self.lost_keys.push(key);
+            if self.lost_keys.len() < self.options.dedup_keys_max {
+                self.lost_keys.insert(key);
             }
             dropped.push(lost(&gone.record, "lost: the disk takes no writes"));
         }
@@ -472,13 +480,6 @@ impl Core {
 
     pub(super) fn forget_reader(&mut self, reader: u64) {
         self.readers.remove(&reader);
-    }
-
-    /// A consumer was shown a record; if no disk has it yet, that decides whether its loss would be one.
-    pub(super) fn note_shown(&mut self, seq: u64) {
-        if seq > self.durable_seq() {
-            self.pending_shown.insert(seq);
-        }
     }
 
     pub(super) fn note_failed(&mut self) {

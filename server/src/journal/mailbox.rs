@@ -152,9 +152,6 @@ impl Mailbox {
         let taken: Vec<Item> = items.iter().map(|entry| Item::new(entry, query.peek)).collect();
         let gone = held.into_iter().chain(taken.iter().map(|item| (item.span.seq(), item.span))).collect();
         let unread_remaining = self.unread_but(&mut core, query.channel, &gone);
-        for item in &taken {
-            core.note_shown(item.span.seq());
-        }
         drop(core);
         if !taken.is_empty() {
             let spans: Vec<Span> = taken.iter().map(|item| item.span).collect();
@@ -213,7 +210,6 @@ impl Mailbox {
         if !ledger.pushed.has(span.0, seq) && !ledger.acked.has(span.0, seq) {
             self.note(Note::Push { spans: vec![span] });
         }
-        self.journal.core().note_shown(seq);
         self.end();
         Ok(())
     }

@@ -11,6 +11,7 @@ mod framing;
 mod hostile;
 mod interop;
 mod lifecycle;
+mod machine;
 mod mail;
 mod modern;
 mod permissions;

@@ -15,7 +15,6 @@ impl Mailbox {
         let known = [&ledger.shown, &ledger.pushed, &ledger.acked].iter().any(|set| set.has(span.0, seq));
         if !known {
             self.note(Note::Push { spans: vec![span] });
-            self.journal.core().note_shown(seq);
         }
         self.end();
         Ok(!known)

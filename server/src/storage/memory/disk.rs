@@ -186,7 +186,11 @@ impl Disk {
         if let Some(fault) = fault {
             if matches!(fault, Fault::Error(_)) {
                 let node = self.node_mut(inode);
-                node.lost_from.get_or_insert(common_prefix(&node.durable, &node.seen));
+                let synced = common_prefix(&node.durable, &node.seen);
+                // Where there was nothing to keep, nothing is lost.
+                if node.durable.len().max(node.seen.len()) > synced {
+                    node.lost_from.get_or_insert(synced);
+                }
             }
             return Err(self.strike(process, fault));
         }

@@ -93,3 +93,17 @@ fn paths_stay_inside() {
     }
     assert!(storage.append("missing/folder", true).is_err());
 }
+
+#[test]
+fn a_failed_sync_of_what_was_synced_before_loses_nothing() {
+    for seed in 0..16 {
+        let storage = MemoryStorage::new();
+        write(&storage, "log", b"one", true).unwrap();
+        storage.set_syncs_fail(true);
+        write(&storage.new_process(), "log", b"", true).unwrap_err();
+        storage.set_syncs_fail(false);
+        write(&storage, "log", b"two", true).unwrap();
+        storage.crash(Crash::Power, seed);
+        assert_eq!(storage.bytes("log").unwrap(), b"onetwo");
+    }
+}
