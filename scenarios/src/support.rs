@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fakes::host::{
     DoorKind, Fact, ListChanged, Mark, Mode, OnAsk, OnRoots, Parallel, PerMode, Profile, ProgressTokens,
-    Restart, Structured,
+    Restart, Stop, StopStep, Structured,
 };
 use reports::event::Support;
 use serde::Serialize;
@@ -92,6 +92,7 @@ const CHANGES: &str = "changes and notifications";
 const REQUESTS: &str = "requests of the server";
 const LIFE: &str = "life of the process";
 const WAKING: &str = "waking an idle model";
+const DUTIES: &str = "what the protocol asks of hosts";
 
 /// Every question, in the order of the page.
 pub const FEATURES: &[Feature] = &[
@@ -207,6 +208,26 @@ pub const FEATURES: &[Feature] = &[
             }
         })
     }),
+    feature(DUTIES, "life.shutdown", "Ends a server by closing stdin, SIGTERM, SIGKILL, in peace", |p| {
+        plain(&p.life.shutdown, ends(&p.life.shutdown))
+    }),
+    feature(DUTIES, "calls.timeout_reason", "Cancels a call whose limit is over", |p| {
+        plain(&p.calls.timeout_reason, yes(!p.calls.timeout_reason.is_empty()))
+    }),
+    feature(DUTIES, "lists.undeclared", "Lists only what the server declared", |p| {
+        let asked: Vec<&str> = p.lists.undeclared.iter().map(|list| list.capability()).collect();
+        let note = (!asked.is_empty()).then(|| format!("also {}", asked.join(", ")));
+        plain(&p.lists.undeclared, (yes(asked.is_empty()).0, note))
+    }),
+    feature(DUTIES, "identity.accepted_versions", "Leaves a server whose version it does not know", |p| {
+        let any = p.identity.accepted_versions.iter().any(|version| version == "*");
+        let note = any.then(|| "takes any version".to_owned());
+        plain(&p.identity.accepted_versions, (yes(!any).0, note))
+    }),
+    feature(DUTIES, "modern.answers_ping", "Writes no responses without a session", |p| {
+        let note = (!speaks_modern(p)).then(|| "has no connections without one".to_owned());
+        plain(&p.modern.answers_ping, (yes(!*p.modern.answers_ping).0, note))
+    }),
     feature(
         WAKING,
         "calls.background_after_ms",
@@ -238,6 +259,40 @@ type Said = (Support, Option<String>);
 
 fn yes(does: bool) -> Said {
     (if does { Support::Yes } else { Support::No }, None)
+}
+
+/// Whether a host can open a connection without a session, as 2026-07-28 has them.
+pub(crate) fn speaks_modern(profile: &Profile) -> bool {
+    let opening = &profile.opening;
+    *opening.probe || *opening.probe_configurable || *opening.modern_by_initialize
+}
+
+/// Shortest time between two steps of a server's end that leaves it some to end by itself, in milliseconds.
+const PATIENCE_MS: u64 = 100;
+
+/// Whether a server is ended by the steps that the specification names, in their order and with time between them.
+fn ends(steps: &[StopStep]) -> Said {
+    let told: Vec<String> = steps
+        .iter()
+        .map(|step| {
+            let how = match step.how {
+                Stop::CloseStdin => "stdin closed",
+                Stop::Int => "SIGINT",
+                Stop::Term => "SIGTERM",
+                Stop::Kill => "SIGKILL",
+            };
+            if step.after_ms == 0 { how.to_owned() } else { format!("{how} after {} ms", step.after_ms) }
+        })
+        .collect();
+    let wanted = [Stop::CloseStdin, Stop::Term, Stop::Kill];
+    let in_order = steps.iter().map(|step| step.how).eq(wanted.into_iter().take(steps.len()));
+    let patient = steps.windows(2).all(|pair| pair[0].after_ms + PATIENCE_MS <= pair[1].after_ms);
+    let support = match (in_order && patient && !steps.is_empty(), steps.len() == wanted.len()) {
+        (true, true) => Support::Yes,
+        (true, false) => Support::Partly,
+        (false, _) => Support::No,
+    };
+    (support, Some(told.join(", ")))
 }
 
 /// The answer of a fact that is the same in every mode.
@@ -357,6 +412,22 @@ mod tests {
         Some("headless no, never answered; in the terminal unknown")
     )]
     #[case("opening.probe", "claude-code@2.1.274", Support::Partly, Some("with a setting"))]
+    #[case(
+        "life.shutdown",
+        "claude-code@2.1.330",
+        Support::No,
+        Some("SIGINT, SIGTERM after 100 ms, SIGKILL after 600 ms")
+    )]
+    #[case(
+        "life.shutdown",
+        "codex@0.169.0",
+        Support::No,
+        Some("SIGTERM, stdin closed, SIGKILL after 2000 ms")
+    )]
+    #[case("life.shutdown", "opencode@1.18.33", Support::Partly, Some("stdin closed, SIGTERM after 2000 ms"))]
+    #[case("lists.undeclared", "qwen-code@0.24.4", Support::No, Some("also prompts, resources"))]
+    #[case("identity.accepted_versions", "gemini-cli@0.61.0", Support::Yes, None)]
+    #[case("identity.accepted_versions", "codex@0.169.0", Support::No, Some("takes any version"))]
     fn an_answer_says_what_the_profile_states(
         #[case] fact: &str,
         #[case] host: &str,
