@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use fakes::host::{
-    DoorKind, Fact, ListChanged, Mark, Mode, OnAsk, OnRoots, Parallel, PerMode, Profile, ProgressTokens,
-    Restart, Stop, StopStep, Structured,
+    DoorKind, Fact, Fate, ListChanged, Mark, Mode, OnAsk, OnRoots, Parallel, PerMode, Profile,
+    ProgressTokens, Restart, Stop, StopStep, Structured,
 };
 use reports::event::Support;
 use serde::Serialize;
@@ -86,6 +86,7 @@ const fn feature(
 }
 
 const OPENING: &str = "opening";
+const TOOLS: &str = "tools";
 const CALLS: &str = "calls";
 const RESULTS: &str = "results";
 const CHANGES: &str = "changes and notifications";
@@ -121,6 +122,25 @@ pub const FEATURES: &[Feature] = &[
             Some(max) => (Support::Partly, Some(format!("{max} characters"))),
         };
         plain(&p.names.description_max, said)
+    }),
+    feature(TOOLS, "schemas.without_properties", "Takes an input schema without `properties`", |p| {
+        taken(&p.schemas.without_properties)
+    }),
+    feature(
+        TOOLS,
+        "schemas.root_union",
+        "Takes `anyOf`, `oneOf`, `allOf` at the root of an input schema",
+        |p| taken(&p.schemas.root_union),
+    ),
+    feature(TOOLS, "schemas.root_not_object", "Takes an input schema whose root is no object", |p| {
+        taken(&p.schemas.root_not_object)
+    }),
+    feature(TOOLS, "schemas.references", "Takes `$ref` in an input schema", |p| taken(&p.schemas.references)),
+    feature(TOOLS, "schemas.type_lists", "Takes a list of types in an input schema", |p| {
+        taken(&p.schemas.type_lists)
+    }),
+    feature(TOOLS, "schemas.task_only", "Calls a tool that runs as a task only", |p| {
+        plain(&p.schemas.task_only, yes(p.schemas.task_only.is_none()))
     }),
     feature(CALLS, "calls.timeout_ms", "Lets a call take two minutes without a setting", |p| {
         let limit_ms = *p.calls.timeout_ms;
@@ -321,6 +341,10 @@ fn per_mode<T>(fact: &Fact<PerMode<T>>, say: impl Fn(&T) -> Said) -> Answer {
         }
     };
     plain(fact, said)
+}
+
+fn taken(fact: &Fact<Fate>) -> Answer {
+    plain(fact, yes(**fact == Fate::Taken))
 }
 
 /// A template that shows something of what it stands for.

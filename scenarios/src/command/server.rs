@@ -344,6 +344,7 @@ fn print_json(suite: &str, rows: &[Placed], judged: &[Judged]) {
             conformance::Outcome::Failed(evidence) => ("failed", evidence.clone()),
             conformance::Outcome::NotApplicable(_) => ("not-applicable", Vec::new()),
             conformance::Outcome::Unsupported(_) => ("unsupported", Vec::new()),
+            conformance::Outcome::Unknown(_) => ("unknown", Vec::new()),
             conformance::Outcome::CouldNotRun(_) => ("could-not-run", Vec::new()),
         };
         let evidence: Vec<Value> = evidence
