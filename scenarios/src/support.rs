@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use fakes::host::{
-    DoorKind, Fact, ListChanged, Mark, Mode, OnAsk, OnRoots, Parallel, PerMode, Profile, ProgressTokens,
-    Restart, Structured,
+    DoorKind, Fact, Fate, ListChanged, Mark, Mode, OnAsk, OnRoots, Parallel, PerMode, Profile,
+    ProgressTokens, Restart, Stop, StopStep, Structured,
 };
 use reports::event::Support;
 use serde::Serialize;
@@ -86,12 +86,14 @@ const fn feature(
 }
 
 const OPENING: &str = "opening";
+const TOOLS: &str = "tools";
 const CALLS: &str = "calls";
 const RESULTS: &str = "results";
 const CHANGES: &str = "changes and notifications";
 const REQUESTS: &str = "requests of the server";
 const LIFE: &str = "life of the process";
 const WAKING: &str = "waking an idle model";
+const DUTIES: &str = "what the protocol asks of hosts";
 
 /// Every question, in the order of the page.
 pub const FEATURES: &[Feature] = &[
@@ -120,6 +122,25 @@ pub const FEATURES: &[Feature] = &[
             Some(max) => (Support::Partly, Some(format!("{max} characters"))),
         };
         plain(&p.names.description_max, said)
+    }),
+    feature(TOOLS, "schemas.without_properties", "Takes an input schema without `properties`", |p| {
+        taken(&p.schemas.without_properties)
+    }),
+    feature(
+        TOOLS,
+        "schemas.root_union",
+        "Takes `anyOf`, `oneOf`, `allOf` at the root of an input schema",
+        |p| taken(&p.schemas.root_union),
+    ),
+    feature(TOOLS, "schemas.root_not_object", "Takes an input schema whose root is no object", |p| {
+        taken(&p.schemas.root_not_object)
+    }),
+    feature(TOOLS, "schemas.references", "Takes `$ref` in an input schema", |p| taken(&p.schemas.references)),
+    feature(TOOLS, "schemas.type_lists", "Takes a list of types in an input schema", |p| {
+        taken(&p.schemas.type_lists)
+    }),
+    feature(TOOLS, "schemas.task_only", "Calls a tool that runs as a task only", |p| {
+        plain(&p.schemas.task_only, yes(p.schemas.task_only.is_none()))
     }),
     feature(CALLS, "calls.timeout_ms", "Lets a call take two minutes without a setting", |p| {
         let limit_ms = *p.calls.timeout_ms;
@@ -207,6 +228,26 @@ pub const FEATURES: &[Feature] = &[
             }
         })
     }),
+    feature(DUTIES, "life.shutdown", "Ends a server by closing stdin, SIGTERM, SIGKILL, in peace", |p| {
+        plain(&p.life.shutdown, ends(&p.life.shutdown))
+    }),
+    feature(DUTIES, "calls.timeout_reason", "Cancels a call whose limit is over", |p| {
+        plain(&p.calls.timeout_reason, yes(!p.calls.timeout_reason.is_empty()))
+    }),
+    feature(DUTIES, "lists.undeclared", "Lists only what the server declared", |p| {
+        let asked: Vec<&str> = p.lists.undeclared.iter().map(|list| list.capability()).collect();
+        let note = (!asked.is_empty()).then(|| format!("also {}", asked.join(", ")));
+        plain(&p.lists.undeclared, (yes(asked.is_empty()).0, note))
+    }),
+    feature(DUTIES, "identity.accepted_versions", "Leaves a server whose version it does not know", |p| {
+        let any = p.identity.accepted_versions.iter().any(|version| version == "*");
+        let note = any.then(|| "takes any version".to_owned());
+        plain(&p.identity.accepted_versions, (yes(!any).0, note))
+    }),
+    feature(DUTIES, "modern.answers_ping", "Writes no responses without a session", |p| {
+        let note = (!speaks_modern(p)).then(|| "has no connections without one".to_owned());
+        plain(&p.modern.answers_ping, (yes(!*p.modern.answers_ping).0, note))
+    }),
     feature(
         WAKING,
         "calls.background_after_ms",
@@ -240,6 +281,40 @@ fn yes(does: bool) -> Said {
     (if does { Support::Yes } else { Support::No }, None)
 }
 
+/// Whether a host can open a connection without a session, as 2026-07-28 has them.
+pub(crate) fn speaks_modern(profile: &Profile) -> bool {
+    let opening = &profile.opening;
+    *opening.probe || *opening.probe_configurable || *opening.modern_by_initialize
+}
+
+/// Shortest time between two steps of a server's end that leaves it some to end by itself, in milliseconds.
+const PATIENCE_MS: u64 = 100;
+
+/// Whether a server is ended by the steps that the specification names, in their order and with time between them.
+fn ends(steps: &[StopStep]) -> Said {
+    let told: Vec<String> = steps
+        .iter()
+        .map(|step| {
+            let how = match step.how {
+                Stop::CloseStdin => "stdin closed",
+                Stop::Int => "SIGINT",
+                Stop::Term => "SIGTERM",
+                Stop::Kill => "SIGKILL",
+            };
+            if step.after_ms == 0 { how.to_owned() } else { format!("{how} after {} ms", step.after_ms) }
+        })
+        .collect();
+    let wanted = [Stop::CloseStdin, Stop::Term, Stop::Kill];
+    let in_order = steps.iter().map(|step| step.how).eq(wanted.into_iter().take(steps.len()));
+    let patient = steps.windows(2).all(|pair| pair[0].after_ms + PATIENCE_MS <= pair[1].after_ms);
+    let support = match (in_order && patient && !steps.is_empty(), steps.len() == wanted.len()) {
+        (true, true) => Support::Yes,
+        (true, false) => Support::Partly,
+        (false, _) => Support::No,
+    };
+    (support, Some(told.join(", ")))
+}
+
 /// The answer of a fact that is the same in every mode.
 fn plain<T>(fact: &Fact<T>, said: Said) -> Answer {
     if fact.mark == Mark::Unknown {
@@ -266,6 +341,10 @@ fn per_mode<T>(fact: &Fact<PerMode<T>>, say: impl Fn(&T) -> Said) -> Answer {
         }
     };
     plain(fact, said)
+}
+
+fn taken(fact: &Fact<Fate>) -> Answer {
+    plain(fact, yes(**fact == Fate::Taken))
 }
 
 /// A template that shows something of what it stands for.
@@ -357,6 +436,22 @@ mod tests {
         Some("headless no, never answered; in the terminal unknown")
     )]
     #[case("opening.probe", "claude-code@2.1.274", Support::Partly, Some("with a setting"))]
+    #[case(
+        "life.shutdown",
+        "claude-code@2.1.330",
+        Support::No,
+        Some("SIGINT, SIGTERM after 100 ms, SIGKILL after 600 ms")
+    )]
+    #[case(
+        "life.shutdown",
+        "codex@0.169.0",
+        Support::No,
+        Some("SIGTERM, stdin closed, SIGKILL after 2000 ms")
+    )]
+    #[case("life.shutdown", "opencode@1.18.33", Support::Partly, Some("stdin closed, SIGTERM after 2000 ms"))]
+    #[case("lists.undeclared", "qwen-code@0.24.4", Support::No, Some("also prompts, resources"))]
+    #[case("identity.accepted_versions", "gemini-cli@0.61.0", Support::Yes, None)]
+    #[case("identity.accepted_versions", "codex@0.169.0", Support::No, Some("takes any version"))]
     fn an_answer_says_what_the_profile_states(
         #[case] fact: &str,
         #[case] host: &str,

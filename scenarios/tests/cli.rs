@@ -80,6 +80,21 @@ fn two_profiles_are_compared_fact_by_fact() {
 }
 
 #[test]
+fn what_the_protocol_asks_of_hosts_is_told_host_by_host() {
+    let (code, stdout, _) = run(&["hosts", "codex", "generic@bare", "--protocol"]);
+    assert_eq!(code, 0);
+    let (_, ends) = stdout.split_once("stdio.host-shutdown").unwrap();
+    assert!(ends.contains("failed") && ends.contains("SIGKILL after 2000 ms"), "{ends}");
+    let (_, json, _) = run(&["hosts", "qwen-code", "--protocol", "--json"]);
+    let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let declared = lines.iter().find(|line| line["row"] == "lifecycle.host-only-declared").unwrap();
+    assert_eq!(declared["outcome"], "failed");
+    assert_eq!(declared["notes"][0], "also prompts, resources");
+    let (_, list, _) = run(&["list", "--protocol", "stdio.host-shutdown"]);
+    assert!(list.contains("of hosts: life.shutdown"), "{list}");
+}
+
+#[test]
 fn one_fact_is_printed_over_all_hosts() {
     let (code, stdout, _) = run(&["hosts", "--matrix", "progress_extends"]);
     assert_eq!(code, 0);

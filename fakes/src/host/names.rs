@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use super::profile::{Names, Overlong, ToolsShown};
+use super::profile::{Names, Overlong, Schemas, ToolsShown};
+use super::schema;
 use super::wire::fill;
 
 /// A tool as the host remembers it.
@@ -15,15 +16,20 @@ pub(crate) struct Tool {
     pub shown_name: String,
     /// `annotations.readOnlyHint` is true.
     pub read_only: bool,
+    /// It runs as a task only.
+    pub task_only: bool,
     /// What the model reads of it, if it reads anything but the name.
     pub description: Option<String>,
     /// The tool's `_meta`.
     pub meta: Value,
 }
 
-/// Reads one item of a `tools/list` result. `None` if it has no name, or a name the host leaves out.
-pub(crate) fn tool(names: &Names, server: &str, item: &Value) -> Option<Tool> {
+/// Reads one item of a `tools/list` result. `None` if it has no name, or a name or a schema that the host leaves out.
+pub(crate) fn tool(names: &Names, schemas: &Schemas, server: &str, item: &Value) -> Option<Tool> {
     let name = item.get("name")?.as_str()?;
+    if schema::is_dropped(schemas, item) {
+        return None;
+    }
     let meta = item.get("_meta").cloned().unwrap_or_default();
     let loaded = *names.shown == ToolsShown::Whole
         || names.always_load_key.as_ref().is_some_and(|key| meta.get(key) == Some(&Value::Bool(true)));
@@ -31,6 +37,7 @@ pub(crate) fn tool(names: &Names, server: &str, item: &Value) -> Option<Tool> {
         name: name.to_owned(),
         shown_name: shown_name(names, server, name)?,
         read_only: item.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true)),
+        task_only: schema::is_task_only(item),
         description: loaded.then(|| {
             let text = item.get("description").and_then(Value::as_str);
             cut(names, text.unwrap_or_default())
@@ -176,9 +183,9 @@ mod tests {
     fn only_an_always_loaded_tool_of_a_deferring_host_comes_with_its_description() {
         let claude = profile("claude-code@2.1.330").unwrap();
         let item = json!({"name": "a", "description": "does a"});
-        assert_eq!(tool(&claude.names, "s", &item).unwrap().description, None);
+        assert_eq!(tool(&claude.names, &claude.schemas, "s", &item).unwrap().description, None);
         let item = json!({"name": "a", "description": "does a", "_meta": {"anthropic/alwaysLoad": true}});
-        let loaded = tool(&claude.names, "s", &item).unwrap();
+        let loaded = tool(&claude.names, &claude.schemas, "s", &item).unwrap();
         assert_eq!(loaded.description.as_deref(), Some("does a"));
     }
 }

@@ -248,18 +248,25 @@ pub(super) fn list(words: &[String], as_json: bool) -> Outcome {
         if as_json {
             let line = json!({
                 "id": row.id, "area": area, "level": row.level.as_str(), "says": row.says, "in": row.r#in,
-                "checks": row.checks, "excluded": row.excluded, "file": file,
+                "checks": row.checks, "facts": row.facts, "excluded": row.excluded, "file": file,
             });
             out(&line.to_string());
         } else {
-            let how =
-                row.excluded.as_ref().map_or_else(String::new, |reason| format!(" (not checked: {reason})"));
+            let how = match &row.excluded {
+                Some(reason) => format!(" (not checked: {reason})"),
+                None if row.facts.is_empty() => String::new(),
+                None => format!(" (of hosts: {})", row.facts.join(", ")),
+            };
             out(&format!("{:width$}  {:6}  {}{how}", row.id, row.level.as_str(), row.says));
         }
     }
     if !as_json {
-        let checked = rows.iter().filter(|placed| placed.row.excluded.is_none()).count();
-        out(&format!("{} rows, {checked} of them checked", rows.len()));
+        let checked = rows.iter().filter(|placed| !placed.row.checks.is_empty()).count();
+        let of_hosts = rows.iter().filter(|placed| !placed.row.facts.is_empty()).count();
+        let all = rows.len();
+        out(&format!(
+            "{all} rows, {checked} of them checked; {of_hosts} are told of hosts by `hostcheck hosts --protocol`"
+        ));
     }
     Ok(EXIT_PASSED)
 }
@@ -337,6 +344,7 @@ fn print_json(suite: &str, rows: &[Placed], judged: &[Judged]) {
             conformance::Outcome::Failed(evidence) => ("failed", evidence.clone()),
             conformance::Outcome::NotApplicable(_) => ("not-applicable", Vec::new()),
             conformance::Outcome::Unsupported(_) => ("unsupported", Vec::new()),
+            conformance::Outcome::Unknown(_) => ("unknown", Vec::new()),
             conformance::Outcome::CouldNotRun(_) => ("could-not-run", Vec::new()),
         };
         let evidence: Vec<Value> = evidence

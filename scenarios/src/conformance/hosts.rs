@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fakes::host::{Outcome as CallOutcome, Profile, SizeUnit, Stop, cut_description, shown_name};
+use fakes::host::{
+    Fate, Mark, Outcome as CallOutcome, Profile, SizeUnit, Stop, cut_description, is_task_only,
+    schema_features, shown_name,
+};
 use reports::event::{Lane, WireLine};
 use serde_json::Value;
 
@@ -18,13 +21,15 @@ use super::rows::Placed;
 use super::target::Target;
 
 /// What a conversation with a host answers.
-pub(crate) const CHECKS: [&str; 11] = [
+pub(crate) const CHECKS: [&str; 13] = [
     "host.opens",
     "host.tools",
     "host.pages",
     "host.names",
     "host.names-distinct",
     "host.descriptions",
+    "host.schemas",
+    "host.task-tools",
     "host.call",
     "host.result",
     "host.requests",
@@ -137,8 +142,9 @@ fn check_of(
     let items: &[Value] = tools.map_or(&[], |tools| &tools.items);
     let text =
         |tool: &Value, member: &str| tool.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
-    if items.is_empty() && ["host.tools", "host.pages", "host.names", "host.names-distinct"].contains(&check)
-    {
+    let about_tools =
+        ["host.tools", "host.pages", "host.names", "host.names-distinct", "host.schemas", "host.task-tools"];
+    if items.is_empty() && about_tools.contains(&check) {
         return Outcome::NotApplicable("the server lists no tools".to_owned());
     }
     match check {
@@ -213,6 +219,8 @@ fn check_of(
                 &cut.join(", "),
             )
         }
+        "host.schemas" => schemas_of(profile, items, met),
+        "host.task-tools" => task_tools(profile, items, met),
         "host.call" => match (tool, &met.call) {
             (Err(none), _) => none.clone(),
             (Ok(()), None) => met.fail("a call got no outcome", "a result", &last_server_line(met)),
@@ -278,6 +286,49 @@ fn check_of(
                 "an end before SIGKILL",
                 &last_events(met),
             )
+        }
+    }
+}
+
+/// Whether the host leaves tools out for their input schemas.
+fn schemas_of(profile: &Profile, items: &[Value], met: &Met) -> Outcome {
+    let mut dropped = Vec::new();
+    let mut unseen: BTreeMap<&str, &str> = BTreeMap::new();
+    for tool in items {
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        for feature in schema_features(tool) {
+            let (fact, fact_name) = feature.fact(&profile.schemas);
+            if fact.mark == Mark::Unknown {
+                unseen.entry(fact_name).or_insert(name);
+            } else if **fact == Fate::Dropped {
+                dropped.push(format!("`{name}` has {}", feature.words()));
+            }
+        }
+    }
+    if !dropped.is_empty() {
+        let message = "the host leaves out tools for their input schemas";
+        return met.fail(message, "schemas that this host takes", &dropped.join("\n"));
+    }
+    if unseen.is_empty() {
+        return Outcome::Passed;
+    }
+    let unseen: Vec<String> =
+        unseen.into_iter().map(|(fact, tool)| format!("`{fact}` (as in `{tool}`)")).collect();
+    Outcome::Unknown(format!("not known of this host: {}", unseen.join(", ")))
+}
+
+/// Whether the host calls tools that run as tasks only.
+fn task_tools(profile: &Profile, items: &[Value], met: &Met) -> Outcome {
+    let names = items.iter().filter(|tool| is_task_only(tool));
+    let names: Vec<&str> = names.filter_map(|tool| tool.get("name")?.as_str()).collect();
+    let fact = &profile.schemas.task_only;
+    match (names.is_empty(), fact.mark == Mark::Unknown, &fact.value) {
+        (true, ..) => Outcome::NotApplicable("no tool runs as a task only".to_owned()),
+        (false, true, _) => Outcome::Unknown("not known of this host: `schemas.task_only`".to_owned()),
+        (false, false, None) => Outcome::Passed,
+        (false, false, Some(_)) => {
+            let message = "the host sends no call of a tool that runs as a task only";
+            met.fail(message, "tools that can be called plainly too", &names.join(", "))
         }
     }
 }

@@ -28,7 +28,10 @@ pub(super) fn findings(findings: &mut Findings, secrets: &[String]) {
         let Judged { outcome, transcript, session, .. } = judged;
         match outcome {
             Outcome::Passed => {}
-            Outcome::NotApplicable(reason) | Outcome::Unsupported(reason) | Outcome::CouldNotRun(reason) => {
+            Outcome::NotApplicable(reason)
+            | Outcome::Unsupported(reason)
+            | Outcome::Unknown(reason)
+            | Outcome::CouldNotRun(reason) => {
                 hide(reason);
             }
             Outcome::Failed(evidence) => {

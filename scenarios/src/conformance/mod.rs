@@ -11,6 +11,7 @@
 mod arguments;
 mod check;
 mod discover;
+mod duties;
 mod hosts;
 mod http;
 mod lab;
@@ -31,6 +32,7 @@ use futures_util::StreamExt as _;
 use schemas::Version;
 
 pub use discover::VERSIONS;
+pub use duties::{Duty, Kept, duty};
 pub use lab::Wishes;
 pub use outcome::{Evidence, Outcome};
 pub use protocol::Judged;
@@ -103,7 +105,7 @@ pub struct Findings {
 pub async fn judge(plan: &Plan, progress: &dyn Fn(usize, usize)) -> Findings {
     let found = Rc::new(discover::discover(&plan.target).await);
     let rows: Vec<Placed> =
-        plan.rows.iter().filter(|placed| placed.row.excluded.is_none()).cloned().collect();
+        plan.rows.iter().filter(|placed| !placed.row.checks.is_empty()).cloned().collect();
     let job = protocol::Job {
         target: &plan.target,
         wishes: Arc::clone(&plan.wishes),

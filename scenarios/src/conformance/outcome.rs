@@ -14,6 +14,8 @@ pub enum Outcome {
     NotApplicable(String),
     /// The host is known to leave no way to tell.
     Unsupported(String),
+    /// Nobody has looked whether the host takes it.
+    Unknown(String),
     /// It could not be found out.
     CouldNotRun(String),
 }
@@ -39,6 +41,7 @@ impl Outcome {
             Self::Failed(_) => Status::Fail,
             Self::NotApplicable(_) => Status::NotApplicable,
             Self::Unsupported(_) => Status::Unsupported,
+            Self::Unknown(_) => Status::Unknown,
             Self::CouldNotRun(_) => Status::NotRun,
         }
     }
@@ -46,17 +49,19 @@ impl Outcome {
     /// Why, where it neither passed nor failed.
     pub fn reason(&self) -> Option<&str> {
         match self {
-            Self::NotApplicable(reason) | Self::Unsupported(reason) | Self::CouldNotRun(reason) => {
-                Some(reason)
-            }
+            Self::NotApplicable(reason)
+            | Self::Unsupported(reason)
+            | Self::Unknown(reason)
+            | Self::CouldNotRun(reason) => Some(reason),
             Self::Passed | Self::Failed(_) => None,
         }
     }
 
     fn weight(&self) -> u8 {
         match self {
-            Self::Failed(_) => 4,
-            Self::CouldNotRun(_) => 3,
+            Self::Failed(_) => 5,
+            Self::CouldNotRun(_) => 4,
+            Self::Unknown(_) => 3,
             Self::Passed => 2,
             Self::Unsupported(_) => 1,
             Self::NotApplicable(_) => 0,
@@ -90,6 +95,8 @@ mod tests {
         assert_eq!(unknown().and(Outcome::Passed), unknown());
         assert_eq!(none().and(Outcome::Passed), Outcome::Passed);
         assert_eq!(none().and(none()), none());
+        let unseen = || Outcome::Unknown(String::new());
+        assert_eq!(Outcome::Passed.and(unseen()), unseen());
         let lacking = || Outcome::Unsupported(String::new());
         assert_eq!(none().and(lacking()), lacking());
         assert_eq!(lacking().and(Outcome::Passed), Outcome::Passed);

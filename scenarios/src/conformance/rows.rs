@@ -1,5 +1,6 @@
 //! The traceability of the protocol: one row a requirement, and what is checked for it or why nothing is.
-//! A row that names a check that nobody answers, or none and no reason, is refused when the rows are read.
+//! A row that names a check that nobody answers, or none, no fact of hosts and no reason, is refused when the rows are
+//! read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,6 +72,9 @@ pub struct Row {
     /// What is checked; each of them must hold.
     #[serde(default)]
     pub checks: Vec<String>,
+    /// Of a requirement on hosts: the facts of a profile that tell whether a host keeps it, each one a feature.
+    #[serde(default)]
+    pub facts: Vec<String>,
     /// Why nothing is checked.
     #[serde(default)]
     pub excluded: Option<String>,
@@ -116,11 +120,16 @@ pub fn all() -> anyhow::Result<Vec<Placed>> {
         let area: Area = serde_saphyr::from_str(text).map_err(|error| anyhow::anyhow!("{file}: {error}"))?;
         for row in area.rows {
             anyhow::ensure!(seen.insert(row.id.clone()), "{file}: two rows are named {}", row.id);
+            let answers = [!row.checks.is_empty(), !row.facts.is_empty(), row.excluded.is_some()];
             anyhow::ensure!(
-                row.checks.is_empty() == row.excluded.is_some(),
-                "{file}: {} needs checks or an excluded reason, and not both",
+                answers.iter().filter(|given| **given).count() == 1,
+                "{file}: {} needs one of checks, facts and an excluded reason",
                 row.id
             );
+            for fact in &row.facts {
+                let known = crate::support::of_fact(fact).is_some();
+                anyhow::ensure!(known, "{file}: {} names the fact {fact}, which answers no feature", row.id);
+            }
             for check in &row.checks {
                 let rule = check.strip_prefix("wire.");
                 let answered = known.contains(check.as_str())

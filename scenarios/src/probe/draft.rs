@@ -15,13 +15,14 @@ pub const BASE: &str = "generic@tools-only";
 const ID_PART_MAX: usize = 60;
 
 /// Why a whole section can't be seen from here.
-const BLIND: [(&str, &str); 7] = [
+const BLIND: [(&str, &str); 8] = [
     ("shell.", "a background shell is not on this wire"),
     ("hooks.", "hooks are not on this wire"),
     ("door.", "a door is not on this wire"),
     ("tasks.", "no call was answered with a task"),
     ("texts.", "what the model is shown is not on this wire"),
     ("names.", "what the model is shown is not on this wire"),
+    ("schemas.", "whether a model can call such a tool is not tried"),
     ("fidelity.", "a tolerance is set when recordings are compared"),
 ];
 

@@ -1,6 +1,7 @@
 //! The suite for anybody's server: mutants that it must catch, a server without a fault, and our own.
 
 mod fault;
+mod hosts;
 mod mutants;
 mod own;
 mod tiny;

@@ -167,15 +167,20 @@ impl HostMachine {
         let wanted = call.wanted.clone();
         let made = Made { tool_use_id: call.tool_use_id.clone(), place: call.place };
         let texts = self.profile.texts.clone();
-        let found = self.catalog.find(&wanted.tool).map(|tool| tool.name.clone());
+        let task_only = self.profile.schemas.task_only.value.clone();
+        let found = self.catalog.find(&wanted.tool).map(|tool| (tool.name.clone(), tool.task_only));
+        let (found, task_only) = match found {
+            Some((name, runs_as_task)) => (Some(name), task_only.filter(|_| runs_as_task)),
+            None => (None, None),
+        };
         let refusal = if self.link.phase == Phase::Gone && found.is_some() {
-            Some(&texts.gone)
+            Some(&texts.gone.value)
         } else if found.is_none() {
-            Some(&texts.no_such_tool)
-        } else if self.options.allow_tools {
-            None
+            Some(&texts.no_such_tool.value)
+        } else if !self.options.allow_tools {
+            Some(&texts.denied.value)
         } else {
-            Some(&texts.denied)
+            task_only.as_ref()
         };
         if let Some(template) = refusal {
             let text = self.words(template, &wanted.tool, "");

@@ -141,8 +141,10 @@ impl HostMachine {
     fn take_tools(&mut self, items: &[Value], result: &Value) {
         let facts = self.profile.clone();
         let server = self.options.server_name.clone();
-        let tools: Vec<_> =
-            items.iter().filter_map(|item| names::tool(&facts.names, &server, item)).collect();
+        let tools: Vec<_> = items
+            .iter()
+            .filter_map(|item| names::tool(&facts.names, &facts.schemas, &server, item))
+            .collect();
         if tools.len() < items.len() {
             let left_out = items.len() - tools.len();
             self.note(format!("{left_out} tools were left out"));

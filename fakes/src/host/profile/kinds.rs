@@ -264,6 +264,16 @@ pub enum UnknownMessage {
     Method,
 }
 
+/// What becomes of a tool for something that it declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// The model can call it.
+    Taken,
+    /// It is left out.
+    Dropped,
+}
+
 /// What becomes of a tool whose name is too long for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

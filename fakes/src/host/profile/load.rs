@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Profile;
 use super::sections::{
     CallsPatch, ChannelPatch, FidelityPatch, IdentityPatch, LifePatch, ListsPatch, ModernPatch, NamesPatch,
-    NotificationsPatch, OpeningPatch, RequestsPatch, TextsPatch, WirePatch,
+    NotificationsPatch, OpeningPatch, RequestsPatch, SchemasPatch, TextsPatch, WirePatch,
 };
 use super::wake::{DoorPatch, HooksPatch, ShellPatch, TasksPatch};
 
@@ -65,6 +65,9 @@ pub struct ProfileFile {
     /// Names and descriptions.
     #[serde(default)]
     pub names: NamesPatch,
+    /// Tools that may not be taken.
+    #[serde(default)]
+    pub schemas: SchemasPatch,
     /// Life of the process.
     #[serde(default)]
     pub life: LifePatch,
@@ -147,6 +150,7 @@ fn stamp(file: &mut ProfileFile) {
     file.requests.stamp(id);
     file.texts.stamp(id);
     file.names.stamp(id);
+    file.schemas.stamp(id);
     file.life.stamp(id);
     file.shell.stamp(id);
     file.hooks.stamp(id);
@@ -219,6 +223,7 @@ fn over(child: ProfileFile, parent: ProfileFile) -> ProfileFile {
         requests: child.requests.over(parent.requests),
         texts: child.texts.over(parent.texts),
         names: child.names.over(parent.names),
+        schemas: child.schemas.over(parent.schemas),
         life: child.life.over(parent.life),
         shell: child.shell.over(parent.shell),
         hooks: child.hooks.over(parent.hooks),
@@ -248,6 +253,7 @@ fn whole(file: ProfileFile, missing: &mut Vec<String>) -> Option<Profile> {
     let requests = file.requests.complete("requests", missing);
     let texts = file.texts.complete("texts", missing);
     let names = file.names.complete("names", missing);
+    let schemas = file.schemas.complete("schemas", missing);
     let life = file.life.complete("life", missing);
     let shell = file.shell.complete("shell", missing);
     let hooks = file.hooks.complete("hooks", missing);
@@ -271,6 +277,7 @@ fn whole(file: ProfileFile, missing: &mut Vec<String>) -> Option<Profile> {
         requests: requests?,
         texts: texts?,
         names: names?,
+        schemas: schemas?,
         life: life?,
         shell: shell?,
         hooks: hooks?,

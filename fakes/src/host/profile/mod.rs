@@ -11,14 +11,14 @@ mod wake;
 pub use embedded::{profile, profiles};
 pub use fact::{Evidence, Fact, Mark, PerMode};
 pub use kinds::{
-    GiveUp, IdRule, ListChanged, ListKind, OnAsk, OnProbeExit, OnRoots, OnSilence, OnStdoutClosed, Overlong,
-    Parallel, ProgressTokens, Refusal, Restart, SizeUnit, StartClock, Stop, StopStep, Structured, ToolsShown,
-    UnknownMessage,
+    Fate, GiveUp, IdRule, ListChanged, ListKind, OnAsk, OnProbeExit, OnRoots, OnSilence, OnStdoutClosed,
+    Overlong, Parallel, ProgressTokens, Refusal, Restart, SizeUnit, StartClock, Stop, StopStep, Structured,
+    ToolsShown, UnknownMessage,
 };
 pub use load::{ProfileError, ProfileFile, load, load_chain};
 pub use sections::{
-    Calls, Channel, Fidelity, Identity, Life, Lists, Modern, Names, Notifications, Opening, Requests, Texts,
-    Wire,
+    Calls, Channel, Fidelity, Identity, Life, Lists, Modern, Names, Notifications, Opening, Requests,
+    Schemas, Texts, Wire,
 };
 pub use wake::{Door, DoorKind, Hook, HookAnswer, HookInput, Hooks, Shell, ShellShown, Tasks, WhileBusy};
 
@@ -59,6 +59,8 @@ pub struct Profile {
     pub texts: Texts,
     /// Names and descriptions.
     pub names: Names,
+    /// Tools that may not be taken.
+    pub schemas: Schemas,
     /// Life of the process.
     pub life: Life,
     /// Background shells of the model.
@@ -88,6 +90,7 @@ impl Profile {
         self.requests.evidence("requests", &mut lines);
         self.texts.evidence("texts", &mut lines);
         self.names.evidence("names", &mut lines);
+        self.schemas.evidence("schemas", &mut lines);
         self.life.evidence("life", &mut lines);
         self.shell.evidence("shell", &mut lines);
         self.hooks.evidence("hooks", &mut lines);

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::fact::{Evidence, Fact, PerMode, facts};
 use super::kinds::{
-    GiveUp, IdRule, ListChanged, ListKind, OnAsk, OnProbeExit, OnRoots, OnSilence, OnStdoutClosed, Overlong,
-    Parallel, ProgressTokens, Refusal, Restart, SizeUnit, StartClock, StopStep, Structured, ToolsShown,
-    UnknownMessage,
+    Fate, GiveUp, IdRule, ListChanged, ListKind, OnAsk, OnProbeExit, OnRoots, OnSilence, OnStdoutClosed,
+    Overlong, Parallel, ProgressTokens, Refusal, Restart, SizeUnit, StartClock, StopStep, Structured,
+    ToolsShown, UnknownMessage,
 };
 
 facts! {
@@ -367,6 +367,25 @@ facts! {
         resources: bool,
         /// Whether the person can use prompts.
         prompts: bool,
+    }
+}
+
+facts! {
+    /// Tools that a host or the interface of its model may not take, by what they declare.
+    Schemas, SchemasPatch {
+        /// A tool whose input schema has no `properties`.
+        without_properties: Fate,
+        /// A tool with `anyOf`, `oneOf` or `allOf` at the root of its input schema.
+        root_union: Fate,
+        /// A tool whose input schema has another root than an object.
+        root_not_object: Fate,
+        /// A tool with a `$ref` in its input schema.
+        references: Fate,
+        /// A tool with a list of types in its input schema.
+        type_lists: Fate,
+        /// What the model gets when it calls a tool that runs as a task only; none means that the tool is called as any
+        /// other. `{tool}` is filled in.
+        task_only: Option<String>,
     }
 }
 

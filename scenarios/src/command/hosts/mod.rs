@@ -1,8 +1,10 @@
-//! `hostcheck hosts`: the profiles, one with its evidence, two side by side, or one fact over all of them. Prints what
+//! `hostcheck hosts`: the profiles, one with its evidence, two side by side, one fact over all of them, or what the
+//! protocol asks of hosts. Prints what
 //! profiles state; an unknown fact is called unknown, and what a fake does in its place is said beside it.
 
 mod diff;
 mod matrix;
+mod protocol;
 
 use fakes::host::Evidence;
 use serde_json::json;
@@ -21,12 +23,19 @@ pub(super) struct Args {
     /// Print one fact over all hosts, or over those that are named first; without a fact, the facts that can be asked.
     #[arg(long, num_args = 0..=1, value_name = "FACT", default_missing_value = "")]
     matrix: Option<String>,
+    /// Print what the protocol asks of hosts, and which hosts keep it.
+    #[arg(long, conflicts_with_all = ["diff", "matrix"])]
+    protocol: bool,
     /// One JSON object a line.
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn main(args: &Args) -> Outcome {
+    if args.protocol {
+        protocol::print(&args.names, args.json)?;
+        return Ok(EXIT_PASSED);
+    }
     match (&args.diff, args.matrix.as_deref()) {
         (Some(two), _) => diff::print(two, args.json)?,
         (None, Some("")) => matrix::print_facts(&args.names, args.json)?,

@@ -1,0 +1,161 @@
+//! Which tools a host leaves out, cuts or never calls: a server whose tools break one known rule of a host fails the row
+//! for it there, and passes where the host takes them. What nobody has tried on a host is told as that.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use hostcheck::conformance::{self, Outcome, Plan, Target, Wishes};
+use rstest::rstest;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
+
+/// A server of the older era with these tools.
+fn with_tools(tools: Value) -> Target {
+    Target::Inside(Rc::new(move |input, output| Box::pin(serve(tools.clone(), input, output))))
+}
+
+async fn serve(tools: Value, input: DuplexStream, mut output: DuplexStream) -> i32 {
+    let mut lines = BufReader::new(input).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let message: Value = serde_json::from_str(&line).expect("hosts write JSON");
+        let Some(id) = message.get("id") else { continue };
+        let answer = match message["method"].as_str() {
+            Some("initialize") => json!({"result": {
+                "protocolVersion": message["params"]["protocolVersion"],
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "tools", "version": "1"},
+            }}),
+            Some("tools/list") => json!({"result": {"tools": tools}}),
+            Some("tools/call") => json!({"result": {"content": [{"type": "text", "text": "done"}]}}),
+            _ => json!({"error": {"code": -32601, "message": "no such method"}}),
+        };
+        let mut answer = answer;
+        answer["jsonrpc"] = json!("2.0");
+        answer["id"] = id.clone();
+        if output.write_all(format!("{answer}\n").as_bytes()).await.is_err() {
+            break;
+        }
+    }
+    0
+}
+
+/// How one row ends on one host.
+fn judged(tools: Value, host: &str, row: &str) -> Outcome {
+    let rows = conformance::rows().expect("the rows are sound");
+    let hosts = hostcheck::host::all().expect("the profiles are sound");
+    let plan = Plan {
+        target: with_tools(tools),
+        name: None,
+        wishes: Arc::new(Wishes { call_all_tools: true, ..Wishes::default() }),
+        rows: rows.into_iter().filter(|placed| placed.row.id == row).collect(),
+        versions: Vec::new(),
+        demanded: false,
+        hosts: hosts.iter().filter(|known| known.id == host).cloned().collect(),
+        at_once: 1,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+    let found = tokio::task::LocalSet::new().block_on(&runtime, conformance::judge(&plan, &|_, _| {}));
+    let [judged] = found.hosts.as_slice() else { panic!("{row} on {host}: {:?}", found.hosts) };
+    judged.outcome.clone()
+}
+
+fn tool(name: &str, more: &Value) -> Value {
+    let mut tool =
+        json!({"name": name, "description": "does it", "inputSchema": {"type": "object", "properties": {}}});
+    for (member, value) in more.as_object().into_iter().flatten() {
+        tool[member] = value.clone();
+    }
+    tool
+}
+
+fn long_name() -> Value {
+    json!([tool(&"n".repeat(127), &json!({}))])
+}
+
+fn two_names() -> Value {
+    json!([tool("a.b", &json!({})), tool("a/b", &json!({}))])
+}
+
+fn two_long_names() -> Value {
+    let long = "n".repeat(70);
+    json!([tool(&format!("{long}one"), &json!({})), tool(&format!("{long}two"), &json!({}))])
+}
+
+fn described(characters: usize) -> Value {
+    json!([tool("a", &json!({"description": "d".repeat(characters)}))])
+}
+
+fn task_only() -> Value {
+    json!([tool("a", &json!({"execution": {"taskSupport": "required"}}))])
+}
+
+fn with_schema(schema: &Value) -> Value {
+    json!([tool("a", &json!({"inputSchema": schema}))])
+}
+
+const FAILS: &str = "failed";
+const PASSES: &str = "passed";
+const UNKNOWN: &str = "unknown";
+const NONE: &str = "not-applicable";
+
+#[rstest]
+#[case(long_name(), "claude-code@2.1.330", "hosts.names", FAILS, "more than 128 characters")]
+#[case(long_name(), "copilot-cli@1.0.102", "hosts.names", PASSES, "")]
+#[case(two_names(), "codex@0.169.0", "hosts.names-distinct", FAILS, "one name for the model")]
+#[case(two_names(), "gemini-cli@0.61.0", "hosts.names-distinct", PASSES, "")]
+#[case(two_long_names(), "copilot-cli@1.0.102", "hosts.names-distinct", FAILS, "one name for the model")]
+#[case(described(4_097), "claude-code@2.1.330", "hosts.descriptions", FAILS, "cuts descriptions")]
+#[case(described(4_096), "claude-code@2.1.330", "hosts.descriptions", PASSES, "")]
+#[case(described(2_049), "claude-code@2.1.237", "hosts.descriptions", FAILS, "cuts descriptions")]
+#[case(described(20_000), "codex@0.169.0", "hosts.descriptions", PASSES, "")]
+#[case(task_only(), "opencode@1.18.33", "hosts.task-tools", FAILS, "sends no call")]
+#[case(task_only(), "opencode@1.18.33", "hosts.call", FAILS, "a call ends with Error")]
+#[case(task_only(), "qwen-code@0.24.4", "hosts.task-tools", PASSES, "")]
+#[case(task_only(), "qwen-code@0.24.4", "hosts.call", PASSES, "")]
+#[case(task_only(), "claude-code@2.1.330", "hosts.task-tools", UNKNOWN, "schemas.task_only")]
+#[case(described(10), "claude-code@2.1.330", "hosts.task-tools", NONE, "no tool runs as a task only")]
+#[case(with_schema(&json!({"type": "object"})), "copilot-cli@1.0.102", "hosts.schemas", PASSES, "")]
+#[case(
+    with_schema(&json!({"type": "object"})),
+    "codex@0.169.0",
+    "hosts.schemas",
+    UNKNOWN,
+    "`schemas.without_properties` (as in `a`)"
+)]
+#[case(
+    with_schema(&json!({"type": "object", "properties": {}, "anyOf": [{"required": ["a"]}]})),
+    "copilot-cli@1.0.102",
+    "hosts.schemas",
+    UNKNOWN,
+    "`schemas.root_union`"
+)]
+#[case(
+    with_schema(&json!({"type": "object", "properties": {"a": {"type": "string"}}})),
+    "opencode@1.18.33",
+    "hosts.schemas",
+    PASSES,
+    ""
+)]
+fn a_tool_is_judged_by_what_was_seen_of_the_host(
+    #[case] tools: Value,
+    #[case] host: &str,
+    #[case] row: &str,
+    #[case] wanted: &str,
+    #[case] says: &str,
+) {
+    let outcome = judged(tools, host, row);
+    let (word, said) = match &outcome {
+        Outcome::Passed => (PASSES, String::new()),
+        Outcome::Failed(evidence) => {
+            (FAILS, evidence.iter().map(|one| one.message.as_str()).collect::<Vec<_>>().join("\n"))
+        }
+        Outcome::Unknown(reason) => (UNKNOWN, reason.clone()),
+        Outcome::NotApplicable(reason) => (NONE, reason.clone()),
+        other => panic!("{row} on {host}: {other:?}"),
+    };
+    assert!(word == wanted && said.contains(says), "{row} on {host}: {outcome:?}");
+}
