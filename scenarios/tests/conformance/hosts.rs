@@ -63,7 +63,7 @@ fn judged(tools: Value, host: &str, row: &str) -> Outcome {
     judged.outcome.clone()
 }
 
-fn tool(name: &str, more: Value) -> Value {
+fn tool(name: &str, more: &Value) -> Value {
     let mut tool =
         json!({"name": name, "description": "does it", "inputSchema": {"type": "object", "properties": {}}});
     for (member, value) in more.as_object().into_iter().flatten() {
@@ -73,28 +73,28 @@ fn tool(name: &str, more: Value) -> Value {
 }
 
 fn long_name() -> Value {
-    json!([tool(&"n".repeat(127), json!({}))])
+    json!([tool(&"n".repeat(127), &json!({}))])
 }
 
 fn two_names() -> Value {
-    json!([tool("a.b", json!({})), tool("a/b", json!({}))])
+    json!([tool("a.b", &json!({})), tool("a/b", &json!({}))])
 }
 
 fn two_long_names() -> Value {
     let long = "n".repeat(70);
-    json!([tool(&format!("{long}one"), json!({})), tool(&format!("{long}two"), json!({}))])
+    json!([tool(&format!("{long}one"), &json!({})), tool(&format!("{long}two"), &json!({}))])
 }
 
 fn described(characters: usize) -> Value {
-    json!([tool("a", json!({"description": "d".repeat(characters)}))])
+    json!([tool("a", &json!({"description": "d".repeat(characters)}))])
 }
 
 fn task_only() -> Value {
-    json!([tool("a", json!({"execution": {"taskSupport": "required"}}))])
+    json!([tool("a", &json!({"execution": {"taskSupport": "required"}}))])
 }
 
-fn with_schema(schema: Value) -> Value {
-    json!([tool("a", json!({"inputSchema": schema}))])
+fn with_schema(schema: &Value) -> Value {
+    json!([tool("a", &json!({"inputSchema": schema}))])
 }
 
 const FAILS: &str = "failed";
@@ -118,23 +118,23 @@ const NONE: &str = "not-applicable";
 #[case(task_only(), "qwen-code@0.24.4", "hosts.call", PASSES, "")]
 #[case(task_only(), "claude-code@2.1.330", "hosts.task-tools", UNKNOWN, "schemas.task_only")]
 #[case(described(10), "claude-code@2.1.330", "hosts.task-tools", NONE, "no tool runs as a task only")]
-#[case(with_schema(json!({"type": "object"})), "copilot-cli@1.0.102", "hosts.schemas", PASSES, "")]
+#[case(with_schema(&json!({"type": "object"})), "copilot-cli@1.0.102", "hosts.schemas", PASSES, "")]
 #[case(
-    with_schema(json!({"type": "object"})),
+    with_schema(&json!({"type": "object"})),
     "codex@0.169.0",
     "hosts.schemas",
     UNKNOWN,
     "`schemas.without_properties` (as in `a`)"
 )]
 #[case(
-    with_schema(json!({"type": "object", "properties": {}, "anyOf": [{"required": ["a"]}]})),
+    with_schema(&json!({"type": "object", "properties": {}, "anyOf": [{"required": ["a"]}]})),
     "copilot-cli@1.0.102",
     "hosts.schemas",
     UNKNOWN,
     "`schemas.root_union`"
 )]
 #[case(
-    with_schema(json!({"type": "object", "properties": {"a": {"type": "string"}}})),
+    with_schema(&json!({"type": "object", "properties": {"a": {"type": "string"}}})),
     "opencode@1.18.33",
     "hosts.schemas",
     PASSES,
