@@ -32,6 +32,8 @@ const BODY_WITHIN: Duration = Duration::from_secs(5);
 const HEADER_MISMATCH: i64 = -32020;
 const UNSUPPORTED_VERSION: i64 = -32022;
 const NO_SUCH_METHOD: i64 = -32601;
+const KINDS: &str = "application/json or text/event-stream";
+const OTHER_KIND: &str = "a request is answered with another content type";
 const NO_SESSION: &str = "the server assigns no session id";
 
 pub(super) const PROBES: &[Probe] = &[
@@ -187,24 +189,22 @@ fn value(text: &str) -> Option<HeaderValue> {
     HeaderValue::from_str(text).ok()
 }
 
-fn request(id: i64, method: &str, params: Value) -> Value {
+fn request(id: i64, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
 async fn session(lab: &mut Lab) -> Result<(), Trouble> {
     let door = Door::of(lab)?;
-    let opening = request(1, "initialize", initialize_params(lab.version.as_str()));
+    let opening = request(1, "initialize", &initialize_params(lab.version.as_str()));
     let opened = door.post(lab, HeaderMap::new(), &opening).await?;
     if !opened.is_success() {
         return Err(Trouble(format!("`initialize` is refused: {}", opened.say())));
     }
-    let kinds = "application/json or text/event-stream";
-    let message = "a request is answered with another content type";
-    lab.expect("http.content-type", opened.is_message(), message, kinds, &opened.say());
+    lab.expect("http.content-type", opened.is_message(), OTHER_KIND, KINDS, &opened.say());
     let assigned = opened.session.clone();
     let version = value(lab.version.as_str());
     let own = || headers([(SESSION, assigned.clone()), (VERSION, version.clone())]);
-    let ping = |id| request(id, "ping", json!({}));
+    let ping = |id| request(id, "ping", &json!({}));
 
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     let accepted = door.post(lab, own(), &initialized).await?;
@@ -214,7 +214,7 @@ async fn session(lab: &mut Lab) -> Result<(), Trouble> {
 
     let served = door.post(lab, own(), &ping(2)).await?;
     if served.is_success() {
-        lab.expect("http.content-type", served.is_message(), message_of_kind(), kinds, &served.say());
+        lab.expect("http.content-type", served.is_message(), OTHER_KIND, KINDS, &served.say());
     }
     match &assigned {
         None => lab
@@ -250,10 +250,6 @@ async fn session(lab: &mut Lab) -> Result<(), Trouble> {
     ended(lab, &door, assigned.is_some(), own()).await
 }
 
-fn message_of_kind() -> &'static str {
-    "a request is answered with another content type"
-}
-
 /// After a session was ended, its id is gone.
 async fn ended(lab: &mut Lab, door: &Door, has_session: bool, own: HeaderMap) -> Result<(), Trouble> {
     if !has_session {
@@ -266,7 +262,7 @@ async fn ended(lab: &mut Lab, door: &Door, has_session: bool, own: HeaderMap) ->
         lab.skip("http.session-ended", "the server lets no host end a session");
         return Ok(());
     }
-    let after = door.post(lab, own, &request(6, "ping", json!({}))).await?;
+    let after = door.post(lab, own, &request(6, "ping", &json!({}))).await?;
     let message = "a request of a session that has ended is not refused with 404";
     lab.expect("http.session-ended", after.status == 404, message, "404 Not Found", &after.say());
     Ok(())
@@ -290,7 +286,7 @@ async fn origin(lab: &mut Lab) -> Result<(), Trouble> {
         (VERSION, value(version.as_str()).filter(|_| version.is_modern())),
         (METHOD, value(method).filter(|_| version.is_modern())),
     ]);
-    let answer = door.post(lab, headers, &request(1, method, params)).await?;
+    let answer = door.post(lab, headers, &request(1, method, &params)).await?;
     // The status is named from 2025-11-25 on.
     let holds = if version < Version::V2025_11_25 { !answer.is_success() } else { answer.status == 403 };
     let message = "a page from anywhere in a browser can speak to this server";
@@ -301,13 +297,12 @@ async fn origin(lab: &mut Lab) -> Result<(), Trouble> {
 async fn modern(lab: &mut Lab) -> Result<(), Trouble> {
     let door = Door::of(lab)?;
     let version = lab.version.as_str();
-    let ask = |id, method: &str, named: &str| request(id, method, json!({"_meta": modern_meta(named)}));
+    let ask = |id, method: &str, named: &str| request(id, method, &json!({"_meta": modern_meta(named)}));
     let own = |method: &str, named: &str| headers([(VERSION, value(named)), (METHOD, value(method))]);
     let discovered =
         door.post(lab, own("server/discover", version), &ask(1, "server/discover", version)).await?;
-    let kinds = "application/json or text/event-stream";
     let holds = discovered.is_message();
-    lab.expect("http.content-type-modern", holds, message_of_kind(), kinds, &discovered.say());
+    lab.expect("http.content-type-modern", holds, OTHER_KIND, KINDS, &discovered.say());
 
     let other = own("server/discover", "2025-11-25");
     let mismatch = door.post(lab, other, &ask(2, "server/discover", version)).await?;
