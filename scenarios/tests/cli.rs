@@ -90,6 +90,8 @@ fn what_the_protocol_asks_of_hosts_is_told_host_by_host() {
     let declared = lines.iter().find(|line| line["row"] == "lifecycle.host-only-declared").unwrap();
     assert_eq!(declared["outcome"], "failed");
     assert_eq!(declared["notes"][0], "also prompts, resources");
+    let (code, _, said) = run(&["run", "--server", "x", "stdio.host-shutdown"]);
+    assert!(code == 2 && said.contains("hostcheck hosts --protocol"), "{said}");
     let (_, list, _) = run(&["list", "--protocol", "stdio.host-shutdown"]);
     assert!(list.contains("of hosts: life.shutdown"), "{list}");
 }

@@ -15,15 +15,60 @@ pub(crate) struct Deviation {
     /// The profile that stands for the version, where it is not the nearest one below.
     pub(crate) base: Option<&'static str>,
     /// Facts that hold instead, as a profile file writes them.
-    pub(crate) facts: &'static str,
+    facts: &'static str,
+    /// What its new client does, where it is one of those between the profiles.
+    client: Option<NewClient>,
     /// Texts of differences that no fact can state.
     pub(crate) differences: &'static [&'static str],
     /// Why.
     pub(crate) reason: &'static str,
 }
 
+/// What the versions of the new client before its probe differ in from each other.
+struct NewClient {
+    /// As it tells it.
+    version: &'static str,
+    /// Its capabilities, in both modes.
+    capabilities: &'static str,
+    /// How often the tools are listed at the start.
+    lists: &'static str,
+}
+
+impl NewClient {
+    /// Its facts over those of 1.0.83, as a profile file writes them.
+    fn facts(&self) -> String {
+        let Self { version, capabilities, lists } = self;
+        let both = |value: &str| {
+            format!("{{ value: {{ tui: {value}, print: {value} }}, mark: observed, source: here }}")
+        };
+        let one = |value: &str| format!("{{ value: {value}, mark: observed, source: here }}");
+        format!(
+            "identity:\n  client_info: {}\n  capabilities: {}\nwire:\n  call_params_order: {}\n\
+             opening:\n  probe: {}\nlists:\n  order: {}\n  one_by_one: {}\n  follow_cursor: {}\n  \
+             warm_cache_asks_again: {}\nrequests:\n  sampling: {}\n  elicitation: {}\n",
+            one(&format!("{{ name: github-copilot-developer, version: {version} }}")),
+            both(capabilities),
+            one("[_meta, name, arguments]"),
+            one("false"),
+            both(lists),
+            one("true"),
+            one("false"),
+            one("false"),
+            both("no_such_method"),
+            both("silent"),
+        )
+    }
+}
+
+impl Deviation {
+    /// The facts that hold instead, as a profile file writes them; empty where there are none.
+    pub(crate) fn facts(&self) -> String {
+        self.client.as_ref().map_or_else(|| self.facts.to_owned(), NewClient::facts)
+    }
+}
+
 const fn version(version: &'static str, facts: &'static str, reason: &'static str) -> Deviation {
-    Deviation { version, name: None, base: None, facts, differences: &[], reason }
+    Deviation { version, name: None, base: None, facts, client: None, differences: &[], reason }
 }
 
 /// The terminal program lists when its screen is up, and the time of that is its own.
@@ -36,7 +81,7 @@ const fn recording(
     differences: &'static [&'static str],
     reason: &'static str,
 ) -> Deviation {
-    Deviation { version, name: Some(name), base: None, facts, differences, reason }
+    Deviation { version, name: Some(name), base: None, facts, client: None, differences, reason }
 }
 
 const ROOTS_CHANGE: &str = r"identity:
@@ -56,86 +101,6 @@ const PROBE: &str = r"identity:
   modern_capabilities: { value: { tui: { roots: { listChanged: true }, elicitation: { form: {}, url: {} } }, print: { roots: { listChanged: true }, elicitation: { form: {}, url: {} } } }, mark: observed, source: here }
 opening:
   probe: { value: true, mark: observed, source: here }
-";
-const NEW_CLIENT_66: &str = r"identity:
-  client_info: { value: { name: github-copilot-developer, version: 1.0.66 }, mark: observed, source: here }
-  capabilities: { value: { tui: { elicitation: { form: {}, url: {} } }, print: { elicitation: { form: {}, url: {} } } }, mark: observed, source: here }
-wire:
-  call_params_order: { value: [_meta, name, arguments], mark: observed, source: here }
-opening:
-  probe: { value: false, mark: observed, source: here }
-lists:
-  order: { value: { tui: [tools, tools], print: [tools, tools] }, mark: observed, source: here }
-  one_by_one: { value: true, mark: observed, source: here }
-  follow_cursor: { value: false, mark: observed, source: here }
-  warm_cache_asks_again: { value: false, mark: observed, source: here }
-requests:
-  sampling: { value: { tui: no_such_method, print: no_such_method }, mark: observed, source: not so }
-  elicitation: { value: { tui: silent, print: silent }, mark: observed, source: here }
-";
-const NEW_CLIENT_71: &str = r"identity:
-  client_info: { value: { name: github-copilot-developer, version: 1.0.71 }, mark: observed, source: here }
-  capabilities: { value: { tui: { sampling: {}, elicitation: { form: {}, url: {} } }, print: { sampling: {}, elicitation: { form: {}, url: {} } } }, mark: observed, source: here }
-wire:
-  call_params_order: { value: [_meta, name, arguments], mark: observed, source: here }
-opening:
-  probe: { value: false, mark: observed, source: here }
-lists:
-  order: { value: { tui: [tools], print: [tools] }, mark: observed, source: here }
-  one_by_one: { value: true, mark: observed, source: here }
-  follow_cursor: { value: false, mark: observed, source: here }
-  warm_cache_asks_again: { value: false, mark: observed, source: here }
-requests:
-  sampling: { value: { tui: no_such_method, print: no_such_method }, mark: observed, source: not so }
-  elicitation: { value: { tui: silent, print: silent }, mark: observed, source: here }
-";
-const NEW_CLIENT_75: &str = r"identity:
-  client_info: { value: { name: github-copilot-developer, version: 1.0.75 }, mark: observed, source: here }
-  capabilities: { value: { tui: { sampling: {}, elicitation: { form: {}, url: {} } }, print: { sampling: {}, elicitation: { form: {}, url: {} } } }, mark: observed, source: here }
-wire:
-  call_params_order: { value: [_meta, name, arguments], mark: observed, source: here }
-opening:
-  probe: { value: false, mark: observed, source: here }
-lists:
-  order: { value: { tui: [tools], print: [tools] }, mark: observed, source: here }
-  one_by_one: { value: true, mark: observed, source: here }
-  follow_cursor: { value: false, mark: observed, source: here }
-  warm_cache_asks_again: { value: false, mark: observed, source: here }
-requests:
-  sampling: { value: { tui: no_such_method, print: no_such_method }, mark: observed, source: not so }
-  elicitation: { value: { tui: silent, print: silent }, mark: observed, source: here }
-";
-const NEW_CLIENT_78: &str = r"identity:
-  client_info: { value: { name: github-copilot-developer, version: 1.0.78 }, mark: observed, source: here }
-  capabilities: { value: { tui: { sampling: {}, elicitation: { form: {}, url: {} } }, print: { sampling: {}, elicitation: { form: {}, url: {} } } }, mark: observed, source: here }
-wire:
-  call_params_order: { value: [_meta, name, arguments], mark: observed, source: here }
-opening:
-  probe: { value: false, mark: observed, source: here }
-lists:
-  order: { value: { tui: [tools], print: [tools] }, mark: observed, source: here }
-  one_by_one: { value: true, mark: observed, source: here }
-  follow_cursor: { value: false, mark: observed, source: here }
-  warm_cache_asks_again: { value: false, mark: observed, source: here }
-requests:
-  sampling: { value: { tui: no_such_method, print: no_such_method }, mark: observed, source: not so }
-  elicitation: { value: { tui: silent, print: silent }, mark: observed, source: here }
-";
-const NEW_CLIENT_80: &str = r"identity:
-  client_info: { value: { name: github-copilot-developer, version: 1.0.80 }, mark: observed, source: here }
-  capabilities: { value: { tui: { sampling: {}, elicitation: { form: {}, url: {} } }, print: { sampling: {}, elicitation: { form: {}, url: {} } } }, mark: observed, source: here }
-wire:
-  call_params_order: { value: [_meta, name, arguments], mark: observed, source: here }
-opening:
-  probe: { value: false, mark: observed, source: here }
-lists:
-  order: { value: { tui: [tools], print: [tools] }, mark: observed, source: here }
-  one_by_one: { value: true, mark: observed, source: here }
-  follow_cursor: { value: false, mark: observed, source: here }
-  warm_cache_asks_again: { value: false, mark: observed, source: here }
-requests:
-  sampling: { value: { tui: no_such_method, print: no_such_method }, mark: observed, source: not so }
-  elicitation: { value: { tui: silent, print: silent }, mark: observed, source: here }
 ";
 const ONE_LIST: &str = r"lists:
   order: { value: { tui: [tools], print: [tools] }, mark: observed, source: here }
@@ -169,16 +134,25 @@ const NEW_CLIENT_REASON: &str =
     "the new client, before its probe: its wire is that of 1.0.83; page one only, a form is never answered";
 
 /// A newer profile that stands for versions between it and the one below.
-const fn new_client(name: &'static str, facts: &'static str) -> Deviation {
+const fn new_client(
+    folder: &'static str,
+    version: &'static str,
+    capabilities: &'static str,
+    lists: &'static str,
+) -> Deviation {
     Deviation {
-        version: name,
+        version: folder,
         name: None,
         base: Some("copilot-cli@1.0.83"),
-        facts,
+        facts: "",
+        client: Some(NewClient { version, capabilities, lists }),
         differences: &[],
         reason: NEW_CLIENT_REASON,
     }
 }
+
+const ELICITS: &str = "{ elicitation: { form: {}, url: {} } }";
+const SAMPLES_AND_ELICITS: &str = "{ sampling: {}, elicitation: { form: {}, url: {} } }";
 
 const DEVIATIONS: &[Deviation] = &[
     version(
@@ -256,11 +230,11 @@ const DEVIATIONS: &[Deviation] = &[
     recording("copilot-cli-1.0.83", "tui_relist_idle", "", &[LATE_LIST], SCREEN),
     recording("copilot-cli-1.0.83", "tui_sampling", "", &[LATE_LIST], SCREEN),
     recording("copilot-cli-1.0.83", "tui_ui_server", "", &[LATE_LIST], SCREEN),
-    new_client("copilot-cli-1.0.66", NEW_CLIENT_66),
-    new_client("copilot-cli-1.0.71", NEW_CLIENT_71),
-    new_client("copilot-cli-1.0.75", NEW_CLIENT_75),
-    new_client("copilot-cli-1.0.78", NEW_CLIENT_78),
-    new_client("copilot-cli-1.0.80", NEW_CLIENT_80),
+    new_client("copilot-cli-1.0.66", "1.0.66", ELICITS, "[tools, tools]"),
+    new_client("copilot-cli-1.0.71", "1.0.71", SAMPLES_AND_ELICITS, "[tools]"),
+    new_client("copilot-cli-1.0.75", "1.0.75", SAMPLES_AND_ELICITS, "[tools]"),
+    new_client("copilot-cli-1.0.78", "1.0.78", SAMPLES_AND_ELICITS, "[tools]"),
+    new_client("copilot-cli-1.0.80", "1.0.80", SAMPLES_AND_ELICITS, "[tools]"),
     recording(
         "copilot-cli-1.0.66",
         "ask",
@@ -306,7 +280,7 @@ pub(crate) fn laid_over(
             "identity:\n  client_info: {{ value: {client}, mark: observed, source: its own version }}\n"
         ));
     }
-    layers.extend(known.iter().filter(|known| !known.facts.is_empty()).map(|known| known.facts.to_owned()));
+    layers.extend(known.iter().map(|known| known.facts()).filter(|facts| !facts.is_empty()));
     if layers.is_empty() {
         return Ok(Arc::clone(base));
     }

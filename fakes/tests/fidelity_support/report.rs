@@ -95,7 +95,7 @@ fn page(versions: &[Version], counted: Counts) -> String {
     page.push_str("\n## Versions between two profiles\n\nThe nearest profile stands for them, with these facts instead.\n\n");
     for version in versions {
         if let Some(known) = version.known {
-            let _ = writeln!(page, "- {}: {} ({})", version.name, known.reason, fact_names(known.facts));
+            let _ = writeln!(page, "- {}: {} ({})", version.name, known.reason, fact_names(&known.facts()));
         }
     }
     page.push_str("\n## Differences that are explained\n\n");

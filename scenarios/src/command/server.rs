@@ -118,6 +118,9 @@ pub(super) fn main(
             out(&format!("reports: {}\n", folder.display()));
         }
     }
+    if codes.is_empty() && plan.rows.iter().any(|placed| !placed.row.facts.is_empty()) {
+        anyhow::bail!("nothing to run: these rows ask something of hosts; see `hostcheck hosts --protocol`");
+    }
     if codes.is_empty() {
         anyhow::bail!("nothing to run: no row of that name applies; see scenarios/protocol/ for their names");
     }

@@ -161,6 +161,11 @@ impl Bridge {
             self.state.borrow_mut().session = response.headers().get(SESSION).cloned();
         }
         if response.status().is_success() {
+            if !is_readable(&response)
+                && let Some(answer) = unreadable(&message, &response)
+            {
+                return self.hand_over(answer, false, &out).await;
+            }
             return self.answer(response, message["method"] == "initialize", &out).await;
         }
         let status = response.status().as_u16();
@@ -212,8 +217,7 @@ impl Bridge {
     }
 
     async fn answer(&self, mut response: reqwest::Response, opens: bool, out: &mpsc::Sender<Vec<u8>>) {
-        let kind =
-            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind = kind_of(&response);
         let streams = kind.starts_with("text/event-stream");
         let is_json = kind.starts_with("application/json");
         let mut body = Vec::new();
@@ -247,6 +251,28 @@ impl Bridge {
         // A reader that left ends the connection elsewhere.
         let _ = out.send(line).await;
     }
+}
+
+fn kind_of(response: &reqwest::Response) -> &str {
+    response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default()
+}
+
+/// Whether a body can hold messages, as its content type says.
+fn is_readable(response: &reqwest::Response) -> bool {
+    let kind = kind_of(response);
+    kind.starts_with("text/event-stream") || kind.starts_with("application/json")
+}
+
+/// What a request is told whose answer can't hold a message, like the page of a proxy: hosts give it up at once.
+fn unreadable(request: &Value, response: &reqwest::Response) -> Option<Vec<u8>> {
+    let id = request.get("id").filter(|_| request.get("method").is_some())?;
+    let kind = match kind_of(response) {
+        "" => "without a content type".to_owned(),
+        kind => format!("of the content type {kind}"),
+    };
+    let message = format!("HTTP status {} {kind}, which holds no message", response.status().as_u16());
+    let answer = json!({"jsonrpc": "2.0", "id": id, "error": {"code": STATUS_CODE, "message": message}});
+    Some(answer.to_string().into_bytes())
 }
 
 /// What an HTTP error says to a request. Its body may be a JSON-RPC error without an id, since HTTP tells which request it

@@ -79,25 +79,39 @@ struct Told {
 /// Judges every row in every version; `done` is told of each probe that has ended.
 pub(crate) async fn judge(job: &Job<'_>, found: &Rc<Discovered>, done: &dyn Fn()) -> Vec<Judged> {
     let mut all = Vec::new();
+    // A server that speaks no version at all was not judged, whatever was demanded.
+    let gap = job.demanded || found.versions.values().all(Result::is_err);
     for version in job.versions {
         let rows: Vec<&Placed> =
             job.rows.iter().filter(|placed| placed.row.r#in.contains_key(version.as_str())).collect();
         let silent = match (&found.dead, found.versions.get(version)) {
             (Some(reason), _) => Some(Outcome::CouldNotRun(reason.clone())),
-            (None, Some(Err(reason))) if job.demanded => Some(Outcome::CouldNotRun(reason.clone())),
+            (None, Some(Err(reason))) if gap => Some(Outcome::CouldNotRun(reason.clone())),
             (None, Some(Err(reason))) => Some(Outcome::NotApplicable(reason.clone())),
             (None, Some(Ok(_))) => None,
             (None, None) => Some(Outcome::CouldNotRun("this version was not asked for".to_owned())),
         };
         if let Some(outcome) = silent {
             let heard = found.heard.get(version).filter(|_| found.dead.is_some());
-            all.extend(rows.iter().map(|placed| unheard(placed, *version, &outcome, heard)));
+            // What HTTP itself owes can be asked of a server whose messages nobody understands.
+            let (by_address, others): (Vec<&Placed>, Vec<&Placed>) =
+                rows.iter().partition(|placed| gap && of_address(job.target, placed));
+            all.extend(others.iter().map(|placed| unheard(placed, *version, &outcome, heard)));
+            let told = run(job, *version, &by_address, found, done).await;
+            all.extend(by_address.iter().map(|placed| row(placed, *version, job.target, &told)));
             continue;
         }
         let told = run(job, *version, &rows, found, done).await;
         all.extend(rows.iter().map(|placed| row(placed, *version, job.target, &told)));
     }
     all
+}
+
+/// Whether every check of a row is about HTTP, and the server is reached by it.
+fn of_address(target: &Target, placed: &Placed) -> bool {
+    let needs =
+        |check: &str| check::probes().find(|probe| probe.checks.contains(&check)).map(|probe| probe.needs);
+    target.has_address() && placed.row.checks.iter().all(|check| needs(check) == Some(Needs::Address))
 }
 
 /// A row of a server that could not be understood: it fails where what was heard breaks it.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::check;
 
 /// The files, in the order of the report.
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 11] = [
     ("scenarios/protocol/stdio.yaml", include_str!("../../protocol/stdio.yaml")),
     ("scenarios/protocol/messages.yaml", include_str!("../../protocol/messages.yaml")),
     ("scenarios/protocol/lifecycle.yaml", include_str!("../../protocol/lifecycle.yaml")),
@@ -20,6 +20,7 @@ const FILES: [(&str, &str); 10] = [
     ("scenarios/protocol/subscriptions.yaml", include_str!("../../protocol/subscriptions.yaml")),
     ("scenarios/protocol/calls.yaml", include_str!("../../protocol/calls.yaml")),
     ("scenarios/protocol/pipes.yaml", include_str!("../../protocol/pipes.yaml")),
+    ("scenarios/protocol/http.yaml", include_str!("../../protocol/http.yaml")),
     ("scenarios/protocol/hosts.yaml", include_str!("../../protocol/hosts.yaml")),
 ];
 

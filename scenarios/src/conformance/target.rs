@@ -85,6 +85,11 @@ impl Target {
         matches!(self, Self::Command(_))
     }
 
+    /// Whether it is reached by an address.
+    pub fn has_address(&self) -> bool {
+        matches!(self, Self::Url(_))
+    }
+
     /// Whether its bytes go through pipes as they are.
     pub fn has_pipes(&self) -> bool {
         !matches!(self, Self::Url(_))

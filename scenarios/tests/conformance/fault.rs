@@ -56,4 +56,5 @@ pub(crate) enum Fault {
     BreaksBase64,
     RefusesSubscriptions,
     DiesOfCarriageReturns,
+    RefusesToOpen,
 }

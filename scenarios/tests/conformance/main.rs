@@ -5,3 +5,4 @@ mod hosts;
 mod mutants;
 mod own;
 mod tiny;
+mod web;

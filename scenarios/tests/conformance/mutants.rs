@@ -71,6 +71,10 @@ const MUTANTS: [(Fault, &str, Version); 53] = [
 ];
 
 fn judge(fault: Fault, rows: impl Fn(&str) -> bool, versions: &[Version]) -> Findings {
+    judge_as(fault, rows, versions, true)
+}
+
+fn judge_as(fault: Fault, rows: impl Fn(&str) -> bool, versions: &[Version], demanded: bool) -> Findings {
     let rows =
         conformance::rows().expect("the rows").into_iter().filter(|placed| rows(&placed.row.id)).collect();
     let plan = Plan {
@@ -83,7 +87,7 @@ fn judge(fault: Fault, rows: impl Fn(&str) -> bool, versions: &[Version]) -> Fin
         }),
         rows,
         versions: versions.to_vec(),
-        demanded: true,
+        demanded,
         hosts: Vec::new(),
         at_once: 4,
     };
@@ -125,6 +129,7 @@ fn a_server_without_a_fault_fails_no_row_in_any_version() {
 fn is_expected(reason: &str) -> bool {
     [
         "about a process",
+        "about streamable HTTP",
         "the list has one page",
         "no such message",
         "no result embeds",
@@ -141,4 +146,13 @@ fn a_version_that_is_not_spoken_is_a_gap_when_it_was_demanded_and_a_choice_other
     assert!(matches!(found.protocol[0].outcome, Outcome::Passed), "{:?}", found.protocol);
     let found = judge(Fault::DropsTheList, |id| id == "tools.call", &[OLD]);
     assert!(!matches!(found.protocol[0].outcome, Outcome::Passed), "{:?}", found.protocol);
+}
+
+#[test]
+fn a_server_that_speaks_no_version_was_not_judged() {
+    let found = judge_as(Fault::RefusesToOpen, |_| true, &VERSIONS, false);
+    assert!(!found.protocol.is_empty());
+    for judged in &found.protocol {
+        assert!(matches!(judged.outcome, Outcome::CouldNotRun(_)), "{}: {:?}", judged.row, judged.outcome);
+    }
 }

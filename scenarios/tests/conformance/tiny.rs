@@ -109,6 +109,10 @@ impl Tiny {
             self.dead = self.has(Fault::DiesOfNoise);
             return Vec::new();
         };
+        if self.has(Fault::RefusesToOpen) {
+            let refused = message.get("id").map(|id| error(id, -32603, "not configured"));
+            return self.lines(&Vec::from_iter(refused));
+        }
         let out = self.on_message(&message);
         self.lines(&out)
     }

@@ -12,6 +12,7 @@ mod resources;
 mod stateless;
 mod subscriptions;
 mod tools;
+mod web;
 
 use futures_util::future::LocalBoxFuture;
 use schemas::Version;
@@ -51,6 +52,8 @@ pub(crate) enum Needs {
     Pipes,
     /// A process, its signals and its stderr.
     Process,
+    /// Requests of HTTP.
+    Address,
 }
 
 impl Needs {
@@ -58,6 +61,7 @@ impl Needs {
     pub(crate) fn missing(self, target: &Target) -> Option<&'static str> {
         match self {
             Self::Pipes if !target.has_pipes() => Some("about pipes; this server is reached by an address"),
+            Self::Address if !target.has_address() => Some("about streamable HTTP; this server has pipes"),
             Self::Process if !target.has_process() => Some("about a process; this server is not one of ours"),
             _ => None,
         }
@@ -97,7 +101,7 @@ impl Probe {
 
 /// Every probe, area by area.
 pub(crate) fn probes() -> impl Iterator<Item = &'static Probe> {
-    let areas: [&'static [Probe]; 11] = [
+    let areas: [&'static [Probe]; 12] = [
         lifecycle::PROBES,
         openings::PROBES,
         stateless::PROBES,
@@ -109,6 +113,7 @@ pub(crate) fn probes() -> impl Iterator<Item = &'static Probe> {
         errors::PROBES,
         input::PROBES,
         endings::PROBES,
+        web::PROBES,
     ];
     areas.into_iter().flatten()
 }
