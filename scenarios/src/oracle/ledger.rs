@@ -76,7 +76,8 @@ impl Ledger {
         self.pushed_ms.entry((chat_id.to_owned(), message_id.to_owned())).or_insert(at_ms);
     }
 
-    /// Notes that the power was cut: what had only been written, not synced, may be forgotten.
+    /// Notes that the power was cut, or that a server died on a disk that took no writes: what had only been written, not
+    /// synced, may be forgotten.
     pub fn power_cut(&mut self, at_ms: u64) {
         self.power_cuts_ms.push(at_ms);
     }
@@ -305,9 +306,8 @@ impl Ledger {
     /// mark.
     fn lost_its_mark(&self, message: &Written, first: &Sighting) -> bool {
         let pushed_ms = self.pushed_ms.get(&(message.chat_id.clone(), message.message_id.clone()));
-        let since_then = |pushed_ms: &u64| (*pushed_ms..=first.at_ms);
         pushed_ms.is_some_and(|pushed_ms| {
-            self.power_cuts_ms.iter().any(|cut_ms| since_then(pushed_ms).contains(cut_ms))
+            self.power_cuts_ms.iter().any(|cut_ms| (*pushed_ms..=first.at_ms).contains(cut_ms))
         })
     }
 
