@@ -173,6 +173,23 @@ mod tests {
     }
 
     #[test]
+    fn a_scenario_names_a_profile_and_a_wrong_name_is_told() {
+        let parsed = |name: &str| {
+            let head = "id: a.b\ntitle: t\nrequirement: {area: a, level: must, says: s, source: s}\nsteps:\n";
+            let step =
+                format!("  - random: {{lasting: 1h, bursts: 2, troubles: [outage], faults: {name}}}\n");
+            crate::scenario::parse("a.yaml", &format!("{head}{step}"))
+        };
+        let loaded = parsed("stormy").unwrap();
+        let crate::scenario::Step::Random(random) = &loaded.scenario.steps[0].value else {
+            panic!("no draw")
+        };
+        assert_eq!(random.faults.map(|faults| faults.0.name), Some("stormy"));
+        let said = parsed("stormi").unwrap_err().rendered;
+        assert!(said.contains("did you mean `stormy`?"), "{said}");
+    }
+
+    #[test]
     fn what_a_scenario_does_not_list_never_happens() {
         let disk = FaultProfile::named("disk").unwrap();
         assert_eq!(disk.weigh(&[Outage, FailedSync, PowerCut]), [(FailedSync, 3), (PowerCut, 1)]);

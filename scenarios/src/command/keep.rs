@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use reports::event::CellFinished;
 
-use super::{out, warn};
+use super::{out, shown, warn};
 use crate::corpus::{self, Entry, HEADER, Line};
 use crate::plan::{Cell, Selection};
+use crate::run::NOT_REPEATABLE;
 use crate::scenario::load_builtin;
 use crate::shrink::{self, PLAYS_MAX};
 
@@ -62,7 +63,7 @@ impl Corpus {
         let known: BTreeSet<String> = load_builtin()?.iter().map(|loaded| loaded.id().to_owned()).collect();
         let played = corpus::cells(&self.lines, selection, &known, crate::host::all()?);
         for stale in &played.stale {
-            warn(stale);
+            warn(&shown(stale));
         }
         let key = |cell: &Cell| {
             let Cell { scenario, host, mode, seed, .. } = cell;
@@ -87,7 +88,9 @@ impl Corpus {
             ));
         }
         let mut seen = BTreeSet::new();
-        let drawn = broken.iter().filter(|broken| broken.cell.scenario.scenario.draws());
+        // What differs from play to play can't be made small by playing.
+        let repeats = broken.iter().filter(|broken| broken.rule != NOT_REPEATABLE);
+        let drawn = repeats.filter(|broken| broken.cell.scenario.scenario.draws());
         let firsts = drawn.filter(|broken| seen.insert((broken.cell.scenario.id(), broken.rule.as_str())));
         for broken in firsts.take(SMALLEST_MAX) {
             self.make_small(broken)?;

@@ -216,6 +216,7 @@ fn events(
     words.extend(args.all_hosts.then(|| "--all-hosts".to_owned()));
     words.push(format!("--seed {} --seeds {}", args.first_seed(), args.seeds));
     words.extend(args.fault_profile.map(|faults| format!("--fault-profile {}", faults.name)));
+    words.extend(args.corpus.as_ref().map(|file| format!("--corpus {}", file.display())));
     // A version that its neighbour plays for has no column, and is known all the same.
     let chosen = selection.hosts.as_slice();
     let known = if args.is_sampled() { crate::host::all().unwrap_or(chosen) } else { chosen };

@@ -39,6 +39,9 @@ pub use pool::{News, run_all};
 pub(crate) use random::drawn;
 pub(crate) use world::TOKEN;
 
+/// The rule that a seed breaks which gives another run each time.
+pub(crate) const NOT_REPEATABLE: &str = "harness.repeatable";
+
 /// How much of a cell is kept in the event stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
@@ -107,7 +110,7 @@ fn simulated(cell: &Cell, twice: bool) -> CellFinished {
 fn not_repeatable(first: &CellFinished, second: &CellFinished) -> Failure {
     let pair = first.transcript.iter().zip(&second.transcript).find(|(a, b)| a != b);
     Failure {
-        rule: "harness.repeatable".to_owned(),
+        rule: NOT_REPEATABLE.to_owned(),
         message: "the same seed gave another run; the first difference is shown".to_owned(),
         at_ms: pair.map_or(0, |(a, _)| a.at_ms),
         step: None,

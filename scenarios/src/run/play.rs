@@ -55,6 +55,8 @@ pub(crate) struct Play<'a> {
     pub(crate) changed: Rc<Notify>,
     pub(crate) sessions: BTreeMap<String, Session>,
     pub(crate) failures: Vec<Failure>,
+    /// Whether the disk misbehaves at this moment.
+    pub(crate) disk_fails: bool,
     /// People who may speak at this moment.
     speakers: RefCell<BTreeSet<String>>,
 }
@@ -132,6 +134,7 @@ impl<'a> Play<'a> {
             changed,
             sessions,
             failures: Vec::new(),
+            disk_fails: false,
             speakers,
         })
     }

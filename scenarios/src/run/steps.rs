@@ -14,7 +14,9 @@ use super::random;
 use super::view::SessionView;
 use super::{operator, scaled};
 use crate::oracle::Written;
-use crate::scenario::{Call, EntraStep, Expect, Heartbeat, HostStep, Raw, ServerStep, Step, TurnStep, Write};
+use crate::scenario::{
+    Call, DiskStep, EntraStep, Expect, Heartbeat, HostStep, Raw, ServerStep, Step, TurnStep, Write,
+};
 use crate::vectors;
 
 /// Time between two looks at a file that something is expected of.
@@ -137,22 +139,26 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Server(ServerStep::Crash(name)) => {
             session(play, name)?.order(Order::Signal(Signal::Kill));
             tokio::time::sleep(SETTLE).await;
+            // What it had shown from memory was on no disk, nor were its marks.
+            if play.disk_fails {
+                forget_marks(play);
+            }
         }
         Step::Server(ServerStep::PowerCut(name)) => {
             session(play, name)?.order(Order::Signal(Signal::Kill));
             tokio::time::sleep(SETTLE).await;
             play.stage.power_cut()?;
-            let at_ms = play.now_ms();
-            for session in play.sessions.values() {
-                session.view.borrow_mut().ledger.power_cut(at_ms);
-            }
+            forget_marks(play);
         }
         Step::Server(ServerStep::ClockStep(by_ms)) => play.stage.step_clock(*by_ms)?,
         Step::Fault(fault) => play.graph.with(|graph| graph.add_fault(fault.clone()))?,
         Step::Heal => play.graph.with(fakes::graph::FakeGraph::clear_faults),
         Step::Bot(step) => return super::bot::step(play, step).await,
         Step::Entra(step) => entra(play, step)?,
-        Step::Disk(step) => play.stage.disk(step)?,
+        Step::Disk(step) => {
+            play.stage.disk(step)?;
+            play.disk_fails = !matches!(step, DiskStep::Heal);
+        }
         Step::Raw(raw) => raw_line(play, raw).await?,
         Step::Heartbeat(beat) => return heartbeat(play, beat).await,
         Step::Random(_) | Step::Kills(_) => {
@@ -161,6 +167,14 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Expect(expect) => return Ok(demand(play, expect).await),
     }
     Ok(Ok(()))
+}
+
+/// From now on the oracle reckons with marks that are gone.
+fn forget_marks(play: &Play<'_>) {
+    let at_ms = play.now_ms();
+    for session in play.sessions.values() {
+        session.view.borrow_mut().ledger.power_cut(at_ms);
+    }
 }
 
 /// Takes steps that were drawn, up to the first that misses.

@@ -61,6 +61,8 @@ pub(super) struct World {
     source: Vec<Draft>,
     /// How much of it the source needs not ask for again.
     polled: usize,
+    /// How much of it is of an earlier day: a poll asks for the last minute again, not for yesterday.
+    yesterdays: usize,
     disk_fails: bool,
     /// Whether fewer may be read than were.
     set_back: bool,
@@ -77,6 +79,7 @@ impl World {
             sessions: [None, None, None],
             source: Vec::new(),
             polled: 0,
+            yesterdays: 0,
             disk_fails: false,
             set_back: false,
             calls: 0,
@@ -149,7 +152,7 @@ impl World {
         let Some(leader) = self.sessions.iter().flatten().find(|live| live.journal.is_leader()) else {
             return;
         };
-        let from = self.polled.saturating_sub(OVERLAP);
+        let from = self.polled.saturating_sub(OVERLAP).max(self.yesterdays.min(self.polled));
         let page = self.source[from..].to_vec();
         let numbers = || (from + 1..=self.source.len()).map(|number| u32::try_from(number).unwrap());
         match leader.journal.append(page) {
@@ -306,6 +309,7 @@ impl World {
     /// The next day, and whoever leads deletes what everybody has.
     pub(super) async fn next_day(&mut self) {
         self.calendar.ahead_h.fetch_add(24, Ordering::Relaxed);
+        self.yesterdays = self.source.len();
         if self.disk_fails {
             return;
         }
