@@ -12,9 +12,13 @@ use reports::event::Status;
 
 /// One seed here; `hostcheck run` explores more.
 const SEED: u64 = 1;
+/// Half of the tests are real processes, which wait most of the time.
+const THREADS_PER_CORE: usize = 2;
 
 fn main() {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    arguments.test_threads.get_or_insert(cores * THREADS_PER_CORE);
     let scenarios = load_builtin().unwrap_or_else(|error| panic!("{error}"));
     let hosts = hostcheck::host::all().unwrap_or_else(|error| panic!("{error:#}"));
     let selection = Selection {
