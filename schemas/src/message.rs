@@ -205,7 +205,7 @@ fn judge_call(
     if method == Some(own::CHANNEL) {
         channel(&message["params"], at, found);
     }
-    if let Some(method) = method {
+    if let Some(method) = method.filter(|method| own::is_of_events(method)) {
         own::events(method, &message["params"], at, found);
     }
     let one_way = known.map_or_else(
@@ -251,7 +251,7 @@ fn judge_result(
             found.push(error);
         }
     }
-    if let Some(asked) = asked {
+    if let Some(asked) = asked.filter(|asked| own::is_of_events(&asked.method)) {
         own::events(&format!("{}#result", asked.method), result, at, found);
     }
     meta_keys(version, Some(result), (at, "/result/_meta"), found);
@@ -289,7 +289,20 @@ fn meta_keys(version: Version, holder: Option<&Value>, place: (&str, &str), foun
     }
 }
 
+/// Nearly all keys are the protocol's own, and telling those is a tenth of the work.
+const OWN_META_KEYS: &[&str] = &[
+    "progressToken",
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientInfo",
+    "io.modelcontextprotocol/clientCapabilities",
+    "io.modelcontextprotocol/subscriptionId",
+];
+
 fn is_meta_key(key: &str) -> bool {
+    OWN_META_KEYS.contains(&key) || is_name(key)
+}
+
+fn is_name(key: &str) -> bool {
     let (prefix, name) = key.rsplit_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
     let ends = |text: &[u8]| {
         text.first().is_some_and(u8::is_ascii_alphanumeric)
@@ -341,5 +354,6 @@ mod tests {
         for bad in ["-a", "a b", "/a", "1a/b", "a-/b", "a..b/c", "a/b/c", "é", "a/-"] {
             assert!(!is_meta_key(bad), "{bad}");
         }
+        assert!(OWN_META_KEYS.iter().all(|own| is_name(own)));
     }
 }

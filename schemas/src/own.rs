@@ -77,12 +77,14 @@ pub(crate) fn push(message: &Value, at: &str, found: &mut Findings) {
 /// The name of the schema that the draft extension is held to: an object of message parts by name.
 const EVENTS: &str = "mcp-events";
 
+/// Whether a method is one of the draft extension's.
+pub(crate) fn is_of_events(method: &str) -> bool {
+    method.strip_prefix("notifications/").unwrap_or(method).starts_with("events/")
+}
+
 /// Holds a part of the draft extension to our schema, when there is one: `params` by the method, results by the method
 /// and `#result`.
 pub(crate) fn events(part: &str, value: &Value, at: &str, found: &mut Findings) {
-    if !part.trim_start_matches("notifications/").starts_with("events/") {
-        return;
-    }
     let Some(own) = all().iter().find(|own| own.name == EVENTS) else { return };
     let Ok(validator) = &own.validator else { return };
     let document = json!({ part: value });

@@ -22,8 +22,6 @@ impl WireValidator {
         at: &str,
         found: &mut Findings,
     ) {
-        self.remember_declared(version, message);
-        self.known(version, message, method, at, found);
         match direction {
             Direction::HostToServer if version.is_modern() => {
                 self.modern = true;
@@ -64,9 +62,9 @@ impl WireValidator {
         asker.open(id, open);
     }
 
-    fn remember_declared(&mut self, version: Version, message: &Value) {
+    pub(super) fn remember_declared(&mut self, version: Version, message: &Value, meta: Option<&Value>) {
         let declared = if version.is_modern() {
-            down(message, super::MODERN_CAPABILITIES)
+            meta.and_then(|meta| meta.get(super::MODERN_CAPABILITIES))
         } else {
             down(message, &["params", "capabilities"])
         };
@@ -75,11 +73,16 @@ impl WireValidator {
         }
     }
 
-    /// A method must be one of the version's, or belong to something that was declared.
-    fn known(&self, version: Version, message: &Value, method: &str, at: &str, found: &mut Findings) {
-        let known = catalog(version).method(method);
-        let declared = known.is_some_and(|known| known.extension.is_none()) || self.stands_behind(method);
-        if !declared && message.get("method").is_some_and(Value::is_string) {
+    /// A method that is not of the version's core must belong to something that was declared.
+    pub(super) fn undefined(
+        &self,
+        version: Version,
+        message: &Value,
+        method: &str,
+        at: &str,
+        found: &mut Findings,
+    ) {
+        if !self.stands_behind(method) && message.get("method").is_some_and(Value::is_string) {
             found.breaks(
                 &rules::UNKNOWN_METHOD,
                 (at, "/method"),
@@ -254,7 +257,6 @@ impl WireValidator {
         at: &str,
         found: &mut Findings,
     ) {
-        self.known(version, message, method, at, found);
         if self.ours && direction == Direction::ServerToHost && method == crate::own::CHANNEL {
             crate::own::push(message, at, found);
         }

@@ -27,8 +27,9 @@ const OUR_SERVER: &str = "entraclaw";
 /// Names of declared experimental and extension capabilities that are remembered.
 const DECLARED_MAX: usize = 256;
 const MODERN_VERSION: &[&str] = &["params", "_meta", "io.modelcontextprotocol/protocolVersion"];
-const MODERN_CAPABILITIES: &[&str] = &["params", "_meta", "io.modelcontextprotocol/clientCapabilities"];
-const MODERN_LOG_LEVEL: &[&str] = &["params", "_meta", "io.modelcontextprotocol/logLevel"];
+const META: &[&str] = &["params", "_meta"];
+const MODERN_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const MODERN_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// Judges a connection line by line, in the order in which the server read and wrote them.
 ///
@@ -123,10 +124,18 @@ impl WireValidator {
                 let version = self.version_of_call(direction, message, method);
                 let asked = None;
                 let definition = message::judge_one(version, Some(direction), message, asked, at, found);
-                let request = catalog(version).method(method).map_or_else(
+                let known = catalog(version).method(method);
+                let request = known.map_or_else(
                     || message.get("id").is_some() && !method.starts_with("notifications/"),
                     |known| known.result.is_some(),
                 );
+                let meta = down(message, META);
+                if request {
+                    self.remember_declared(version, message, meta);
+                }
+                if known.is_none_or(|known| known.extension.is_some()) {
+                    self.undefined(version, message, method, at, found);
+                }
                 if request {
                     self.request(direction, version, message, method, at, found);
                 } else {
@@ -244,7 +253,9 @@ fn answered_in(open: &Open, message: &Value) -> Version {
 /// What has to be remembered of a request.
 fn opened(version: Version, message: &Value, method: &str) -> Open {
     let params = &message["params"];
-    let token = down(params, &["_meta", "progressToken"]).and_then(Id::of);
+    let meta = params.get("_meta");
+    let told = |name: &str| meta.and_then(|meta| meta.get(name));
+    let token = told("progressToken").and_then(Id::of);
     let listens = version.is_modern() && method == "subscriptions/listen";
     Open {
         asked: Asked { method: method.to_owned(), task: params.get("task").is_some() },
@@ -253,8 +264,8 @@ fn opened(version: Version, message: &Value, method: &str) -> Open {
         progress: token.map(|token| Progress { token, last: None }),
         events: (method == "events/stream").then(events::Told::default),
         stream: listens.then(|| Stream { asked: params["notifications"].clone(), promised: None }),
-        log: down(message, MODERN_LOG_LEVEL).is_some(),
+        log: told(MODERN_LOG_LEVEL).is_some(),
         uri: params.get("uri").and_then(Value::as_str).map(str::to_owned),
-        answers: down(message, MODERN_CAPABILITIES).map(Answers::of).unwrap_or_default(),
+        answers: told(MODERN_CAPABILITIES).map(Answers::of).unwrap_or_default(),
     }
 }
