@@ -343,9 +343,7 @@ impl Page {
         };
         let line = format!("  passing by level, {of}: {levels}");
         self.line(&line);
-        let line =
-            format!("  {}, {} simulated", counted(totals.runs, "run", "runs"), duration(report.simulated_ms));
-        self.line(&line);
+        self.line(&format!("  {}", report.runs()));
         self.changes(report);
     }
 

@@ -55,11 +55,10 @@ fn head(report: &Report) -> String {
     let version = report.server.version.as_deref().unwrap_or("unknown version");
     let _ = writeln!(
         text,
-        "Server {} {}, {}, {} simulated. Repeat with {}\n",
+        "Server {} {}, {}. Repeat with {}\n",
         code(&report.server.name),
         code(version),
-        counted(totals.runs, "run", "runs"),
-        duration(report.simulated_ms),
+        report.runs(),
         code(&report.command),
     );
     text

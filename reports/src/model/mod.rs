@@ -19,7 +19,7 @@ use crate::event::{ColumnKind, HostFact, HostSupport, ServerUnderTest, Shard, St
 
 use crate::history::{Release, Trend};
 use crate::stream::Stream;
-use crate::text::counted;
+use crate::text::{counted, duration};
 
 pub use deliveries::{BUCKET_STARTS_MS, Deliveries};
 pub use reach::{Reach, Setting, Times};
@@ -129,6 +129,15 @@ impl Report {
     pub fn columns(&self) -> String {
         let ColumnWords { one, many, .. } = self.column_words();
         counted(self.totals.hosts, one, many)
+    }
+
+    /// How often something was played, like `12 runs, 3 d simulated`.
+    pub fn runs(&self) -> String {
+        let runs = counted(self.totals.runs, "run", "runs");
+        match self.simulated_ms {
+            0 => runs,
+            simulated_ms => format!("{runs}, {} simulated", duration(simulated_ms)),
+        }
     }
 
     /// What a column is called.
