@@ -35,7 +35,7 @@ pub struct Ledger {
     seen: Vec<Sighting>,
     /// Places in `seen` by message id; ids of two chats may meet here, so the chat is looked at again.
     seen_by_id: BTreeMap<String, Vec<usize>>,
-    power_cuts_ms: Vec<u64>,
+    forgotten_ms: Vec<u64>,
     /// When an answer may have been lost: a start of the host, a call that ended without a result, a peek.
     disturbed_ms: Vec<u64>,
     /// Messages whose push was on the wire, with the time of the first.
@@ -78,8 +78,13 @@ impl Ledger {
 
     /// Notes that the power was cut, or that a server died on a disk that took no writes: what had only been written, not
     /// synced, may be forgotten.
-    pub fn power_cut(&mut self, at_ms: u64) {
-        self.power_cuts_ms.push(at_ms);
+    pub fn forget_unsynced(&mut self, at_ms: u64) {
+        self.forgotten_ms.push(at_ms);
+    }
+
+    /// Whether marks may have been forgotten between two moments.
+    fn forgot_between(&self, from_ms: u64, to_ms: u64) -> bool {
+        self.forgotten_ms.iter().any(|at_ms| (from_ms..=to_ms).contains(at_ms))
     }
 
     /// All that was written, in order.
@@ -215,7 +220,7 @@ impl Ledger {
                 // a push later than it was on the wire.
                 let pushed_ms = self.pushed_ms.get(&(message.chat_id.clone(), message.message_id.clone()));
                 let told_ms = pushed_ms.map_or(first.at_ms, |pushed_ms| first.at_ms.min(*pushed_ms));
-                if self.power_cuts_ms.iter().any(|cut| (told_ms..=again.at_ms).contains(cut)) {
+                if self.forgot_between(told_ms, again.at_ms) {
                     continue;
                 }
                 failures.push(failure(
@@ -306,9 +311,7 @@ impl Ledger {
     /// mark.
     fn lost_its_mark(&self, message: &Written, first: &Sighting) -> bool {
         let pushed_ms = self.pushed_ms.get(&(message.chat_id.clone(), message.message_id.clone()));
-        pushed_ms.is_some_and(|pushed_ms| {
-            self.power_cuts_ms.iter().any(|cut_ms| (*pushed_ms..=first.at_ms).contains(cut_ms))
-        })
+        pushed_ms.is_some_and(|pushed_ms| self.forgot_between(*pushed_ms, first.at_ms))
     }
 
     /// First showings must follow the order of writing within each chat.
@@ -454,7 +457,7 @@ mod tests {
             ledger.write(written("b", 2, true));
             ledger.push("c", "a", 3);
             ledger.see(seen("b", 5, "b", false));
-            ledger.power_cut(cut_ms);
+            ledger.forget_unsynced(cut_ms);
             ledger.see(seen("a", 7, "a", false));
             rules(&ledger)
         };
@@ -468,7 +471,7 @@ mod tests {
             let mut ledger = Ledger::default();
             ledger.write(written("a", 1, true));
             ledger.push("c", "a", pushed_ms);
-            ledger.power_cut(cut_ms);
+            ledger.forget_unsynced(cut_ms);
             // A host that holds pushes back shows both at once.
             ledger.see(seen("a", 9, "a", false));
             ledger.see(seen("a", 9, "a", false));

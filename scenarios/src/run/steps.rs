@@ -173,7 +173,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
 fn forget_marks(play: &Play<'_>) {
     let at_ms = play.now_ms();
     for session in play.sessions.values() {
-        session.view.borrow_mut().ledger.power_cut(at_ms);
+        session.view.borrow_mut().ledger.forget_unsynced(at_ms);
     }
 }
 

@@ -27,7 +27,6 @@ const OUR_SERVER: &str = "entraclaw";
 /// Names of declared experimental and extension capabilities that are remembered.
 const DECLARED_MAX: usize = 256;
 const MODERN_VERSION: &[&str] = &["params", "_meta", "io.modelcontextprotocol/protocolVersion"];
-const META: &[&str] = &["params", "_meta"];
 const MODERN_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const MODERN_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
@@ -129,7 +128,7 @@ impl WireValidator {
                     || message.get("id").is_some() && !method.starts_with("notifications/"),
                     |known| known.result.is_some(),
                 );
-                let meta = down(message, META);
+                let meta = down(message, &["params", "_meta"]);
                 if request {
                     self.remember_declared(version, message, meta);
                 }
