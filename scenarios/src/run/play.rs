@@ -96,6 +96,7 @@ impl<'a> Play<'a> {
                 let reads_as = consumer.or(family).unwrap_or_default();
                 Host {
                     options,
+                    consumer: reads_as.clone(),
                     number,
                     wait: wait_command(&reads_as),
                     extension: Extension {
@@ -249,6 +250,7 @@ impl<'a> Play<'a> {
         let now_ms = self.now_ms();
         // After a step that did not hold, nothing more was played, so nothing can be said of what is missing.
         let all_delivered = self.cell.scenario.scenario.all_delivered && self.failures.is_empty();
+        self.share_what_died();
         for (name, session) in &self.sessions {
             let mut view = session.view.borrow_mut();
             self.failures.append(&mut view.failures);
@@ -278,6 +280,18 @@ impl<'a> Play<'a> {
             });
         }
         self.failures.sort_by_key(|failure| failure.at_ms);
+    }
+
+    /// What a session held when its server ended comes marked to the others that read as the same consumer.
+    fn share_what_died(&self) {
+        for (name, session) in &self.sessions {
+            let alike = self.sessions.iter().filter(|(other, _)| *other != name);
+            for (_, other) in alike.filter(|(_, other)| other.consumer() == session.consumer()) {
+                for at_ms in &other.view.borrow().ended_ms {
+                    session.view.borrow_mut().ledger.disturb(*at_ms);
+                }
+            }
+        }
     }
 
     /// No token is in a file or a line. The key store is the one place for refresh tokens.

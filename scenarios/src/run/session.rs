@@ -39,6 +39,8 @@ pub(crate) struct Host {
     /// Without one it is a bare pipe.
     pub(crate) profile: Option<Arc<Profile>>,
     pub(crate) options: HostOptions,
+    /// The consumer that it reads as; empty on a bare pipe.
+    pub(crate) consumer: String,
     /// Which session of the cell it is.
     pub(crate) number: u64,
     pub(crate) make_server: Rc<dyn Fn() -> AnyServer>,
@@ -117,6 +119,11 @@ impl Session {
     /// What is set in its host.
     pub(crate) fn options(&self) -> &HostOptions {
         &self.host.options
+    }
+
+    /// Whom it reads as.
+    pub(crate) fn consumer(&self) -> &str {
+        &self.host.consumer
     }
 
     /// What rings where somebody knocks at its host.

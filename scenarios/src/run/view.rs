@@ -57,6 +57,8 @@ pub(crate) struct SessionView {
     pub(crate) alive: bool,
     /// Whether it was asked to end.
     may_end: bool,
+    /// When its server was told to end or ended.
+    pub(crate) ended_ms: Vec<u64>,
     pub(crate) starts: u32,
     /// Whether a turn of the model runs.
     pub(crate) in_turn: bool,
@@ -94,6 +96,7 @@ impl SessionView {
             ready: false,
             alive: false,
             may_end: false,
+            ended_ms: Vec::new(),
             starts: 0,
             in_turn: false,
             turns_by_itself: 0,
@@ -125,7 +128,9 @@ impl SessionView {
             self.connect(at_ms);
         } else if event.starts_with("signal") || event == "stdin closed" {
             self.may_end = true;
+            self.ended_ms.push(at_ms);
         } else if event.starts_with("exit") {
+            self.ended_ms.push(at_ms);
             self.facts.insert("server ended".to_owned(), event.to_owned());
             if !self.may_end {
                 self.fail("oracle.died", at_ms, format!("the server ended by itself: {event}"), None);

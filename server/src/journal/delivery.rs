@@ -55,6 +55,8 @@ pub struct Batch {
     /// Unread records of the queried channel that are neither on this page nor held by an open delivery or by another
     /// living session of the consumer.
     pub unread_remaining: u64,
+    /// Something was passed by because another living session of the consumer holds it. If that one dies, nobody tells.
+    pub held_elsewhere: bool,
     /// Always true; it is said so that no reader has to guess.
     pub oldest_first: bool,
 }

@@ -130,6 +130,7 @@ impl Mailbox {
             Some(id) => find_id(&mut core, id)?.ok_or_else(|| core.unknown_id(id))?,
         };
         let mut items = Vec::new();
+        let mut held_elsewhere = false;
         let mut bytes_left = query.bytes_max;
         self.walk(&mut core, since, query.channel, &mut |entry| {
             if items.len() >= query.limit {
@@ -138,6 +139,7 @@ impl Mailbox {
             let record = &entry.record;
             let is_shown = query.fresh_only && self.file.ledger().shown.has(record.channel, record.seq);
             if is_shown || held.contains_key(&record.seq) {
+                held_elsewhere |= !is_shown && !self.holds(record.seq);
                 return true;
             }
             let bytes = json_len(&entry.record);
@@ -163,7 +165,7 @@ impl Mailbox {
             self.open.entry(delivery).or_default().extend(taken);
         }
         self.end();
-        Ok(Batch { items: handed, unread_remaining, oldest_first: true })
+        Ok(Batch { items: handed, unread_remaining, held_elsewhere, oldest_first: true })
     }
 
     /// The reply with this delivery went out. What it held is acknowledged when the consumer comes back.
@@ -324,6 +326,11 @@ impl Mailbox {
         let others =
             others.filter(|(slot, _)| is_alive(**slot)).flat_map(|(_, what)| what.held.values().copied());
         own.chain(others).map(|span| (span.seq(), span)).collect()
+    }
+
+    /// Whether an open delivery of this session holds a record.
+    fn holds(&self, seq: u64) -> bool {
+        self.open.values().flatten().any(|item| !item.peeked && item.span.seq() == seq)
     }
 
     /// Unread records of one channel or of all, but for some that may be among them.

@@ -294,7 +294,12 @@ impl Session {
             Err(error) => Err(error),
         };
         match handed {
-            Ok(batch) if batch.items.is_empty() => None,
+            Ok(batch) if batch.items.is_empty() => {
+                if batch.held_elsewhere {
+                    self.look_again_at_what_is_held();
+                }
+                None
+            }
             Ok(batch) => {
                 self.log_for(caller, &batch);
                 let messages = self.hand_over(caller, delivery, &batch);

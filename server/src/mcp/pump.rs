@@ -19,6 +19,9 @@ const PUSH_PAGE_RECORDS: usize = 32;
 /// The first version of the protocol whose progress has words.
 const PROGRESS_WORDS_SINCE: &str = "2025-03-26";
 
+/// Between two looks at what another session holds while a call waits. Nobody tells when that session dies.
+const HELD_LOOK_EVERY: Duration = Duration::from_secs(2);
+
 /// Between two tries to write what the disk did not take.
 const SETTLE_EVERY: Duration = Duration::from_secs(1);
 
@@ -29,6 +32,10 @@ impl Session {
             return;
         }
         let last_seq = *self.grown.borrow_and_update();
+        if self.held_look_at.is_some_and(|at| at <= Instant::now()) {
+            self.held_look_at = None;
+            self.stirred = true;
+        }
         if std::mem::take(&mut self.stirred) || last_seq != self.offered_seq {
             self.offered_seq = last_seq;
             for id in self.waiting(|_| true) {
@@ -54,6 +61,11 @@ impl Session {
         if self.inboxes.values().any(|inbox| inbox.mailbox.owes()) {
             self.settle_at.get_or_insert(now + SETTLE_EVERY);
         }
+    }
+
+    /// A waiting call was passed by for another session of its consumer.
+    pub(super) fn look_again_at_what_is_held(&mut self) {
+        self.held_look_at = Some(Instant::now() + HELD_LOOK_EVERY);
     }
 
     fn waiting(&self, matches: impl Fn(&super::session::Wait) -> bool) -> Vec<Id> {

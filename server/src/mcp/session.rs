@@ -321,6 +321,8 @@ pub(super) struct Session {
     pub(super) batches: BTreeMap<u64, Batch>,
     /// When what the disk did not take is tried again.
     pub(super) settle_at: Option<Instant>,
+    /// When it is looked whether another session still holds what a waiting call was not given.
+    pub(super) held_look_at: Option<Instant>,
     counter: u64,
 }
 
@@ -342,6 +344,7 @@ impl Session {
             announced_seq,
             batches: BTreeMap::new(),
             settle_at: None,
+            held_look_at: None,
             counter: 0,
             options,
         }
@@ -476,7 +479,7 @@ impl Session {
             OpenCall::Events(stream) => self.stream_deadline(stream),
             OpenCall::Work { .. } | OpenCall::Listen { .. } => None,
         });
-        calls.chain(self.settle_at).min()
+        calls.chain(self.settle_at).chain(self.held_look_at).min()
     }
 
     /// How long a host may take nothing.
