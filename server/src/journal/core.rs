@@ -162,6 +162,8 @@ impl Core {
         self.lead = lock;
         let settled = self.settle();
         if settled.is_err() {
+            // The next leader writes into these files.
+            self.log.repair = false;
             self.lead = None;
         }
         settled.map_err(JournalError::storage("read the journal as its new leader"))?;

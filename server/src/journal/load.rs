@@ -19,6 +19,15 @@ const COPY_BYTES: usize = 1024 * 1024;
 /// Gaps told one by one; a journal with more has other worries.
 const GAPS_TOLD_MAX: usize = 100;
 
+/// What a look at the last file gave.
+#[derive(PartialEq, Eq)]
+enum Followed {
+    NothingNew,
+    Records,
+    /// Everything was read anew.
+    Anew,
+}
+
 /// What was added to the last file.
 enum Tail {
     Records,
@@ -86,32 +95,43 @@ impl Log {
         {
             return self.reload();
         }
-        if let Some(Segment { name, index, .. }) = self.segments.last() {
-            let (name, path, known_len) = (*name, name.path(), index.len);
-            match self.storage.len(&path)? {
-                Some(len) if len == known_len => {}
-                Some(len) if len > known_len => {
-                    self.storage.append(&path, false)?.sync()?;
-                    match self.read_tail(name, &path, len)? {
-                        Tail::Records => return Ok(()),
-                        Tail::Nothing => {}
-                        Tail::Garbage => return self.reload_once_at(len),
-                    }
-                }
-                // It was cut or replaced.
-                Some(len) => return self.reload_once_at(len),
-                None => return self.reload(),
-            }
+        if self.follow_last()? != Followed::NothingNew {
+            return Ok(());
         }
         let newest = self.segments.last().map(|segment| segment.name);
         let names = self.storage.list(INBOX)?;
         let names = names.iter().filter_map(|name| SegmentName::parse(name));
         let mut newer: Vec<SegmentName> = names.filter(|name| Some(*name) > newest).collect();
         newer.sort_unstable();
+        // What came to the file that was last before the leader went on: from now on nobody writes to it.
+        if !newer.is_empty() && self.follow_last()? == Followed::Anew {
+            return Ok(());
+        }
         for (at, name) in newer.iter().enumerate() {
             self.load_segment(*name, at + 1 == newer.len())?;
         }
         Ok(())
+    }
+
+    /// Reads what was added to the file that is the last one known.
+    fn follow_last(&mut self) -> io::Result<Followed> {
+        let Some(Segment { name, index, .. }) = self.segments.last() else { return Ok(Followed::NothingNew) };
+        let (name, path, known_len) = (*name, name.path(), index.len);
+        let anew = match self.storage.len(&path)? {
+            Some(len) if len == known_len => return Ok(Followed::NothingNew),
+            Some(len) if len > known_len => {
+                self.storage.append(&path, false)?.sync()?;
+                match self.read_tail(name, &path, len)? {
+                    Tail::Records => return Ok(Followed::Records),
+                    Tail::Nothing => return Ok(Followed::NothingNew),
+                    Tail::Garbage => self.reload_once_at(len),
+                }
+            }
+            // It was cut or replaced.
+            Some(len) => self.reload_once_at(len),
+            None => self.reload(),
+        };
+        anew.map(|()| Followed::Anew)
     }
 
     /// Reads what was added to the last file.

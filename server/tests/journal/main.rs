@@ -4,6 +4,7 @@ mod basics;
 mod consumers;
 mod damage;
 mod faults;
+mod handover;
 mod model;
 mod notices;
 mod order;

@@ -1,0 +1,138 @@
+//! What a follower reads while the leader goes on to another file, and what it leaves alone once it failed to lead.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use entraclaw::journal::Journal;
+use entraclaw::storage::{AppendFile, Changes, Fault, Lock, MemoryStorage, Stamp, Storage};
+
+use crate::support::*;
+
+/// What happens to the folder just before it is listed, once.
+type Meanwhile = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
+
+/// A process that is held up before it lists the folder.
+struct Slow {
+    disk: MemoryStorage,
+    meanwhile: Meanwhile,
+}
+
+impl Storage for Slow {
+    fn create_dir(&self, dir: &str) -> io::Result<()> {
+        self.disk.create_dir(dir)
+    }
+
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        if let Some(happen) = self.meanwhile.lock().unwrap().take() {
+            happen();
+        }
+        self.disk.list(dir)
+    }
+
+    fn len(&self, path: &str) -> io::Result<Option<u64>> {
+        self.disk.len(path)
+    }
+
+    fn stamp(&self, path: &str) -> io::Result<Option<Stamp>> {
+        self.disk.stamp(path)
+    }
+
+    fn read(&self, path: &str, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+        self.disk.read(path, offset, len)
+    }
+
+    fn append(&self, path: &str, create: bool) -> io::Result<Box<dyn AppendFile>> {
+        self.disk.append(path, create)
+    }
+
+    fn replace(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        self.disk.replace(path, bytes)
+    }
+
+    fn replace_derived(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        self.disk.replace_derived(path, bytes)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        self.disk.remove(path)
+    }
+
+    fn try_lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>> {
+        self.disk.try_lock(path)
+    }
+
+    fn lock(&self, path: &str, wait_ms: u64) -> io::Result<Option<Box<dyn Lock>>> {
+        self.disk.lock(path, wait_ms)
+    }
+
+    fn changes(&self, dir: &str) -> Option<Changes> {
+        self.disk.changes(dir)
+    }
+}
+
+fn refreshed(follower: &Journal) -> Vec<String> {
+    // A follower looks again and again; what is found by the second look was not lost.
+    follower.refresh().unwrap();
+    follower.refresh().unwrap();
+    keys(follower)
+}
+
+#[test]
+fn what_is_appended_between_a_look_at_the_file_and_at_the_folder_is_not_passed_by() {
+    let home = Home::new();
+    let (leader, _) = home.open();
+    leader.append(drafts([1])).unwrap();
+    let meanwhile = Meanwhile::default();
+    let slow = Slow { disk: home.disk.new_process(), meanwhile: Arc::clone(&meanwhile) };
+    let (follower, _) = home.open_on(Arc::new(slow)).unwrap();
+    assert_eq!(keys(&follower), keys_of([1]));
+    let (writing, clock) = (leader.clone(), Arc::clone(&home.clock));
+    *meanwhile.lock().unwrap() = Some(Box::new(move || {
+        writing.append(drafts([2])).unwrap();
+        clock.move_by(24);
+        writing.append(drafts([3])).unwrap();
+    }));
+    assert_eq!(refreshed(&follower), keys_of([1, 2, 3]));
+}
+
+#[test]
+fn who_failed_to_lead_mends_nothing_under_the_one_who_does() {
+    // Until every call of a take-over has failed once.
+    for call in 0.. {
+        let home = Home::filled(1);
+        let process = home.disk.new_process();
+        let (leader, _) = home.open();
+        let (other, _) = home.open_as(process).unwrap();
+        drop(leader);
+        home.disk.fail_call(call, Fault::Error(io::ErrorKind::Other));
+        let failed = other.try_lead().is_err();
+        if home.disk.clear_fault() {
+            assert!(call > 10, "{call}");
+            break;
+        }
+        if !failed {
+            continue;
+        }
+        let (next, _) = home.open();
+        home.clock.move_by(24);
+        next.append(drafts([2])).unwrap();
+        let newest = home
+            .disk
+            .paths()
+            .into_iter()
+            .rfind(|path| path.ends_with(".jsonl") && path.starts_with("inbox/2"));
+        let newest = newest.unwrap();
+        let whole = home.disk.bytes(&newest).unwrap();
+        // Half of the next line is on its way.
+        let mut halfway = whole.clone();
+        halfway.extend_from_slice(b"{\"v\":1,\"seq\":");
+        home.disk.set_bytes(&newest, &halfway);
+        other.refresh().unwrap();
+        assert_eq!(home.disk.bytes(&newest).unwrap(), halfway, "call {call}");
+        home.disk.set_bytes(&newest, &whole);
+    }
+}
