@@ -78,7 +78,8 @@ pub(super) fn prove(headers: &Headers, from: &MailAddress, house: &House) -> Res
 /// The results that the own mail system wrote. Each hop puts its line on top, so without a name only the topmost can
 /// be its own, and it has none; with a name, the gateway takes that name out of what comes in.
 fn own_results(headers: &Headers, house: &House) -> Results {
-    let mut lines = headers.all("authentication-results").map(parse);
+    // What stands below a line that can't be read may be the sender's.
+    let mut lines = headers.down_to_unread("authentication-results").map(parse);
     let own = match &house.authserv_id {
         None => lines.next().filter(|(id, _)| id.is_none()),
         Some(own) => lines.find(|(id, _)| id.as_deref() == Some(own)),
@@ -205,6 +206,23 @@ mod tests {
         prove_with(&others, "alice@fabrikam.com", None).unwrap_err();
         let lines = [("Authentication-Results", PASS), ("Authentication-Results", fail)];
         prove_with(&lines, "alice@fabrikam.com", None).unwrap();
+    }
+
+    #[test]
+    fn what_stands_below_a_line_that_is_too_long_counts_for_nothing() {
+        let long = format!("spf=fail; dmarc=fail; dkim=pass header.d={}", "a".repeat(17_000));
+        let named = format!("mx.contoso.com; {PASS}");
+        for own in [None, Some("mx.contoso.com")] {
+            let below = if own.is_some() { named.as_str() } else { PASS };
+            let lines = [("Authentication-Results", long.as_str()), ("Authentication-Results", below)];
+            prove_with(&lines, "alice@fabrikam.com", own).unwrap_err();
+            prove_with(&lines[1..], "alice@fabrikam.com", own).unwrap();
+        }
+        let inner = [
+            ("X-MS-Exchange-Organization-AuthAs", long.as_str()),
+            ("X-MS-Exchange-Organization-AuthAs", "Internal"),
+        ];
+        prove_with(&inner, "alice@contoso.com", None).unwrap_err();
     }
 
     #[test]

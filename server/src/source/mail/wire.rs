@@ -88,19 +88,29 @@ pub(super) struct Mail {
     pub(super) attachments: Vec<Part>,
 }
 
-/// The headers, in their order, names in lower case.
+/// The headers, in their order, names in lower case. One that is too long keeps its place, without its value.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Headers(Vec<(String, String)>);
+pub(super) struct Headers(Vec<(String, Option<String>)>);
 
 impl Headers {
     pub(super) fn of(list: impl IntoIterator<Item = (String, String)>) -> Self {
-        let kept = list.into_iter().filter(|(_, value)| value.len() <= HEADER_BYTES_MAX).take(HEADERS_MAX);
-        Self(kept.map(|(name, value)| (name.to_ascii_lowercase(), value)).collect())
+        let readable = |value: String| (value.len() <= HEADER_BYTES_MAX).then_some(value);
+        let first = list.into_iter().take(HEADERS_MAX);
+        Self(first.map(|(name, value)| (name.to_ascii_lowercase(), readable(value))).collect())
     }
 
     /// The values of one header, the newest first, as each hop puts its own in front.
     pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.0.iter().filter(move |(n, _)| n == name).map(|(_, value)| value.trim())
+        self.each(name).map(Option::unwrap_or_default)
+    }
+
+    /// As [`Headers::all`], but only down to the first value that was too long to be read.
+    pub(super) fn down_to_unread<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.each(name).map_while(|value| value)
+    }
+
+    fn each<'a>(&'a self, name: &'a str) -> impl Iterator<Item = Option<&'a str>> {
+        self.0.iter().filter(move |(n, _)| n == name).map(|(_, value)| value.as_deref().map(str::trim))
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
