@@ -127,6 +127,12 @@ pub enum FaultAction {
         /// How much is kept, in percent.
         keep_percent: u8,
     },
+    /// Leaves half of a character behind each place of a text, as a service does that cuts UTF-16 at a length. The answer
+    /// keeps the form of JSON, but strict readers refuse it.
+    HalfCharacter {
+        /// The text.
+        behind: String,
+    },
     /// Takes the body away.
     EmptyBody,
     /// Says another content type.
@@ -185,6 +191,7 @@ impl FaultAction {
             Self::ResetAfterApply => RuleId::FaultResetAfter,
             Self::Body { .. } => RuleId::FaultBody,
             Self::TruncatedJson { .. } => RuleId::FaultTruncated,
+            Self::HalfCharacter { .. } => RuleId::FaultHalfCharacter,
             Self::WrongContentType { .. } => RuleId::FaultContentType,
             Self::MissingFields { .. } => RuleId::FaultMissing,
             Self::Slow { .. } => RuleId::FaultSlow,
@@ -214,6 +221,10 @@ impl FaultAction {
             Self::TruncatedJson { keep_percent } => {
                 let keep = answer.body.len().saturating_mul(usize::from((*keep_percent).min(99))) / 100;
                 answer.body.truncate(keep);
+            }
+            Self::HalfCharacter { behind } => {
+                let text = String::from_utf8_lossy(&answer.body);
+                answer.body = text.replace(behind.as_str(), &format!("{behind}\\ud83d")).into_bytes();
             }
             Self::EmptyBody => answer.body.clear(),
             Self::WrongContentType { content_type } => answer.set_header("content-type", content_type),

@@ -376,6 +376,8 @@ rules! {
         "an error of a gateway has an HTML body";
     FaultTruncated "fault-truncated" Guess "any proxy can do it"
         "JSON that ends in the middle";
+    FaultHalfCharacter "fault-half-character" Guess "any service that cuts UTF-16 at a length can do it"
+        "half of a surrogate pair stands alone in a text";
     FaultEmptyBody "fault-empty-body" Peer "microsoft/entrabot, empty 502 of the token endpoint"
         "an answer without a body";
     FaultContentType "fault-content-type" Guess "any proxy can do it"

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::error::{self, Failure, GraphError, Needs};
 use super::pace::{Pace, Scope};
-use super::{GraphRequest, GraphResponse, GraphTransport, Method, Origin, TransportError, retry};
+use super::{GraphRequest, GraphResponse, GraphTransport, Method, Origin, TransportError, lenient, retry};
 use crate::clock::Clock;
 use crate::config::Secret;
 use crate::entra::{TokenSource, claims_challenge};
@@ -377,6 +377,10 @@ impl GraphClient {
             return match serde_json::from_slice(&response.body) {
                 Ok(body) => Ok(Answer { status: response.status, body }),
                 Err(error) => {
+                    if let Some(body) = lenient::read(&response.body) {
+                        tracing::debug!(%id, "a piece of an answer could not be read and was mended");
+                        return Ok(Answer { status: response.status, body });
+                    }
                     // Only the place: the reason may repeat a part of the body.
                     let place = format!("line {} column {}", error.line(), error.column());
                     let length = response.body.len();

@@ -3,6 +3,7 @@
 mod client;
 mod error;
 mod http;
+mod lenient;
 mod origin;
 mod pace;
 mod retry;

@@ -1,0 +1,132 @@
+//! Reads an answer of which a piece can't be read: that piece is mended or becomes null, and the rest stays.
+//! It must never be needed for what a strict reader takes, and never make one wrong message hide the others.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// How deep pieces are looked at one by one. Below, a piece is read whole or is null.
+const DEPTH_MAX: usize = 16;
+/// What stands in place of half a character.
+const REPLACEMENT: &str = "\\ufffd";
+
+/// Reads an answer piece by piece; `None` when it is cut short or otherwise no JSON at all.
+pub(super) fn read(bytes: &[u8]) -> Option<Value> {
+    let text = String::from_utf8_lossy(bytes);
+    let whole: &RawValue = serde_json::from_str(&text).ok()?;
+    match piece(whole, 0) {
+        Value::Null => None,
+        value => Some(value),
+    }
+}
+
+fn piece(raw: &RawValue, depth: usize) -> Value {
+    let text = raw.get();
+    if let Ok(value) = serde_json::from_str(text) {
+        return value;
+    }
+    match text.as_bytes().first() {
+        Some(b'"') => serde_json::from_str(&mended(text)).unwrap_or_default(),
+        Some(b'{') if depth < DEPTH_MAX => {
+            let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).unwrap_or_default();
+            members.into_iter().map(|(name, raw)| (name, piece(raw, depth + 1))).collect()
+        }
+        Some(b'[') if depth < DEPTH_MAX => {
+            let items: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+            items.into_iter().map(|raw| piece(raw, depth + 1)).collect()
+        }
+        _ => Value::Null,
+    }
+}
+
+/// A JSON string with each half of a surrogate pair that stands alone replaced. Services that cut UTF-16 at a length
+/// leave such halves.
+fn mended(string: &str) -> String {
+    let mut out = String::with_capacity(string.len());
+    let mut rest = string;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        out.push_str(before);
+        let unit = unit(escape);
+        let len = match unit {
+            Some(0xd800..0xdc00) if matches!(escape.get(6..).and_then(self::unit), Some(0xdc00..0xe000)) => {
+                12
+            }
+            Some(_) => 6,
+            // A short escape, whose second character may be a backslash too.
+            None => 2,
+        };
+        let (escape, after) = escape.split_at_checked(len).unwrap_or((escape, ""));
+        let alone = len == 6 && unit.is_some_and(|unit| (0xd800..0xe000).contains(&unit));
+        out.push_str(if alone { REPLACEMENT } else { escape });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The UTF-16 unit of an escape that the text begins with.
+fn unit(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    u16::from_str_radix(digits, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case(r#"{"value":[{"id":"1","t":"x \ud83d"},{"id":"2"}]}"#, json!({"value": [{"id": "1", "t": "x \u{fffd}"}, {"id": "2"}]}))]
+    #[case(r#"["\udc00\ud83d\ude00\\ud83d\ud83d\ud83d\ude00\n"]"#, json!(["\u{fffd}\u{1f600}\\ud83d\u{fffd}\u{1f600}\n"]))]
+    #[case(r#"{"a":1e999,"b":[1,2]}"#, json!({"a": null, "b": [1, 2]}))]
+    fn a_piece_that_cant_be_read_is_mended_or_null(#[case] text: &str, #[case] value: Value) {
+        serde_json::from_str::<Value>(text).unwrap_err();
+        assert_eq!(read(text.as_bytes()), Some(value));
+    }
+
+    #[test]
+    fn a_message_that_is_nested_too_deep_keeps_its_other_fields() {
+        let deep = format!("{}1{}", "[".repeat(400), "]".repeat(400));
+        let text =
+            format!(r#"{{"value":[{{"id":"1","eventDetail":{deep}}},{{"id":"2"}}],"@odata.nextLink":"n"}}"#);
+        let read = read(text.as_bytes()).unwrap();
+        assert_eq!((&read["value"][0]["id"], &read["value"][1]["id"]), (&json!("1"), &json!("2")));
+        assert_eq!(read["@odata.nextLink"], "n");
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_harm_their_own_text_only() {
+        let mut bytes = br#"{"value":[{"t":"x"#.to_vec();
+        bytes.push(0xff);
+        bytes.extend_from_slice(br#""},{"t":"y"}]}"#);
+        assert_eq!(read(&bytes), Some(json!({"value": [{"t": "x\u{fffd}"}, {"t": "y"}]})));
+    }
+
+    #[rstest]
+    #[case("")]
+    #[case("{\"value\":[{\"a\":1}")]
+    #[case("<html>503</html>")]
+    #[case("{\"a\":01}")]
+    fn what_is_no_json_stays_unread(#[case] text: &str) {
+        assert_eq!(read(text.as_bytes()), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..60), text in "[\\[{\"\\\\u0-9d8c,:}\\] ]{0,40}") {
+            read(&bytes);
+            read(text.as_bytes());
+        }
+
+        #[test]
+        fn what_a_strict_reader_takes_stays_as_it_is(text in "[\\\\\"a\u{1f600}]{0,20}") {
+            let json = json!({"value": [text]});
+            prop_assert_eq!(read(json.to_string().as_bytes()), Some(json));
+        }
+    }
+}
