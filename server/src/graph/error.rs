@@ -1,6 +1,7 @@
 //! What went wrong with a request, as far as it matters: may it be repeated, was it applied, what helps.
 //! It must never hold a token, a query string or a message body.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -143,7 +144,23 @@ impl GraphError {
         self.codes.iter().any(|c| c.eq_ignore_ascii_case(code))
     }
 
-    /// What somebody can do about it.
+    /// What the caller of a tool can do about it: what was asked for once is not repeated by itself.
+    pub fn advice_for_call(&self) -> Cow<'_, str> {
+        match (self.failure, self.retry_after) {
+            (Failure::Throttled, Some(wait)) => {
+                format!("call again in {} s, it is not repeated by itself", wait.as_secs().max(1)).into()
+            }
+            (Failure::Throttled | Failure::SignInLater | Failure::Unreachable, _) => {
+                "call again in a minute, it is not repeated by itself".into()
+            }
+            (Failure::Unavailable | Failure::Malformed | Failure::NoAnswer, _) => {
+                "graph is in trouble; call again in a minute".into()
+            }
+            _ => self.advice().into(),
+        }
+    }
+
+    /// What somebody can do about it who reads again and again.
     pub fn advice(&self) -> &str {
         match self.needs.as_deref() {
             Some(Needs::Fix(fix)) => return fix,

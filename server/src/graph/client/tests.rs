@@ -215,6 +215,18 @@ async fn a_static_token_that_is_refused_says_what_to_do() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_asked_once_is_not_told_that_it_is_repeated() {
+    for (status, words) in
+        [(429, "call again in 300 s, it is not repeated by itself"), (503, "call again in a minute")]
+    {
+        let script = Script::new(move |_| Reply::error(status, "x").header("retry-after", "300"));
+        let url = "https://graph.microsoft.com/v1.0/me";
+        let error = script.client().post(url, &json!({}), Scope::Common).await.unwrap_err();
+        assert!(error.advice_for_call().contains(words), "{}", error.advice_for_call());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_error_repeats_the_token() {
     let script = Script::new(|_| {
         Reply::json(403, &json!({"error": {"code": "token-1", "message": "you sent Bearer token-1"}}))

@@ -280,6 +280,7 @@ fn unknown(problem: &str) -> MailError {
 fn refused(error: &GraphError) -> MailError {
     match error.failure {
         Failure::NotFound => MailError::Gone,
-        _ => MailError::Graph(format!("{error}; {}", advice(error))),
+        Failure::Forbidden => MailError::Graph(format!("{error}; {}", advice(error))),
+        _ => MailError::Graph(format!("{error}; {}", error.advice_for_call())),
     }
 }

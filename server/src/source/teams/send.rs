@@ -271,7 +271,7 @@ pub(super) fn member_of(member: &Value) -> Sender<'_> {
 }
 
 fn refused(error: &GraphError) -> SendError {
-    SendError::Graph(format!("{error}; {}", error.advice()))
+    SendError::Graph(format!("{error}; {}", error.advice_for_call()))
 }
 
 fn unknown_chat(error: &GraphError) -> SendError {

@@ -280,7 +280,7 @@ impl TeamsDoor {
 
 /// A Graph failure as the model is told it.
 fn failed(what: &str, error: &GraphError) -> String {
-    format!("{what}: {error}; {}", error.advice())
+    format!("{what}: {error}; {}", error.advice_for_call())
 }
 
 /// An id that can be part of a path.
