@@ -49,6 +49,26 @@ fn a_listing_in_json_is_one_object_a_line() {
     assert!(rows.iter().all(|row| row["id"].as_str().is_some_and(|id| id.starts_with("handshake."))));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_written_is_told_once_and_is_no_success() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_hostcheck"))
+        .arg("list")
+        .stdout(full)
+        .output()
+        .unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), told.lines().count()), (Some(3), 1), "{told}");
+}
+
+#[test]
+fn an_address_where_nobody_listens_is_told_at_once() {
+    let (code, _, told) = run(&["run", "--url", "http://127.0.0.1:1/mcp", "tools.call"]);
+    assert_eq!(code, 3);
+    assert!(told.contains("no connection to 127.0.0.1:1"), "{told}");
+}
+
 #[test]
 fn a_profile_is_printed_with_its_evidence() {
     let (code, stdout, _) = run(&["hosts", "copilot-cli@seed"]);
@@ -138,6 +158,8 @@ fn one_fact_is_printed_over_all_hosts() {
 #[case(&["run", "--server", "x", "--protocol", "2024-11-05"], "there are rows for 2025-06-18")]
 #[case(&["run", "--server", "x", "--long-call", "t={"], "the arguments of t are no JSON")]
 #[case(&["run", "--url", "ftp://contoso.com"], "must begin with http:// or https://")]
+#[case(&["run", "--server", "true", "--shard", "1/2"], "cannot be used with")]
+#[case(&["run", "--call-all-tools"], "--server <CMD>|--url <URL>")]
 fn a_mistake_is_told_with_its_fix_and_exit_code_2(#[case] arguments: &[&str], #[case] wanted: &str) {
     let (code, _, stderr) = run(arguments);
     assert_eq!(code, 2, "{stderr}");

@@ -185,6 +185,9 @@ pub async fn drive_with<S: Server>(
     .await
 }
 
+/// How the event begins that tells of a server that could not be started.
+pub const NOT_STARTED: &str = "the server could not be started";
+
 /// What is known of the server's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Process {
@@ -352,7 +355,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
                 Box::pin(self.perform(server, effects)).await;
             }
             Err(error) => {
-                self.event(format!("the server could not be started: {error}")).await;
+                self.event(format!("{NOT_STARTED}: {error}")).await;
                 let now_ms = self.now_ms();
                 // A process that could not be started is one that ended at once.
                 let mut effects = self.machine.start(now_ms);

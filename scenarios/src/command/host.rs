@@ -4,7 +4,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use fakes::host::drive::{HostEventKind, drive};
+use fakes::host::drive::{HostEventKind, NOT_STARTED, drive};
+use fakes::host::log::Dir;
 use fakes::host::process::{ProcessServer, ServerCommand};
 use fakes::host::script::{Script, play};
 use fakes::host::{HostMachine, HostOptions};
@@ -58,11 +59,17 @@ pub(super) fn main(args: &Args) -> Outcome {
         let (orders, order_queue) = mpsc::channel(QUEUE_MAX);
         let (events, event_queue) = mpsc::channel(QUEUE_MAX);
         let machine = HostMachine::new(profile, HostOptions::default());
-        let mut failed = None;
+        let (mut failed, mut unstarted) = (None, None);
         let mut written = Ok(());
         let played = play(script, orders, event_queue, |event| match &event.kind {
-            HostEventKind::Wire(wire) if written.is_ok() => {
-                written = wire.trace(event.at_ms).write(&mut log);
+            HostEventKind::Wire(wire) => {
+                let text = wire.text();
+                if wire.dir == Dir::Event && text.starts_with(NOT_STARTED) {
+                    unstarted = Some(text.into_owned());
+                }
+                if written.is_ok() {
+                    written = wire.trace(event.at_ms).write(&mut log);
+                }
             }
             HostEventKind::Failed(reason) => failed = Some(reason.clone()),
             _ => {}
@@ -71,7 +78,7 @@ pub(super) fn main(args: &Args) -> Outcome {
         written
             .and_then(|()| log.flush())
             .with_context(|| format!("--log: cannot write {}", args.log.display()))?;
-        if let Some(reason) = failed {
+        if let Some(reason) = unstarted.or(failed) {
             warn(&format!("the host gave the server up: {reason}\n{}", server.stderr()));
             return Ok(EXIT_FAILED);
         }

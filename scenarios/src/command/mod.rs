@@ -31,6 +31,7 @@ mod taps;
 mod validate;
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand};
 
@@ -132,10 +133,12 @@ pub fn main() -> ExitCode {
         Some(Command::Play(args)) => play::main(&args),
         Some(Command::Bench(args)) => bench::main(&args),
     };
-    ExitCode::from(outcome.unwrap_or_else(|error| {
+    let code = outcome.unwrap_or_else(|error| {
         say_error(&error);
         EXIT_USAGE
-    }))
+    });
+    let is_cut = code == EXIT_PASSED && UNWRITTEN.load(Ordering::Relaxed);
+    ExitCode::from(if is_cut { EXIT_INCOMPLETE } else { code })
 }
 
 fn say_error(error: &anyhow::Error) {
@@ -159,13 +162,18 @@ fn warn(text: &str) {
     anstream::eprintln!("{text}");
 }
 
-/// Output on stdout; a closed pipe (`| head`) is not an error.
+/// Whether something could not be written to stdout.
+static UNWRITTEN: AtomicBool = AtomicBool::new(false);
+
+/// Output on stdout; a closed pipe (`| head`) is not an error. Another failure is told once and spoils the exit code.
 fn out(text: &str) {
     use std::io::Write as _;
     let mut stdout = anstream::stdout();
     match writeln!(stdout, "{text}") {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            warn(&format!("error: cannot write to standard output: {error}"));
+            if !UNWRITTEN.swap(true, Ordering::Relaxed) {
+                warn(&format!("error: cannot write to standard output: {error}"));
+            }
         }
         // A reader that has gone wants no more.
         _ => {}

@@ -30,42 +30,42 @@ pub(super) struct Args {
     #[arg(long = "host", value_name = "HOST")]
     hosts: Vec<String>,
     /// Every host plays every seed, as if each were named.
-    #[arg(long, conflicts_with = "hosts")]
+    #[arg(long, conflicts_with_all = ["hosts", server::SUBJECT])]
     all_hosts: bool,
     /// Only this mode.
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, conflicts_with = server::SUBJECT)]
     mode: Option<select::ModeArg>,
     /// Seeds a cell in sim mode; where no host is named, hosts that differ little from another play one of them.
-    #[arg(long, default_value_t = SEEDS_DEFAULT, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = SEEDS_DEFAULT, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = server::SUBJECT)]
     seeds: u64,
     /// First seed; 1 when left out. With `--seeds 1` it is played alone, without the corpus, and nothing is kept.
     #[arg(long)]
     seed: Option<u64>,
     /// Seeds that broke a rule once, a line each: those of the selected scenarios and hosts are played before all others,
     /// and new ones are added. OUT/corpus.txt when left out; a shard plays seeds of a file that is named alone.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = server::SUBJECT)]
     corpus: Option<PathBuf>,
     /// What goes wrong in scenarios that draw their steps from the seed, of what each lists; as the scenario says when left
     /// out, which is mostly `usual`.
-    #[arg(long, value_name = "NAME", value_parser = fault_profile())]
+    #[arg(long, value_name = "NAME", value_parser = fault_profile(), conflicts_with = server::SUBJECT)]
     fault_profile: Option<&'static FaultProfile>,
     /// Folder for the reports.
     #[arg(long, default_value = "hostcheck-out")]
     out: PathBuf,
     /// Threads for sim mode; the number of cores when left out.
-    #[arg(long)]
+    #[arg(long, conflicts_with = server::SUBJECT)]
     jobs: Option<usize>,
     /// Play only this part of the cells, like 2/8; `hostcheck merge` joins what all parts wrote, and judges it beside
     /// a baseline.
-    #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with = "baseline")]
+    #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with_all = ["baseline", server::SUBJECT])]
     shard: Option<Shard>,
     #[command(flatten)]
     against: output::Against,
     /// Play each sim cell once instead of twice; no check that the seed repeats.
-    #[arg(long)]
+    #[arg(long, conflicts_with = server::SUBJECT)]
     once: bool,
     /// The `entraclaw` binary for process mode; beside this program when left out.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = server::SUBJECT)]
     server_binary: Option<PathBuf>,
     #[command(flatten)]
     own: server::Flags,

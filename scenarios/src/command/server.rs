@@ -5,55 +5,61 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use schemas::Version;
 use serde_json::{Value, json};
 
-use super::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome, out, output, select};
+use super::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome, out, output, select, warn};
 use crate::conformance::{self, About, Asked, Judged, Level, Placed, Plan, Target, VERSIONS, Wishes};
 use crate::host::{self, Host};
 
 /// Servers that run side by side: they wait more than they work.
 const AT_ONCE: usize = 4;
+/// How long making the first connection may take.
+const REACH_TIME_MAX: Duration = Duration::from_secs(10);
 /// The word that selects every host.
 const ALL_HOSTS: &str = "all";
 /// Shortest value of a variable that is hidden wherever it appears; a shorter one would hide half of every text.
 const SECRET_CHARS_MIN: usize = 6;
+
+/// What names the server of one's own.
+pub(super) const SUBJECT: &str = "subject";
 
 /// Flags for a server of your own.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Your own server")]
 pub(super) struct Flags {
     /// Judge this server: its command as in a shell, like 'npx -y my-server'.
-    #[arg(long, value_name = "CMD", conflicts_with = "url")]
+    #[arg(long, value_name = "CMD", group = SUBJECT)]
     server: Option<String>,
     /// Judge the server at this address, over streamable HTTP.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", group = SUBJECT)]
     url: Option<String>,
     /// Only this version of the protocol, which the server then has to speak; may be repeated.
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", requires = SUBJECT)]
     protocol: Vec<String>,
     /// Only requirements of this level.
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, requires = SUBJECT)]
     level: Option<LevelArg>,
     /// Also call tools that do not say that they only read.
-    #[arg(long)]
+    #[arg(long, requires = SUBJECT)]
     call_all_tools: bool,
     /// A call that lasts ten seconds or more, as TOOL or TOOL=ARGUMENTS in JSON, for what is asked of calls that run.
-    #[arg(long, value_name = "TOOL[=JSON]")]
+    #[arg(long, value_name = "TOOL[=JSON]", requires = SUBJECT)]
     long_call: Option<String>,
     /// Set a variable for the server, or pass one on; only PATH, HOME and their like are passed on by themselves.
-    #[arg(long = "env", value_name = "NAME[=VALUE]")]
+    #[arg(long = "env", value_name = "NAME[=VALUE]", requires = SUBJECT)]
     environment: Vec<String>,
     /// The server's name in the hosts' configuration; by its own name when left out.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = SUBJECT)]
     name: Option<String>,
     /// Leave out times, so that equal findings give equal bytes.
-    #[arg(long)]
+    #[arg(long, requires = SUBJECT)]
     timeless: bool,
     /// Print one JSON object a row and column.
-    #[arg(long)]
+    #[arg(long, requires = SUBJECT)]
     json: bool,
 }
 
@@ -79,6 +85,12 @@ pub(super) fn main(
 ) -> Outcome {
     let plan = plan(args, words, hosts, seed)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    if let Some(address) = &args.url
+        && let Err(problem) = runtime.block_on(reach(address))
+    {
+        warn(&format!("error: --url: {problem}; start the server first, or check the address"));
+        return Ok(EXIT_INCOMPLETE);
+    }
     let shown = std::io::stderr().is_terminal();
     let progress = |done: usize, total: usize| {
         if shown {
@@ -94,6 +106,7 @@ pub(super) fn main(
     }
     let asked = Asked {
         command: conformance::masked(&repeat(args, words, hosts), &plan.wishes.secrets),
+        again: conformance::masked(&repeat(args, &[], hosts), &plan.wishes.secrets),
         started_as: conformance::masked(&started_as(args), &plan.wishes.secrets),
         mode: if args.url.is_some() { "http" } else { "process" }.to_owned(),
         timeless: args.timeless,
@@ -133,6 +146,20 @@ pub(super) fn main(
         }
     }
     Ok([EXIT_FAILED, EXIT_INCOMPLETE].into_iter().find(|code| codes.contains(code)).unwrap_or(EXIT_PASSED))
+}
+
+/// Whether anybody listens at an address. Asked once, for the rows would each wait for an answer.
+async fn reach(address: &str) -> Result<(), String> {
+    let place = url::Url::parse(address).ok();
+    let place = place.and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
+    // An address that makes no sense was refused before.
+    let Some((host, port)) = place else { return Ok(()) };
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    match tokio::time::timeout(REACH_TIME_MAX, tokio::net::TcpStream::connect((bare, port))).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(format!("no connection to {host}:{port}: {error}")),
+        Err(_) => Err(format!("no connection to {host}:{port} within {} s", REACH_TIME_MAX.as_secs())),
+    }
 }
 
 fn plan(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> anyhow::Result<Plan> {

@@ -16,6 +16,8 @@ use crate::host::Host;
 pub struct Asked {
     /// The command that repeats it, without secrets.
     pub command: String,
+    /// The same without the rows that were asked for, for a replay to add its own.
+    pub again: String,
     /// How the server was started, without secrets.
     pub started_as: String,
     /// `process` or `http`.
@@ -155,7 +157,7 @@ fn cell(asked: &Asked, judged: Judged) -> CellFinished {
         line.at_ms = time(line.at_ms);
     }
     CellFinished {
-        replay: format!("{} {}", asked.command, judged.row),
+        replay: format!("{} {}", asked.again, judged.row),
         scenario: judged.row,
         host: judged.column,
         mode: asked.mode.clone(),
