@@ -217,29 +217,31 @@ impl<'a> Desk<'a> {
         }
         match activity.kind {
             Kind::Other => BotReply::status(200),
-            Kind::ConversationUpdate => {
-                self.came_or_went(activity, now);
-                BotReply::status(200)
-            }
+            Kind::ConversationUpdate => self.came_or_went(activity, now),
             Kind::Message | Kind::MessageUpdate | Kind::MessageDelete => self.take_message(activity, now),
         }
     }
 
     /// The bot was taken out of a conversation, or an allowed person brought it in.
-    fn came_or_went(&self, activity: &Activity, now: Timestamp) {
+    fn came_or_went(&self, activity: &Activity, now: Timestamp) -> BotReply {
         let bot = &activity.recipient.id;
         if activity.removed.contains(bot) {
             if self.conversations.borrow_mut().forget(&activity.conversation_id) {
                 self.save_conversations();
             }
-        } else if activity.added.contains(bot) && self.judge(activity) == Verdict::Accept {
-            self.remember(activity, now);
+        } else if activity.added.contains(bot) {
+            match self.judge(activity) {
+                Verdict::Accept => self.remember(activity, now),
+                Verdict::Later => return later(),
+                Verdict::Own | Verdict::Refuse(_) => {}
+            }
         }
     }
 
     fn take_message(&self, activity: &Activity, now: Timestamp) -> BotReply {
         if !is_id(&activity.id) {
             return BotReply::status(400);
+        BotReply::status(200)
         }
         if activity.kind != Kind::Message && !self.journal.is_settled() {
             // While the disk takes nothing it is not known what has come before.
@@ -260,7 +262,9 @@ impl<'a> Desk<'a> {
             // The disk has not taken it yet.
             return later();
         }
-        match self.judge(activity) {
+        let verdict = self.judge(activity);
+        let is_chatter = version == Version::First && self.is_chatter(activity);
+        match verdict {
             Verdict::Own => return BotReply::status(200),
             Verdict::Refuse(reason) => {
                 if reason == Reason::NotListed {
@@ -270,16 +274,19 @@ impl<'a> Desk<'a> {
                 // The channel is not told who may speak.
                 return BotReply::status(200);
             }
-            Verdict::Accept => {}
-        }
-        if version == Version::First {
-            if self.is_chatter(activity) {
+            Verdict::Accept | Verdict::Later if is_chatter => {
+                if self.parts.gate.was_heard_whole(&activity.conversation_id) {
+                    return later();
+                }
                 self.refuse(activity, Reason::NotMentioned, now);
                 return BotReply::status(200);
             }
-            if !says_something(activity) || self.takes_answer(activity, now) {
-                return BotReply::status(200);
-            }
+            // Who may speak can't be known now, so the channel brings it again.
+            Verdict::Later => return later(),
+            Verdict::Accept => {}
+        }
+        if version == Version::First && (!says_something(activity) || self.takes_answer(activity, now)) {
+            return BotReply::status(200);
         }
         if self.unsaved.borrow().len() >= UNSAVED_MAX {
             return later();

@@ -38,7 +38,9 @@ impl Desk<'_> {
     pub(super) fn judge(&self, activity: &Activity) -> Verdict {
         let verdict = self.parts.gate.decide_at(&sender(activity), &self.parts.agent, self.written(activity));
         match self.parts.gate.chat_rule(&activity.conversation_id) {
-            Some(ChatRule::Off) if verdict == Verdict::Accept => Verdict::Refuse(Reason::ChatOff),
+            Some(ChatRule::Off) if matches!(verdict, Verdict::Accept | Verdict::Later) => {
+                Verdict::Refuse(Reason::ChatOff)
+            }
             _ => verdict,
         }
     }
