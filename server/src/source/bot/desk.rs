@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures_util::future::LocalBoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::conversations::{CONVERSATIONS_FILE, Conversations};
 use super::draft::{Version, draft, key, says_something};
@@ -48,8 +49,8 @@ pub(super) struct Desk<'a> {
     conversations: RefCell<Conversations>,
     unsaved: RefCell<VecDeque<Draft>>,
     pub(super) refusals: RefCell<Refusals>,
-    /// How far this machine's clock is ahead of the channel's, as far as is known.
-    pub(super) ahead: Cell<Option<SignedDuration>>,
+    /// The latest time that the channel was heard to state, with when that was.
+    pub(super) channel_time: Cell<Option<(Timestamp, Instant)>>,
     /// Codes that the bot is to tell.
     pub(super) strangers: mpsc::Sender<Told>,
     faults: RefCell<BTreeMap<Fault, (Timestamp, u64)>>,
@@ -122,7 +123,7 @@ impl<'a> Desk<'a> {
             conversations: RefCell::new(conversations),
             unsaved: RefCell::default(),
             refusals: RefCell::default(),
-            ahead: Cell::new(None),
+            channel_time: Cell::new(None),
             strangers,
             faults: RefCell::default(),
         }
@@ -161,7 +162,7 @@ impl<'a> Desk<'a> {
             state.asked_at = Some(now);
             state.answered_at = Some(now);
         });
-        self.note_time(&activity, now);
+        self.note_time(&activity);
         self.take(&activity, now)
     }
 
