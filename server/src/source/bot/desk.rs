@@ -15,7 +15,7 @@ use super::conversations::{CONVERSATIONS_FILE, Conversations};
 use super::draft::{Version, draft, key, says_something};
 use super::endpoint::{BOT_BODY_BYTES_MAX, BotReply, BotRequest, Reception};
 use super::jwt::{Believed, Fault, Token, bearer};
-use super::keys::{Key, Keys};
+use super::keys::{Found, Key, Keys};
 use super::service::Service;
 use super::strangers::Told;
 use super::wire::{Activity, Kind, is_id};
@@ -171,8 +171,12 @@ impl<'a> Desk<'a> {
         let token = bearer(request.header("authorization")).and_then(Token::parse);
         let token = token.map_err(|fault| self.turn_away(fault))?;
         let key = match self.keys.find(&token.kid).await {
-            Ok(Some(key)) => key,
-            Ok(None) => return Err(self.turn_away(Fault::UnknownKey)),
+            Ok(Found::Published(key)) => key,
+            Ok(Found::Unpublished) => return Err(self.turn_away(Fault::UnknownKey)),
+            Ok(Found::TooEarly) => {
+                self.turn_away(Fault::UnknownKey);
+                return Err(later());
+            }
             Err(why) => {
                 self.status.update(|state| {
                     state.failures = state.failures.saturating_add(1);
@@ -237,12 +241,12 @@ impl<'a> Desk<'a> {
                 Verdict::Own | Verdict::Refuse(_) => {}
             }
         }
+        BotReply::status(200)
     }
 
     fn take_message(&self, activity: &Activity, now: Timestamp) -> BotReply {
         if !is_id(&activity.id) {
             return BotReply::status(400);
-        BotReply::status(200)
         }
         if activity.kind != Kind::Message && !self.journal.is_settled() {
             // While the disk takes nothing it is not known what has come before.
