@@ -289,8 +289,9 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
 
     let (lead, leading) = watch::channel(journal.is_leader());
     let (polls, may_lead) = (app.can_poll(), app.may_lead());
-    let sponsors = Sponsors::new(&app.config, client.clone(), gate.clone(), known.clone());
-    let sponsors = sponsors.filter(|_| may_lead && app.config.auth != Auth::None);
+    let asks = may_lead && app.config.auth != Auth::None;
+    let sponsors =
+        asks.then(|| Sponsors::new(&app.config, client.clone(), gate.clone(), known.clone())).flatten();
     let (sponsors_known, sponsored) = watch::channel(sponsors.is_none());
     if may_lead && gate.is_closed() && sponsors.is_none() {
         tracing::warn!(

@@ -98,7 +98,7 @@ fn deliver(
         chat_id: CHAT_ID.to_owned(),
         at_ms,
         visible_ms: at_ms + spec.visible_after_ms,
-        allowed: !mail.unheard && !scenario.strangers.contains(&from),
+        allowed: !mail.unheard && play.may_speak(&from),
         expected_text,
         ordered_after_ms: (spec.received_ago_ms == 0).then_some(ORDERED_AFTER_MS),
     });

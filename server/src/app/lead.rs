@@ -102,7 +102,7 @@ fn note_lead_error(error: &JournalError) {
     tracing::warn!(%error, "the lead could not be taken");
 }
 
-/// Runs the source once this process leads, and knows the sponsors: what they write before that would be refused for good.
+/// Runs the source once this process leads, and has asked for the sponsors: what they write before that would wait.
 pub(super) async fn poll(
     mut source: impl InboundSource,
     journal: &Journal,

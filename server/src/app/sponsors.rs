@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::NETWORK_PAUSE;
 use crate::config::Config;
 use crate::gate::{Gate, Guid};
-use crate::graph::{GraphClient, GraphError, Scope};
+use crate::graph::{Failure, GraphClient, GraphError, Scope};
 use crate::source::teams::{Known, identify};
 
 /// How long an answer is good without a new one.
@@ -21,19 +21,19 @@ const ANSWER_LIFE: Duration = Duration::from_secs(3_600);
 /// Time between two questions, after an answer and after none.
 const ASK_INTERVAL: Duration = Duration::from_secs(900);
 const RETRY_INTERVAL: Duration = Duration::from_secs(60);
+/// The least pause after a question that failed, whoever waits for the answer.
+const WANTED_PAUSE: Duration = Duration::from_secs(10);
 /// How long one question is repeated by rule.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Sponsors that are read; an agent has a handful.
 const SPONSORS_MAX: usize = 200;
 const PAGES_MAX: usize = 4;
 
-/// Asks who the sponsors are, and says when that was first answered or given up.
-pub(super) async fn know_sponsors(sponsors: Option<Sponsors>, known: &watch::Sender<bool>) -> Infallible {
+/// Asks who the sponsors are for ever, and says when that was first answered or given up.
+pub(super) async fn know_sponsors(sponsors: Option<Sponsors>, asked: &watch::Sender<bool>) -> Infallible {
     let Some(sponsors) = sponsors else { return std::future::pending().await };
     sleep(NETWORK_PAUSE).await;
-    let good_until = sponsors.ask().await;
-    known.send_replace(true);
-    sponsors.keep_asking(good_until).await
+    sponsors.keep_asking(asked).await
 }
 
 /// Asks, and tells the gate.
@@ -45,7 +45,7 @@ pub(super) struct Sponsors {
 }
 
 impl Sponsors {
-    /// Nothing where sponsors are not asked for.
+    /// Nothing where sponsors are not asked for. From now on the gate knows that they are not known yet.
     pub(super) fn new(
         config: &Config,
         client: Arc<GraphClient>,
@@ -53,37 +53,44 @@ impl Sponsors {
         known: Arc<Known>,
     ) -> Option<Self> {
         let agent_id = config.identity.agent_id.clone().filter(|_| config.gate.sponsors)?;
+        gate.set_sponsors(None);
         Some(Self { client, gate, known, agent_id })
     }
 
-    /// Asks once. Returns when the answer, if one came, is no longer good.
-    pub(super) async fn ask(&self) -> Option<Instant> {
-        match self.sponsors().await {
-            Ok(sponsors) => {
-                tracing::info!(count = sponsors.len(), "the sponsors of the agent are known");
-                self.gate.set_sponsors(sponsors);
-                Some(Instant::now() + ANSWER_LIFE)
+    /// Asks again and again. An answer is good for a while without another one; a refusal is an answer too, namely that
+    /// nobody is a sponsor, and what else fails leaves it open who is.
+    async fn keep_asking(&self, asked: &watch::Sender<bool>) -> Infallible {
+        let mut good_until: Option<Instant> = None;
+        loop {
+            let answer = self.sponsors().await;
+            let failed = answer.is_err();
+            match answer {
+                Ok(sponsors) => {
+                    tracing::info!(count = sponsors.len(), "the sponsors of the agent are known");
+                    good_until = Some(Instant::now() + ANSWER_LIFE);
+                    self.gate.set_sponsors(Some(sponsors));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, fix = error.advice(), "the sponsors of the agent are not known");
+                    if good_until.is_none_or(|until| until <= Instant::now()) {
+                        good_until = None;
+                        self.gate.set_sponsors(is_refusal(&error).then(BTreeSet::new));
+                    }
+                }
             }
-            Err(error) => {
-                tracing::warn!(%error, fix = error.advice(), "the sponsors of the agent are not known");
-                None
-            }
+            asked.send_replace(true);
+            if failed { self.retry_pause().await } else { sleep(ASK_INTERVAL).await }
         }
     }
 
-    /// Asks again and again. `good_until` is of the answer that the gate has.
-    pub(super) async fn keep_asking(&self, mut good_until: Option<Instant>) -> Infallible {
-        let mut failed = good_until.is_none();
-        loop {
-            sleep(if failed { RETRY_INTERVAL } else { ASK_INTERVAL }).await;
-            let answered = self.ask().await;
-            failed = answered.is_none();
-            good_until = answered.or(good_until);
-            if good_until.is_some_and(|until| until <= Instant::now()) {
-                good_until = None;
-                self.gate.set_sponsors(BTreeSet::new());
-            }
-        }
+    /// Ends early when somebody waits for the answer, but never at once.
+    async fn retry_pause(&self) {
+        let wanted = async {
+            sleep(WANTED_PAUSE).await;
+            self.gate.sponsors_wanted().await;
+        };
+        // The end of the time is as good a reason to ask.
+        let _ = timeout(RETRY_INTERVAL, wanted).await;
     }
 
     async fn sponsors(&self) -> Result<BTreeSet<(Guid, Guid)>, GraphError> {
@@ -116,4 +123,12 @@ impl Sponsors {
         }
         Ok(sponsors)
     }
+}
+
+/// Whether Graph has answered that it does not say, which asking again does not change by itself.
+fn is_refusal(error: &GraphError) -> bool {
+    matches!(
+        error.failure,
+        Failure::Forbidden | Failure::NotFound | Failure::BadRequest | Failure::Gone | Failure::Rejected
+    )
 }

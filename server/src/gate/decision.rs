@@ -51,6 +51,8 @@ pub enum Verdict {
     Own,
     /// No.
     Refuse(Reason),
+    /// It can't be known now, for what might let the sender in can't be read: not heard, and not refused for good.
+    Later,
 }
 
 /// Why a sender is refused.

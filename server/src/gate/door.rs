@@ -1,18 +1,18 @@
 //! The gate itself: configuration, policy and sponsors as they are now, and the verdict about a sender.
 //! It must never let anybody in by something that could not be read, and never forget who was shut out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use super::lists::Lists;
 use super::pairing::{self, OPEN_PAIRINGS_MAX, Stranger};
 use super::policy::{ChatRule, Person, Policy};
-use super::policy_file::{self, BROKEN_POLICY_FILE, Found, POLICY_FILE};
-use super::{Agent, Guid, Sender, Verdict};
+use super::policy_file::{self, Found, POLICY_FILE};
+use super::{Agent, Guid, Reason, Sender, Verdict, operator};
 use crate::clock::Clock;
 use crate::journal::{Interaction, InteractionKind};
 use crate::random::Random;
@@ -21,12 +21,17 @@ use crate::storage::{Stamp, Storage};
 /// How long a change of ours waits for another process: it must not stop the server.
 const LOCK_WAIT_MS: u64 = 20;
 
+/// What is said of a broken policy.
+const KEPT_ASIDE: &str = "kept aside as policy.json.broken; nobody is let in by it; repair it and put it back, or run `entraclaw allow` again";
+
 /// The gate. What it holds changes under it; whoever wants to know asks again.
 pub struct Gate {
     config: Vec<Person>,
     storage: Option<Arc<dyn Storage>>,
     pairing: Option<Pairing>,
     live: Mutex<Live>,
+    /// Somebody waits for the sponsors to be known.
+    sponsors_wanted: Notify,
 }
 
 struct Pairing {
@@ -94,14 +99,23 @@ impl fmt::Display for PolicyNews {
 struct Live {
     lists: Lists,
     policy: Policy,
+    /// Nobody, while it is not known who they are.
     sponsors: BTreeSet<(Guid, Guid)>,
+    sponsors_unknown: bool,
     /// The state of the file that `policy` was read from.
     stamp: Option<Stamp>,
     /// A state of the file that was no policy: at the second look it is kept aside.
     broken: Option<Stamp>,
+    /// The file was gone at the last look: at the second one it counts as removed.
+    gone: bool,
     looked: bool,
+    /// Why the policy can't be used now.
     trouble: Option<String>,
-    /// Counts changes of who is in.
+    /// The policy lets nobody in until there is a good file again.
+    closed: bool,
+    /// Chats that were heard whole by a policy that can't be used now.
+    once_whole: BTreeSet<String>,
+    /// Counts changes of who is in, and of whether that is known.
     generation: u64,
 }
 
@@ -113,7 +127,13 @@ impl Gate {
 
     /// A gate for the people of the configuration.
     pub fn for_people(config: Vec<Person>) -> Self {
-        let gate = Self { config, storage: None, pairing: None, live: Mutex::default() };
+        let gate = Self {
+            config,
+            storage: None,
+            pairing: None,
+            live: Mutex::default(),
+            sponsors_wanted: Notify::new(),
+        };
         gate.live().work_out(&gate.config);
         gate
     }
@@ -151,7 +171,7 @@ impl Gate {
         self.pairing.is_some()
     }
 
-    /// Changes whenever somebody is let in or shut out, or a chat gets another rule.
+    /// Changes whenever somebody is let in or shut out, a chat gets another rule, or what could not be known is known.
     pub fn generation(&self) -> u64 {
         self.live().generation
     }
@@ -176,26 +196,51 @@ impl Gate {
         self.decide_at(sender, agent, None)
     }
 
+    /// What the policy said of a chat is not known now, and it was to be heard whole.
+    pub fn was_heard_whole(&self, chat_id: &str) -> bool {
+        self.live().once_whole.contains(chat_id)
+    }
+
     /// Judges a sender who wrote at this moment of the machine's clock.
     pub fn decide_at(&self, sender: &Sender<'_>, agent: &Agent, written: Option<Timestamp>) -> Verdict {
-        match sender.ids(agent) {
-            Ok(ids) => self.live().lists.judge(&ids, written),
-            Err(verdict) => verdict,
+        let ids = match sender.ids(agent) {
+            Ok(ids) => ids,
+            Err(verdict) => return verdict,
+        };
+        let live = self.live();
+        let verdict = live.lists.judge(&ids, written);
+        // Sponsors are of the agent's own tenant.
+        let may_sponsor = live.sponsors_unknown && agent.tenant_id.as_ref().is_none_or(|own| *own == ids.0);
+        if !is_open(verdict) || !(may_sponsor || live.trouble.is_some()) {
+            return verdict;
         }
+        if may_sponsor {
+            self.sponsors_wanted.notify_one();
+        }
+        Verdict::Later
     }
 
     /// Judges a mail address whose authentication has passed.
     pub fn decide_mail(&self, address: &str, written: Option<Timestamp>) -> Verdict {
-        self.live().lists.judge_mail(&address.trim().to_lowercase(), written)
+        let live = self.live();
+        let verdict = live.lists.judge_mail(&address.trim().to_lowercase(), written);
+        if is_open(verdict) && live.trouble.is_some() { Verdict::Later } else { verdict }
     }
 
-    /// Sets who the sponsors are; nobody when that is not known.
-    pub fn set_sponsors(&self, sponsors: BTreeSet<(Guid, Guid)>) {
+    /// Sets who the sponsors are; `None` when that can't be known now.
+    pub fn set_sponsors(&self, sponsors: Option<BTreeSet<(Guid, Guid)>>) {
         let mut live = self.live();
-        if live.sponsors != sponsors {
-            live.sponsors = sponsors;
+        let unknown = sponsors.is_none();
+        let sponsors = sponsors.unwrap_or_default();
+        if live.sponsors != sponsors || live.sponsors_unknown != unknown {
+            (live.sponsors, live.sponsors_unknown) = (sponsors, unknown);
             live.work_out(&self.config);
         }
+    }
+
+    /// Comes back when somebody was judged who might be a sponsor while nobody knows them.
+    pub async fn sponsors_wanted(&self) {
+        self.sponsors_wanted.notified().await;
     }
 
     /// Looks whether the policy file has changed: one stat, and a read if it has. What can't be read lets nobody in;
@@ -211,13 +256,28 @@ impl Gate {
         let (stamp, found) = match found {
             Ok((_, None)) => return None,
             Ok((stamp, Some(found))) => (stamp, found),
-            // It can't be looked at, so nobody can have changed it through us: what is known stays.
+            // It can't be looked at, so nobody can have changed it through us: what is known stays, and the next look is
+            // a whole one.
             Err(error) => {
+                live.looked = false;
                 let trouble = format!("{POLICY_FILE} can't be looked at: {error}");
                 return live.note_trouble(trouble);
             }
         };
+        let was_gone = std::mem::take(&mut live.gone);
         let policy = match found {
+            // An editor may be about to put another in its place.
+            Found::Nothing if live.stamp.is_some() && live.broken.is_none() && !live.closed => {
+                (live.gone, live.stamp, live.looked) = (true, None, false);
+                return live.close(&self.config, format!("{POLICY_FILE} is gone; nobody is let in by it"));
+            }
+            // That a broken one is gone does not mean that it was repaired.
+            Found::Nothing if (live.closed && !was_gone) || operator::kept_aside(storage).is_some() => {
+                (live.stamp, live.broken) = (None, None);
+                let trouble = format!("{POLICY_FILE} was broken and is {KEPT_ASIDE}");
+                let trouble = live.trouble.clone().filter(|_| live.closed && !was_gone).unwrap_or(trouble);
+                return live.close(&self.config, trouble);
+            }
             Found::Nothing => Policy::default(),
             Found::Good(policy) => policy,
             Found::Newer(version) => {
@@ -229,9 +289,7 @@ impl Gate {
             }
             Found::Broken(problem) => {
                 live.stamp = stamp;
-                let trouble = format!(
-                    "{POLICY_FILE} is broken ({problem}) and kept aside as {BROKEN_POLICY_FILE}; nobody is let in by it; repair it and put it back, or run `entraclaw allow` again"
-                );
+                let trouble = format!("{POLICY_FILE} is broken ({problem}) and {KEPT_ASIDE}");
                 // An editor may be in the middle of writing it, so it is moved at the second look only.
                 if live.broken.is_some() && live.broken == stamp {
                     match policy_file::keep_aside(storage, LOCK_WAIT_MS) {
@@ -244,27 +302,26 @@ impl Gate {
                 return live.close(&self.config, trouble);
             }
         };
-        (live.stamp, live.broken) = (stamp, None);
-        // That a broken one is gone does not mean that it was repaired.
-        if stamp.is_some() {
-            live.trouble = None;
-        } else if live.trouble.is_some() {
-            return None;
-        }
+        (live.stamp, live.broken, live.closed) = (stamp, None, false);
+        live.once_whole.clear();
+        let was_in_trouble = live.trouble.take().is_some();
         let parts = |policy: &Policy| (policy.allow.clone(), policy.deny.clone(), policy.chats.clone());
         let is_same = parts(&live.policy) == parts(&policy);
         live.policy = policy;
+        if !is_same || was_in_trouble {
+            live.work_out(&self.config);
+        }
         if is_same {
             return None;
         }
-        live.work_out(&self.config);
         let (allowed, denied) = (live.policy.allow.len(), live.policy.deny.len());
         Some(PolicyNews::Changed { allowed, denied })
     }
 
     /// Whether another [`Gate::refresh`] brings nothing unless the file changes.
     pub fn is_settled(&self) -> bool {
-        self.live().broken.is_none()
+        let live = self.live();
+        live.broken.is_none() && !live.gone
     }
 
     /// Somebody unknown wrote in a 1:1 chat. Where pairing is on and a code is free, it is on its way now.
@@ -297,6 +354,11 @@ impl Gate {
     }
 }
 
+/// Whether more knowledge could make it another verdict.
+fn is_open(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Refuse(Reason::NotListed | Reason::BeforeAllowed))
+}
+
 impl Default for Gate {
     /// A gate that lets nobody in.
     fn default() -> Self {
@@ -320,9 +382,11 @@ impl Live {
 
     /// Nobody is let in by the policy any more; who was shut out, and what was switched off, stays so.
     fn close(&mut self, config: &[Person], trouble: String) -> Option<PolicyNews> {
+        self.closed = true;
         let deny = std::mem::take(&mut self.policy.deny);
-        let mut chats = std::mem::take(&mut self.policy.chats);
-        chats.retain(|_, rule| *rule != ChatRule::All);
+        let (whole, chats): (BTreeMap<_, _>, _) =
+            std::mem::take(&mut self.policy.chats).into_iter().partition(|(_, rule)| *rule == ChatRule::All);
+        self.once_whole.extend(whole.into_keys());
         self.policy = Policy { deny, chats, ..Policy::default() };
         self.work_out(config);
         self.note_trouble(trouble)

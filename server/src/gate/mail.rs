@@ -62,14 +62,14 @@ impl MailGate {
         self.0.people().iter().all(|person| person.mail.is_none())
     }
 
-    /// Whether mail of this address may be heard, and sent to it.
+    /// Whether mail may be sent to this address.
     pub fn allows(&self, address: &MailAddress) -> bool {
-        self.0.decide_mail(address.as_str(), None) == Verdict::Accept
+        self.decide(address, None) == Verdict::Accept
     }
 
-    /// Whether a mail of this address that was written then may be heard.
-    pub fn hears(&self, address: &MailAddress, written: Option<Timestamp>) -> bool {
-        self.0.decide_mail(address.as_str(), written) == Verdict::Accept
+    /// Whether mail of this address may be heard, as if it were written now where no moment is stated.
+    pub fn decide(&self, address: &MailAddress, written: Option<Timestamp>) -> Verdict {
+        self.0.decide_mail(address.as_str(), written)
     }
 }
 

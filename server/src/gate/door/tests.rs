@@ -1,6 +1,7 @@
 //! The gate over a file that changes under it.
 
 use super::*;
+use crate::gate::policy_file::BROKEN_POLICY_FILE;
 use crate::gate::{Reason, SenderKind, operator};
 use crate::random::SplitMix;
 use crate::record::Channel;
@@ -65,9 +66,10 @@ fn a_broken_file_lets_nobody_in_and_nobody_who_was_shut_out() {
     gate.refresh();
     storage.set_bytes(POLICY_FILE, b"{\"v\":1,");
     assert!(matches!(gate.refresh(), Some(PolicyNews::Closed(why)) if why.contains("allow")));
-    assert_eq!(verdict(&gate, BOB), Verdict::Refuse(Reason::NotListed));
+    assert_eq!(verdict(&gate, BOB), Verdict::Later, "neither heard nor refused");
     assert_eq!(verdict(&gate, ALICE), Verdict::Accept, "the configuration still counts");
     assert_eq!((gate.chat_rule("loud"), gate.chat_rule("off")), (None, Some(ChatRule::Off)));
+    assert!(gate.was_heard_whole("loud") && !gate.was_heard_whole("off"));
     assert!(storage.bytes(BROKEN_POLICY_FILE).is_none(), "an editor may still be writing");
     assert_eq!(gate.refresh(), None, "told once");
     assert!(storage.bytes(BROKEN_POLICY_FILE).is_some() && storage.bytes(POLICY_FILE).is_none());
@@ -76,6 +78,55 @@ fn a_broken_file_lets_nobody_in_and_nobody_who_was_shut_out() {
     operator::allow(&storage, &person(BOB), None, now()).unwrap();
     assert!(gate.refresh().is_some());
     assert_eq!((verdict(&gate, BOB), gate.trouble()), (Verdict::Accept, None));
+    assert!(!gate.was_heard_whole("loud"), "the new file says nothing of it");
+}
+
+#[test]
+fn a_file_that_is_gone_for_a_moment_lets_nobody_in_and_refuses_nobody() {
+    let storage = MemoryStorage::new();
+    let gate = gate(&storage);
+    operator::allow(&storage, &person(BOB), None, now()).unwrap();
+    gate.refresh();
+    let (bytes, generation) = (storage.bytes(POLICY_FILE).unwrap(), gate.generation());
+    storage.remove(POLICY_FILE).unwrap();
+    assert!(matches!(gate.refresh(), Some(PolicyNews::Closed(why)) if why.contains("gone")));
+    assert_eq!((verdict(&gate, BOB), gate.is_settled()), (Verdict::Later, false));
+    storage.set_bytes(POLICY_FILE, &bytes);
+    gate.refresh();
+    assert_eq!((verdict(&gate, BOB), gate.trouble()), (Verdict::Accept, None));
+    assert!(gate.generation() > generation + 1);
+    storage.remove(POLICY_FILE).unwrap();
+    gate.refresh();
+    gate.refresh();
+    assert_eq!((verdict(&gate, BOB), gate.is_settled()), (Verdict::Refuse(Reason::NotListed), true));
+    assert_eq!(gate.trouble(), None);
+}
+
+#[test]
+fn who_looks_after_a_broken_file_was_kept_aside_does_not_know_either() {
+    let storage = MemoryStorage::new();
+    storage.set_bytes(BROKEN_POLICY_FILE, b"{\"v\":1,");
+    let gate = gate(&storage);
+    assert!(matches!(gate.refresh(), Some(PolicyNews::Closed(why)) if why.contains("policy.json.broken")));
+    assert_eq!((verdict(&gate, BOB), verdict(&gate, ALICE)), (Verdict::Later, Verdict::Accept));
+    assert_eq!(gate.refresh(), None);
+    operator::allow(&storage, &person(BOB), None, now()).unwrap();
+    gate.refresh();
+    assert_eq!((verdict(&gate, BOB), gate.trouble()), (Verdict::Accept, None));
+}
+
+#[test]
+fn a_disk_that_fails_once_leaves_nothing_open_for_longer() {
+    let storage = MemoryStorage::new();
+    let gate = gate(&storage);
+    gate.refresh();
+    storage.fail_call(0, Fault::Error(std::io::ErrorKind::Other));
+    assert!(matches!(gate.refresh(), Some(PolicyNews::Closed(_))));
+    assert_eq!(verdict(&gate, BOB), Verdict::Later);
+    let before = gate.generation();
+    assert_eq!(gate.refresh(), None);
+    assert_eq!((verdict(&gate, BOB), gate.trouble()), (Verdict::Refuse(Reason::NotListed), None));
+    assert!(gate.generation() > before, "what was left open is judged again");
 }
 
 #[test]
@@ -122,9 +173,17 @@ fn a_file_of_a_newer_version_is_left_alone_and_lets_nobody_in() {
 fn sponsors_are_let_in_while_they_are_known() {
     let gate = Gate::new([]);
     let bob = person(BOB).ids().unwrap();
-    gate.set_sponsors(BTreeSet::from([bob]));
+    gate.set_sponsors(None);
+    let before = gate.generation();
+    assert_eq!((verdict(&gate, BOB), gate.is_closed()), (Verdict::Later, true), "neither heard nor refused");
+    let elsewhere = Agent { tenant_id: Guid::parse("aaaaaaaa-0000-0000-0000-000000000009"), object_id: None };
+    let sender = Sender { tenant_id: Some(TENANT), object_id: Some(BOB), kind: SenderKind::Person };
+    let verdict_there = gate.decide(&sender, &elsewhere);
+    assert_eq!(verdict_there, Verdict::Refuse(Reason::NotListed), "sponsors are of the agent's own tenant");
+    gate.set_sponsors(Some(BTreeSet::from([bob])));
+    assert!(gate.generation() > before);
     assert_eq!((verdict(&gate, BOB), gate.is_closed()), (Verdict::Accept, false));
-    gate.set_sponsors(BTreeSet::new());
+    gate.set_sponsors(Some(BTreeSet::new()));
     assert_eq!((verdict(&gate, BOB), gate.is_closed()), (Verdict::Refuse(Reason::NotListed), true));
 }
 

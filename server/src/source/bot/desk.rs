@@ -9,12 +9,13 @@ use std::time::Duration;
 use futures_util::future::LocalBoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::conversations::{CONVERSATIONS_FILE, Conversations};
 use super::draft::{Version, draft, key, says_something};
 use super::endpoint::{BOT_BODY_BYTES_MAX, BotReply, BotRequest, Reception};
 use super::jwt::{Believed, Fault, Token, bearer};
-use super::keys::{Key, Keys};
+use super::keys::{Found, Key, Keys};
 use super::service::Service;
 use super::strangers::Told;
 use super::wire::{Activity, Kind, is_id};
@@ -48,8 +49,8 @@ pub(super) struct Desk<'a> {
     conversations: RefCell<Conversations>,
     unsaved: RefCell<VecDeque<Draft>>,
     pub(super) refusals: RefCell<Refusals>,
-    /// How far this machine's clock is ahead of the channel's, as far as is known.
-    pub(super) ahead: Cell<Option<SignedDuration>>,
+    /// The latest time that the channel was heard to state, with when that was.
+    pub(super) channel_time: Cell<Option<(Timestamp, Instant)>>,
     /// Codes that the bot is to tell.
     pub(super) strangers: mpsc::Sender<Told>,
     faults: RefCell<BTreeMap<Fault, (Timestamp, u64)>>,
@@ -122,7 +123,7 @@ impl<'a> Desk<'a> {
             conversations: RefCell::new(conversations),
             unsaved: RefCell::default(),
             refusals: RefCell::default(),
-            ahead: Cell::new(None),
+            channel_time: Cell::new(None),
             strangers,
             faults: RefCell::default(),
         }
@@ -161,7 +162,7 @@ impl<'a> Desk<'a> {
             state.asked_at = Some(now);
             state.answered_at = Some(now);
         });
-        self.note_time(&activity, now);
+        self.note_time(&activity);
         self.take(&activity, now)
     }
 
@@ -170,8 +171,12 @@ impl<'a> Desk<'a> {
         let token = bearer(request.header("authorization")).and_then(Token::parse);
         let token = token.map_err(|fault| self.turn_away(fault))?;
         let key = match self.keys.find(&token.kid).await {
-            Ok(Some(key)) => key,
-            Ok(None) => return Err(self.turn_away(Fault::UnknownKey)),
+            Ok(Found::Published(key)) => key,
+            Ok(Found::Unpublished) => return Err(self.turn_away(Fault::UnknownKey)),
+            Ok(Found::TooEarly) => {
+                self.turn_away(Fault::UnknownKey);
+                return Err(later());
+            }
             Err(why) => {
                 self.status.update(|state| {
                     state.failures = state.failures.saturating_add(1);
@@ -217,24 +222,26 @@ impl<'a> Desk<'a> {
         }
         match activity.kind {
             Kind::Other => BotReply::status(200),
-            Kind::ConversationUpdate => {
-                self.came_or_went(activity, now);
-                BotReply::status(200)
-            }
+            Kind::ConversationUpdate => self.came_or_went(activity, now),
             Kind::Message | Kind::MessageUpdate | Kind::MessageDelete => self.take_message(activity, now),
         }
     }
 
     /// The bot was taken out of a conversation, or an allowed person brought it in.
-    fn came_or_went(&self, activity: &Activity, now: Timestamp) {
+    fn came_or_went(&self, activity: &Activity, now: Timestamp) -> BotReply {
         let bot = &activity.recipient.id;
         if activity.removed.contains(bot) {
             if self.conversations.borrow_mut().forget(&activity.conversation_id) {
                 self.save_conversations();
             }
-        } else if activity.added.contains(bot) && self.judge(activity) == Verdict::Accept {
-            self.remember(activity, now);
+        } else if activity.added.contains(bot) {
+            match self.judge(activity) {
+                Verdict::Accept => self.remember(activity, now),
+                Verdict::Later => return later(),
+                Verdict::Own | Verdict::Refuse(_) => {}
+            }
         }
+        BotReply::status(200)
     }
 
     fn take_message(&self, activity: &Activity, now: Timestamp) -> BotReply {
@@ -260,7 +267,9 @@ impl<'a> Desk<'a> {
             // The disk has not taken it yet.
             return later();
         }
-        match self.judge(activity) {
+        let verdict = self.judge(activity);
+        let is_chatter = version == Version::First && self.is_chatter(activity);
+        match verdict {
             Verdict::Own => return BotReply::status(200),
             Verdict::Refuse(reason) => {
                 if reason == Reason::NotListed {
@@ -270,16 +279,19 @@ impl<'a> Desk<'a> {
                 // The channel is not told who may speak.
                 return BotReply::status(200);
             }
-            Verdict::Accept => {}
-        }
-        if version == Version::First {
-            if self.is_chatter(activity) {
+            Verdict::Accept | Verdict::Later if is_chatter => {
+                if self.parts.gate.was_heard_whole(&activity.conversation_id) {
+                    return later();
+                }
                 self.refuse(activity, Reason::NotMentioned, now);
                 return BotReply::status(200);
             }
-            if !says_something(activity) || self.takes_answer(activity, now) {
-                return BotReply::status(200);
-            }
+            // Who may speak can't be known now, so the channel brings it again.
+            Verdict::Later => return later(),
+            Verdict::Accept => {}
+        }
+        if version == Version::First && (!says_something(activity) || self.takes_answer(activity, now)) {
+            return BotReply::status(200);
         }
         if self.unsaved.borrow().len() >= UNSAVED_MAX {
             return later();

@@ -2,6 +2,7 @@
 //! It must never look at a display name, nor take a moment that the channel did not state for the time of writing.
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
 
 use super::desk::Desk;
 use super::draft::Version;
@@ -14,11 +15,19 @@ use crate::record::Channel;
 use crate::sanitize::{Context, Limits, Markup, clean_name, sanitize};
 
 impl Desk<'_> {
-    /// Learns how far this machine's clock is ahead of the channel's: an activity that came at once shows it best.
-    pub(super) fn note_time(&self, activity: &Activity, now: Timestamp) {
+    /// Learns what time it is by the channel's clock: an activity that came at once shows it best. What has passed since
+    /// is not measured by this machine's calendar, which may be set meanwhile.
+    pub(super) fn note_time(&self, activity: &Activity) {
         let Some(stated) = activity.timestamp else { return };
-        let ahead = now.duration_since(stated);
-        self.ahead.set(Some(self.ahead.get().map_or(ahead, |known: SignedDuration| known.min(ahead))));
+        if self.channel_now().is_none_or(|known| known < stated) {
+            self.channel_time.set(Some((stated, Instant::now())));
+        }
+    }
+
+    /// The channel's time, or a little before it; nothing before it has stated one.
+    fn channel_now(&self) -> Option<Timestamp> {
+        let (stated, at) = self.channel_time.get()?;
+        stated.checked_add(SignedDuration::try_from(at.elapsed()).ok()?).ok()
     }
 
     /// When it was written, on this machine's clock; nothing where the channel does not say.
@@ -32,13 +41,16 @@ impl Desk<'_> {
             }
             _ => stated,
         };
-        written.checked_add(self.ahead.get()?).ok()
+        let ahead = self.parts.clock.now().duration_since(self.channel_now()?);
+        written.checked_add(ahead).ok()
     }
 
     pub(super) fn judge(&self, activity: &Activity) -> Verdict {
         let verdict = self.parts.gate.decide_at(&sender(activity), &self.parts.agent, self.written(activity));
         match self.parts.gate.chat_rule(&activity.conversation_id) {
-            Some(ChatRule::Off) if verdict == Verdict::Accept => Verdict::Refuse(Reason::ChatOff),
+            Some(ChatRule::Off) if matches!(verdict, Verdict::Accept | Verdict::Later) => {
+                Verdict::Refuse(Reason::ChatOff)
+            }
             _ => verdict,
         }
     }

@@ -1,7 +1,7 @@
 //! The channel's public keys: fetched by way of its OpenID metadata, kept, and fetched again when they change.
 //! Whoever sends tokens must never be able to make us ask more often than the pauses here allow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -50,6 +50,17 @@ impl Key {
     }
 }
 
+/// What came of looking for a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The channel publishes it.
+    Published(Arc<Key>),
+    /// The channel has just said that it publishes none of this id, or has withdrawn it.
+    Unpublished,
+    /// It was not published at the last look, and it is too early for another.
+    TooEarly,
+}
+
 /// The keys, with where they come from.
 pub(super) struct Keys {
     transport: Arc<dyn GraphTransport>,
@@ -64,6 +75,8 @@ type Flight = Shared<BoxFuture<'static, Result<BTreeMap<String, Arc<Key>>, Strin
 struct State {
     flight: Option<Flight>,
     keys: BTreeMap<String, Arc<Key>>,
+    /// Ids of keys that the look before had and the last one did not.
+    withdrawn: BTreeSet<String>,
     fetched_at: Option<Instant>,
     asked_at: Option<Instant>,
     failure: Option<String>,
@@ -94,22 +107,27 @@ impl Keys {
         Self { transport, metadata, state: Mutex::default() }
     }
 
-    /// The key of this id; `None` when the channel publishes none.
+    /// The key of this id.
     ///
     /// # Errors
     /// A sentence when there are no keys to look into, because the channel could not be asked.
-    pub(super) async fn find(&self, kid: &str) -> Result<Option<Arc<Key>>, String> {
+    pub(super) async fn find(&self, kid: &str) -> Result<Found, String> {
         if let (Some(key), true) = self.state().find(kid) {
-            return Ok(Some(key));
+            return Ok(Found::Published(key));
         }
-        if let Some(flight) = self.flight() {
+        let flight = self.flight();
+        if let Some(flight) = &flight {
             let fetched = flight.clone().await;
-            self.land(&flight, fetched);
+            self.land(flight, fetched);
         }
         let state = self.state();
+        let answered = flight.is_some() && state.failure.is_none();
         match state.find(kid).0 {
-            Some(key) => Ok(Some(key)),
-            None if state.age().is_some_and(|age| age < KEYS_USED_MAX) => Ok(None),
+            Some(key) => Ok(Found::Published(key)),
+            None if state.age().is_some_and(|age| age < KEYS_USED_MAX) => {
+                let settled = answered || state.withdrawn.contains(kid);
+                Ok(if settled { Found::Unpublished } else { Found::TooEarly })
+            }
             None => Err(state.failure.clone().unwrap_or_else(|| "they were not asked for yet".to_owned())),
         }
     }
@@ -144,7 +162,8 @@ impl Keys {
         state.flight = None;
         match fetched {
             Ok(keys) => {
-                state.keys = keys;
+                let before = std::mem::replace(&mut state.keys, keys);
+                state.withdrawn = before.into_keys().filter(|kid| !state.keys.contains_key(kid)).collect();
                 state.fetched_at = Some(Instant::now());
                 state.failure = None;
             }
@@ -229,6 +248,15 @@ mod tests {
         json!({"kty": "RSA", "use": "sig", "kid": kid, "n": "AQAB", "e": "AQAB", "endorsements": ["msteams"]})
     }
 
+    impl Found {
+        fn key(self) -> Option<Arc<Key>> {
+            match self {
+                Self::Published(key) => Some(key),
+                Self::Unpublished | Self::TooEarly => None,
+            }
+        }
+    }
+
     fn keys_of(script: &Arc<Script>) -> Keys {
         Keys::new(script.clone(), Url::parse(METADATA).unwrap())
     }
@@ -252,17 +280,17 @@ mod tests {
         let (version, up) = (Arc::new(AtomicU32::new(1)), Arc::new(AtomicU32::new(1)));
         let script = channel(PLACE, &version, &up);
         let keys = keys_of(&script);
-        assert!(keys.find("key-1").await.unwrap().unwrap().speaks_for("msteams"));
+        assert!(keys.find("key-1").await.unwrap().key().unwrap().speaks_for("msteams"));
         for n in 0..1_000 {
-            assert!(keys.find("key-1").await.unwrap().is_some());
-            assert!(keys.find(&format!("made-up-{n}")).await.unwrap().is_none());
+            assert!(keys.find("key-1").await.unwrap().key().is_some());
+            assert!(keys.find(&format!("made-up-{n}")).await.unwrap().key().is_none());
         }
         assert_eq!(script.seen().len(), 2, "a flood of made-up keys asks nobody");
         version.store(2, Ordering::Relaxed);
-        assert!(keys.find("key-2").await.unwrap().is_none());
+        assert!(keys.find("key-2").await.unwrap().key().is_none());
         tokio::time::sleep(ASK_PAUSE).await;
-        assert!(keys.find("key-2").await.unwrap().is_some());
-        assert!(keys.find("key-1").await.unwrap().is_none(), "a key that was withdrawn is gone");
+        assert!(keys.find("key-2").await.unwrap().key().is_some());
+        assert!(keys.find("key-1").await.unwrap().key().is_none(), "a key that was withdrawn is gone");
     }
 
     #[tokio::test(start_paused = true)]
@@ -280,8 +308,26 @@ mod tests {
             // Polled once, then dropped, as when a client hangs up.
             assert!(keys.find(&format!("made-up-{n}")).now_or_never().is_none());
         }
-        assert!(keys.find("key-1").await.unwrap().is_some());
+        assert!(keys.find("key-1").await.unwrap().key().is_some());
         assert_eq!(script.seen().len(), 2, "one question for all of them");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_is_unpublished_only_by_the_channels_word() {
+        let (version, up) = (Arc::new(AtomicU32::new(1)), Arc::new(AtomicU32::new(1)));
+        let script = channel(PLACE, &version, &up);
+        let keys = keys_of(&script);
+        assert_eq!(keys.find("made-up").await, Ok(Found::Unpublished), "it was asked for just now");
+        assert_eq!(keys.find("key-2").await, Ok(Found::TooEarly));
+        version.store(2, Ordering::Relaxed);
+        tokio::time::sleep(ASK_PAUSE).await;
+        assert!(keys.find("key-2").await.unwrap().key().is_some());
+        assert_eq!(keys.find("key-1").await, Ok(Found::Unpublished), "withdrawn");
+        up.store(0, Ordering::Relaxed);
+        tokio::time::sleep(ASK_PAUSE).await;
+        assert_eq!(keys.find("key-3").await, Ok(Found::TooEarly), "nobody has answered");
+        assert!(keys.find("key-2").await.unwrap().key().is_some());
+        assert_eq!(script.seen().len(), 5);
     }
 
     #[tokio::test(start_paused = true)]
@@ -291,12 +337,12 @@ mod tests {
         keys.find("key-1").await.unwrap();
         up.store(0, Ordering::Relaxed);
         tokio::time::sleep(Duration::from_secs(4 * 24 * 3_600)).await;
-        assert!(keys.find("key-1").await.unwrap().is_some());
+        assert!(keys.find("key-1").await.unwrap().key().is_some());
         tokio::time::sleep(Duration::from_secs(2 * 24 * 3_600)).await;
         assert!(keys.find("key-1").await.is_err());
         up.store(1, Ordering::Relaxed);
         tokio::time::sleep(RETRY_PAUSE).await;
-        assert!(keys.find("key-1").await.unwrap().is_some());
+        assert!(keys.find("key-1").await.unwrap().key().is_some());
     }
 
     #[tokio::test(start_paused = true)]

@@ -10,7 +10,7 @@ use super::auth::{House, prove};
 use super::automatic::automatic;
 use super::draft::draft;
 use super::wire::{Mail, Person};
-use crate::gate::{MailAddress, MailGate};
+use crate::gate::{self, MailAddress, MailGate};
 use crate::record::Draft;
 
 /// What judging needs to know.
@@ -32,6 +32,8 @@ pub(super) enum Verdict {
     Own,
     /// Not let in.
     Refuse(Reason),
+    /// Whether it is let in can't be known now.
+    Later,
 }
 
 /// Why a mail is not let in.
@@ -69,8 +71,16 @@ impl Bench<'_> {
         match from.address() {
             None => Some(Verdict::Refuse(Reason::NoAddress)),
             Some(address) if self.own.contains(&address) => Some(Verdict::Own),
-            Some(address) if !self.gate.allows(&address) => Some(Verdict::Refuse(Reason::NotListed)),
-            Some(_) => None,
+            Some(address) => self.listed(&address, None, Reason::NotListed),
+        }
+    }
+
+    /// Nothing for an address that is let in.
+    fn listed(&self, address: &MailAddress, at: Option<Timestamp>, reason: Reason) -> Option<Verdict> {
+        match self.gate.decide(address, at) {
+            gate::Verdict::Accept => None,
+            gate::Verdict::Later => Some(Verdict::Later),
+            gate::Verdict::Own | gate::Verdict::Refuse(_) => Some(Verdict::Refuse(reason)),
         }
     }
 
@@ -84,19 +94,33 @@ impl Bench<'_> {
             return verdict;
         }
         let Some(from) = person.address() else { return Verdict::Refuse(Reason::NoAddress) };
-        if !self.gate.hears(&from, mail.received) {
-            return Verdict::Refuse(Reason::NotListed);
+        if let Some(verdict) = self.listed(&from, mail.received, Reason::NotListed) {
+            return verdict;
         }
         if let Some(what) = automatic(mail, &from) {
             return Verdict::Refuse(Reason::Automatic(what));
         }
-        match mail.sender.as_ref().map(Person::address) {
-            Some(Some(sender)) if self.own.contains(&sender) => return Verdict::Own,
-            Some(Some(sender)) if !self.gate.allows(&sender) => return Verdict::Refuse(Reason::SentByOther),
-            _ => {}
+        let mut open = None;
+        if let Some(Some(sender)) = mail.sender.as_ref().map(Person::address) {
+            if self.own.contains(&sender) {
+                return Verdict::Own;
+            }
+            match self.listed(&sender, None, Reason::SentByOther) {
+                Some(Verdict::Later) => open = Some(Verdict::Later),
+                Some(verdict) => return verdict,
+                None => {}
+            }
         }
-        if !mail.reply_to.iter().all(|p| p.address().is_some_and(|a| self.gate.allows(&a))) {
-            return Verdict::Refuse(Reason::AnswerElsewhere);
+        for person in &mail.reply_to {
+            let Some(address) = person.address() else { return Verdict::Refuse(Reason::AnswerElsewhere) };
+            match self.listed(&address, None, Reason::AnswerElsewhere) {
+                Some(Verdict::Later) => open = Some(Verdict::Later),
+                Some(verdict) => return verdict,
+                None => {}
+            }
+        }
+        if let Some(open) = open {
+            return open;
         }
         match prove(&mail.headers, &from, self.house) {
             Ok(proof) => Verdict::News(Box::new(draft(mail, &from, proof, self.now))),
@@ -136,6 +160,7 @@ mod tests {
             Verdict::News(draft) => draft.content_text_sanitized,
             Verdict::Own => "own".to_owned(),
             Verdict::Refuse(reason) => reason.to_string(),
+            Verdict::Later => "later".to_owned(),
         }
     }
 

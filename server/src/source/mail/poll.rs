@@ -73,6 +73,8 @@ pub(super) struct Poll<'a> {
     rounds: usize,
     /// A mail could not be read in this round.
     mails_failed: bool,
+    /// A row of this round can't be judged now: the position stays, so that the next round brings it again.
+    held: bool,
 }
 
 impl<'a> Poll<'a> {
@@ -95,6 +97,7 @@ impl<'a> Poll<'a> {
             newest: None,
             rounds: 0,
             mails_failed: false,
+            held: false,
         }
     }
 
@@ -106,6 +109,7 @@ impl<'a> Poll<'a> {
             self.status.update(|state| state.asked_at = Some(asked_at));
             self.rounds = self.rounds.wrapping_add(1);
             self.mails_failed = false;
+            self.held = false;
             let wake = match self.round().await {
                 Ok(()) => {
                     self.succeeded();
@@ -163,7 +167,8 @@ impl<'a> Poll<'a> {
                 self.take(std::mem::take(&mut ids), Some(link.clone())).await?;
             }
             if last {
-                self.cursor.read_to = self.cursor.read_to.max(self.newest.take().unwrap_or(Timestamp::MIN));
+                let newest = self.newest.take().filter(|_| !self.held);
+                self.cursor.read_to = self.cursor.read_to.max(newest.unwrap_or(Timestamp::MIN));
                 return Ok(());
             }
             if asked.contains(&link) {
@@ -217,9 +222,16 @@ impl<'a> Poll<'a> {
         for id in ids {
             self.cursor.pending.entry(id).or_insert(now);
         }
-        self.cursor.link = link;
+        self.move_to(link);
         self.save();
         Ok(())
+    }
+
+    /// Moves the position, but never past a row that can't be judged now.
+    fn move_to(&mut self, link: Option<String>) {
+        if !self.held {
+            self.cursor.link = link;
+        }
     }
 
     /// A link that Graph no longer knows is forgotten, and a new series begins.
@@ -263,6 +275,7 @@ impl<'a> Poll<'a> {
         let own = self.parts.known.own();
         let house = auth::House::default();
         match from.as_ref().and_then(|from| self.bench(&own, &house).glance(from)) {
+            Some(Verdict::Later) => self.held = true,
             Some(verdict) => {
                 let who = from.map(|from| from.address).unwrap_or_default();
                 if let Verdict::Refuse(reason) = verdict {

@@ -17,6 +17,9 @@ use crate::sanitize::{Context, Limits, Markup, clean_name, sanitize};
 /// The stamp of a delivered message that was then deleted.
 const DELETED: &str = "deleted";
 
+/// The least step of a time in Graph.
+const MOMENT: SignedDuration = SignedDuration::from_millis(1);
+
 /// Graph's word for a chat of two.
 const ONE_ON_ONE: &str = "oneOnOne";
 
@@ -36,6 +39,8 @@ pub(super) struct Bench<'a> {
     pub(super) delivered: &'a dyn Fn(&str) -> bool,
     /// What the operator was asked.
     pub(super) asked: &'a Book,
+    /// Whether what can't be judged now holds up what comes after it.
+    pub(super) keeps_order: bool,
 }
 
 /// A message that is news, with what orders it among others.
@@ -68,6 +73,8 @@ pub(super) struct Judged {
     pub(super) cursor: ChatCursor,
     /// When somebody last did something there.
     pub(super) active_at: Option<Timestamp>,
+    /// Something can't be judged now; the position stays before it.
+    pub(super) is_held: bool,
 }
 
 impl Bench<'_> {
@@ -83,6 +90,7 @@ impl Bench<'_> {
         let mut refused = Vec::new();
         let mut answers = Vec::new();
         let mut active_at = None;
+        let mut held: Option<Timestamp> = None;
         for message in &pages.messages {
             active_at = active_at.max(message.modified);
             // A stamp from the future must not hide what comes before it.
@@ -95,6 +103,13 @@ impl Bench<'_> {
                 Verdict::Refuse(reason) => {
                     cursor.note_passed(&message.id, stamp);
                     refused.push(self.refused(chat_id, chat_kind, message, version, reason));
+                    continue;
+                }
+                Verdict::Later => {
+                    held = Some(held.map_or(modified, |first| first.min(modified)));
+                    if self.keeps_order {
+                        break;
+                    }
                     continue;
                 }
                 Verdict::Accept => {}
@@ -115,7 +130,10 @@ impl Bench<'_> {
                 draft: draft(chat_id, chat_kind, message, version, &self.agent, self.now),
             });
         }
-        Judged { news, refused, answers, cursor, active_at }
+        if let Some(before) = held.and_then(|at| at.checked_sub(MOMENT).ok()) {
+            cursor.read_to = cursor.read_to.min(before).max(cursor.floor);
+        }
+        Judged { news, refused, answers, cursor, active_at, is_held: held.is_some() }
     }
 
     /// What the message is to somebody who has read up to `cursor`; `None` when it is nothing new.
@@ -141,9 +159,10 @@ impl Bench<'_> {
     fn verdict(&self, chat_id: &str, chat_kind: &str, message: &Message) -> Verdict {
         let written = message.created.and_then(|at| at.checked_sub(self.skew).ok());
         let verdict = self.gate.decide_at(&sender(message), &self.agent, written);
-        if verdict != Verdict::Accept {
+        if !matches!(verdict, Verdict::Accept | Verdict::Later) {
             return verdict;
         }
+        // What nobody would be heard with need not wait until its author is known.
         let only_mentioned = match self.gate.chat_rule(chat_id) {
             Some(ChatRule::Off) => return Verdict::Refuse(Reason::ChatOff),
             Some(ChatRule::All) => false,
@@ -153,9 +172,10 @@ impl Bench<'_> {
         let watched =
             self.watched_from.is_some_and(|from| message.created.is_none_or(|created| created > from));
         if only_mentioned && chat_kind != ONE_ON_ONE && !watched && !self.mentions_agent(message) {
-            return Verdict::Refuse(Reason::NotMentioned);
+            let once_whole = self.gate.was_heard_whole(chat_id);
+            return if once_whole { Verdict::Later } else { Verdict::Refuse(Reason::NotMentioned) };
         }
-        Verdict::Accept
+        verdict
     }
 
     fn refused(

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
 use super::TeamsParts;
@@ -50,6 +50,8 @@ const SIGN_IN_PAUSE: Duration = Duration::from_secs(30);
 const REFUSED_PAUSE: Duration = Duration::from_secs(3_600);
 /// Pause before a chat is read again whose messages the journal did not keep.
 const APPEND_PAUSE: Duration = Duration::from_secs(5);
+/// How long a message that can't be judged now holds up what comes after it in its chat, for the order's sake.
+const HELD_ORDER: Duration = Duration::from_secs(60);
 
 /// What can happen.
 enum Event {
@@ -74,14 +76,31 @@ struct Live {
     not_before: Option<Instant>,
     failures: u32,
     missing_tries: u32,
+    held: Option<Held>,
     last_read: Option<Instant>,
     hot_until: Option<Instant>,
+}
+
+/// A chat with a message that could not be judged.
+#[derive(Clone, Copy)]
+struct Held {
+    since: Instant,
+    /// The gate's, when that was so.
+    generation: u64,
 }
 
 impl Live {
     /// Whether something would be lost if the chat were forgotten now.
     fn is_needed(&self) -> bool {
         self.reading || self.gathered || self.wanted.is_some()
+    }
+
+    /// The chat is read again when the gate knows more, and once when later messages need not wait any longer.
+    fn hold(&mut self, held: Held, read_to: Timestamp) {
+        let (now, order_until) = (Instant::now(), held.since + HELD_ORDER);
+        self.held = Some(held);
+        self.not_before = Some(if order_until > now { order_until } else { now + FAILURE_PAUSE_MAX });
+        self.wanted.get_or_insert(Preview { print: String::new(), message_id: None, created: Some(read_to) });
     }
 }
 
@@ -197,6 +216,7 @@ impl<'a> Poll<'a> {
     /// Chats to read, with the moment from which they may be.
     fn readable(&self, now: Instant) -> impl Iterator<Item = (&String, Instant)> {
         let sweep = self.parts.options.sweep_interval;
+        let generation = self.parts.gate.generation();
         self.chats.iter().filter(|(_, live)| !live.reading && !live.gathered).filter_map(move |(id, live)| {
             let due = match (&live.wanted, live.hot_until) {
                 (Some(_), _) => now,
@@ -204,7 +224,10 @@ impl<'a> Poll<'a> {
                 _ => return None,
             };
             let free = self.parts.client.free_at(id).unwrap_or(now);
-            Some((id, due.max(free).max(live.not_before.unwrap_or(now))))
+            // What was held is read again as soon as the gate knows more.
+            let knows_more = live.held.is_some_and(|held| held.generation != generation);
+            let not_before = live.not_before.filter(|_| !knows_more).unwrap_or(now);
+            Some((id, due.max(free).max(not_before)))
         })
     }
 

@@ -50,17 +50,18 @@ impl Poll<'_> {
             self.read(&again, &mut round).await;
         }
         let Reading { read, missing, failed, general, .. } = round;
+        let (news, open) = self.judge_all(&read);
         let left: Vec<(String, SignedDuration)> = missing
             .into_iter()
             .map(|id| (id, MISSING_FOR))
             .chain(failed.into_iter().map(|id| (id, PENDING_FOR)))
+            .chain(open.iter().map(|id| (id.clone(), SignedDuration::MAX)))
             .collect();
         let others = self.cursor.pending.keys().filter(|id| !ids.contains(*id)).count();
         if others + left.len() > PENDING_MAX {
             // No room to remember them, so they are asked for by the old link again.
             return Err(general.map_or(Trouble::Journal, Trouble::Graph));
         }
-        let news = self.judge_all(&read);
         let keys: Vec<String> = news.iter().map(|draft| draft.key.clone()).collect();
         if !news.is_empty()
             && let Err(error) = self.journal.append(news)
@@ -69,11 +70,11 @@ impl Poll<'_> {
             self.status.update(|state| state.error = Some(error.to_string()));
             return Err(Trouble::Journal);
         }
-        for mark in read.iter().map(|mail| &mail.id).chain(&keys) {
+        for mark in read.iter().map(|mail| &mail.id).filter(|id| !open.contains(*id)).chain(&keys) {
             self.cursor.seen.note(mark);
         }
         self.keep_for_later(&ids, left);
-        self.cursor.link = link;
+        self.move_to(link);
         self.save();
         general.map_or(Ok(()), |error| Err(Trouble::Graph(error)))
     }
@@ -120,11 +121,12 @@ impl Poll<'_> {
         }
     }
 
-    /// What is news, oldest first.
-    fn judge_all(&mut self, mails: &[Mail]) -> Vec<Draft> {
+    /// What is news, oldest first, and the ids of what can't be judged now.
+    fn judge_all(&mut self, mails: &[Mail]) -> (Vec<Draft>, BTreeSet<String>) {
         let own = self.parts.known.own();
         let house = self.parts.known.house(self.parts.options.authserv_id.as_deref());
         let mut news: Vec<(Option<Timestamp>, Option<Timestamp>, Draft)> = Vec::new();
+        let mut open = BTreeSet::new();
         for mail in mails {
             let history = mail.received.is_some_and(|at| at < self.cursor.since);
             if history || self.cursor.seen.has(&key(mail)) {
@@ -133,6 +135,7 @@ impl Poll<'_> {
             match self.bench(&own, &house).judge(mail) {
                 Verdict::News(draft) => news.push((mail.received, mail.sent, *draft)),
                 Verdict::Own => {}
+                Verdict::Later => drop(open.insert(mail.id.clone())),
                 Verdict::Refuse(reason) => {
                     let who = mail.from.as_ref().map(|from| from.address.clone()).unwrap_or_default();
                     self.refuse(&mail.id, &who, reason);
@@ -140,7 +143,7 @@ impl Poll<'_> {
             }
         }
         news.sort_by(|a, b| (a.0, a.1, &a.2.id).cmp(&(b.0, b.1, &b.2.id)));
-        news.into_iter().map(|(_, _, draft)| draft).collect()
+        (news.into_iter().map(|(_, _, draft)| draft).collect(), open)
     }
 
     /// Of the mails that were asked for, remembers those that could not be read, each for as long as it may still come.
@@ -149,7 +152,8 @@ impl Poll<'_> {
         let mut before: BTreeMap<String, Timestamp> =
             asked.iter().filter_map(|id| self.cursor.pending.remove_entry(id)).collect();
         for (id, for_max) in left {
-            let since = before.remove(&id).unwrap_or(now);
+            // While a mail can't be judged, the time in which it must be read does not run.
+            let since = before.remove(&id).filter(|_| for_max != SignedDuration::MAX).unwrap_or(now);
             if now.duration_since(since) <= for_max {
                 self.cursor.pending.insert(id, since);
                 continue;

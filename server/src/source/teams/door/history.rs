@@ -81,7 +81,7 @@ impl TeamsDoor {
         let own = match self.outbox.judge(&message.sender) {
             Verdict::Own => true,
             Verdict::Accept => false,
-            Verdict::Refuse(_) => self.outbox.known.was_sent(chat_id, &message.id),
+            Verdict::Refuse(_) | Verdict::Later => self.outbox.known.was_sent(chat_id, &message.id),
         };
         let may = own || self.outbox.judge(&message.sender) == Verdict::Accept;
         if !may || message.kind == MessageKind::System || message.deleted {

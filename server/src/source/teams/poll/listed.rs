@@ -75,6 +75,10 @@ impl Poll<'_> {
             live.missing_tries = 0;
             live.wanted = Some(preview);
             live.hurry.set(true);
+            if live.held.is_some() && live.failures == 0 {
+                // It may be from somebody who is known.
+                live.not_before = None;
+            }
         }
     }
 

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::{
-    APPEND_PAUSE, GATHER, Gathered, Live, MISSING_PAUSE, MISSING_TRIES_MAX, Poll, REFUSED_PAUSE,
-    SWEPT_CHATS_MAX,
+    APPEND_PAUSE, GATHER, Gathered, HELD_ORDER, Held, Live, MISSING_PAUSE, MISSING_TRIES_MAX, Poll,
+    REFUSED_PAUSE, SWEPT_CHATS_MAX,
 };
 use crate::journal::{Interaction, InteractionKind};
 use crate::permission::{self, Answer};
@@ -40,6 +40,9 @@ impl Poll<'_> {
                 let pause = self.pause_after(&error, failures);
                 if let Some(live) = self.chats.get_mut(&job.chat_id) {
                     live.not_before = Some(now + pause);
+                    if let Some(held) = &mut live.held {
+                        held.generation = self.parts.gate.generation();
+                    }
                 }
                 self.failed(&format!("chat {}", job.chat_id), &error);
                 return;
@@ -57,6 +60,7 @@ impl Poll<'_> {
             live.not_before = Some(now + MISSING_PAUSE);
         }
         let kind = live.kind.clone();
+        let held = live.held;
         if pages.unreadable > 0 {
             let count = pages.unreadable;
             tracing::warn!(chat_id = job.chat_id, count, "messages without a usable id are passed over");
@@ -82,8 +86,9 @@ impl Poll<'_> {
             skew: server_now.duration_since(self.parts.clock.now()),
             delivered: &|key| self.journal.has(key),
             asked: &permission::questions(&*self.parts.storage),
+            keeps_order: held.is_none_or(|held| now < held.since + HELD_ORDER),
         };
-        let Judged { news, refused, answers, mut cursor, active_at } =
+        let Judged { news, refused, answers, mut cursor, active_at, is_held } =
             bench.judge(&job.chat_id, &kind, position.clone(), &pages);
         cursor.note_read_from(pages.from, &position, self.overlap());
         self.heat(&job.chat_id, active_at, now);
@@ -104,11 +109,18 @@ impl Poll<'_> {
         for one in refused {
             self.refuse(&job.chat_id, one);
         }
-        if let (Some(wanted), false) = (&job.wanted, again) {
-            cursor.print.clone_from(&wanted.print);
-        }
         if let Some(live) = self.chats.get_mut(&job.chat_id) {
             live.gathered = true;
+            live.held = None;
+            if is_held {
+                live.hold(Held { since: held.map_or(now, |held| held.since), generation }, cursor.read_to);
+            }
+        }
+        if is_held {
+            // The chat stays one that has something unread, after a restart too.
+            cursor.print.clear();
+        } else if let (Some(wanted), false) = (&job.wanted, again) {
+            cursor.print.clone_from(&wanted.print);
         }
         self.gathered.push(Gathered { chat_id: job.chat_id, news, cursor, generation });
         self.flush_at = self.flush_at.or(Some(now + GATHER));
