@@ -268,6 +268,24 @@ fn status_follows_a_leader_its_follower_and_their_deaths() {
     assert!(report.sessions.iter().all(|session| !session.alive));
 }
 
+/// A folder of the home folder that no session can use keeps every tool from working.
+#[test]
+fn a_folder_that_is_none_is_told_by_doctor_and_status() {
+    let place = Place::made();
+    fs::write(place.home.join("sources"), "").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(place.home.join("elsewhere"), place.home.join("inbox")).unwrap();
+    let before = fs::read_dir(&place.home).unwrap().count();
+    let (code, diagnosis) = place.doctor();
+    let found: Vec<_> = diagnosis.checks.iter().filter(|check| check.name == "home").collect();
+    let told = |what: &str| found.iter().any(|check| check.fix.is_some() && check.found.contains(what));
+    assert!(code == 1 && told("sources is not a folder"), "{diagnosis:#?}");
+    assert!(cfg!(not(unix)) || told("inbox is a symlink"), "{diagnosis:#?}");
+    let (code, report) = place.status();
+    assert!(code == 1 && report.problems.join("\n").contains("sources is not a folder"), "{report:#?}");
+    assert_eq!(fs::read_dir(&place.home).unwrap().count(), before, "nothing is left behind");
+}
+
 #[test]
 fn a_session_with_trouble_says_so() {
     let place = Place::made();

@@ -13,7 +13,8 @@ use assert_cmd::cargo::cargo_bin;
 use entraclaw::clock::SystemClock;
 use entraclaw::journal::{Journal, JournalOptions};
 use entraclaw::record::{Channel, Draft};
-use entraclaw::storage::DiskStorage;
+use entraclaw::status::SessionFile;
+use entraclaw::storage::{DiskStorage, Storage as _};
 use rstest::rstest;
 use serde_json::Value;
 
@@ -105,9 +106,19 @@ fn a_shell_that_waits_ends_with_the_message_and_says_what_to_do() {
 fn time_that_is_up_and_a_machine_where_nobody_polls_have_codes_of_their_own() {
     let desk = Desk::new();
     drop(desk.journal());
-    let (exit, stdout, stderr) = said(&desk.run(&["wait", "--consumer", "codex", "--timeout", "100ms"], ""));
+    let short = ["wait", "--consumer", "codex", "--timeout", "100ms"];
+    let (exit, stdout, stderr) = said(&desk.run(&short, ""));
+    assert_eq!((exit, stdout.as_str()), (4, ""), "a short wait does not hide it");
+    assert!(stderr.contains("no session is polling"), "{stderr}");
+    let storage = DiskStorage::open(&desk.home()).unwrap();
+    storage.create_dir("sessions").unwrap();
+    let alive = storage.try_lock("sessions/one.lock").unwrap().unwrap();
+    let session = SessionFile { v: 1, id: "one".to_owned(), leads: true, ..SessionFile::default() };
+    storage.replace("sessions/one.json", &serde_json::to_vec(&session).unwrap()).unwrap();
+    let (exit, stdout, stderr) = said(&desk.run(&short, ""));
     assert_eq!((exit, stdout.as_str()), (3, ""));
     assert!(stderr.contains("nobody wrote to codex"), "{stderr}");
+    drop(alive);
     let (exit, stdout, stderr) = said(&desk.run(&["wait", "--consumer", "codex"], ""));
     assert_eq!((exit, stdout.as_str()), (4, ""));
     assert!(stderr.contains("no session is polling") && stderr.contains("entraclaw status"), "{stderr}");

@@ -476,3 +476,24 @@ proptest! {
         prop_assert_eq!(user.tree(), before);
     }
 }
+
+/// What is protected is found before anything is written.
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_while_a_folder_or_a_file_is_protected() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let user = User::new();
+    let folder = user.home.join(".claude");
+    fs::create_dir(&folder).unwrap();
+    mode(&folder, 0o500);
+    let told = user.refused(&["claude-code"]);
+    assert!(told.contains("chmod u+wx") && told.contains("nothing was written"), "{told}");
+    mode(&folder, 0o700);
+    user.write(".claude.json", "{}");
+    mode(&user.home.join(".claude.json"), 0o400);
+    let told = user.refused(&["claude-code"]);
+    assert!(told.contains("protected") && told.contains("chmod u+w "), "{told}");
+    mode(&user.home.join(".claude.json"), 0o600);
+    user.done(&["claude-code"]);
+}

@@ -17,6 +17,7 @@ const SIGN_IN_CHARS_MAX: usize = 700;
 /// Why messages may not be coming, in words for the model, who tells its user.
 pub(super) fn health(app: &App, tokens: &Arc<dyn TokenSource>, gate: Arc<Gate>) -> mcp::Health {
     let (teams, mail, tokens) = (app.teams_status.clone(), app.mail_status.clone(), tokens.clone());
+    let clock = app.clock.clone();
     let (bot, listens) = (app.bot_status.clone(), app.can_listen());
     let reads = app.config.teams.enabled || app.config.mail.enabled;
     let standing = match (app.config.auth == Auth::None, reads) {
@@ -52,10 +53,17 @@ pub(super) fn health(app: &App, tokens: &Arc<dyn TokenSource>, gate: Arc<Gate>) 
         if gate.is_closed() {
             return Some(nobody(&gate));
         }
+        let now = clock.now();
         [("Teams", &teams), ("mail", &mail)].into_iter().find_map(|(name, status)| {
             let state = status.get();
-            let error = short(state.error.filter(|_| state.failures > 1)?);
-            Some(format!("{name} can't be read at the moment, so messages may come late: {error}"))
+            if let Some(error) = state.serious(now) {
+                let error = short(error.to_owned());
+                return Some(format!(
+                    "{name} can't be read at the moment, so messages may come late: {error}"
+                ));
+            }
+            let secs = state.silence(now)?.as_secs();
+            Some(format!("{name} has not answered for {secs} s, so messages may come late"))
         })
     };
     Arc::new(move || {

@@ -295,3 +295,116 @@ async fn a_run_repeats_itself() {
     assert!(runs[0].len() > 20);
     assert_eq!(runs[0], runs[1]);
 }
+
+/// The warning that comes with an answer.
+fn warning(answer: &str) -> Option<String> {
+    let answer: Value = serde_json::from_str(answer).unwrap();
+    answer["warning"].as_str().map(str::to_owned)
+}
+
+impl Host {
+    async fn pulled_warning(&mut self) -> Option<String> {
+        warning(&self.call("inbox_pull", json!({})).await.1)
+    }
+}
+
+/// Answers the next question whose line holds `part` once with `reply`.
+fn once(mini: &Mini, part: &'static str, reply: fn() -> Reply) {
+    let mut left = 1;
+    mini.fault(move |line| {
+        let hit = line.contains(part) && left > 0;
+        left -= i32::from(hit);
+        hit.then(reply)
+    });
+}
+
+#[rstest::rstest]
+#[case::a_long_pause(|| Reply::error(429, "TooManyRequests").header("retry-after", "300"))]
+#[case::signed_out(|| Reply::error(401, "InvalidAuthenticationToken"))]
+#[case::forbidden(|| Reply::error(403, "Forbidden"))]
+#[tokio::test(start_paused = true)]
+async fn a_first_failure_that_waiting_does_not_heal_is_told_at_once(#[case] reply: fn() -> Reply) {
+    let mini = Mini::new();
+    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let session = async {
+        host.initialize("claude-code").await;
+        sleep(Duration::from_secs(12)).await;
+        mini.say(DM, "before");
+        assert_eq!(warning(&host.wait().await), None);
+        mini.fault(move |line| line.contains("/me/chats?").then(reply));
+        sleep(Duration::from_secs(7)).await;
+        let told = host.pulled_warning().await.expect("a warning");
+        assert!(told.contains("Teams can't be read at the moment"), "{told}");
+        let told = warning(&host.wait().await).expect("a warning");
+        assert!(told.contains("Teams can't be read at the moment"), "{told}");
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}
+
+#[rstest::rstest]
+#[case::busy("/me/chats?", || Reply::error(503, "busy"))]
+#[case::short_pause("/me/chats?", || Reply::error(429, "TooManyRequests").header("retry-after", "5"))]
+#[case::broken("/messages", Reply::broken)]
+#[tokio::test(start_paused = true)]
+async fn a_hiccup_is_not_worth_a_word(#[case] part: &'static str, #[case] reply: fn() -> Reply) {
+    let mini = Mini::new();
+    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let session = async {
+        host.initialize("claude-code").await;
+        sleep(Duration::from_secs(12)).await;
+        once(&mini, part, reply);
+        mini.say(DM, "hello");
+        for _ in 0..30 {
+            assert_eq!(host.pulled_warning().await, None);
+            sleep(Duration::from_secs(1)).await;
+        }
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_graph_that_hangs_is_told_before_its_time_is_up() {
+    let mini = Mini::new();
+    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let session = async {
+        host.initialize("claude-code").await;
+        sleep(Duration::from_secs(12)).await;
+        mini.fault(|_| Some(Reply::unreachable().after(Duration::from_secs(3_600))));
+        let hangs = Instant::now();
+        sleep(Duration::from_secs(8)).await;
+        assert_eq!(host.pulled_warning().await, None);
+        let mut told = None;
+        while told.is_none() {
+            sleep(Duration::from_secs(1)).await;
+            told = host.pulled_warning().await;
+        }
+        assert!(hangs.elapsed() <= Duration::from_secs(22), "{:?}", hangs.elapsed());
+        assert!(told.as_ref().is_some_and(|told| told.contains("Teams has not answered for")), "{told:?}");
+        for _ in 0..60 {
+            sleep(Duration::from_secs(1)).await;
+            assert!(host.pulled_warning().await.is_some());
+        }
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}
+
+#[rstest::rstest]
+#[case::the_list("/me/chats?")]
+#[case::the_chat("/messages")]
+#[tokio::test(start_paused = true)]
+async fn what_comes_after_a_failure_comes_without_its_warning(#[case] part: &'static str) {
+    let mini = Mini::new();
+    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let session = async {
+        host.initialize("claude-code").await;
+        sleep(Duration::from_secs(12)).await;
+        once(&mini, part, || Reply::error(429, "TooManyRequests").header("retry-after", "40"));
+        mini.say(DM, "late");
+        sleep(Duration::from_secs(10)).await;
+        assert!(host.pulled_warning().await.is_some());
+        let told = host.wait().await;
+        assert!(told.contains("late"), "{told}");
+        assert_eq!(warning(&told), None);
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}

@@ -128,6 +128,7 @@ fn home(place: &Place) -> HomeFacts {
         trouble: place.home_trouble.clone(),
         exists: place.disk.is_some(),
         read_only: health.read_only,
+        folders: place.folder_troubles(),
         open_to_others: health.open_to_others,
         free_bytes: health.free_bytes,
     }

@@ -1,9 +1,14 @@
 //! `entraclaw hook HOST EVENT`: run by a host, not by a person.
 //! It must never exit with anything but 0, nor write to stdout what is not the host's form.
 
-use std::io::Read as _;
+use std::io::{IsTerminal as _, Read};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use serde::de::IgnoredAny;
+use tokio::time::Instant;
 
 use super::environment::Environment;
 use super::output;
@@ -14,6 +19,11 @@ use crate::notice::{self, HookAsk, NoticeParts};
 
 /// A host's JSON is read up to here; only its small members matter.
 const STDIN_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Read at once.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// How long a host may take to tell it.
+const STDIN_WAIT: Duration = Duration::from_secs(2);
 
 const EXAMPLE: &str = "\
 Example: echo '{}' | entraclaw hook claude-code Stop
@@ -47,9 +57,7 @@ pub(super) fn run(flags: &Flags) -> ExitCode {
         Ok(consumer) => consumer.or(place.config.inbox.consumer),
         Err(error) => return output::complain(&format!("--consumer: {error}"), ExitCode::SUCCESS),
     };
-    let mut stdin = Vec::new();
-    // Half of it is as good as none.
-    let _ = std::io::stdin().lock().take(STDIN_BYTES_MAX).read_to_end(&mut stdin);
+    let stdin = what_is_told();
     let stdin = String::from_utf8_lossy(&stdin);
     let parts = NoticeParts { storage: Arc::new(disk), clock: Arc::new(SystemClock) };
     let ask = HookAsk { host: &flags.host, event: &flags.event, stdin: &stdin, consumer: consumer.as_ref() };
@@ -58,4 +66,73 @@ pub(super) fn run(flags: &Flags) -> ExitCode {
         return output::complain(&trouble, ExitCode::SUCCESS);
     }
     output::text(&hooked.answer, ExitCode::SUCCESS)
+}
+
+/// What the host tells, as far as it comes in time. A person at a terminal tells nothing.
+fn what_is_told() -> Vec<u8> {
+    if std::io::stdin().is_terminal() {
+        return Vec::new();
+    }
+    read_within(std::io::stdin(), STDIN_WAIT)
+}
+
+/// Reads until one JSON object is whole, the input ends, or the time is up. Half of it is as good as none.
+fn read_within(input: impl Read + Send + 'static, wait: Duration) -> Vec<u8> {
+    let (sender, chunks) = mpsc::sync_channel(1);
+    let mut input = input.take(STDIN_BYTES_MAX);
+    // It ends with the process at the latest: a read of a pipe can't be taken back.
+    let reader = move || {
+        let mut chunk = vec![0; CHUNK_BYTES];
+        while let Ok(read @ 1..) = input.read(&mut chunk) {
+            let Some(read) = chunk.get(..read) else { return };
+            if sender.send(read.to_vec()).is_err() {
+                return;
+            }
+        }
+    };
+    let mut told = Vec::new();
+    if thread::Builder::new().spawn(reader).is_err() {
+        return told;
+    }
+    let until = Instant::now() + wait;
+    while let Ok(mut chunk) = chunks.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        told.append(&mut chunk);
+        if is_whole(&told) {
+            break;
+        }
+    }
+    told
+}
+
+fn is_whole(told: &[u8]) -> bool {
+    told.trim_ascii_end().ends_with(b"}") && serde_json::from_slice::<IgnoredAny>(told).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// Gives its pieces, then blocks for ever.
+    struct Open(Vec<&'static str>);
+
+    impl Read for Open {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            if self.0.is_empty() {
+                loop {
+                    thread::park();
+                }
+            }
+            self.0.remove(0).as_bytes().read(into)
+        }
+    }
+
+    #[test]
+    fn a_host_that_leaves_the_input_open_is_not_waited_for() {
+        let whole = read_within(Open(vec!["{\"a\":{}", ",\"b\":\"}\"}\n"]), Duration::from_secs(3_600));
+        assert_eq!(whole, b"{\"a\":{},\"b\":\"}\"}\n");
+        let half = read_within(Open(vec!["{\"a\":{}"]), Duration::from_millis(50));
+        assert_eq!(half, b"{\"a\":{}");
+    }
 }

@@ -13,6 +13,20 @@ use crate::config::{Config, Sources};
 use crate::storage::{DiskStorage, MemoryStorage, Storage};
 
 pub(super) const CONFIG_FILE: &str = "config.toml";
+/// Every folder that is kept in the home folder.
+const FOLDERS: [&str; 11] = [
+    "inbox",
+    "inbox/index",
+    "inbox/consumers",
+    "interactions",
+    "sources",
+    "sessions",
+    "attachments",
+    "hooks",
+    "keys",
+    "log",
+    "setup",
+];
 /// The largest configuration file that is read.
 const CONFIG_BYTES_MAX: u64 = 256 * 1024;
 
@@ -97,6 +111,11 @@ impl Place {
             Some(disk) => Arc::new(disk.clone()),
             None => Arc::new(MemoryStorage::new()),
         }
+    }
+
+    /// Folders of the home folder that can't be used, each with the fix.
+    pub(super) fn folder_troubles(&self) -> Vec<String> {
+        self.disk.as_ref().map(|disk| disk.folder_troubles(&FOLDERS)).unwrap_or_default()
     }
 
     /// Everything that is wrong.

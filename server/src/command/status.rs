@@ -47,6 +47,7 @@ fn report(place: &Place, now: Timestamp) -> Report {
             place.home_text()
         )
     }));
+    troubles.extend(place.folder_troubles());
     // A session that runs has its sign-in from its host, which this command can't see.
     let runs = report.sessions.iter().any(|session| session.alive);
     if !runs && troubles.is_empty() && place.config.auth == Auth::None && !place.config.bot.enabled {

@@ -11,7 +11,7 @@ use super::{
     MAIL_MESSAGES_PER_HOUR_MAX, Mail, Mcp, PAGE_SIZE_MAX, POLL_INTERVAL_REMOTE_MIN, Retention, Sources,
     Teams, Watchable, duration, file,
 };
-use crate::gate::{Guid, Person};
+use crate::gate::{Guid, Person, WILDCARDS};
 use crate::graph;
 use crate::journal::ConsumerName;
 use crate::tool::ToolSet;
@@ -462,6 +462,7 @@ fn words(text: &str) -> BTreeSet<String> {
 pub(super) fn is_mail_address(text: &str) -> bool {
     let text = text.trim();
     text.split_once('@').is_some_and(|(local, host)| {
-        !local.is_empty() && !host.is_empty() && !host.contains('@') && !text.contains(char::is_whitespace)
+        let odd = |c: char| c.is_whitespace() || WILDCARDS.contains(&c);
+        !local.is_empty() && !host.is_empty() && !host.contains('@') && !text.contains(odd)
     })
 }

@@ -49,6 +49,7 @@ pub fn examine(facts: &Facts) -> Diagnosis {
         clock(facts),
         doors(facts),
         leader(facts),
+        sessions(facts),
         journal(facts),
     ]
     .into_iter()
@@ -90,7 +91,8 @@ fn home(facts: &Facts) -> Vec<Check> {
     } else {
         ok("home", &home.path)
     };
-    vec![check]
+    let folders = home.folders.iter().map(|trouble| fail_with_fix("home", trouble));
+    [check].into_iter().chain(folders).collect()
 }
 
 fn modes(facts: &Facts) -> Vec<Check> {
@@ -373,7 +375,7 @@ fn leader(facts: &Facts) -> Vec<Check> {
         Some((source, time))
             if judge::late_after(source).is_some_and(|late| time > LEADER_SILENT.max(late)) =>
         {
-            warn(
+            fail(
                 "leader",
                 format!("process {pid} leads, but has asked nothing for {} s", time.as_secs()),
                 format!("if it hangs, end it with `kill {pid}`; another session takes over"),
@@ -381,6 +383,13 @@ fn leader(facts: &Facts) -> Vec<Check> {
         }
         _ => ok("leader", format!("process {pid} polls; other sessions follow and take over when it ends")),
     }]
+}
+
+/// What the sessions themselves say is wrong.
+fn sessions(facts: &Facts) -> Vec<Check> {
+    let idle = facts.report.sessions.iter().filter_map(judge::idle);
+    let reading = judge::reading(&facts.report, facts.now);
+    idle.chain(reading).map(|problem| fail_with_fix("session", &problem)).collect()
 }
 
 fn journal(facts: &Facts) -> Vec<Check> {
@@ -396,6 +405,9 @@ fn journal(facts: &Facts) -> Vec<Check> {
     if let Some(failure) = &journal.disk_failure {
         let fix = "free some space; messages are in memory until then";
         checks.push(fail("journal", format!("the disk takes no writes: {failure}"), fix));
+    }
+    if journal.interactions_failed_total > 0 {
+        checks.push(fail_with_fix("audit", &judge::audit(journal)));
     }
     for damage in &journal.damage {
         checks.push(warn(

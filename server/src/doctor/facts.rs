@@ -37,6 +37,8 @@ pub struct HomeFacts {
     pub exists: bool,
     /// Why it can't be written.
     pub read_only: Option<String>,
+    /// Folders in it that can't be used, each with the fix.
+    pub folders: Vec<String>,
     /// Files and folders in it that others may read or write.
     pub open_to_others: Vec<String>,
     /// Bytes free on its disk.

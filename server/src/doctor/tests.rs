@@ -81,6 +81,26 @@ fn where_all_is_well_nothing_is_to_be_done() {
 #[case::read_only_home(
     |f: &mut Facts| f.home.read_only = Some("Read-only file system".to_owned()),
     Level::Fail, "home", "can't be written: Read-only file system", "writable")]
+#[case::folder(
+    |f: &mut Facts| f.home.folders = vec!["/home/alice/.entraclaw/inbox is a symlink; put a folder in its place".to_owned()],
+    Level::Fail, "home", "inbox is a symlink", "put a folder")]
+#[case::source_fails(
+    |f: &mut Facts| {
+        lead(f, 3);
+        let source = &mut f.report.status.as_mut().unwrap().sources[0];
+        source.error = Some("chat x could not be read: refused; see why".to_owned());
+        source.failures = 2;
+    },
+    Level::Fail, "session", "teams: chat x could not be read: refused", "see why")]
+#[case::idle_session(
+    |f: &mut Facts| {
+        let file = SessionFile { trouble: Some("the journal could not be opened; repair it".to_owned()), ..Default::default() };
+        f.report.sessions = vec![SessionLine { alive: true, file }];
+    },
+    Level::Fail, "session", "the journal could not be opened", "repair it")]
+#[case::audit(
+    |f: &mut Facts| f.report.journal.interactions_failed_total = 2,
+    Level::Fail, "audit", "2 lines of the audit log", "interactions/")]
 #[case::open_files(
     |f: &mut Facts| f.home.open_to_others = vec!["config.toml".to_owned()],
     Level::Warn, "modes", "others may read or write config.toml", "chmod -R go= /home/alice/.entraclaw")]
@@ -149,7 +169,7 @@ fn where_all_is_well_nothing_is_to_be_done() {
 #[case::clock_wrong(
     |f: &mut Facts| f.graph.as_mut().unwrap().skew = Some(SignedDuration::from_hours(-2)),
     Level::Fail, "clock", "is 7200 s ahead of Graph's", "time synchronisation")]
-#[case::silent_leader(|f: &mut Facts| lead(f, 600), Level::Warn, "leader", "process 77 leads, but has asked nothing for 600 s", "kill 77")]
+#[case::silent_leader(|f: &mut Facts| lead(f, 600), Level::Fail, "leader", "process 77 leads, but has asked nothing for 600 s", "kill 77")]
 #[case::no_leader(
     |f: &mut Facts| f.report.sessions = vec![SessionLine { alive: true, ..Default::default() }],
     Level::Warn, "leader", "1 sessions are running and none polls", "entraclaw status")]

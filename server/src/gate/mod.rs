@@ -22,5 +22,6 @@ pub use door::{Gate, PairingReply, PolicyNews};
 pub use guid::Guid;
 pub use mail::{MailAddress, MailGate};
 pub use pairing::Stranger;
+pub(crate) use policy::WILDCARDS;
 pub use policy::{ChatRule, POLICY_PEOPLE_MAX, POLICY_VERSION, Pending, Person, Policy};
 pub use refusals::{REFUSALS_PER_HOUR_MAX, Refusals};

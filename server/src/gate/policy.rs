@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::Guid;
 use crate::record::Channel;
 
+/// What people write in patterns. No address is one, so an address with any of these is refused.
+pub(crate) const WILDCARDS: [char; 3] = ['*', '?', '%'];
+
 /// The version of the file's shape that this program writes.
 pub const POLICY_VERSION: u32 = 1;
 /// The most people that are allowed, and the most that are denied.
@@ -103,7 +106,9 @@ impl Person {
         let is_mail = mail
             .split_once('@')
             .is_some_and(|(local, host)| !local.is_empty() && !host.is_empty() && !host.contains('@'));
-        if is_mail && !mail.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        // Nothing here stands for several people, and whoever writes a pattern must not believe that it does.
+        let odd = |c: char| c.is_whitespace() || c.is_control() || WILDCARDS.contains(&c);
+        if is_mail && !mail.contains(odd) {
             return Ok(Self { mail: Some(mail), ..Self::default() });
         }
         Err(format!("{text:?} names nobody; {FIX}"))
@@ -231,6 +236,10 @@ mod tests {
     #[case("@contoso.com", None)]
     #[case("alice@contoso.com bob@contoso.com", None)]
     #[case("a@b@c", None)]
+    #[case("*@contoso.com", None)]
+    #[case("alice@*.contoso.com", None)]
+    #[case("?lice@contoso.com", None)]
+    #[case("%@contoso.com", None)]
     #[case("", None)]
     fn people_are_ids_or_an_address(#[case] text: &str, #[case] shown: Option<&str>) {
         assert_eq!(Person::parse(text).ok().map(|p| p.to_string()).as_deref(), shown);

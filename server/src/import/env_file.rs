@@ -4,9 +4,10 @@
 /// Lines read at most.
 const LINES_MAX: usize = 4_096;
 
-/// Names and values in order; what is no assignment is passed over.
-pub(super) fn parse(text: &str) -> Vec<(String, String)> {
-    text.lines().take(LINES_MAX).filter_map(assignment).collect()
+/// Lines from 1, names and values in order; what is no assignment is passed over.
+pub(super) fn parse(text: &str) -> Vec<(usize, String, String)> {
+    let lines = text.lines().take(LINES_MAX).zip(1..);
+    lines.filter_map(|(line, at)| assignment(line).map(|(name, value)| (at, name, value))).collect()
 }
 
 fn assignment(line: &str) -> Option<(String, String)> {
@@ -47,6 +48,6 @@ mod tests {
     #[case("A B=c", None)]
     fn lines(#[case] line: &str, #[case] parsed: Option<(&str, &str)>) {
         let found = parse(line).pop();
-        assert_eq!(found, parsed.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert_eq!(found, parsed.map(|(name, value)| (1, name.to_owned(), value.to_owned())));
     }
 }

@@ -8,11 +8,13 @@ use jiff::Timestamp;
 
 use super::{env_file, positions};
 use crate::config::key::{self, Key, Variable};
-use crate::config::{Config, Sources};
+use crate::config::{Config, Origin, Sources};
 use crate::source::{mail, teams};
 
 /// Prefixes of the peer's variables, the newer one first.
 const PREFIXES: [&str; 2] = ["ENTRABOT_", "ENTRACLAW_"];
+/// Ways to sign in, which read settings that nobody else does.
+const MODES: [&str; 2] = ["agent-user", "device-code"];
 /// Words in a name that make it a secret.
 const SECRET_WORDS: [&str; 6] = ["PASSWORD", "SECRET", "TOKEN", "PRIVATE", "CREDENTIAL", "CONNECTION_STRING"];
 /// Names that are read together, as people who may speak.
@@ -98,7 +100,7 @@ impl Plan {
         let mut taken: Vec<&'static Key> = Vec::new();
         let variables = env_file::parse(text);
         for prefix in PREFIXES {
-            for (name, value) in &variables {
+            for (line, name, value) in &variables {
                 let Some(bare) = name.strip_prefix(prefix) else { continue };
                 if value.is_empty() {
                     continue;
@@ -110,7 +112,7 @@ impl Plan {
                 } else if let Some(key) = key_of(name, bare) {
                     if taken.contains(&key) {
                         self.leave(name, format!("`{}` was taken from another name", key.field()));
-                    } else if let Some(setting) = self.setting(key, name, value) {
+                    } else if let Some(setting) = self.setting(key, (*line, name), value) {
                         taken.push(key);
                         self.settings.push((key, setting, name.clone()));
                     }
@@ -123,23 +125,17 @@ impl Plan {
     }
 
     /// The value as this server writes it, if it is a good one.
-    fn setting(&mut self, key: &'static Key, name: &str, value: &str) -> Option<String> {
+    fn setting(&mut self, key: &'static Key, at: (usize, &str), value: &str) -> Option<String> {
         let value = match (key, value.to_ascii_lowercase().as_str()) {
             (k, "warning") if *k == key::LOG_LEVEL => "warn".to_owned(),
             (k, "critical" | "fatal") if *k == key::LOG_LEVEL => "error".to_owned(),
             (k, lower) if *k == key::LOG_LEVEL => lower.to_owned(),
             _ => value.to_owned(),
         };
-        let sources =
-            Sources { environment: BTreeMap::from([(key.variable(), value.clone())]), ..Sources::default() };
-        match Config::load(&sources) {
-            Ok(_) => Some(value),
-            Err(errors) => {
-                let why = errors.0.first().map_or_else(String::new, |e| format!("{}; {}", e.problem, e.fix));
-                self.leave(name, why);
-                None
-            }
-        }
+        let Some(why) = mistake(key, &value) else { return Some(value) };
+        let (line, name) = at;
+        self.leave(name, format!("line {line}: {why}"));
+        None
     }
 
     fn people(&mut self, words: &BTreeMap<String, String>) {
@@ -208,6 +204,22 @@ impl Plan {
         let Some(bytes) = mail::position(since) else { return };
         self.files.push((mail::CURSOR_FILE, bytes, format!("mail goes on at {since}")));
     }
+}
+
+/// What is wrong with a value, by itself or once a way to sign in reads it.
+fn mistake(key: &'static Key, value: &str) -> Option<String> {
+    let variable = key.variable();
+    let wrong = |mode: Option<&str>| {
+        let mode = mode.map(|mode| (key::AUTH_MODE.variable(), mode.to_owned()));
+        let own = (variable.clone(), value.to_owned());
+        let environment = mode.into_iter().chain([own]).collect();
+        let errors = Config::load(&Sources { environment, ..Sources::default() }).err()?.0;
+        // What else a mode needs is not the matter here.
+        let own = errors.iter().find(|e| e.origin == Origin::Environment(variable.clone()));
+        own.map(|e| format!("{}; {}", e.problem, e.fix))
+    };
+    let modes = MODES.into_iter().filter(|_| *key != key::AUTH_MODE).map(Some);
+    [None].into_iter().chain(modes).find_map(wrong)
 }
 
 fn key_of(name: &str, bare: &str) -> Option<&'static Key> {

@@ -32,7 +32,7 @@ fn settings_and_people_are_taken_and_secrets_are_not() {
          ENTRABOT_HUMAN_USER_IDS={ALICE},{BOB},nonsense\nENTRABOT_HUMAN_USER_TENANT_IDS=,{OTHER}\n\
          ENTRABOT_HUMAN_UPNS=alice@contoso.com,bob@contoso.com\nENTRABOT_HUMAN_USER_MAILS=not a mail,Bob@contoso.com\n\
          ENTRABOT_BOT_APP_PASSWORD=hunter2\nENTRABOT_CLIENT_SECRET=s3cret\nENTRABOT_KEEP_MEMORY_LOCAL=true\n\
-         ENTRABOT_AGENT_USER_ID=not-a-guid\nHOME=/root\n"
+         ENTRABOT_AGENT_USER_ID=not-a-guid\nENTRABOT_AGENT_ID=nor-this\nHOME=/root\n"
     );
     let plan = plan(&environment(&text), |_| false);
     let (text, lines) = merged("", &plan).unwrap();
@@ -58,6 +58,11 @@ fn settings_and_people_are_taken_and_secrets_are_not() {
     );
     assert!(left["ENTRABOT_KEEP_MEMORY_LOCAL"].contains("no such setting"));
     assert!(left["ENTRABOT_AGENT_USER_ID"].contains("not a GUID"));
+    let wrong = left["ENTRABOT_AGENT_ID"];
+    assert!(
+        wrong.starts_with("line 13: ") && wrong.contains("`auth.agent_id`") && !text.contains("nor-this"),
+        "{wrong}"
+    );
     assert!(left["ENTRACLAW_TENANT_ID"].contains("another name"));
     assert!(left["person nonsense"].contains("not a GUID"));
     assert!(!left.contains_key("HOME"));

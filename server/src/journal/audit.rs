@@ -1,6 +1,6 @@
 //! Writes the audit log, `interactions/<day>.jsonl`. Several processes share one file, so a short lock orders them.
 //!
-//! It must never stop a delivery: what can't be written is counted.
+//! It must never stop a delivery: what can't be written is counted and told.
 
 use std::io;
 use std::sync::Arc;
@@ -22,14 +22,15 @@ pub(super) fn create(storage: &dyn Storage) -> io::Result<()> {
     storage.create_dir(FOLDER)
 }
 
-/// Appends lines; returns how many could not be written.
-pub(super) fn write(storage: &Arc<dyn Storage>, now: Timestamp, interactions: Vec<Interaction>) -> u64 {
+/// Appends lines; returns how many could not be written, and why.
+pub(super) fn write(
+    storage: &Arc<dyn Storage>,
+    now: Timestamp,
+    interactions: Vec<Interaction>,
+) -> Option<(u64, io::Error)> {
     let mut left = interactions.len() as u64;
-    if left > 0 {
-        // The count says it all; there is nobody else to tell.
-        let _ = try_write(&**storage, now, interactions, &mut left);
-    }
-    left
+    let error = try_write(&**storage, now, interactions, &mut left).err()?;
+    Some((left, error))
 }
 
 fn try_write(

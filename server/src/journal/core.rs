@@ -10,6 +10,7 @@ use std::io;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
 use super::audit;
@@ -28,6 +29,8 @@ use crate::clock::Clock;
 use crate::record::{Channel, Draft, Record};
 use crate::storage::{Changes, Lock, Storage};
 
+/// How often it is told that the audit log can't be written.
+const AUDIT_WARN_EVERY: SignedDuration = SignedDuration::from_hours(1);
 const LEADER_LOCK: &str = "leader.lock";
 /// Text of one record. The sanitiser stays far below; JSON makes it six times as long at worst, which a line can hold.
 const RECORD_BYTES_MAX: usize = 2 * 1024 * 1024;
@@ -61,6 +64,8 @@ pub(super) struct Core {
     readers: BTreeMap<u64, [u64; Channel::ALL.len()]>,
     readers_total: u64,
     stats: JournalStats,
+    /// When it was last told that the audit log can't be written.
+    audit_warned_at: Option<Timestamp>,
     /// [`Log::reloads`] when the tally was last taken from the log.
     counted_reloads: u64,
 }
@@ -98,6 +103,7 @@ impl Core {
             readers: BTreeMap::new(),
             readers_total: 0,
             stats: JournalStats::default(),
+            audit_warned_at: None,
             counted_reloads: 0,
         };
         core.settle().map_err(JournalError::storage("read the journal"))?;
@@ -429,7 +435,19 @@ impl Core {
     }
 
     pub(super) fn audit(&mut self, interactions: Vec<Interaction>) {
-        self.stats.interactions_failed_total += audit::write(&self.storage, self.clock.now(), interactions);
+        if interactions.is_empty() {
+            return;
+        }
+        let now = self.clock.now();
+        let Some((lines, error)) = audit::write(&self.storage, now, interactions) else { return };
+        self.stats.interactions_failed_total += lines;
+        self.stats.interactions_failure = Some(error.to_string());
+        let warned = self.audit_warned_at.map(|at| now.duration_since(at).abs());
+        if warned.is_none_or(|ago| ago >= AUDIT_WARN_EVERY) {
+            self.audit_warned_at = Some(now);
+            let lost = self.stats.interactions_failed_total;
+            tracing::warn!(%error, lost, "the audit log can't be written; make the folder interactions/ writable");
+        }
     }
 
     /// Counts and tells what was found while reading files.

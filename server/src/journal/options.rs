@@ -171,6 +171,8 @@ pub struct JournalStats {
     pub damaged_total: u64,
     /// Interactions that could not be written.
     pub interactions_failed_total: u64,
+    /// Why the last of them could not be.
+    pub interactions_failure: Option<String>,
     /// Notes of hand-outs and acknowledgements that could not be written at once.
     pub notes_failed_total: u64,
 }

@@ -122,6 +122,7 @@ async fn until_something(
     let mut grown = true;
     let mut poller_seen = Instant::now();
     let mut next_poller_look = poller_seen;
+    let mut was_polled = false;
     loop {
         if grown {
             let batch = take(journal, consumer, "wait", true)?;
@@ -131,12 +132,15 @@ async fn until_something(
         }
         let now = Instant::now();
         if now >= deadline {
-            return Ok(Ended::TimeUp);
+            // Nobody was listening in all this time, however short it was.
+            let listened = was_polled || somebody_polls(&*parts.storage);
+            return Ok(if listened { Ended::TimeUp } else { Ended::NobodyPolls });
         }
         if now >= next_poller_look {
             next_poller_look = now + POLLER_LOOK_INTERVAL;
             if somebody_polls(&*parts.storage) {
                 poller_seen = now;
+                was_polled = true;
             } else if now.duration_since(poller_seen) >= POLLER_GRACE {
                 return Ok(Ended::NobodyPolls);
             }

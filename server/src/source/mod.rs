@@ -11,6 +11,7 @@ use std::convert::Infallible;
 
 use futures_util::future::LocalBoxFuture;
 
+pub(crate) use status::silence;
 pub use status::{SourceState, SourceStatus};
 
 use crate::journal::Journal;

@@ -155,6 +155,19 @@ pub(super) fn save<P: Position>(storage: &dyn Storage, position: &P) -> io::Resu
     storage.replace(P::FILE, &to_bytes(position)?)
 }
 
+/// What saving came to: why it could not be saved. That is logged when it is not what was known before.
+pub(super) fn note_saved<P: Position>(known: Option<&String>, saved: io::Result<()>) -> Option<String> {
+    let error = saved.err()?;
+    let why = format!(
+        "{} could not be saved: {error}; make it writable, or after a restart old messages are read again",
+        P::FILE
+    );
+    if known != Some(&why) {
+        tracing::warn!("{why}");
+    }
+    Some(why)
+}
+
 /// A position as its file has it.
 pub(super) fn to_bytes<P: Position>(position: &P) -> io::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec(position).map_err(io::Error::other)?;

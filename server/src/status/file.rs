@@ -48,6 +48,12 @@ pub struct SourceLine {
     pub error: Option<String>,
     /// Failures in a row.
     pub failures: u32,
+    /// From when on the error is more than a hiccup, RFC 3339, UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serious_from: Option<String>,
+    /// What this machine's disk does not keep for it, with why and what helps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsaved: Option<String>,
     /// Conversations that it knows of.
     pub conversations: u64,
     /// Conversations with something new that was not read yet.
@@ -125,6 +131,12 @@ pub struct JournalLine {
     /// Why the disk takes no writes, while it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_failure: Option<String>,
+    /// Lines of the audit log that could not be written.
+    #[serde(default)]
+    pub interactions_failed_total: u64,
+    /// Why the last of them could not be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interactions_failure: Option<String>,
 }
 
 impl From<JournalStats> for JournalLine {
@@ -134,6 +146,8 @@ impl From<JournalStats> for JournalLine {
             dropped_total: stats.dropped_total,
             damaged_total: stats.damaged_total,
             disk_failure: stats.disk_failure,
+            interactions_failed_total: stats.interactions_failed_total,
+            interactions_failure: stats.interactions_failure,
         }
     }
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::report::Report;
-use super::{SourceLine, StatusFile};
+use super::report::{JournalSummary, Report};
+use super::{SessionLine, SourceLine, StatusFile};
+use crate::source::silence;
 
 /// A source is late when its last answer is older than this many polls, and older than [`LATE_AFTER_MIN`].
 const LATE_POLLS: u32 = 5;
@@ -19,24 +20,38 @@ pub fn judge(report: &mut Report, config: &[String], now: Timestamp) {
     let mut problems: Vec<String> = config.to_vec();
     let mut notes = Vec::new();
     sessions(report, &mut problems, &mut notes);
-    if report.leader.is_some()
-        && let Some(status) = &report.status
-    {
-        sources(status, now, &mut problems);
-    }
-    if report.leader.is_none()
-        && let Some(status) = &report.status
-    {
-        for source in status.sources.iter().filter(|source| source.answered_at.is_none()) {
-            let last = |error| format!("{}, in the last session: {error}", source.name);
-            problems.extend(source.error.as_ref().map(last));
-        }
-    }
+    problems.extend(reading(report, now));
     journal(report, &mut problems, &mut notes);
     consumers(report, &mut notes);
     report.healthy = problems.is_empty();
     report.problems = problems;
     report.notes = notes;
+}
+
+/// What keeps the session that polls from reading or keeping, or kept the last one from it.
+pub fn reading(report: &Report, now: Timestamp) -> Vec<String> {
+    let mut problems = Vec::new();
+    let Some(status) = &report.status else { return problems };
+    if report.leader.is_some() {
+        sources(status, now, &mut problems);
+        return problems;
+    }
+    // What was a hiccup when it ended is not known to be more.
+    let ended = status.written_at.parse().unwrap_or(now);
+    for source in &status.sources {
+        let last = |error: &String| format!("{}, in the last session: {error}", source.name);
+        problems.extend(source.unsaved.as_ref().map(last));
+        problems.extend(serious(source, ended).map(last));
+    }
+    problems
+}
+
+/// What went wrong with a source, where it is more than a hiccup. For one that never worked, everything is.
+fn serious(source: &SourceLine, now: Timestamp) -> Option<&String> {
+    let from = source.serious_from.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
+    let is_serious =
+        source.failures > 1 || source.answered_at.is_none() || from.is_some_and(|from| from <= now);
+    source.error.as_ref().filter(|_| is_serious)
 }
 
 fn sessions(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>) {
@@ -48,9 +63,7 @@ fn sessions(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>
         ));
     }
     for session in &alive {
-        if let Some(trouble) = &session.file.trouble {
-            problems.push(format!("session {} does nothing: {trouble}", session.file.pid));
-        }
+        problems.extend(idle(session));
     }
     if alive.is_empty() {
         notes.push("no session is running, so nothing is polled; start a host".to_owned());
@@ -66,6 +79,12 @@ fn sessions(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>
     }
 }
 
+/// Why a session that lives does nothing.
+pub fn idle(session: &SessionLine) -> Option<String> {
+    let trouble = session.file.trouble.as_ref().filter(|_| session.alive)?;
+    Some(format!("session {} does nothing: {trouble}", session.file.pid))
+}
+
 fn sources(status: &StatusFile, now: Timestamp, problems: &mut Vec<String>) {
     for source in &status.sources {
         let leads_long = since(&status.leads_since, now).is_some_and(|time| time > SETTLE);
@@ -76,10 +95,14 @@ fn sources(status: &StatusFile, now: Timestamp, problems: &mut Vec<String>) {
             ));
             continue;
         }
-        // One failure is nothing, but for a source that never worked.
-        let counts = |_: &&String| source.failures > 1 || source.answered_at.is_none();
-        if let Some(error) = source.error.as_ref().filter(counts) {
+        problems.extend(source.unsaved.as_ref().map(|why| format!("{}: {why}", source.name)));
+        if let Some(error) = serious(source, now) {
             problems.push(format!("{}: {error}", source.name));
+        } else if let Some(secs) = unanswered(source, now) {
+            problems.push(format!(
+                "{}: no answer for {secs} s; run `entraclaw doctor` to see whether Graph answers",
+                source.name
+            ));
         } else if let Some(lag) = lag(source, now)
             && late_after(source).is_some_and(|late| lag > late)
         {
@@ -97,6 +120,13 @@ fn sources(status: &StatusFile, now: Timestamp, problems: &mut Vec<String>) {
     {
         problems.push("graph: the budget of requests is used up; raise `teams.poll_interval`".to_owned());
     }
+}
+
+/// For how many seconds a source waits for an answer, once that is long.
+fn unanswered(source: &SourceLine, now: Timestamp) -> Option<i64> {
+    source.poll_interval_ms?;
+    let at = |text: &Option<String>| text.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
+    silence(at(&source.asked_at)?, at(&source.answered_at), now).map(|time| time.as_secs())
 }
 
 /// When a source counts as late; never, where nothing is polled.
@@ -119,6 +149,15 @@ fn between(then: Timestamp, now: Timestamp) -> Option<Duration> {
     Duration::try_from(now.duration_since(then)).ok()
 }
 
+/// That lines of the audit log are missing.
+pub fn audit(journal: &JournalSummary) -> String {
+    let why = journal.interactions_failure.as_deref().unwrap_or("its file can't be written");
+    let lines = journal.interactions_failed_total;
+    format!(
+        "{lines} lines of the audit log could not be written: {why}; make the folder interactions/ writable"
+    )
+}
+
 fn journal(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>) {
     let journal = &report.journal;
     if let Some(error) = &journal.error {
@@ -129,6 +168,9 @@ fn journal(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>)
             "the disk takes no writes, so messages are in memory only: {failure}; free some space under {}",
             report.home
         ));
+    }
+    if journal.interactions_failed_total > 0 {
+        problems.push(audit(journal));
     }
     if journal.dropped_total > 0 {
         problems.push(format!(

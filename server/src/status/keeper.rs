@@ -264,6 +264,8 @@ fn source_line(source: &WatchedSource, state: &SourceState) -> SourceLine {
         answered_at: state.answered_at.map(|at| at.to_string()),
         error: state.error.clone(),
         failures: state.failures,
+        serious_from: state.serious_from.map(|at| at.to_string()),
+        unsaved: state.unsaved.clone(),
         conversations: state.conversations as u64,
         behind: state.behind as u64,
     }

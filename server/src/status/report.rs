@@ -100,6 +100,12 @@ pub struct JournalSummary {
     /// Why a living session's disk takes no writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_failure: Option<String>,
+    /// Lines of the audit log that could not be written, by all living sessions.
+    #[serde(default)]
+    pub interactions_failed_total: u64,
+    /// Why one of them could not be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interactions_failure: Option<String>,
     /// Damage in the files.
     pub damage: Vec<String>,
     /// Files with what an earlier repair could not read.
@@ -135,6 +141,9 @@ pub fn gather_sessions(storage: &dyn Storage, home: &str, now: Timestamp) -> Rep
         report.journal.spilled_total += line.spilled_total;
         report.journal.dropped_total += line.dropped_total;
         report.journal.disk_failure = report.journal.disk_failure.take().or(line.disk_failure.clone());
+        report.journal.interactions_failed_total += line.interactions_failed_total;
+        let audit = &mut report.journal.interactions_failure;
+        *audit = audit.take().or(line.interactions_failure.clone());
     }
     report
 }

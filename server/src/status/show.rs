@@ -85,7 +85,7 @@ fn sources(out: &mut String, report: &Report, now: Timestamp) {
             format!("last written to {}, {} conversations", when(&source.asked_at), source.conversations)
         };
         line(out, &source.name, &told);
-        if let Some(error) = &source.error {
+        for error in source.error.iter().chain(&source.unsaved) {
             line(out, "", &format!("{BAD}{}{BAD:#}", clean_line(error)));
         }
     }

@@ -151,7 +151,9 @@ fn the_audit_log_goes_on_after_a_torn_line_and_a_failure_stops_nothing() {
     assert!(log.lines().nth(1).unwrap().contains("m1"), "{log}");
     home.disk.set_space_left(Some(0));
     journal.interaction(Interaction::fault("x"));
-    assert_eq!(journal.stats().interactions_failed_total, 1);
+    let stats = journal.stats();
+    assert_eq!(stats.interactions_failed_total, 1);
+    assert!(stats.interactions_failure.unwrap().contains("no space left"));
 }
 
 #[test]

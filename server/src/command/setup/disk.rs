@@ -68,10 +68,24 @@ pub(super) fn check_folder(path: &Path) -> Result<(), String> {
                 let here = here.display();
                 return Err(format!("anybody can write to the folder {here}; run `chmod o-w {here}` first"));
             }
+            Ok(found) if !takes_files(here, &found) => {
+                let here = here.display();
+                return Err(format!(
+                    "nothing can be written in the folder {here}; run `chmod u+wx {here}` first"
+                ));
+            }
             Ok(_) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => folder = here.parent(),
             Err(error) => return Err(format!("the folder {} can't be looked at: {error}", here.display())),
         }
+    }
+    Ok(())
+}
+
+/// Checks that its owner has not protected the file; a missing one is not.
+pub(super) fn check_file(path: &Path) -> Result<(), String> {
+    if look(path)?.is_some_and(|found| found.permissions().readonly()) {
+        return Err(format!("it is protected from being written; run `chmod u+w {}` first", path.display()));
     }
     Ok(())
 }
@@ -168,6 +182,20 @@ fn is_own(found: &Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_own(_found: &Metadata) -> bool {
     true
+}
+
+/// Whether its owner lets files be made in a folder, and its disk too.
+#[cfg(unix)]
+fn takes_files(folder: &Path, found: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+
+    use nix::unistd::{AccessFlags, access};
+    found.mode() & 0o300 == 0o300 && access(folder, AccessFlags::W_OK | AccessFlags::X_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn takes_files(_folder: &Path, found: &Metadata) -> bool {
+    !found.permissions().readonly()
 }
 
 #[cfg(unix)]

@@ -72,7 +72,8 @@ impl Work<'_> {
             }
         }
         let mut steps = Vec::new();
-        let mut problems = Vec::new();
+        let mut problems: Vec<String> =
+            self.home.as_ref().map(|home| home.folder_troubles(&[FOLDER])).unwrap_or_default();
         for (file, remove) in
             files.iter().map(|file| (file, false)).chain(gone.iter().map(|file| (file, true)))
         {
@@ -128,6 +129,7 @@ impl Work<'_> {
             return Ok(None);
         }
         disk::check_folder(path)?;
+        disk::check_file(path)?;
         Ok(Some(Step { path: path.to_owned(), before, outcome, receipt: receipt.cloned() }))
     }
 

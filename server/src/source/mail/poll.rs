@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-use super::cursor::{self, Cursor, PENDING_MAX};
+use super::cursor::{Cursor, PENDING_MAX};
 use super::delta::{self, Page, advice};
 use super::draft::CHAT_ID;
 use super::judge::{Bench, Reason, Verdict};
@@ -21,8 +21,8 @@ use crate::graph::{Failure, GraphError};
 use crate::journal::{Interaction, InteractionKind, Journal};
 use crate::record::Channel;
 use crate::sanitize::clean_name;
-use crate::source::SourceStatus;
 use crate::source::position::{self, FirstStart};
+use crate::source::status::{Failed, SourceState, SourceStatus};
 
 /// Pages of one round; what is left is read in the next.
 const ROUND_PAGES_MAX: usize = 200;
@@ -75,6 +75,8 @@ pub(super) struct Poll<'a> {
     mails_failed: bool,
     /// A row of this round can't be judged now: the position stays, so that the next round brings it again.
     held: bool,
+    /// Why the position could not be saved.
+    unsaved: Option<String>,
 }
 
 impl<'a> Poll<'a> {
@@ -98,6 +100,7 @@ impl<'a> Poll<'a> {
             rounds: 0,
             mails_failed: false,
             held: false,
+            unsaved: None,
         }
     }
 
@@ -105,8 +108,7 @@ impl<'a> Poll<'a> {
     pub(super) async fn run(mut self) -> Infallible {
         loop {
             let next = Instant::now() + self.parts.options.poll_interval;
-            let asked_at = self.parts.clock.now();
-            self.status.update(|state| state.asked_at = Some(asked_at));
+            self.note_asked();
             self.rounds = self.rounds.wrapping_add(1);
             self.mails_failed = false;
             self.held = false;
@@ -132,11 +134,13 @@ impl<'a> Poll<'a> {
             state.conversations = 1;
         });
         if !self.mails_failed {
-            self.status.update(|state| {
-                state.error = None;
-                state.failures = 0;
-            });
+            self.status.update(SourceState::recover);
         }
+    }
+
+    fn note_asked(&self) {
+        let asked_at = self.parts.clock.now();
+        self.status.update(|state| state.asked_at = Some(asked_at));
     }
 
     async fn round(&mut self) -> Result<(), Trouble> {
@@ -146,6 +150,7 @@ impl<'a> Poll<'a> {
         let (mut link, mut new) = self.begin_series();
         let mut asked = BTreeSet::new();
         for _ in 0..ROUND_PAGES_MAX {
+            self.note_asked();
             let page = match delta::page(&self.parts.client, &link).await {
                 Ok(page) => page,
                 Err(error) => {
@@ -312,12 +317,10 @@ impl<'a> Poll<'a> {
     }
 
     /// Saves the position. A failure costs only what a restart reads again.
-    fn save(&self) {
-        if let Err(error) = position::save(&*self.parts.storage, &self.cursor) {
-            tracing::warn!(%error, file = cursor::CURSOR_FILE, "the position could not be saved");
-            let detail = format!("{} could not be saved: {error}", cursor::CURSOR_FILE);
-            self.status.update(|state| state.error = Some(detail));
-        }
+    fn save(&mut self) {
+        let saved = position::save(&*self.parts.storage, &self.cursor);
+        self.unsaved = position::note_saved::<Cursor>(self.unsaved.as_ref(), saved);
+        self.status.update(|state| state.unsaved.clone_from(&self.unsaved));
     }
 
     fn pause_after(&mut self, trouble: &Trouble) -> Duration {
@@ -327,20 +330,26 @@ impl<'a> Poll<'a> {
             Trouble::Graph(error) => error,
         };
         self.failures = self.failures.saturating_add(1);
-        self.failed("the inbox", error);
-        if error.is_transient() {
-            return self.parts.client.delay_after(error, self.failures);
-        }
-        // Repeating it does not help soon, but somebody may repair it.
-        let pause = Duration::from_secs(30).saturating_mul(1 << self.failures.saturating_sub(1).min(8));
-        pause.min(FAILURE_PAUSE_MAX)
+        let pause = if error.is_transient() {
+            self.parts.client.delay_after(error, self.failures)
+        } else {
+            // Repeating it does not help soon, but somebody may repair it.
+            let pause = Duration::from_secs(30).saturating_mul(1 << self.failures.saturating_sub(1).min(8));
+            pause.min(FAILURE_PAUSE_MAX)
+        };
+        self.failed("the inbox", error, pause);
+        pause
     }
 
-    fn failed(&self, what: &str, error: &GraphError) {
+    fn failed(&self, what: &str, error: &GraphError, pause: Duration) {
         tracing::warn!(%error, fix = advice(error), "{what} could not be read");
-        self.status.update(|state| {
-            state.failures = state.failures.saturating_add(1);
-            state.error = Some(format!("{what} could not be read: {error}; {}", advice(error)));
-        });
+        let now = self.parts.clock.now();
+        let failed = Failed {
+            error: format!("{what} could not be read: {error}; {}", advice(error)),
+            asked_at: self.status.get().asked_at.unwrap_or(now),
+            pause,
+            lasts: !error.is_transient(),
+        };
+        self.status.update(|state| state.fail(failed, now));
     }
 }

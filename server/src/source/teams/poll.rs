@@ -26,8 +26,8 @@ use super::wire::{ChatRow, Message, Preview};
 use crate::gate::Refusals;
 use crate::graph::{Failure, GraphError};
 use crate::journal::Journal;
-use crate::source::SourceStatus;
 use crate::source::position::{self, FirstStart};
+use crate::source::status::{Failed, SourceState, SourceStatus};
 
 /// Chats that are read at the same time.
 const READS_MAX: usize = 8;
@@ -75,6 +75,8 @@ struct Live {
     gathered: bool,
     not_before: Option<Instant>,
     failures: u32,
+    /// When the last reading began.
+    asked_at: Option<Timestamp>,
     missing_tries: u32,
     held: Option<Held>,
     last_read: Option<Instant>,
@@ -134,6 +136,10 @@ pub(super) struct Poll<'a> {
     flush_at: Option<Instant>,
     refusals: Refusals,
     dirty: bool,
+    /// Why the position could not be saved.
+    unsaved: Option<String>,
+    /// Why the journal did not keep what was read last.
+    unkept: Option<String>,
 }
 
 impl<'a> Poll<'a> {
@@ -164,6 +170,8 @@ impl<'a> Poll<'a> {
             flush_at: None,
             refusals: Refusals::default(),
             dirty: false,
+            unsaved: None,
+            unkept: None,
         }
     }
 
@@ -285,6 +293,7 @@ impl<'a> Poll<'a> {
         let (after, read_to) = (chat.unsettled_from(overlap), chat.read_to);
         let Some(live) = self.chats.get_mut(&chat_id) else { return };
         live.reading = true;
+        live.asked_at = Some(self.parts.clock.now());
         live.hurry = Rc::new(Cell::new(live.wanted.is_some()));
         let job = ReadJob {
             chat_id,
@@ -306,9 +315,11 @@ impl<'a> Poll<'a> {
     fn report(&self) {
         let behind = self.chats.values().filter(|live| live.wanted.is_some()).count();
         let conversations = self.cursor.chats.len();
+        let unsaved = self.unkept.as_ref().or(self.unsaved.as_ref());
         self.status.update(|state| {
             state.behind = behind;
             state.conversations = conversations;
+            state.unsaved = unsaved.cloned();
         });
     }
 
@@ -327,11 +338,22 @@ impl<'a> Poll<'a> {
         pause.min(FAILURE_PAUSE_MAX)
     }
 
-    fn failed(&self, what: &str, error: &GraphError) {
+    fn failed(&self, what: &str, error: &GraphError, asked_at: Option<Timestamp>, pause: Duration) {
         tracing::warn!(%error, fix = error.advice(), "{what} could not be read");
-        self.status.update(|state| {
-            state.failures = state.failures.saturating_add(1);
-            state.error = Some(format!("{what} could not be read: {error}; {}", error.advice()));
-        });
+        let now = self.parts.clock.now();
+        let failed = Failed {
+            error: format!("{what} could not be read: {error}; {}", error.advice()),
+            asked_at: asked_at.unwrap_or(now),
+            pause,
+            lasts: !error.is_transient(),
+        };
+        self.status.update(|state| state.fail(failed, now));
+    }
+
+    /// An answer came; what went wrong before is over, unless another question fails still.
+    fn recovered(&self) {
+        if self.list_failures == 0 && self.chats.values().all(|live| live.failures == 0) {
+            self.status.update(SourceState::recover);
+        }
     }
 }

@@ -154,6 +154,28 @@ impl DiskStorage {
         }
     }
 
+    /// Which of these folders below it can't be used, each with the fix; one that is not there yet is fine.
+    pub fn folder_troubles(&self, folders: &[&str]) -> Vec<String> {
+        folders.iter().filter_map(|folder| self.folder_trouble(folder)).collect()
+    }
+
+    fn folder_trouble(&self, folder: &str) -> Option<String> {
+        let path = self.path(folder).ok()?;
+        let shown = path.display();
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_symlink() => {
+                Some(format!("{shown} is a symlink; put a folder in its place"))
+            }
+            Ok(found) if !found.is_dir() => Some(format!("{shown} is not a folder; move it away")),
+            Ok(_) => platform::use_problem(&path)
+                .map(|why| format!("{shown} can't be read and written: {why}; run `chmod -R u+rwX {shown}`")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // Its parent is told of already.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => None,
+            Err(error) => Some(format!("{shown} can't be looked at: {error}; repair its rights")),
+        }
+    }
+
     /// The folder.
     pub fn root(&self) -> &Path {
         &self.root

@@ -177,6 +177,19 @@ pub(super) fn write_problem(folder: &Path) -> Option<String> {
     found.permissions().readonly().then(|| "it is marked read-only".to_owned())
 }
 
+/// Why a folder can't be listed and written.
+#[cfg(unix)]
+pub(super) fn use_problem(folder: &Path) -> Option<String> {
+    use nix::unistd::{AccessFlags, access};
+    let every = AccessFlags::R_OK | AccessFlags::W_OK | AccessFlags::X_OK;
+    access(folder, every).err().map(|error| error.desc().to_owned())
+}
+
+#[cfg(not(unix))]
+pub(super) fn use_problem(folder: &Path) -> Option<String> {
+    write_problem(folder)
+}
+
 /// Bytes that this user can still write to a folder's disk.
 #[cfg(unix)]
 pub(super) fn free_bytes(folder: &Path) -> Option<u64> {

@@ -11,6 +11,7 @@ use super::{Poll, Trouble};
 use crate::graph::GraphError;
 use crate::journal::{Interaction, InteractionKind};
 use crate::record::{Channel, Draft};
+use crate::source::SourceState;
 use crate::source::mail::cursor::PENDING_MAX;
 use crate::source::mail::delta;
 use crate::source::mail::draft::{CHAT_ID, key};
@@ -43,6 +44,7 @@ impl Poll<'_> {
     /// Reads and judges mails, appends what is news, and then moves the position to `link`.
     pub(super) async fn take(&mut self, ids: BTreeSet<String>, link: Option<String>) -> Result<(), Trouble> {
         let mut round = Reading::default();
+        let failed_before = self.mails_failed;
         self.read(&self.in_turn(&ids), &mut round).await;
         if !round.stopped {
             // Once more at once, so that a hiccup does not cost the order.
@@ -51,6 +53,11 @@ impl Poll<'_> {
         }
         let Reading { read, missing, failed, general, .. } = round;
         let (news, open) = self.judge_all(&read);
+        self.mails_failed = failed_before || !failed.is_empty();
+        if !self.mails_failed && general.is_none() {
+            // Before the mails are told, so that they don't come with a warning that is over.
+            self.status.update(SourceState::recover);
+        }
         let left: Vec<(String, SignedDuration)> = missing
             .into_iter()
             .map(|id| (id, MISSING_FOR))
@@ -67,7 +74,7 @@ impl Poll<'_> {
             && let Err(error) = self.journal.append(news)
         {
             tracing::error!(%error, "the journal does not keep the mails; they are read again");
-            self.status.update(|state| state.error = Some(error.to_string()));
+            self.status.update(|state| state.unsaved = Some(error.to_string()));
             return Err(Trouble::Journal);
         }
         for mark in read.iter().map(|mail| &mail.id).filter(|id| !open.contains(*id)).chain(&keys) {
@@ -100,6 +107,7 @@ impl Poll<'_> {
                 round.failed.extend(some.iter().cloned());
                 continue;
             }
+            self.note_asked();
             let reads = some.iter().map(|id| delta::mail(&client, id, READ_PATIENCE));
             let outcomes: Vec<_> = stream::iter(reads).buffered(READS_MAX).collect().await;
             round.stopped = outcomes.iter().all(Result::is_err);
@@ -110,7 +118,7 @@ impl Poll<'_> {
                     Err(error) => {
                         round.failed.push(id.clone());
                         self.mails_failed = true;
-                        self.failed("a mail", &error);
+                        self.failed("a mail", &error, Duration::ZERO);
                         if delta::is_general(&error) {
                             round.stopped = true;
                             round.general = Some(error);

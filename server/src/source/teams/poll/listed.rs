@@ -20,7 +20,7 @@ impl Poll<'_> {
                 self.list_failures += 1;
                 let pause = self.pause_after(&error, self.list_failures);
                 self.next_list = self.next_list.max(now + pause);
-                self.failed("the list of chats", &error);
+                self.failed("the list of chats", &error, self.status.get().asked_at, pause);
                 return;
             }
         };
@@ -52,14 +52,8 @@ impl Poll<'_> {
             self.dirty = true;
         }
         let answered_at = self.parts.clock.now();
-        let fails_still = self.chats.values().any(|live| live.failures > 0);
-        self.status.update(|state| {
-            state.answered_at = Some(answered_at);
-            if !fails_still {
-                state.error = None;
-                state.failures = 0;
-            }
-        });
+        self.status.update(|state| state.answered_at = Some(answered_at));
+        self.recovered();
     }
 
     fn on_row(&mut self, row: ChatRow, watermark_before: Timestamp) {

@@ -14,7 +14,7 @@ use crate::journal::{Interaction, InteractionKind};
 use crate::permission::{self, Answer};
 use crate::record::Channel;
 use crate::source::position;
-use crate::source::teams::cursor;
+use crate::source::teams::cursor::Cursor;
 use crate::source::teams::judge::{Bench, Judged, News, Refused};
 use crate::source::teams::reading::ReadDone;
 use crate::source::teams::watched::Watched;
@@ -36,7 +36,7 @@ impl Poll<'_> {
             }
             Err(error) => {
                 live.failures += 1;
-                let failures = live.failures;
+                let (failures, asked_at) = (live.failures, live.asked_at);
                 let pause = self.pause_after(&error, failures);
                 if let Some(live) = self.chats.get_mut(&job.chat_id) {
                     live.not_before = Some(now + pause);
@@ -44,12 +44,15 @@ impl Poll<'_> {
                         held.generation = self.parts.gate.generation();
                     }
                 }
-                self.failed(&format!("chat {}", job.chat_id), &error);
+                self.failed(&format!("chat {}", job.chat_id), &error, asked_at, pause);
                 return;
             }
         };
         live.failures = 0;
         live.not_before = None;
+        // Before its messages are told, so that they don't come with a warning that is over.
+        self.recovered();
+        let Some(live) = self.chats.get_mut(&job.chat_id) else { return };
         let missing = job.wanted.as_ref().and_then(|w| w.message_id.as_ref()).is_some_and(|wanted| {
             !pages.messages.iter().any(|m| m.id == *wanted)
                 && job.wanted.as_ref().and_then(|w| w.created).is_some_and(|at| at > pages.from)
@@ -206,7 +209,7 @@ impl Poll<'_> {
             && let Err(error) = self.journal.append(news.into_iter().map(|n| n.draft).collect())
         {
             tracing::error!(%error, "the journal does not keep the messages; they are read again");
-            self.status.update(|state| state.error = Some(error.to_string()));
+            self.unkept = Some(error.to_string());
             for Gathered { chat_id, .. } in gathered {
                 if let Some(live) = self.chats.get_mut(&chat_id) {
                     live.gathered = false;
@@ -215,6 +218,7 @@ impl Poll<'_> {
             }
             return;
         }
+        self.unkept = None;
         for (chat_id, generation) in with_news {
             self.parts.known.accept_chat(&chat_id, generation);
         }
@@ -243,10 +247,11 @@ impl Poll<'_> {
         let mut cursor = cursor.clone();
         let unread = chats.values().filter_map(|live| live.wanted.as_ref()?.created);
         cursor.behind = unread.chain(cursor.behind).min();
-        if let Err(error) = position::save(&*self.parts.storage, &cursor) {
-            tracing::warn!(%error, file = cursor::CURSOR_FILE, "the position could not be saved");
-            let detail = format!("{} could not be saved: {error}", cursor::CURSOR_FILE);
-            self.status.update(|state| state.error = Some(detail));
-        }
+        self.unsaved = position::note_saved::<Cursor>(
+            self.unsaved.as_ref(),
+            position::save(&*self.parts.storage, &cursor),
+        );
+        // It is tried again at the next event.
+        self.dirty = self.unsaved.is_some();
     }
 }
