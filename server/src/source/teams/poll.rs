@@ -76,6 +76,8 @@ struct Live {
     not_before: Option<Instant>,
     failures: u32,
     missing_tries: u32,
+    /// The preview whose message was not found; sweeps look for it.
+    given_up: Option<String>,
     last_read: Option<Instant>,
     hot_until: Option<Instant>,
 }

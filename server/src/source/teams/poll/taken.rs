@@ -55,6 +55,16 @@ impl Poll<'_> {
         if again {
             live.missing_tries += 1;
             live.not_before = Some(now + MISSING_PAUSE);
+        } else if missing {
+            tracing::warn!(
+                chat_id = job.chat_id,
+                "the newest message of the list of chats is not in its chat; the chat is looked at for a while"
+            );
+            live.given_up = job.wanted.as_ref().map(|wanted| wanted.print.clone());
+            // However short an active chat is looked at, here it is more than once.
+            let options = &self.parts.options;
+            let look_for = options.hot_for.max(options.sweep_interval.saturating_mul(2) + MISSING_PAUSE);
+            live.hot_until = live.hot_until.max(Some(now + look_for));
         }
         let kind = live.kind.clone();
         if pages.unreadable > 0 {
@@ -104,7 +114,8 @@ impl Poll<'_> {
         for one in refused {
             self.refuse(&job.chat_id, one);
         }
-        if let (Some(wanted), false) = (&job.wanted, again) {
+        // A restart looks again for what was missing.
+        if let (Some(wanted), false) = (&job.wanted, missing) {
             cursor.print.clone_from(&wanted.print);
         }
         if let Some(live) = self.chats.get_mut(&job.chat_id) {
@@ -209,7 +220,9 @@ impl Poll<'_> {
         for Gathered { chat_id, cursor, .. } in gathered {
             if let Some(live) = self.chats.get_mut(&chat_id) {
                 live.gathered = false;
-                if live.wanted.as_ref().is_some_and(|wanted| wanted.print == cursor.print) {
+                let given_up = live.given_up.as_ref();
+                let is_done = |print: &String| *print == cursor.print || Some(print) == given_up;
+                if live.wanted.as_ref().is_some_and(|wanted| is_done(&wanted.print)) {
                     live.wanted = None;
                 }
             }
