@@ -90,7 +90,8 @@ impl Poll<'_> {
             watched_from: self.watched_from(&job.chat_id).filter(|_| kind != "oneOnOne"),
             now: server_now,
             skew: server_now.duration_since(self.parts.clock.now()),
-            delivered: &|key| self.journal.has(key),
+            held: &|key| self.journal.held(key),
+            overlap: self.overlap(),
             asked: &permission::questions(&*self.parts.storage),
         };
         let Judged { news, refused, answers, mut cursor, active_at } =
