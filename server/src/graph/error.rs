@@ -30,7 +30,7 @@ pub enum Failure {
     Throttled,
     /// Another 4xx.
     Rejected,
-    /// 5xx.
+    /// 5xx, or 408: something on the way gave up, and nobody knows how far the request got.
     Unavailable,
     /// No connection, so nothing was applied.
     Unreachable,
@@ -217,6 +217,7 @@ pub(super) fn failure_of(status: u16) -> Failure {
         401 => Failure::Unauthorized,
         403 => Failure::Forbidden,
         404 => Failure::NotFound,
+        408 => Failure::Unavailable,
         410 => Failure::Gone,
         429 | 509 => Failure::Throttled,
         402..=499 => Failure::Rejected,
@@ -302,6 +303,16 @@ mod tests {
         assert_eq!(read.codes, codes);
         assert_eq!(read.message.as_deref(), message);
         assert_eq!(read.request_id.as_deref(), request_id);
+    }
+
+    #[rstest]
+    #[case(408, true, false)]
+    #[case(409, false, true)]
+    #[case(429, true, true)]
+    #[case(504, true, false)]
+    fn what_is_known_of_a_failure(#[case] status: u16, #[case] transient: bool, #[case] not_applied: bool) {
+        let error = GraphError::new(failure_of(status), String::new(), String::new());
+        assert_eq!((error.is_transient(), error.was_not_applied()), (transient, not_applied));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use super::interaction::{Interaction, InteractionKind};
 use super::keys::{self, KeyHash, Keys};
 use super::ledger_file::CONSUMERS;
 use super::log::{Entry, Log};
-use super::options::{Appended, Finding, JournalOptions, JournalStats, OpenReport};
+use super::options::{Appended, Finding, Held, JournalOptions, JournalStats, OpenReport};
 use super::segment::{INBOX, INDEXES};
 use super::state::StateFile;
 use super::window::Window;
@@ -138,8 +138,13 @@ impl Core {
         Ok(())
     }
 
-    pub(super) fn has(&self, key: &str) -> bool {
-        self.pending.is_empty() && self.keys.contains(&keys::hash(key))
+    pub(super) fn held(&self, key: &str) -> Held {
+        let hash = keys::hash(key);
+        if !self.keys.contains(&hash) || self.lost_keys.contains(&hash) {
+            return Held::Nowhere;
+        }
+        let waits = self.pending.iter().any(|entry| entry.record.key == key);
+        if waits { Held::InMemory } else { Held::OnDisk }
     }
 
     fn load_keys(&mut self) -> io::Result<()> {

@@ -45,7 +45,7 @@ pub use error::{JournalError, Result};
 pub use interaction::{Interaction, InteractionKind};
 pub use look::Look;
 pub use mailbox::Mailbox;
-pub use options::{Appended, Finding, JournalOptions, JournalStats, NewConsumerStarts, OpenReport};
+pub use options::{Appended, Finding, Held, JournalOptions, JournalStats, NewConsumerStarts, OpenReport};
 pub use retention::{Pruned, RetentionPolicy, is_idle};
 pub use state::State;
 
@@ -111,10 +111,15 @@ impl Journal {
         self.core().is_settled()
     }
 
-    /// Whether the disk has a record of this key, as far back as keys are remembered. While it takes no writes, the
-    /// answer is no: the caller must append again, and so must not move its cursor.
+    /// Whether the disk has a record of this key, as far back as keys are remembered. Where it has not, the caller
+    /// must append, and so must not move its cursor.
     pub fn has(&self, key: &str) -> bool {
-        self.core().has(key)
+        self.held(key) == Held::OnDisk
+    }
+
+    /// Where the record of this key is, as far back as keys are remembered.
+    pub fn held(&self, key: &str) -> Held {
+        self.core().held(key)
     }
 
     /// Appends what is new, in order: one write a record, one sync a call, then the audit log, then the watchers.

@@ -148,6 +148,17 @@ pub struct Appended {
     pub duplicates: usize,
 }
 
+/// Where the record of a key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// There is none, or it was dropped, or forgotten.
+    Nowhere,
+    /// It was shown from memory, and the disk has not taken it yet.
+    InMemory,
+    /// The disk has it.
+    OnDisk,
+}
+
 /// Counters since this process opened the journal, and where it stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct JournalStats {

@@ -60,6 +60,10 @@ pub(super) struct ChatCursor {
     /// written, the journal knows.
     #[serde(default)]
     pub(super) recent: BTreeMap<String, String>,
+    /// Messages that were delivered and that the next reading comes over again, with when they were written: the journal
+    /// forgets its keys with its days, and a chat may be silent for longer.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) near: BTreeMap<String, Timestamp>,
     /// Messages that were judged and not delivered, with the stamp that they had. They are read again for a while, and
     /// must not be logged again, nor delivered because their author has been let in since.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -109,6 +113,7 @@ impl ChatCursor {
             settled_to: None,
             print: String::new(),
             recent: BTreeMap::new(),
+            near: BTreeMap::new(),
             passed: BTreeMap::new(),
         }
     }
@@ -123,21 +128,34 @@ impl ChatCursor {
     pub(super) fn note_read_from(&mut self, from: Timestamp, was: &Self, overlap: SignedDuration) {
         let whole = from <= was.unsettled_from(overlap);
         self.settled_to = if whole { None } else { was.settled_to.or(Some(was.read_to)) };
+        let next_from = self.unsettled_from(overlap);
+        self.near.retain(|_, written| *written > next_from);
     }
 
-    /// Remembers a message that was delivered edited or deleted.
-    pub(super) fn note_delivered(&mut self, message_id: &str, stamp: &str) {
-        remember(&mut self.recent, message_id, stamp);
+    /// Remembers a message that is delivered, and the stamp of one that was edited or deleted.
+    pub(super) fn note_delivered(&mut self, message_id: &str, stamp: &str, written: Option<Timestamp>) {
+        self.note_near(message_id, written);
+        if !stamp.is_empty() {
+            // Of the others, the journal's keys tell.
+            remember(&mut self.recent, message_id, stamp.to_owned());
+        }
+    }
+
+    /// Remembers that a message was delivered, as long as readings come over it.
+    pub(super) fn note_near(&mut self, message_id: &str, written: Option<Timestamp>) {
+        if let Some(written) = written {
+            remember(&mut self.near, message_id, written);
+        }
     }
 
     /// Remembers a message that is not delivered.
     pub(super) fn note_passed(&mut self, message_id: &str, stamp: &str) {
-        remember(&mut self.passed, message_id, stamp);
+        remember(&mut self.passed, message_id, stamp.to_owned());
     }
 }
 
-fn remember(messages: &mut BTreeMap<String, String>, message_id: &str, stamp: &str) {
-    messages.insert(message_id.to_owned(), stamp.to_owned());
+fn remember<T>(messages: &mut BTreeMap<String, T>, message_id: &str, what: T) {
+    messages.insert(message_id.to_owned(), what);
     while messages.len() > RECENT_MAX {
         // Message ids are times, so the first is the oldest.
         messages.pop_first();
@@ -214,9 +232,18 @@ mod tests {
     fn delivered_messages_are_remembered_up_to_a_bound() {
         let mut chat = ChatCursor::from_floor(Timestamp::UNIX_EPOCH);
         for n in 0..RECENT_MAX + 5 {
-            chat.note_delivered(&format!("{n:03}"), "");
+            let written = Timestamp::from_second(i64::try_from(n).unwrap()).unwrap();
+            chat.note_delivered(&format!("{n:03}"), "edited", Some(written));
         }
-        assert_eq!(chat.recent.len(), RECENT_MAX);
+        assert_eq!((chat.recent.len(), chat.near.len()), (RECENT_MAX, RECENT_MAX));
         assert!(!chat.recent.contains_key("004") && chat.recent.contains_key("005"));
+        assert!(!chat.near.contains_key("004") && chat.near.contains_key("005"));
+        let was = chat.clone();
+        chat.read_to = Timestamp::from_second(60).unwrap();
+        chat.note_read_from(was.floor, &was, SignedDuration::from_secs(30));
+        assert_eq!(
+            chat.near.keys().map(String::as_str).collect::<Vec<_>>(),
+            ["031", "032", "033", "034", "035", "036"]
+        );
     }
 }

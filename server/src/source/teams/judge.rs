@@ -1,15 +1,18 @@
 //! Which messages of a reading are news, and from whom. Pure but for the refusals it hands back.
 //! It must never look at a display name.
 
+use std::collections::BTreeMap;
+
 use jiff::{SignedDuration, Timestamp};
 
-use super::cursor::ChatCursor;
+use super::cursor::{ChatCursor, RECENT_MAX};
 use super::draft::{Version, draft, key};
 use super::known::Known;
 use super::reading::Pages;
 use super::wire::{Message, MessageKind};
 use crate::config::GroupMessages;
 use crate::gate::{Agent, ChatRule, Gate, Reason, Sender, Stranger, Verdict};
+use crate::journal::Held;
 use crate::permission::{self, Answer, Book};
 use crate::record::{Channel, Draft};
 use crate::sanitize::{Context, Limits, Markup, clean_name, sanitize};
@@ -19,6 +22,8 @@ const DELETED: &str = "deleted";
 
 /// The least step of a time in Graph.
 const MOMENT: SignedDuration = SignedDuration::from_millis(1);
+/// How long the journal has a key for sure: retention never touches today and yesterday.
+const KEYS_LAST: SignedDuration = SignedDuration::from_hours(24);
 
 /// Graph's word for a chat of two.
 const ONE_ON_ONE: &str = "oneOnOne";
@@ -35,12 +40,22 @@ pub(super) struct Bench<'a> {
     pub(super) now: Timestamp,
     /// How far it is ahead of ours.
     pub(super) skew: SignedDuration,
-    /// Whether the journal has a record of this key.
-    pub(super) delivered: &'a dyn Fn(&str) -> bool,
+    /// Where the journal has the record of this key.
+    pub(super) held: &'a dyn Fn(&str) -> Held,
+    /// How far each reading goes back over the last one.
+    pub(super) overlap: SignedDuration,
     /// What the operator was asked.
     pub(super) asked: &'a Book,
     /// Whether what can't be judged now holds up what comes after it.
     pub(super) keeps_order: bool,
+}
+
+/// How far a chat had been read before this reading.
+#[derive(Clone, Copy)]
+struct Before {
+    /// Up to here, also what turned up late.
+    settled_to: Timestamp,
+    read_to: Timestamp,
 }
 
 /// A message that is news, with what orders it among others.
@@ -91,12 +106,13 @@ impl Bench<'_> {
         let mut answers = Vec::new();
         let mut active_at = None;
         let mut held: Option<Timestamp> = None;
+        let before = Before { settled_to: cursor.unsettled_from(self.overlap), read_to: cursor.read_to };
         for message in &pages.messages {
             active_at = active_at.max(message.modified);
             // A stamp from the future must not hide what comes before it.
             let modified = message.modified.unwrap_or(cursor.read_to).min(self.now);
             cursor.read_to = cursor.read_to.max(modified);
-            let Some(version) = self.version(chat_id, &cursor, message) else { continue };
+            let Some(version) = self.version(chat_id, &mut cursor, before, message) else { continue };
             let stamp = stamp(message);
             match self.verdict(chat_id, chat_kind, message) {
                 Verdict::Own => continue,
@@ -121,10 +137,7 @@ impl Bench<'_> {
                 answers.push(answer);
                 continue;
             }
-            if !stamp.is_empty() {
-                // Of the others, the journal's keys tell.
-                cursor.note_delivered(&message.id, stamp);
-            }
+            cursor.note_delivered(&message.id, stamp, message.created);
             news.push(News {
                 written: message.created.unwrap_or(self.now),
                 draft: draft(chat_id, chat_kind, message, version, &self.agent, self.now),
@@ -137,7 +150,13 @@ impl Bench<'_> {
     }
 
     /// What the message is to somebody who has read up to `cursor`; `None` when it is nothing new.
-    fn version(&self, chat_id: &str, cursor: &ChatCursor, message: &Message) -> Option<Version> {
+    fn version(
+        &self,
+        chat_id: &str,
+        cursor: &mut ChatCursor,
+        before: Before,
+        message: &Message,
+    ) -> Option<Version> {
         if message.kind == MessageKind::System
             || message.created.is_some_and(|created| created <= cursor.floor)
             || cursor.passed.get(&message.id).is_some_and(|passed| passed == stamp(message))
@@ -145,15 +164,39 @@ impl Bench<'_> {
         {
             return None;
         }
-        let stamp = cursor.recent.get(&message.id);
-        if stamp.is_none() && !(self.delivered)(&key(chat_id, message)) {
-            return (!message.deleted).then_some(Version::First);
+        let stamp = cursor.recent.get(&message.id).map(String::as_str);
+        let is_known = stamp.is_some() || cursor.near.contains_key(&message.id);
+        let held = if is_known { Held::OnDisk } else { (self.held)(&key(chat_id, message)) };
+        let stamp = stamp.unwrap_or("");
+        match held {
+            Held::Nowhere if message.deleted || self.is_history(cursor, before, message) => None,
+            Held::InMemory | Held::OnDisk if message.deleted => {
+                (stamp != DELETED).then_some(Version::Deletion)
+            }
+            Held::InMemory | Held::OnDisk if !message.edited.is_empty() => {
+                (stamp != message.edited).then_some(Version::Edit)
+            }
+            // What only memory has is appended again: the position must not pass it before the disk has it.
+            Held::Nowhere | Held::InMemory => Some(Version::First),
+            Held::OnDisk => {
+                cursor.note_near(&message.id, message.created);
+                None
+            }
         }
-        let stamp = stamp.map_or("", String::as_str);
-        if message.deleted {
-            return (stamp != DELETED).then_some(Version::Deletion);
+    }
+
+    /// Whether a message of which nobody knows anything has been read all the same: its author has not touched it since
+    /// an earlier reading went past it, and no memory reaches back to it. A reaction brings such a message again.
+    fn is_history(&self, cursor: &ChatCursor, before: Before, message: &Message) -> bool {
+        let edited = if message.edited.is_empty() { message.created } else { message.edited.parse().ok() };
+        let (Some(created), Some(edited)) = (message.created, edited) else { return false };
+        let written = created.max(edited);
+        let key_may_be_gone = self.now.duration_since(written) > KEYS_LAST;
+        if written <= before.settled_to {
+            return key_may_be_gone || is_forgotten(&cursor.passed, &message.id);
         }
-        (!message.edited.is_empty() && stamp != message.edited).then_some(Version::Edit)
+        // What turned up late is told from what was delivered by the ids of the latter.
+        written <= before.read_to && key_may_be_gone && is_forgotten(&cursor.near, &message.id)
     }
 
     fn verdict(&self, chat_id: &str, chat_kind: &str, message: &Message) -> Verdict {
@@ -241,6 +284,12 @@ fn sender(message: &Message) -> Sender<'_> {
         object_id: message.sender.object_id.as_deref(),
         kind: message.sender.kind,
     }
+}
+
+/// Whether a full memory has begun later than with this message.
+fn is_forgotten<T>(memory: &BTreeMap<String, T>, message_id: &str) -> bool {
+    memory.len() >= RECENT_MAX
+        && memory.first_key_value().is_some_and(|(first, _)| message_id < first.as_str())
 }
 
 /// What tells this state of a message from others.

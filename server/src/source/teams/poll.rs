@@ -31,6 +31,8 @@ use crate::source::status::{Failed, SourceState, SourceStatus};
 
 /// Chats that are read at the same time.
 const READS_MAX: usize = 8;
+/// Of those, chats that are only swept; the others are for chats where somebody waits for a message.
+const SWEEPS_MAX: usize = 6;
 /// Active chats that are swept for edits and deletions.
 const SWEPT_CHATS_MAX: usize = 20;
 /// How long the news of one chat wait for those of others, so that they can be put in order.
@@ -79,6 +81,8 @@ struct Live {
     asked_at: Option<Timestamp>,
     missing_tries: u32,
     held: Option<Held>,
+    /// The preview whose message was not found; sweeps look for it.
+    given_up: Option<String>,
     last_read: Option<Instant>,
     hot_until: Option<Instant>,
 }
@@ -225,10 +229,11 @@ impl<'a> Poll<'a> {
     fn readable(&self, now: Instant) -> impl Iterator<Item = (&String, Instant)> {
         let sweep = self.parts.options.sweep_interval;
         let generation = self.parts.gate.generation();
+        let may_sweep = self.sweeps() < SWEEPS_MAX;
         self.chats.iter().filter(|(_, live)| !live.reading && !live.gathered).filter_map(move |(id, live)| {
             let due = match (&live.wanted, live.hot_until) {
                 (Some(_), _) => now,
-                (None, Some(until)) if until > now => live.last_read? + sweep,
+                (None, Some(until)) if may_sweep && until > now => live.last_read? + sweep,
                 _ => return None,
             };
             let free = self.parts.client.free_at(id).unwrap_or(now);
@@ -244,16 +249,27 @@ impl<'a> Poll<'a> {
         if self.listing.is_none() && self.next_list <= now {
             self.start_list(now);
         }
-        let mut due: Vec<(u32, String)> = self
+        let mut due: Vec<(bool, u32, String)> = self
             .readable(now)
             .filter(|(_, at)| *at <= now)
-            .map(|(id, _)| (self.chats.get(id).map_or(0, |live| live.failures), id.clone()))
+            .filter_map(|(id, _)| {
+                let live = self.chats.get(id)?;
+                Some((live.wanted.is_none(), live.failures, id.clone()))
+            })
             .collect();
-        // A chat that fails comes after one that does not.
+        // A chat that is only swept comes after one where somebody waits, and one that fails after one that does not.
         due.sort();
-        for (_, id) in due.into_iter().take(READS_MAX.saturating_sub(self.reads.len())) {
+        for (is_sweep, _, id) in due {
+            if self.reads.len() >= READS_MAX || (is_sweep && self.sweeps() >= SWEEPS_MAX) {
+                break;
+            }
             self.start_read(id, now);
         }
+    }
+
+    /// Chats that are being read although nobody waits for a message there.
+    fn sweeps(&self) -> usize {
+        self.chats.values().filter(|live| live.reading && live.wanted.is_none()).count()
     }
 
     fn start_list(&mut self, now: Instant) {

@@ -64,7 +64,8 @@ impl Poll<'_> {
         let live = self.chats.entry(id.clone()).or_default();
         live.kind = kind;
         let Some(chat) = self.cursor.chats.get(&id) else { return };
-        let Some(preview) = preview.filter(|p| p.print != chat.print) else { return };
+        let is_new = |p: &Preview| p.print != chat.print && live.given_up.as_ref() != Some(&p.print);
+        let Some(preview) = preview.filter(is_new) else { return };
         if live.wanted.as_ref() != Some(&preview) {
             live.missing_tries = 0;
             live.wanted = Some(preview);

@@ -61,6 +61,16 @@ impl Poll<'_> {
         if again {
             live.missing_tries += 1;
             live.not_before = Some(now + MISSING_PAUSE);
+        } else if missing {
+            tracing::warn!(
+                chat_id = job.chat_id,
+                "the newest message of the list of chats is not in its chat; the chat is looked at for a while"
+            );
+            live.given_up = job.wanted.as_ref().map(|wanted| wanted.print.clone());
+            // However short an active chat is looked at, here it is more than once.
+            let options = &self.parts.options;
+            let look_for = options.hot_for.max(options.sweep_interval.saturating_mul(2) + MISSING_PAUSE);
+            live.hot_until = live.hot_until.max(Some(now + look_for));
         }
         let kind = live.kind.clone();
         let held = live.held;
@@ -87,7 +97,8 @@ impl Poll<'_> {
             watched_from: self.watched_from(&job.chat_id).filter(|_| kind != "oneOnOne"),
             now: server_now,
             skew: server_now.duration_since(self.parts.clock.now()),
-            delivered: &|key| self.journal.has(key),
+            held: &|key| self.journal.held(key),
+            overlap: self.overlap(),
             asked: &permission::questions(&*self.parts.storage),
             keeps_order: held.is_none_or(|held| now < held.since + HELD_ORDER),
         };
@@ -122,7 +133,8 @@ impl Poll<'_> {
         if is_held {
             // The chat stays one that has something unread, after a restart too.
             cursor.print.clear();
-        } else if let (Some(wanted), false) = (&job.wanted, again) {
+        } else if let (Some(wanted), false) = (&job.wanted, missing) {
+            // A restart looks again for what was missing.
             cursor.print.clone_from(&wanted.print);
         }
         self.gathered.push(Gathered { chat_id: job.chat_id, news, cursor, generation });
@@ -225,7 +237,9 @@ impl Poll<'_> {
         for Gathered { chat_id, cursor, .. } in gathered {
             if let Some(live) = self.chats.get_mut(&chat_id) {
                 live.gathered = false;
-                if live.wanted.as_ref().is_some_and(|wanted| wanted.print == cursor.print) {
+                let given_up = live.given_up.as_ref();
+                let is_done = |print: &String| *print == cursor.print || Some(print) == given_up;
+                if live.wanted.as_ref().is_some_and(|wanted| is_done(&wanted.print)) {
                     live.wanted = None;
                 }
             }

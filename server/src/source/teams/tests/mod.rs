@@ -1,6 +1,7 @@
 //! The source against a small Graph, on a paused clock.
 
 mod delivery;
+mod memory;
 mod trouble;
 
 use std::sync::Arc;

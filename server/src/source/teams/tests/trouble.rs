@@ -200,6 +200,21 @@ async fn a_list_that_is_ahead_of_the_messages_is_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_was_not_in_its_chat_is_looked_for_after_a_restart() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    mini.say(DM, "late");
+    mini.fault(|line| line.contains("/messages").then(|| Reply::json(200, &json!({"value": []}))));
+    house.run_s(30).await;
+    assert_eq!(count(&mini.lines(), "/messages"), 4, "it is given up for a while");
+    let house = house.restarted();
+    mini.fault(|_| None);
+    house.run_s(6).await;
+    assert_eq!(house.texts(), ["late"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn dates_from_the_future_hide_nothing() {
     let mini = Mini::new();
     let house = House::new(&mini);
