@@ -57,4 +57,10 @@ pub(crate) enum Fault {
     RefusesSubscriptions,
     DiesOfCarriageReturns,
     RefusesToOpen,
+    IgnoresCancels,
+    TellsOnce,
+    TellsAfterTheEnd,
+    PingsAtOnce,
+    TellsAtOnce,
+    TellsTooLate,
 }
