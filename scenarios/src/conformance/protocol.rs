@@ -94,7 +94,8 @@ pub(crate) async fn judge(job: &Job<'_>, found: &Rc<Discovered>, done: &dyn Fn()
             (None, None) => Some(Outcome::CouldNotRun("this version was not asked for".to_owned())),
         };
         if let Some(outcome) = silent {
-            let heard = found.heard.get(version).filter(|_| found.dead.is_some());
+            let judged = found.dead.is_some() || found.misaddressed.contains(version);
+            let heard = found.heard.get(version).filter(|_| judged);
             // What HTTP itself owes can be asked of a server whose messages nobody understands.
             let (by_address, others): (Vec<&Placed>, Vec<&Placed>) =
                 rows.iter().partition(|placed| gap && of_address(job.target, placed));

@@ -357,7 +357,11 @@ impl Wire {
         for error in verdict.errors {
             if record.broken.iter().filter(|one| one.rule == error.rule).count() < BROKEN_MAX {
                 let place = if error.path.is_empty() { String::new() } else { format!(" at {}", error.path) };
-                let message = format!("{definition}{place}: {}", error.message);
+                let message = if verdict.definition.is_empty() && place.is_empty() {
+                    error.message.clone()
+                } else {
+                    format!("{definition}{place}: {}", error.message)
+                };
                 let line = record.excerpt(text, 1_000);
                 record.broken.push(Broken { rule: error.rule, message, line, at_ms });
             }

@@ -63,4 +63,9 @@ pub(crate) enum Fault {
     PingsAtOnce,
     TellsAtOnce,
     TellsTooLate,
+    AnswersTextIds,
+    ValidatesTheFirst,
+    DeclaresCompletions,
+    IgnoresBareRequests,
+    RefusesPings,
 }

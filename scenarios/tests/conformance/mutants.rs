@@ -14,7 +14,7 @@ const OLD: Version = Version::V2025_11_25;
 const NEW: Version = Version::V2026_07_28;
 
 /// Fault → the row that must fail, in this version.
-const MUTANTS: [(Fault, &str, Version); 57] = [
+const MUTANTS: [(Fault, &str, Version); 61] = [
     (Fault::PrintsToStdout, "stdio.only-messages", OLD),
     (Fault::SpreadsMessages, "stdio.one-line", OLD),
     (Fault::MarksByteOrder, "stdio.only-messages", OLD),
@@ -72,11 +72,20 @@ const MUTANTS: [(Fault, &str, Version); 57] = [
     (Fault::IgnoresCancels, "cancellation.no-answer", NEW),
     (Fault::TellsAfterTheEnd, "progress.own-token", OLD),
     (Fault::TellsTooLate, "subscriptions.cancelled", NEW),
+    (Fault::AnswersTextIds, "messages.same-id", OLD),
+    (Fault::ValidatesTheFirst, "tools.validates", OLD),
+    (Fault::DeclaresCompletions, "lifecycle.capabilities", OLD),
+    (Fault::IgnoresBareRequests, "lifecycle.incomplete-meta", NEW),
 ];
 
 /// What a server may do → the row that must not fail for it.
-const ALLOWED: [(Fault, &str, Version, &str); 3] = [
+const ALLOWED: [(Fault, &str, Version, &str); 8] = [
     (Fault::TellsOnce, "progress.increases", OLD, "NotApplicable"),
+    (Fault::AnswersTwice, "messages.notification-unanswered", OLD, "Pass"),
+    (Fault::AnswersTwice, "cancellation.unknown-ignored", OLD, "Pass"),
+    (Fault::AnswersTwice, "cancellation.finished-ignored", OLD, "Pass"),
+    (Fault::RefusesPings, "openings.initialize-twice", OLD, "Pass"),
+    (Fault::RefusesPings, "openings.both-eras", OLD, "Pass"),
     (Fault::PingsAtOnce, "pipes.split", OLD, "Pass"),
     (Fault::TellsAtOnce, "subscriptions.cancelled", NEW, "Pass"),
 ];

@@ -194,6 +194,7 @@ impl Tiny {
             return self.on_notification(method, &params);
         };
         let id = if self.has(Fault::ChangesIds) && id.is_string() { json!(0) } else { id.clone() };
+        let id = if self.has(Fault::AnswersTextIds) { json!(id.to_string()) } else { id };
         let asks_modern = params
             .pointer("/_meta")
             .is_some_and(|meta| meta.get(META_VERSION).is_some() || meta.get(META_CAPABILITIES).is_some());
@@ -208,6 +209,9 @@ impl Tiny {
         {
             let answer = self.shared(&id, method, &params, true);
             return self.with_modern(answer);
+        }
+        if self.has(Fault::IgnoresBareRequests) && self.modern && method != "initialize" {
+            return Vec::new();
         }
         self.on_legacy(&id, method, &params)
     }
@@ -256,6 +260,7 @@ impl Tiny {
         match method {
             "initialize" => self.initialize(id, params),
             "ping" if self.has(Fault::IgnoresPings) => Vec::new(),
+            "ping" if self.has(Fault::RefusesPings) => vec![error(id, -32601, "no pings")],
             "ping" => vec![result(id, json!({}))],
             _ if self.session.is_none() => vec![error(id, -32600, "initialize first")],
             "resources/subscribe" | "resources/unsubscribe" if !self.has(Fault::RefusesSubscriptions) => {
@@ -278,6 +283,9 @@ impl Tiny {
         let mut capabilities = json!({"tools": {"listChanged": true}, "resources": {"subscribe": true}});
         if self.has(Fault::HidesItsTools) {
             capabilities = json!({"resources": {"subscribe": true}});
+        }
+        if self.has(Fault::DeclaresCompletions) {
+            capabilities["completions"] = json!({});
         }
         let mut out = vec![result(
             id,
@@ -413,12 +421,13 @@ impl Tiny {
         let add_schema = if self.has(Fault::HasABrokenSchema) {
             json!({"type": "object", "properties": {"a": {"type": "numeral"}}})
         } else {
-            schema
+            schema.clone()
         };
         let name = if self.has(Fault::NamesWithSpaces) { "add one" } else { "add" };
         let mut tools = vec![
             json!({"name": name, "inputSchema": add_schema, "outputSchema": out_schema, "annotations": read_only, "description": "adds one, caf\u{e9}"}),
             json!({"name": "note", "inputSchema": {"type": "object"}}),
+            json!({"name": "twice", "inputSchema": schema, "annotations": read_only}),
             json!({"name": "wait", "inputSchema": {"type": "object"}, "annotations": read_only}),
         ];
         if self.has(Fault::RepeatsATool) {
@@ -439,7 +448,7 @@ impl Tiny {
         };
         let arguments = &params["arguments"];
         match name {
-            "add" | "add one" => {}
+            "add" | "add one" | "twice" => {}
             "wait" => {
                 self.waiting.push((id.clone(), Instant::now() + LASTS, params.clone()));
                 return Vec::new();
@@ -447,7 +456,8 @@ impl Tiny {
             _ if self.has(Fault::KnowsEveryTool) => {}
             _ => return vec![error(id, -32602, "no such tool")],
         }
-        let Some(a) = arguments["a"].as_i64().or(self.has(Fault::ValidatesNothing).then_some(0)) else {
+        let lax = self.has(Fault::ValidatesNothing) || self.has(Fault::ValidatesTheFirst) && name == "twice";
+        let Some(a) = arguments["a"].as_i64().or(lax.then_some(0)) else {
             let blocks = json!([{"type": "text", "text": "a must be an integer"}]);
             return vec![result(id, json!({"content": blocks, "isError": true}))];
         };

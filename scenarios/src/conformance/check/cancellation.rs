@@ -33,13 +33,16 @@ pub(super) const PROBES: &[Probe] = &[
 
 /// Sends a notification; whether the server goes on, and what it sent that nobody asked for.
 async fn after(session: &mut Session, params: Option<Value>) -> (bool, Vec<String>) {
+    let about = params.as_ref().and_then(|params| params.get("requestId")).cloned();
     let from = session.wire.received.len();
     session.notify("notifications/cancelled", params);
     let id = session.start(session.sign_of_life(), json!({}));
     let alive = session.answer_to(&id, from, crate::conformance::session::ANSWER_WITHIN).await.is_answer();
     let later = session.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
     let stray = later
-        .filter(|message| message.get("method").is_none() && message.get("id") != Some(&id))
+        .filter(|message| message.get("method").is_none())
+        // A second answer to something else is no answer to this.
+        .filter(|message| !session.has_asked(message.get("id")) || message.get("id") == about.as_ref())
         .map(Value::to_string)
         .collect();
     (alive, stray)
