@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::session::{GRACE, Listed, Reply, Session};
 use super::target::Target;
-use super::wire::{Broken, Record, Wire};
+use super::wire::{Record, Wire};
 
 /// The versions that the suites are about, oldest first.
 pub const VERSIONS: [Version; 3] = [Version::V2025_06_18, Version::V2025_11_25, Version::V2026_07_28];
@@ -75,8 +75,7 @@ pub(crate) async fn discover(target: &Target) -> Discovered {
         let mut session = Session::new(wire, version);
         let reply = session.open().await;
         answered |= reply.is_answer();
-        if let Reply::Misaddressed(line) = &reply {
-            misaddressed(&session, line);
+        if let Reply::Misaddressed(_) = &reply {
             found.misaddressed.insert(version);
         }
         let older = older(&mut session, &reply).await;
@@ -131,6 +130,10 @@ fn last_lines(stderr: &str) -> String {
 
 async fn judge(session: &mut Session, reply: Reply) -> Result<Speaks, String> {
     let version = session.version;
+    if let Reply::Misaddressed(line) = &reply {
+        let said = "the answer to the handshake has another id than the request, so hosts drop it";
+        return Err(format!("{said}: {}", short(line)));
+    }
     let Reply::Result(opening) = reply else {
         return Err(format!("the server does not speak {version}: {}", short(&reply.say())));
     };
@@ -165,18 +168,6 @@ async fn older(session: &mut Session, reply: &Reply) -> Option<Speaks> {
         return None;
     }
     Some(ask(session, opening.clone()).await)
-}
-
-/// Keeps an answer to nothing as what it is, whatever the wire's rules found in it beside.
-fn misaddressed(session: &Session, line: &str) {
-    let rule = "no-such-request";
-    let at_ms = session.wire.now_ms();
-    let mut record = session.wire.record.borrow_mut();
-    if record.broken.iter().all(|broken| broken.rule != rule) {
-        let message = "an answer has the id of no request that was sent".to_owned();
-        let line = record.excerpt(line, 1_000);
-        record.broken.push(Broken { rule, message, line, at_ms });
-    }
 }
 
 fn short(text: &str) -> String {

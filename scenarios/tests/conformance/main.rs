@@ -2,6 +2,7 @@
 
 mod fault;
 mod hosts;
+mod message;
 mod mutants;
 mod own;
 mod tiny;

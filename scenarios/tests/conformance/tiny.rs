@@ -10,6 +10,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStrea
 use tokio::time::{Duration, Instant, sleep_until};
 
 use crate::fault::Fault;
+use crate::message::{META_SUBSCRIPTION, changed, error, result};
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 /// How long a call lasts that lasts.
@@ -17,7 +18,6 @@ const LASTS: Duration = Duration::from_secs(12);
 const MODERN: &str = "2026-07-28";
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// The server, as the suite takes it. Each start is another connection.
 pub(crate) fn target(fault: Fault) -> Target {
@@ -98,19 +98,6 @@ async fn serve(mut tiny: Tiny, input: DuplexStream, mut output: DuplexStream) ->
     let out = tiny.end();
     let _ = output.write_all(&out).await;
     0
-}
-
-fn result(id: &Value, body: impl Into<Value>) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "result": body.into()})
-}
-
-fn error(id: &Value, code: i64, message: &str) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
-}
-
-/// That the tools of a stream have changed.
-fn changed(id: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {"_meta": {META_SUBSCRIPTION: id}}})
 }
 
 impl Tiny {

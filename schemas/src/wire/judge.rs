@@ -206,7 +206,7 @@ impl WireValidator {
         let modern = self.modern && self.session.is_none();
         let asker = self.asker(direction.reverse());
         match message.get("id").and_then(Id::of) {
-            Some(id) if asker.has_ended(&id) => {
+            Some(id) if asker.was_answered(&id) => {
                 found.breaks(&rules::SECOND_RESPONSE, path, "the request is answered already");
             }
             _ if direction == Direction::HostToServer && modern => {

@@ -127,6 +127,8 @@ pub(crate) struct Requests {
     open: BTreeMap<Id, Open>,
     ended: BTreeSet<Id>,
     order: VecDeque<Id>,
+    /// Those that ended before the session began; their ids may be used again.
+    before: BTreeSet<Id>,
     tasks: BTreeMap<Id, Progress>,
     /// Lines of this side whose id could not be read; each may be answered once without an id.
     pub(crate) unreadable: u32,
@@ -172,8 +174,16 @@ impl Requests {
 
     /// Forgets the ended ones: a session starts its ids afresh.
     pub(crate) fn forget_ended(&mut self) {
-        self.ended.clear();
+        self.before.append(&mut self.ended);
+        while self.before.len() > ENDED_REQUESTS_MAX {
+            self.before.pop_first();
+        }
         self.order.clear();
+    }
+
+    /// Whether such a request was answered, in the session or before it.
+    pub(crate) fn was_answered(&self, id: &Id) -> bool {
+        self.has_ended(id) || self.before.contains(id)
     }
 
     pub(crate) fn with_token(&mut self, token: &Id) -> Option<&mut Open> {
