@@ -61,7 +61,7 @@ pub(crate) enum Fault {
     TellsOnce,
     TellsAfterTheEnd,
     PingsAtOnce,
-    TellsAtOnce,
+    TellsAsItIsCancelled,
     TellsTooLate,
     AnswersTextIds,
     ValidatesTheFirst,

@@ -1,7 +1,10 @@
 //! What the tiny server writes, as messages. It keeps every rule by itself; faults are made elsewhere.
 
 use serde_json::{Value, json};
+use tokio::time::Duration;
 
+/// How long a call lasts that lasts.
+pub(crate) const LASTS: Duration = Duration::from_secs(12);
 /// Where a message says to which stream it belongs.
 pub(crate) const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 

@@ -7,14 +7,12 @@ use std::rc::Rc;
 use hostcheck::conformance::Target;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
-use tokio::time::{Duration, Instant, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use crate::fault::Fault;
-use crate::message::{META_SUBSCRIPTION, changed, error, result};
+use crate::message::{LASTS, META_SUBSCRIPTION, changed, error, result};
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-/// How long a call lasts that lasts.
-const LASTS: Duration = Duration::from_secs(12);
 const MODERN: &str = "2026-07-28";
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -181,7 +179,11 @@ impl Tiny {
             return self.on_notification(method, &params);
         };
         let id = if self.has(Fault::ChangesIds) && id.is_string() { json!(0) } else { id.clone() };
-        let id = if self.has(Fault::AnswersTextIds) { json!(id.to_string()) } else { id };
+        let id = if self.has(Fault::AnswersTextIds) && method != "server/discover" {
+            json!(id.to_string())
+        } else {
+            id
+        };
         let asks_modern = params
             .pointer("/_meta")
             .is_some_and(|meta| meta.get(META_VERSION).is_some() || meta.get(META_CAPABILITIES).is_some());
@@ -212,8 +214,12 @@ impl Tiny {
                 if let Some(place) = stream {
                     self.streams.remove(place);
                     self.late = self.has(Fault::TellsTooLate).then(|| id.clone());
-                    if self.has(Fault::AnswersCancelledStreams) {
-                        return vec![result(&id, self.modern_result(json!({})))];
+                    match self.fault {
+                        Fault::AnswersCancelledStreams => {
+                            return vec![result(&id, self.modern_result(json!({})))];
+                        }
+                        Fault::TellsAsItIsCancelled => return vec![changed(&id)],
+                        _ => {}
                     }
                 }
                 if let Some(place) = self.waiting.iter().position(|(open, ..)| *open == id)
@@ -351,14 +357,10 @@ impl Tiny {
         }
         let tag =
             if self.has(Fault::AcknowledgesWithoutId) { json!({}) } else { json!({META_SUBSCRIPTION: id}) };
-        let mut out = vec![json!({
+        vec![json!({
             "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
             "params": {"_meta": tag, "notifications": promised}
-        })];
-        if self.has(Fault::TellsAtOnce) {
-            out.push(changed(id));
-        }
-        out
+        })]
     }
 
     /// What both eras have.
