@@ -46,7 +46,8 @@ pub(super) struct Flags {
     /// Also call tools that do not say that they only read.
     #[arg(long, requires = SUBJECT)]
     call_all_tools: bool,
-    /// A call that lasts ten seconds or more, as TOOL or TOOL=ARGUMENTS in JSON, for what is asked of calls that run.
+    /// A call that lasts ten to fifty seconds, as TOOL or TOOL=ARGUMENTS in JSON, for what is asked of calls that run:
+    /// it is cancelled, and waited for until the same call that is not cancelled has ended, at most a minute.
     #[arg(long, value_name = "TOOL[=JSON]", requires = SUBJECT)]
     long_call: Option<String>,
     /// Set a variable for the server, or pass one on; only PATH, HOME and their like are passed on by themselves.

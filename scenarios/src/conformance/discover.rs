@@ -2,7 +2,7 @@
 //! It asks each question on a process of its own, so that no answer depends on another.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::session::{GRACE, Listed, Reply, Session};
 use super::target::Target;
-use super::wire::{Record, Wire};
+use super::wire::{Broken, Record, Wire};
 
 /// The versions that the suites are about, oldest first.
 pub const VERSIONS: [Version; 3] = [Version::V2025_06_18, Version::V2025_11_25, Version::V2026_07_28];
@@ -37,6 +37,10 @@ pub(crate) struct Discovered {
     pub(crate) versions: BTreeMap<Version, Result<Speaks, String>>,
     /// What was heard in each version meanwhile, so that a server that can't be understood is judged for what it wrote.
     pub(crate) heard: BTreeMap<Version, Rc<RefCell<Record>>>,
+    /// Versions whose handshake was answered with another id, so that what was heard is all there is to judge.
+    pub(crate) misaddressed: BTreeSet<Version>,
+    /// What the server is in a version that the suites are not about, where it speaks none of theirs.
+    pub(crate) older: Option<Speaks>,
     /// Why nothing could be learnt at all.
     pub(crate) dead: Option<String>,
 }
@@ -46,9 +50,9 @@ impl Discovered {
         self.versions.get(&version)?.as_ref().ok()
     }
 
-    /// The newest version that is spoken.
-    pub(crate) fn newest(&self) -> Option<(Version, &Speaks)> {
-        self.versions.iter().rev().find_map(|(version, speaks)| Some((*version, speaks.as_ref().ok()?)))
+    /// What the server is in the newest version that it speaks, whichever that is.
+    pub(crate) fn newest(&self) -> Option<&Speaks> {
+        self.versions.values().rev().find_map(|speaks| speaks.as_ref().ok()).or(self.older.as_ref())
     }
 }
 
@@ -71,12 +75,18 @@ pub(crate) async fn discover(target: &Target) -> Discovered {
         let mut session = Session::new(wire, version);
         let reply = session.open().await;
         answered |= reply.is_answer();
+        if let Reply::Misaddressed(line) = &reply {
+            misaddressed(&session, line);
+            found.misaddressed.insert(version);
+        }
+        let older = older(&mut session, &reply).await;
         let speaks = judge(&mut session, reply).await;
-        if let Ok(speaks) = &speaks {
-            let info = speaks
-                .opening
+        let info = older.as_ref().or(speaks.as_ref().ok()).map(|speaks| speaks.opening.clone());
+        found.older = older.or(found.older.take());
+        if let Some(opening) = info {
+            let info = opening
                 .get("serverInfo")
-                .or_else(|| speaks.opening.pointer("/_meta/io.modelcontextprotocol~1serverInfo"));
+                .or_else(|| opening.pointer("/_meta/io.modelcontextprotocol~1serverInfo"));
             let text = |member: &str| {
                 info.and_then(|info| info.get(member)).and_then(Value::as_str).map(str::to_owned)
             };
@@ -99,8 +109,14 @@ pub(crate) async fn discover(target: &Target) -> Discovered {
         found.dead = None;
     } else if found.dead.is_none() {
         let wrote = found.heard.values().any(|record| !record.borrow().seen.is_empty());
-        let what =
-            if wrote { "the server wrote nothing that is an answer" } else { "the server answered nothing" };
+        let misaddressed = found.misaddressed.first().and_then(|version| found.versions.get(version));
+        let what = if let Some(Err(reason)) = misaddressed {
+            reason.as_str()
+        } else if wrote {
+            "the server wrote nothing that is an answer"
+        } else {
+            "the server answered nothing"
+        };
         found.dead = Some(what.to_owned());
     }
     found
@@ -129,12 +145,38 @@ async fn judge(session: &mut Session, reply: Reply) -> Result<Speaks, String> {
             return Err(format!("the server answers {version} with {named:?}"));
         }
     }
+    Ok(ask(session, opening).await)
+}
+
+async fn ask(session: &mut Session, opening: Value) -> Speaks {
     let tools = if session.declares("tools") {
         session.list("tools/list", "tools").await.unwrap_or_default()
     } else {
         Listed::default()
     };
-    Ok(Speaks { capabilities: session.capabilities.clone(), opening, tools })
+    Speaks { capabilities: session.capabilities.clone(), opening, tools }
+}
+
+/// What the server is in a version that hosts take and the suites are not about, where it answers with that.
+async fn older(session: &mut Session, reply: &Reply) -> Option<Speaks> {
+    let opening = reply.result().filter(|_| !session.version.is_modern())?;
+    let named = opening.get("protocolVersion")?.as_str()?.parse::<Version>().ok()?;
+    if VERSIONS.contains(&named) {
+        return None;
+    }
+    Some(ask(session, opening.clone()).await)
+}
+
+/// Keeps an answer to nothing as what it is, whatever the wire's rules found in it beside.
+fn misaddressed(session: &Session, line: &str) {
+    let rule = "no-such-request";
+    let at_ms = session.wire.now_ms();
+    let mut record = session.wire.record.borrow_mut();
+    if record.broken.iter().all(|broken| broken.rule != rule) {
+        let message = "an answer has the id of no request that was sent".to_owned();
+        let line = record.excerpt(line, 1_000);
+        record.broken.push(Broken { rule, message, line, at_ms });
+    }
 }
 
 fn short(text: &str) -> String {

@@ -79,7 +79,7 @@ pub(crate) async fn judge(
 
 /// The call that the model makes: the tool and its arguments; why there is none.
 fn pick_tool(wishes: &Wishes, found: &Discovered) -> Result<(String, Value), Outcome> {
-    let Some((_, speaks)) = found.newest() else {
+    let Some(speaks) = found.newest() else {
         return Err(Outcome::CouldNotRun("the server could not be asked for its tools".to_owned()));
     };
     let lasts = wishes.long_call.as_ref().map(|(name, _)| name.as_str());
@@ -127,7 +127,10 @@ fn check_of(
     }
     let opened = met.ready && met.failed.is_none();
     if check == "host.opens" {
-        let why = met.failed.clone().unwrap_or_else(|| "the server did not open in time".to_owned());
+        let mut why = met.failed.clone().unwrap_or_else(|| "the server did not open in time".to_owned());
+        if let Some(broken) = met.record.broken.first() {
+            why = format!("{why}; a line that hosts may drop was {}: {}", broken.rule, broken.message);
+        }
         return met.expect(
             opened,
             &format!("the host gives the server up: {why}"),
@@ -138,14 +141,17 @@ fn check_of(
     if !opened {
         return Outcome::CouldNotRun("the host does not open the server".to_owned());
     }
-    let tools = found.newest().map(|(_, speaks)| &speaks.tools);
+    let tools = found.newest().map(|speaks| &speaks.tools);
     let items: &[Value] = tools.map_or(&[], |tools| &tools.items);
     let text =
         |tool: &Value, member: &str| tool.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
     let about_tools =
         ["host.tools", "host.pages", "host.names", "host.names-distinct", "host.schemas", "host.task-tools"];
     if items.is_empty() && about_tools.contains(&check) {
-        return Outcome::NotApplicable("the server lists no tools".to_owned());
+        return match tools {
+            Some(_) => Outcome::NotApplicable("the server lists no tools".to_owned()),
+            None => Outcome::CouldNotRun("the server could not be asked for its tools".to_owned()),
+        };
     }
     match check {
         "host.tools" => {
@@ -190,12 +196,12 @@ fn check_of(
             let same: Vec<_> = shown
                 .into_iter()
                 .filter(|(_, names)| names.len() > 1)
-                .map(|pair| format!("{pair:?}"))
+                .map(|(shown, names)| format!("{} are all shown as `{shown}`", names.join(", ")))
                 .collect();
             met.expect(
                 same.is_empty(),
-                "tools with different names have one name for the model",
-                "names that stay different",
+                "several tools have one name for the model",
+                "names that differ, and stay different",
                 &same.join("\n"),
             )
         }
@@ -208,7 +214,7 @@ fn check_of(
                 .map(|tool| text(tool, "name"))
                 .collect();
             let instructions =
-                found.newest().map(|(_, speaks)| text(&speaks.opening, "instructions")).unwrap_or_default();
+                found.newest().map(|speaks| text(&speaks.opening, "instructions")).unwrap_or_default();
             if *profile.names.instructions && cut_description(&profile.names, &instructions) != instructions {
                 cut.push("the instructions".to_owned());
             }
@@ -257,10 +263,15 @@ fn check_of(
             )
         }
         "host.lines" => {
+            // Codes are reserved by the version that a session-only server refuses to speak.
+            let bound = |rule: &str| {
+                rule != "reserved-error-code" || found.speaks(schemas::Version::V2026_07_28).is_some()
+            };
             let broken: Vec<String> = met
                 .record
                 .broken
                 .iter()
+                .filter(|one| bound(one.rule))
                 .take(SHOWN)
                 .map(|one| format!("{}: {}\n{}", one.rule, one.message, one.line))
                 .collect();

@@ -29,7 +29,7 @@ pub struct Wishes {
     pub call_all_tools: bool,
     /// From which arguments are drawn.
     pub seed: u64,
-    /// A tool call that lasts at least ten seconds: the tool and its arguments.
+    /// A tool call that lasts ten to fifty seconds: the tool and its arguments.
     pub long_call: Option<(String, Value)>,
     /// Texts that must stand in no report.
     pub secrets: Vec<String>,

@@ -25,9 +25,8 @@ const BROKEN_SHOWN: usize = 3;
 const WHILE: &str = " (while asking about ";
 
 /// Rules of the wire that say nothing until such a message was seen: rule, the definition's beginning.
-const GATED: [(&str, &[&str]); 8] = [
+const GATED: [(&str, &[&str]); 7] = [
     ("progress-token", &["ProgressNotification"]),
-    ("progress-increases", &["ProgressNotification"]),
     ("not-subscribed", &["ResourceUpdatedNotification"]),
     ("stream-tag", &["SubscriptionsAcknowledged"]),
     ("acknowledge-first", &["SubscriptionsAcknowledged"]),
@@ -35,6 +34,9 @@ const GATED: [(&str, &[&str]); 8] = [
     ("log-not-asked-for", &["LoggingMessageNotification"]),
     ("input-required-place", &["InputRequired"]),
 ];
+
+/// The rule that says nothing until the same request has told of its progress twice.
+const GROWTH: &str = "progress-increases";
 
 /// What is to be judged.
 pub(crate) struct Job<'a> {
@@ -92,7 +94,8 @@ pub(crate) async fn judge(job: &Job<'_>, found: &Rc<Discovered>, done: &dyn Fn()
             (None, None) => Some(Outcome::CouldNotRun("this version was not asked for".to_owned())),
         };
         if let Some(outcome) = silent {
-            let heard = found.heard.get(version).filter(|_| found.dead.is_some());
+            let judged = found.dead.is_some() || found.misaddressed.contains(version);
+            let heard = found.heard.get(version).filter(|_| judged);
             // What HTTP itself owes can be asked of a server whose messages nobody understands.
             let (by_address, others): (Vec<&Placed>, Vec<&Placed>) =
                 rows.iter().partition(|placed| gap && of_address(job.target, placed));
@@ -248,6 +251,11 @@ fn wire<'a>(rule: &str, told: &'a [Told]) -> (Outcome, Option<&'a Record>) {
     }
     let seen =
         |wanted: &str| told.iter().any(|told| told.record.seen.keys().any(|name| name.starts_with(wanted)));
+    let grew = told.iter().any(|told| told.record.progress_most >= 2);
+    if rule == GROWTH && !grew {
+        let why = "no request got two notifications of progress, so nothing could grow";
+        return (Outcome::NotApplicable(why.to_owned()), None);
+    }
     let gate = GATED.iter().find(|(name, _)| *name == rule).map(|(_, wanted)| *wanted);
     match gate {
         Some(wanted) if !wanted.iter().any(|wanted| seen(wanted)) => {

@@ -28,6 +28,8 @@ pub(crate) enum Reply {
     Result(Value),
     /// Its `error`.
     Error(Value),
+    /// An answer, but to no request that was sent: the line.
+    Misaddressed(String),
     /// Nothing within the time.
     Silent,
     /// The server ended, or closed its stdout, first.
@@ -53,11 +55,24 @@ impl Reply {
         matches!(self, Self::Result(_) | Self::Error(_))
     }
 
+    /// What became of a request that should have been refused with a code, for people.
+    pub(crate) fn instead_of_the_code(&self, code: &str) -> String {
+        match self {
+            Self::Error(_) => format!("is refused with another code than {code}"),
+            Self::Result(_) => "is not refused".to_owned(),
+            Self::Misaddressed(_) | Self::Silent => "is not answered".to_owned(),
+            Self::Gone => "ends the server".to_owned(),
+        }
+    }
+
     /// What came, for people.
     pub(crate) fn say(&self) -> String {
         match self {
             Self::Result(result) => format!("result {result}"),
             Self::Error(error) => format!("error {error}"),
+            Self::Misaddressed(line) => {
+                format!("an answer whose id is not that of the request, which hosts drop: {line}")
+            }
             Self::Silent => "no answer in the time that hosts wait".to_owned(),
             Self::Gone => "no answer: the server ended or closed its stdout".to_owned(),
         }
@@ -97,11 +112,22 @@ impl Session {
 
     /// The handshake of the version: `initialize` and `initialized`, or `server/discover`.
     pub(crate) async fn open(&mut self) -> Reply {
-        let reply = if self.version.is_modern() {
-            self.ask_within("server/discover", json!({}), START_WITHIN).await
+        let (method, params) = if self.version.is_modern() {
+            ("server/discover", json!({}))
         } else {
-            let params = initialize_params(self.version.as_str());
-            self.ask_within("initialize", params, START_WITHIN).await
+            ("initialize", initialize_params(self.version.as_str()))
+        };
+        let from = self.wire.received.len();
+        let id = self.start(method, params);
+        // Nothing else was asked yet, so an answer with another id is meant for this.
+        let answers = |message: &Value| {
+            message.get("method").is_none()
+                && ["result", "error"].iter().any(|name| message.get(name).is_some())
+        };
+        let first = self.wire.next_where(from, START_WITHIN, answers).await;
+        let reply = match (self.answer_to(&id, from, SILENCE_AFTER).await, first) {
+            (Reply::Silent | Reply::Gone, Some(other)) => Reply::Misaddressed(other.to_string()),
+            (reply, _) => reply,
         };
         if let Reply::Result(result) = &reply {
             self.capabilities = result.get("capabilities").cloned().unwrap_or_default();
@@ -115,6 +141,11 @@ impl Session {
 
     pub(crate) fn declares(&self, capability: &str) -> bool {
         self.capabilities.get(capability).is_some_and(|value| !value.is_null())
+    }
+
+    /// Whether this connection has used an id that it counts.
+    pub(crate) fn has_asked(&self, id: Option<&Value>) -> bool {
+        id.and_then(Value::as_i64).is_some_and(|id| (1..self.next_id).contains(&id))
     }
 
     pub(crate) fn new_id(&mut self) -> Value {
@@ -199,14 +230,16 @@ impl Session {
         self.ask(method, json!({})).await.is_answer()
     }
 
-    /// All items of a list over all its pages; the refusal or silence otherwise.
-    pub(crate) async fn list(&mut self, method: &str, member: &str) -> Result<Listed, Reply> {
+    /// All items of a list over all its pages; otherwise which page has no result, and what came instead.
+    pub(crate) async fn list(&mut self, method: &str, member: &str) -> Result<Listed, NoPage> {
         let mut listed = Listed::default();
         let mut cursor: Option<String> = None;
         while listed.pages < PAGES_MAX {
             let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
             let reply = self.ask(method, params).await;
-            let Reply::Result(result) = reply else { return Err(reply) };
+            let Reply::Result(result) = reply else {
+                return Err(NoPage { page: listed.pages + 1, cursor, reply });
+            };
             listed.pages += 1;
             listed.items.extend(result.get(member).and_then(Value::as_array).into_iter().flatten().cloned());
             listed.scopes.extend(result.get("cacheScope").and_then(Value::as_str).map(str::to_owned));
@@ -222,6 +255,30 @@ impl Session {
 
 /// Pages of one list that are followed.
 const PAGES_MAX: usize = 200;
+
+/// A page of a list that has no result.
+#[derive(Debug)]
+pub(crate) struct NoPage {
+    /// From 1 on.
+    page: usize,
+    /// The cursor that the page before gave.
+    cursor: Option<String>,
+    /// What came instead.
+    pub(crate) reply: Reply,
+}
+
+impl NoPage {
+    /// What is wrong, in a sentence.
+    pub(crate) fn message(&self, capability: &str, method: &str) -> String {
+        match &self.cursor {
+            None => format!("`{capability}` is declared, and `{method}` has no result"),
+            Some(cursor) => format!(
+                "page {} of `{method}`, asked for with the server's own cursor {cursor:?}, has no result",
+                self.page
+            ),
+        }
+    }
+}
 
 /// A list with all its pages.
 #[derive(Debug, Clone, Default)]

@@ -2,6 +2,7 @@
 //! It never decides what a line should have been; probes do that, and the wire validator.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ const TRANSCRIPT_LINES_MAX: usize = 600;
 const TRANSCRIPT_LINE_CHARS_MAX: usize = 4_000;
 /// Broken rules of one kind that are kept.
 const BROKEN_MAX: usize = 8;
+/// Answers that wait for the end of a line.
+const HELD_MAX: usize = 1_000;
 /// Messages that wait to be looked at.
 const RECEIVED_MAX: usize = 100_000;
 
@@ -44,7 +47,9 @@ pub(crate) struct Record {
     pub(crate) left_out: usize,
     pub(crate) broken: Vec<Broken>,
     /// Valid messages of the server, by definition; errors and results count as what they answer.
-    pub(crate) seen: std::collections::BTreeMap<String, u64>,
+    pub(crate) seen: BTreeMap<String, u64>,
+    /// Most notifications of progress that one token of one connection got.
+    pub(crate) progress_most: u64,
     pub(crate) secrets: Vec<String>,
 }
 
@@ -102,10 +107,16 @@ pub(crate) struct Wire {
     began: Instant,
     ended: Option<Ended>,
     validator: WireValidator,
+    /// Notifications of progress, by token.
+    progress: BTreeMap<String, u64>,
     /// Whether the server's lines are held to the rules; not where the host breaks them itself.
     judged: bool,
     /// Whether requests of the server are answered.
     answers: bool,
+    /// Answers that wait until the line that is on its way is whole.
+    held: Vec<Value>,
+    /// Whether what was put on the way ends within a line.
+    line_open: bool,
     pub(crate) received: Vec<Received>,
     pub(crate) record: Rc<RefCell<Record>>,
 }
@@ -132,8 +143,11 @@ impl Wire {
             began: Instant::now(),
             ended: None,
             validator: WireValidator::at_host(),
+            progress: BTreeMap::new(),
             judged,
             answers,
+            held: Vec::new(),
+            line_open: false,
             received: Vec::new(),
             record,
         })
@@ -161,6 +175,12 @@ impl Wire {
             self.record.borrow_mut().note(now_ms, Lane::HostToServer, &String::from_utf8_lossy(line));
         }
         self.pending_out.extend_from_slice(bytes);
+        self.line_open = bytes.last().map_or(self.line_open, |byte| *byte != b'\n');
+        if !self.line_open {
+            for answer in std::mem::take(&mut self.held) {
+                self.send(&answer);
+            }
+        }
     }
 
     /// Closes stdin once all is written.
@@ -304,6 +324,7 @@ impl Wire {
         let message = if self.judged {
             let (verdict, message) = self.validator.read(Direction::ServerToHost, line);
             self.remember(at_ms, &text, verdict);
+            self.count_progress(message.as_ref());
             message
         } else {
             serde_json::from_slice(line).ok()
@@ -318,6 +339,16 @@ impl Wire {
         }
     }
 
+    fn count_progress(&mut self, message: Option<&Value>) {
+        let Some(message) = message.filter(|message| message["method"] == "notifications/progress") else {
+            return;
+        };
+        let count = self.progress.entry(message["params"]["progressToken"].to_string()).or_default();
+        *count += 1;
+        let mut record = self.record.borrow_mut();
+        record.progress_most = record.progress_most.max(*count);
+    }
+
     /// Keeps what the validator says of a line.
     fn remember(&self, at_ms: u64, text: &str, verdict: schemas::Verdict) {
         let mut record = self.record.borrow_mut();
@@ -326,7 +357,11 @@ impl Wire {
         for error in verdict.errors {
             if record.broken.iter().filter(|one| one.rule == error.rule).count() < BROKEN_MAX {
                 let place = if error.path.is_empty() { String::new() } else { format!(" at {}", error.path) };
-                let message = format!("{definition}{place}: {}", error.message);
+                let message = if verdict.definition.is_empty() && place.is_empty() {
+                    error.message.clone()
+                } else {
+                    format!("{definition}{place}: {}", error.message)
+                };
                 let line = record.excerpt(text, 1_000);
                 record.broken.push(Broken { rule: error.rule, message, line, at_ms });
             }
@@ -344,7 +379,11 @@ impl Wire {
         } else {
             serde_json::json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "Method not found"}})
         };
-        self.send(&answer);
+        if !self.line_open {
+            self.send(&answer);
+        } else if self.held.len() < HELD_MAX {
+            self.held.push(answer);
+        }
     }
 }
 

@@ -9,25 +9,34 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 
-/// A server of the older era with these tools.
-fn with_tools(tools: Value) -> Target {
-    Target::Inside(Rc::new(move |input, output| Box::pin(serve(tools.clone(), input, output))))
+/// A server of the older era: its tools, the version that it answers with where that is not the host's, and the code
+/// by which it refuses what it does not know.
+#[derive(Clone)]
+struct Older {
+    tools: Value,
+    version: Option<&'static str>,
+    refuses_with: i64,
 }
 
-async fn serve(tools: Value, input: DuplexStream, mut output: DuplexStream) -> i32 {
+/// A server of the older era with these tools.
+fn with_tools(tools: Value) -> Older {
+    Older { tools, version: None, refuses_with: -32601 }
+}
+
+async fn serve(server: Older, input: DuplexStream, mut output: DuplexStream) -> i32 {
     let mut lines = BufReader::new(input).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         let message: Value = serde_json::from_str(&line).expect("hosts write JSON");
         let Some(id) = message.get("id") else { continue };
         let answer = match message["method"].as_str() {
             Some("initialize") => json!({"result": {
-                "protocolVersion": message["params"]["protocolVersion"],
+                "protocolVersion": server.version.map_or_else(|| message["params"]["protocolVersion"].clone(), Value::from),
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "tools", "version": "1"},
             }}),
-            Some("tools/list") => json!({"result": {"tools": tools}}),
+            Some("tools/list") => json!({"result": {"tools": server.tools}}),
             Some("tools/call") => json!({"result": {"content": [{"type": "text", "text": "done"}]}}),
-            _ => json!({"error": {"code": -32601, "message": "no such method"}}),
+            _ => json!({"error": {"code": server.refuses_with, "message": "no such method"}}),
         };
         let mut answer = answer;
         answer["jsonrpc"] = json!("2.0");
@@ -40,11 +49,11 @@ async fn serve(tools: Value, input: DuplexStream, mut output: DuplexStream) -> i
 }
 
 /// How one row ends on one host.
-fn judged(tools: Value, host: &str, row: &str) -> Outcome {
+fn judged(server: Older, host: &str, row: &str) -> Outcome {
     let rows = conformance::rows().expect("the rows are sound");
     let hosts = hostcheck::host::all().expect("the profiles are sound");
     let plan = Plan {
-        target: with_tools(tools),
+        target: Target::Inside(Rc::new(move |input, output| Box::pin(serve(server.clone(), input, output)))),
         name: None,
         wishes: Arc::new(Wishes { call_all_tools: true, ..Wishes::default() }),
         rows: rows.into_iter().filter(|placed| placed.row.id == row).collect(),
@@ -80,6 +89,10 @@ fn two_names() -> Value {
     json!([tool("a.b", &json!({})), tool("a/b", &json!({}))])
 }
 
+fn same_names() -> Value {
+    json!([tool("a", &json!({})), tool("a", &json!({}))])
+}
+
 fn two_long_names() -> Value {
     let long = "n".repeat(70);
     json!([tool(&format!("{long}one"), &json!({})), tool(&format!("{long}two"), &json!({}))])
@@ -107,6 +120,7 @@ const NONE: &str = "not-applicable";
 #[case(long_name(), "copilot-cli@1.0.102", "hosts.names", PASSES, "")]
 #[case(two_names(), "codex@0.169.0", "hosts.names-distinct", FAILS, "one name for the model")]
 #[case(two_names(), "gemini-cli@0.61.0", "hosts.names-distinct", PASSES, "")]
+#[case(same_names(), "gemini-cli@0.61.0", "hosts.names-distinct", FAILS, "several tools have one name")]
 #[case(two_long_names(), "copilot-cli@1.0.102", "hosts.names-distinct", FAILS, "one name for the model")]
 #[case(described(4_097), "claude-code@2.1.330", "hosts.descriptions", FAILS, "cuts descriptions")]
 #[case(described(4_096), "claude-code@2.1.330", "hosts.descriptions", PASSES, "")]
@@ -147,7 +161,7 @@ fn a_tool_is_judged_by_what_was_seen_of_the_host(
     #[case] wanted: &str,
     #[case] says: &str,
 ) {
-    let outcome = judged(tools, host, row);
+    let outcome = judged(with_tools(tools), host, row);
     let (word, said) = match &outcome {
         Outcome::Passed => (PASSES, String::new()),
         Outcome::Failed(evidence) => {
@@ -158,4 +172,21 @@ fn a_tool_is_judged_by_what_was_seen_of_the_host(
         other => panic!("{row} on {host}: {other:?}"),
     };
     assert!(word == wanted && said.contains(says), "{row} on {host}: {outcome:?}");
+}
+
+#[test]
+fn a_server_of_an_older_version_is_asked_for_its_tools_in_that() {
+    for version in ["2024-11-05", "2025-03-26"] {
+        let server = Older { version: Some(version), ..with_tools(described(10)) };
+        for row in ["hosts.tools", "hosts.call"] {
+            let outcome = judged(server.clone(), "claude-code@2.1.330", row);
+            assert_eq!(outcome, Outcome::Passed, "{row} in {version}");
+        }
+    }
+}
+
+#[test]
+fn a_server_with_sessions_only_is_not_bound_to_the_codes_of_the_version_without() {
+    let server = Older { refuses_with: -32002, ..with_tools(described(10)) };
+    assert_eq!(judged(server, "claude-code@2.1.330", "hosts.lines"), Outcome::Passed);
 }

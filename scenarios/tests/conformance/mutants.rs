@@ -14,7 +14,7 @@ const OLD: Version = Version::V2025_11_25;
 const NEW: Version = Version::V2026_07_28;
 
 /// Fault → the row that must fail, in this version.
-const MUTANTS: [(Fault, &str, Version); 53] = [
+const MUTANTS: [(Fault, &str, Version); 61] = [
     (Fault::PrintsToStdout, "stdio.only-messages", OLD),
     (Fault::SpreadsMessages, "stdio.one-line", OLD),
     (Fault::MarksByteOrder, "stdio.only-messages", OLD),
@@ -68,6 +68,26 @@ const MUTANTS: [(Fault, &str, Version); 53] = [
     (Fault::AnswersCancelledCalls, "cancellation.no-answer", OLD),
     (Fault::SpeaksTooEarly, "lifecycle.not-too-early", OLD),
     (Fault::UsesReservedCodes, "messages.reserved-codes", NEW),
+    (Fault::IgnoresCancels, "cancellation.no-answer", OLD),
+    (Fault::IgnoresCancels, "cancellation.no-answer", NEW),
+    (Fault::TellsAfterTheEnd, "progress.own-token", OLD),
+    (Fault::TellsTooLate, "subscriptions.cancelled", NEW),
+    (Fault::AnswersTextIds, "messages.same-id", OLD),
+    (Fault::ValidatesTheFirst, "tools.validates", OLD),
+    (Fault::DeclaresCompletions, "lifecycle.capabilities", OLD),
+    (Fault::IgnoresBareRequests, "lifecycle.incomplete-meta", NEW),
+];
+
+/// What a server may do → the row that must not fail for it.
+const ALLOWED: [(Fault, &str, Version, &str); 8] = [
+    (Fault::TellsOnce, "progress.increases", OLD, "NotApplicable"),
+    (Fault::AnswersTwice, "messages.notification-unanswered", OLD, "Pass"),
+    (Fault::AnswersTwice, "cancellation.unknown-ignored", OLD, "Pass"),
+    (Fault::AnswersTwice, "cancellation.finished-ignored", OLD, "Pass"),
+    (Fault::RefusesPings, "openings.initialize-twice", OLD, "Pass"),
+    (Fault::RefusesPings, "openings.both-eras", OLD, "Pass"),
+    (Fault::PingsAtOnce, "pipes.split", OLD, "Pass"),
+    (Fault::TellsAtOnce, "subscriptions.cancelled", NEW, "Pass"),
 ];
 
 fn judge(fault: Fault, rows: impl Fn(&str) -> bool, versions: &[Version]) -> Findings {
@@ -107,6 +127,19 @@ fn every_mutant_fails_the_row_that_must_catch_it() {
         }
     }
     assert!(survived.is_empty(), "{}", survived.join("\n"));
+}
+
+#[test]
+fn what_a_server_may_do_fails_no_row() {
+    let mut wrong = Vec::new();
+    for (fault, row, version, wanted) in ALLOWED {
+        let found = judge(fault, |id| id == row, &[version]);
+        let [judged] = found.protocol.as_slice() else { panic!("{row}: {:?}", found.protocol) };
+        if format!("{:?}", judged.outcome.status()) != wanted {
+            wrong.push(format!("{fault:?} in {row} in {version}: {:?}", judged.outcome));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn the_own_server_fails_no_row_in_any_version_nor_in_any_host() {
     let output = Command::new(assert_cmd::cargo::cargo_bin!("hostcheck"))
         .args(["run", "--json", "--timeless", "--server"])
         .arg(format!("'{}' serve", binary.display()))
-        .args(["--long-call", r#"wait_for_inbound_message={"timeout_s":50}"#])
+        .args(["--long-call", r#"wait_for_inbound_message={"timeout_s":12}"#])
         .arg("--env")
         .arg(format!("ENTRACLAW_HOME={}", folder.path().join("home").display()))
         // Nobody listens there, so nothing is asked of the network.

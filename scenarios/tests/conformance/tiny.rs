@@ -7,10 +7,13 @@ use std::rc::Rc;
 use hostcheck::conformance::Target;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
+use tokio::time::{Duration, Instant, sleep_until};
 
 use crate::fault::Fault;
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+/// How long a call lasts that lasts.
+const LASTS: Duration = Duration::from_secs(12);
 const MODERN: &str = "2026-07-28";
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -36,6 +39,7 @@ impl Default for Tiny {
             lists: 0,
             streams: Vec::new(),
             waiting: Vec::new(),
+            late: None,
             dead: false,
         }
     }
@@ -50,8 +54,10 @@ struct Tiny {
     changed: bool,
     lists: u64,
     streams: Vec<Value>,
-    /// Calls that last: ids.
-    waiting: Vec<Value>,
+    /// Calls that last: ids, when they end, and their params.
+    waiting: Vec<(Value, Instant, Value)>,
+    /// A cancelled stream of which something is said after the next answer.
+    late: Option<Value>,
     dead: bool,
 }
 
@@ -62,10 +68,21 @@ async fn serve(mut tiny: Tiny, input: DuplexStream, mut output: DuplexStream) ->
         let _ = output.write_all(b"tiny server ready\n").await;
     }
     loop {
-        line.clear();
-        match input.read_until(b'\n', &mut line).await {
-            Ok(size) if size > 0 && line.ends_with(b"\n") => {}
-            _ => break,
+        let ends = tiny.waiting.first().map(|(_, ends, _)| *ends);
+        let size = tokio::select! {
+            biased;
+            size = input.read_until(b'\n', &mut line) => size,
+            () = sleep_until(ends.unwrap_or_else(Instant::now)), if ends.is_some() => {
+                let (id, _, params) = tiny.waiting.remove(0);
+                let out = tiny.waited(&id, &params);
+                if output.write_all(&out).await.is_err() {
+                    return 1;
+                }
+                continue;
+            }
+        };
+        if !size.is_ok_and(|size| size > 0) || !line.ends_with(b"\n") {
+            break;
         }
         if tiny.fault == Fault::ReadsOneLineAtATime {
             // What came in the same read is thrown away.
@@ -73,6 +90,7 @@ async fn serve(mut tiny: Tiny, input: DuplexStream, mut output: DuplexStream) ->
             input.consume(more);
         }
         let out = tiny.take(&line);
+        line.clear();
         if output.write_all(&out).await.is_err() || tiny.dead {
             return 1;
         }
@@ -88,6 +106,11 @@ fn result(id: &Value, body: impl Into<Value>) -> Value {
 
 fn error(id: &Value, code: i64, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}
+
+/// That the tools of a stream have changed.
+fn changed(id: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {"_meta": {META_SUBSCRIPTION: id}}})
 }
 
 impl Tiny {
@@ -113,7 +136,10 @@ impl Tiny {
             let refused = message.get("id").map(|id| error(id, -32603, "not configured"));
             return self.lines(&Vec::from_iter(refused));
         }
-        let out = self.on_message(&message);
+        let mut out = self.on_message(&message);
+        if message.get("id").is_some() {
+            out.extend(self.late.take().map(|id| changed(&id)));
+        }
         self.lines(&out)
     }
 
@@ -168,6 +194,7 @@ impl Tiny {
             return self.on_notification(method, &params);
         };
         let id = if self.has(Fault::ChangesIds) && id.is_string() { json!(0) } else { id.clone() };
+        let id = if self.has(Fault::AnswersTextIds) { json!(id.to_string()) } else { id };
         let asks_modern = params
             .pointer("/_meta")
             .is_some_and(|meta| meta.get(META_VERSION).is_some() || meta.get(META_CAPABILITIES).is_some());
@@ -183,6 +210,9 @@ impl Tiny {
             let answer = self.shared(&id, method, &params, true);
             return self.with_modern(answer);
         }
+        if self.has(Fault::IgnoresBareRequests) && self.modern && method != "initialize" {
+            return Vec::new();
+        }
         self.on_legacy(&id, method, &params)
     }
 
@@ -194,11 +224,14 @@ impl Tiny {
                 let stream = self.streams.iter().position(|open| *open == id);
                 if let Some(place) = stream {
                     self.streams.remove(place);
+                    self.late = self.has(Fault::TellsTooLate).then(|| id.clone());
                     if self.has(Fault::AnswersCancelledStreams) {
                         return vec![result(&id, self.modern_result(json!({})))];
                     }
                 }
-                if let Some(place) = self.waiting.iter().position(|open| *open == id) {
+                if let Some(place) = self.waiting.iter().position(|(open, ..)| *open == id)
+                    && !self.has(Fault::IgnoresCancels)
+                {
                     self.waiting.remove(place);
                     if self.has(Fault::AnswersCancelledCalls) {
                         return vec![result(
@@ -208,6 +241,9 @@ impl Tiny {
                     }
                 }
                 Vec::new()
+            }
+            "notifications/initialized" if self.has(Fault::PingsAtOnce) => {
+                vec![json!({"jsonrpc": "2.0", "id": "at once", "method": "ping"})]
             }
             "notifications/initialized" => Vec::new(),
             _ => {
@@ -224,6 +260,7 @@ impl Tiny {
         match method {
             "initialize" => self.initialize(id, params),
             "ping" if self.has(Fault::IgnoresPings) => Vec::new(),
+            "ping" if self.has(Fault::RefusesPings) => vec![error(id, -32601, "no pings")],
             "ping" => vec![result(id, json!({}))],
             _ if self.session.is_none() => vec![error(id, -32600, "initialize first")],
             "resources/subscribe" | "resources/unsubscribe" if !self.has(Fault::RefusesSubscriptions) => {
@@ -246,6 +283,9 @@ impl Tiny {
         let mut capabilities = json!({"tools": {"listChanged": true}, "resources": {"subscribe": true}});
         if self.has(Fault::HidesItsTools) {
             capabilities = json!({"resources": {"subscribe": true}});
+        }
+        if self.has(Fault::DeclaresCompletions) {
+            capabilities["completions"] = json!({});
         }
         let mut out = vec![result(
             id,
@@ -324,10 +364,14 @@ impl Tiny {
         }
         let tag =
             if self.has(Fault::AcknowledgesWithoutId) { json!({}) } else { json!({META_SUBSCRIPTION: id}) };
-        vec![json!({
+        let mut out = vec![json!({
             "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
             "params": {"_meta": tag, "notifications": promised}
-        })]
+        })];
+        if self.has(Fault::TellsAtOnce) {
+            out.push(changed(id));
+        }
+        out
     }
 
     /// What both eras have.
@@ -377,12 +421,13 @@ impl Tiny {
         let add_schema = if self.has(Fault::HasABrokenSchema) {
             json!({"type": "object", "properties": {"a": {"type": "numeral"}}})
         } else {
-            schema
+            schema.clone()
         };
         let name = if self.has(Fault::NamesWithSpaces) { "add one" } else { "add" };
         let mut tools = vec![
             json!({"name": name, "inputSchema": add_schema, "outputSchema": out_schema, "annotations": read_only, "description": "adds one, caf\u{e9}"}),
             json!({"name": "note", "inputSchema": {"type": "object"}}),
+            json!({"name": "twice", "inputSchema": schema, "annotations": read_only}),
             json!({"name": "wait", "inputSchema": {"type": "object"}, "annotations": read_only}),
         ];
         if self.has(Fault::RepeatsATool) {
@@ -403,15 +448,16 @@ impl Tiny {
         };
         let arguments = &params["arguments"];
         match name {
-            "add" | "add one" => {}
+            "add" | "add one" | "twice" => {}
             "wait" => {
-                self.waiting.push(id.clone());
+                self.waiting.push((id.clone(), Instant::now() + LASTS, params.clone()));
                 return Vec::new();
             }
             _ if self.has(Fault::KnowsEveryTool) => {}
             _ => return vec![error(id, -32602, "no such tool")],
         }
-        let Some(a) = arguments["a"].as_i64().or(self.has(Fault::ValidatesNothing).then_some(0)) else {
+        let lax = self.has(Fault::ValidatesNothing) || self.has(Fault::ValidatesTheFirst) && name == "twice";
+        let Some(a) = arguments["a"].as_i64().or(lax.then_some(0)) else {
             let blocks = json!([{"type": "text", "text": "a must be an integer"}]);
             return vec![result(id, json!({"content": blocks, "isError": true}))];
         };
@@ -430,6 +476,15 @@ impl Tiny {
         out
     }
 
+    /// What is said when a call that lasts is over.
+    fn waited(&self, id: &Value, params: &Value) -> Vec<u8> {
+        let done = result(id, json!({"content": [{"type": "text", "text": "waited"}]}));
+        let mut out = self.progress(params);
+        let place = if self.has(Fault::TellsAfterTheEnd) { 0 } else { out.len() };
+        out.insert(place, if self.modern { self.with_modern(vec![done]).remove(0) } else { done });
+        self.lines(&out)
+    }
+
     fn progress(&self, params: &Value) -> Vec<Value> {
         let Some(token) = params.pointer("/_meta/progressToken") else { return Vec::new() };
         let token = if self.has(Fault::TellsProgressOfNothing) { json!("of nothing") } else { token.clone() };
@@ -437,7 +492,7 @@ impl Tiny {
         let told = steps.map(|step| {
             json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": step}})
         });
-        told.to_vec()
+        told.into_iter().take(if self.has(Fault::TellsOnce) { 1 } else { 2 }).collect()
     }
 
     fn read(&self, id: &Value, params: &Value, modern: bool, cached: impl Fn(Value) -> Value) -> Vec<Value> {

@@ -182,8 +182,26 @@ async fn capabilities(lab: &mut Lab) -> Result<(), Trouble> {
         let message = "`logging` is declared, and `logging/setLevel` has no result";
         lab.expect("capabilities.served", reply.result().is_some(), message, "{}", &reply.say());
     }
+    if session.declares("completions") {
+        served = true;
+        let of = json!({"type": "ref/prompt", "name": "hostcheck-no-such-prompt"});
+        let params = json!({"ref": of, "argument": {"name": "a", "value": ""}});
+        let reply = session.ask("completion/complete", params).await;
+        let known = reply.is_answer() && reply.code() != Some(-32601);
+        let message = "`completions` is declared, and `completion/complete` is an unknown method";
+        lab.expect(
+            "capabilities.served",
+            known,
+            message,
+            "a result, or a refusal of the params",
+            &reply.say(),
+        );
+    }
     if !served {
-        lab.skip("capabilities.served", "the server declares no tools, prompts, resources or logging");
+        lab.skip(
+            "capabilities.served",
+            "the server declares no tools, prompts, resources, logging or completions",
+        );
     }
     if !undeclared {
         lab.skip("capabilities.undeclared", "the server declares tools, prompts and resources");

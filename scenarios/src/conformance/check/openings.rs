@@ -140,7 +140,7 @@ async fn initialize_twice(lab: &mut Lab) -> Result<(), Trouble> {
     // What the second one is answered is the server's choice; the session must not change under the host.
     let second = session.ask("initialize", initialize_params("2099-01-01")).await;
     let ping = session.ask("ping", json!({})).await;
-    if ping.result().is_none() {
+    if !ping.is_answer() {
         let said = format!("second initialize: {}; ping: {}", second.say(), ping.say());
         lab.fail(check, "after a second `initialize` the session does not answer", "{}", &said);
         return Ok(());
@@ -166,7 +166,7 @@ async fn both_eras(lab: &mut Lab) -> Result<(), Trouble> {
     let modern = session.answer_to(&id, from, SILENCE_AFTER).await;
     let ping = session.ask("ping", json!({})).await;
     let both = lab.found.speaks(schemas::Version::V2026_07_28).is_some();
-    if ping.result().is_none() {
+    if !ping.is_answer() {
         let message = "a request of 2026-07-28 ends the session of the same connection";
         lab.fail(check, message, "an answer to ping", &ping.say());
     } else if both && !modern.is_answer() {

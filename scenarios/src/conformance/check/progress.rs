@@ -1,11 +1,12 @@
 //! Progress of calls whose host asked for it.
 //! Whether what comes keeps to its token is the wire validator's; here it is only asked for in both forms of a token.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::cancellation::LONG_WITHIN;
 use super::{Era, Probe, tools};
 use crate::conformance::lab::{Lab, Trouble};
-use crate::conformance::session::GRACE;
+use crate::conformance::session::{GRACE, Reply};
 
 pub(super) const PROBES: &[Probe] =
     &[Probe::new("progress", &["progress.token-forms"], Era::Both, |lab| Box::pin(progress(lab)))];
@@ -25,15 +26,17 @@ async fn progress(lab: &mut Lab) -> Result<(), Trouble> {
         lab.expect(check, reply.is_answer(), &message, "an answer", &reply.say());
     }
     if let Some((name, arguments)) = lab.wishes.long_call.clone() {
+        let from = session.wire.received.len();
         let id = session.start(
             "tools/call",
             json!({"name": name, "arguments": arguments, "_meta": {"progressToken": 4_712}}),
         );
-        let told = |message: &Value| message["method"] == "notifications/progress";
-        let from = session.wire.received.len();
-        session.wire.next_where(from, GRACE * 20, told).await;
-        session.notify("notifications/cancelled", Some(json!({"requestId": id, "reason": "enough"})));
-        session.is_alive().await;
+        if session.answer_to(&id, from, LONG_WITHIN).await == Reply::Silent {
+            session.notify("notifications/cancelled", Some(json!({"requestId": id, "reason": "enough"})));
+        }
     }
+    // What comes after the last answer belongs to nothing any more.
+    session.is_alive().await;
+    session.wire.run_for(GRACE).await;
     Ok(())
 }

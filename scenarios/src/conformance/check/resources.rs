@@ -42,13 +42,9 @@ async fn list(lab: &mut Lab) -> Result<(), Trouble> {
     }
     let listed = match session.list("resources/list", "resources").await {
         Ok(listed) => listed,
-        Err(reply) => {
-            lab.fail(
-                "resources.list",
-                "`resources` is declared, and `resources/list` has no result",
-                "a result",
-                &reply.say(),
-            );
+        Err(no_page) => {
+            let message = no_page.message("resources", "resources/list");
+            lab.fail("resources.list", message, "a result", &no_page.reply.say());
             lab.skip_all(&ALL[1..], "`resources/list` has no result");
             return Ok(());
         }
@@ -103,11 +99,11 @@ async fn not_found(lab: &mut Lab) -> Result<(), Trouble> {
     let message = "a resource that there is not is answered without an error";
     lab.expect("resources.not-found", reply.code().is_some(), message, "an error", &reply.say());
     let wanted: i64 = if lab.version.is_modern() { -32602 } else { -32002 };
-    let message = "a resource that there is not is refused with another code than the version's";
+    let message = format!("a resource that there is not {}", reply.instead_of_the_code("the version's"));
     lab.expect(
         "resources.not-found-code",
         reply.code() == Some(wanted),
-        message,
+        &message,
         &format!("error {wanted}"),
         &reply.say(),
     );

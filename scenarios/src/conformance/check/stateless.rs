@@ -107,6 +107,8 @@ async fn incomplete(lab: &mut Lab) -> Result<(), Trouble> {
     let method = if session.declares("tools") { "tools/list" } else { "server/discover" };
     let reply = bare(&mut session, method, json!({})).await;
     let message = format!("`{method}` without _meta is served from what an earlier request said");
+    let missing = format!("`{method}` without _meta is not answered");
+    lab.expect("meta.missing", reply.is_answer(), &missing, "an error", &reply.say());
     lab.expect("meta.no-memory", reply.result().is_none(), &message, "an error", &reply.say());
     let meta = json!({"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}});
     let reply = bare(&mut session, "server/discover", json!({"_meta": meta})).await;

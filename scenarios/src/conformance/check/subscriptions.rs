@@ -139,14 +139,24 @@ async fn cancelled(lab: &mut Lab) -> Result<(), Trouble> {
         lab.skip(check, "no stream could be opened");
         return Ok(());
     }
+    // What the server says right after it opened the stream is heard before.
+    session.is_alive().await;
+    session.wire.run_for(GRACE).await;
     let from = session.wire.received.len();
     session.notify("notifications/cancelled", Some(json!({"requestId": id, "reason": "enough"})));
-    let alive = session.is_alive().await;
+    let next = session.start(session.sign_of_life(), json!({}));
+    let alive = session.answer_to(&next, from, ANSWER_WITHIN).await.is_answer();
     session.wire.run_for(GRACE).await;
-    let later = session.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
-    let about: Vec<String> = later
-        .filter(|message| is_tagged(message, &id) || message.get("id") == Some(&id))
-        .map(Value::to_string)
+    let later = || session.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
+    // What came before the next answer may have been written before the cancellation was read; an answer to the
+    // stream itself is none of that, for it would have ended the stream in that very moment by chance.
+    let read = later().position(|message| message.get("id") == Some(&next)).unwrap_or(usize::MAX);
+    let about: Vec<String> = later()
+        .enumerate()
+        .filter(|(place, message)| {
+            (*place > read && is_tagged(message, &id)) || message.get("id") == Some(&id)
+        })
+        .map(|(_, message)| message.to_string())
         .collect();
     lab.expect(check, alive, "the server does not answer after a stream was cancelled", "an answer", "none");
     let message = "something is sent for a stream after it was cancelled";

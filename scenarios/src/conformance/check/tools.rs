@@ -19,6 +19,8 @@ const CALLED_MAX: usize = 24;
 const CALL_WITHIN: Duration = Duration::from_secs(10);
 /// Longest name, in characters.
 const NAME_MAX: usize = 128;
+/// Tools without validation that are shown.
+const WRONG_MAX: usize = 3;
 const NO_TOOLS: &str = "the server declares no tools";
 
 /// What is asked of the list alone.
@@ -95,13 +97,9 @@ async fn list(lab: &mut Lab) -> Result<(), Trouble> {
     }
     let tools = match session.list("tools/list", "tools").await {
         Ok(tools) => tools,
-        Err(reply) => {
-            lab.fail(
-                "tools.list",
-                "`tools` is declared, and `tools/list` has no result",
-                "a result",
-                &reply.say(),
-            );
+        Err(no_page) => {
+            let message = no_page.message("tools", "tools/list");
+            lab.fail("tools.list", message, "a result", &no_page.reply.say());
             lab.skip_all(&LIST[1..], "`tools/list` has no result");
             return Ok(());
         }
@@ -327,21 +325,47 @@ async fn mistakes(lab: &mut Lab) -> Result<(), Trouble> {
     let reply = session.ask("tools/call", json!({"name": 5})).await;
     let message = "`tools/call` whose name is a number is no protocol error";
     lab.expect("tools.malformed-call", reply.code().is_some(), message, "an error", &reply.say());
-    let message =
-        "`tools/call` whose name is a number is refused with another code than that of invalid params";
-    lab.expect("tools.malformed-code", reply.code() == Some(-32602), message, "error -32602", &reply.say());
+    let message = format!(
+        "`tools/call` whose name is a number {}",
+        reply.instead_of_the_code("that of invalid params")
+    );
+    lab.expect("tools.malformed-code", reply.code() == Some(-32602), &message, "error -32602", &reply.say());
     let tools = session.list("tools/list", "tools").await.unwrap_or_default();
-    let broken = callable(lab, &tools)
+    bad_arguments(lab, session, &tools).await
+}
+
+/// Every tool without an argument that it requires.
+async fn bad_arguments(lab: &mut Lab, mut session: Session, tools: &Listed) -> Result<(), Trouble> {
+    let check = "tools.bad-arguments";
+    let broken: Vec<(String, Value)> = callable(lab, tools)
         .into_iter()
-        .find_map(|(name, tool, good)| Some((name, arguments::break_one(tool.get("inputSchema")?, &good)?)));
-    let Some((name, arguments)) = broken else {
-        lab.skip("tools.bad-arguments", "no tool that may be called has a required argument");
-        return Ok(());
-    };
-    let reply =
-        session.ask_within("tools/call", json!({"name": name, "arguments": arguments}), CALL_WITHIN).await;
-    let refused = reply.code().is_some() || reply.result().is_some_and(|result| result["isError"] == true);
-    let message = format!("`{name}` without a required argument is answered as if all were well");
-    lab.expect("tools.bad-arguments", refused, &message, "isError, or an error", &reply.say());
+        .filter_map(|(name, tool, good)| Some((name, arguments::break_one(tool.get("inputSchema")?, &good)?)))
+        .collect();
+    if broken.is_empty() {
+        lab.skip(check, "no tool that may be called has a required argument");
+    }
+    let mut wrong = 0;
+    for (name, arguments) in broken {
+        let params = json!({"name": name, "arguments": arguments});
+        let reply = session.ask_within("tools/call", params, CALL_WITHIN).await;
+        if reply.code().is_some() || reply.result().is_some_and(|result| result["isError"] == true) {
+            lab.pass(check);
+            continue;
+        }
+        let what = match &reply {
+            Reply::Gone => "ends the server",
+            Reply::Result(_) | Reply::Error(_) => "is answered as if all were well",
+            Reply::Silent | Reply::Misaddressed(_) => "is not answered",
+        };
+        let message = format!("`{name}` without a required argument {what}");
+        lab.fail(check, message, "isError, or an error", &reply.say());
+        wrong += 1;
+        if wrong == WRONG_MAX {
+            break;
+        }
+        if reply == Reply::Gone {
+            session = lab.open().await?;
+        }
+    }
     Ok(())
 }
