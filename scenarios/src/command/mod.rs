@@ -170,10 +170,10 @@ fn out(text: &str) {
     use std::io::Write as _;
     let mut stdout = anstream::stdout();
     match writeln!(stdout, "{text}") {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            if !UNWRITTEN.swap(true, Ordering::Relaxed) {
-                warn(&format!("error: cannot write to standard output: {error}"));
-            }
+        Err(error)
+            if error.kind() != std::io::ErrorKind::BrokenPipe && !UNWRITTEN.swap(true, Ordering::Relaxed) =>
+        {
+            warn(&format!("error: cannot write to standard output: {error}"));
         }
         // A reader that has gone wants no more.
         _ => {}

@@ -14,7 +14,7 @@ use super::policy::{ChatRule, Person, Policy};
 use super::policy_file::{self, Found, POLICY_FILE};
 use super::{Agent, Guid, Reason, Sender, Verdict, operator};
 use crate::clock::Clock;
-use crate::journal::{Interaction, InteractionKind};
+use crate::journal::{Interaction, InteractionKind, Journal};
 use crate::random::Random;
 use crate::storage::{Stamp, Storage};
 
@@ -316,6 +316,14 @@ impl Gate {
         }
         let (allowed, denied) = (live.policy.allow.len(), live.policy.deny.len());
         Some(PolicyNews::Changed { allowed, denied })
+    }
+
+    /// As [`Gate::refresh`], before somebody is judged: who was let in or shut out a moment ago counts at once. The
+    /// interaction log is told of a change.
+    pub fn look(&self, journal: &Journal) {
+        if let Some(news) = self.refresh() {
+            journal.interaction(news.interaction());
+        }
     }
 
     /// Whether another [`Gate::refresh`] brings nothing unless the file changes.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::{Gate, Person, Verdict};
+use crate::journal::Journal;
 
 /// The longest address that is one, in bytes.
 const ADDRESS_BYTES_MAX: usize = 320;
@@ -55,6 +56,11 @@ impl MailGate {
     /// The addresses that a gate lets in, as its policy changes.
     pub fn over(gate: Arc<Gate>) -> Self {
         Self(gate)
+    }
+
+    /// As [`Gate::look`].
+    pub fn look(&self, journal: &Journal) {
+        self.0.look(journal);
     }
 
     /// Whether nobody is let in.

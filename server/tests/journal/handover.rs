@@ -120,19 +120,14 @@ fn who_failed_to_lead_mends_nothing_under_the_one_who_does() {
         let (next, _) = home.open();
         home.clock.move_by(24);
         next.append(drafts([2])).unwrap();
-        let newest = home
-            .disk
-            .paths()
-            .into_iter()
-            .rfind(|path| path.ends_with(".jsonl") && path.starts_with("inbox/2"));
-        let newest = newest.unwrap();
-        let whole = home.disk.bytes(&newest).unwrap();
+        let newest = "inbox/2026-11-22.jsonl";
+        let whole = home.disk.bytes(newest).unwrap();
         // Half of the next line is on its way.
         let mut halfway = whole.clone();
         halfway.extend_from_slice(b"{\"v\":1,\"seq\":");
-        home.disk.set_bytes(&newest, &halfway);
+        home.disk.set_bytes(newest, &halfway);
         other.refresh().unwrap();
-        assert_eq!(home.disk.bytes(&newest).unwrap(), halfway, "call {call}");
-        home.disk.set_bytes(&newest, &whole);
+        assert_eq!(home.disk.bytes(newest).unwrap(), halfway, "call {call}");
+        home.disk.set_bytes(newest, &whole);
     }
 }

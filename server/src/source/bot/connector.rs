@@ -141,9 +141,7 @@ impl Connector {
     /// The conversation, if somebody who may speak now has spoken there and the operator did not switch it off.
     fn conversation(&self, id: &str) -> Result<(Conversation, Service), SendError> {
         // Who was shut out a moment ago must not be written to.
-        if let Some(news) = self.gate.refresh() {
-            self.journal.interaction(news.interaction());
-        }
+        self.gate.look(&self.journal);
         let file = Conversations::read(&*self.storage).map_err(|why| {
             SendError::Refused(format!("the list of the bot's conversations can't be read: {why}"))
         })?;

@@ -267,6 +267,8 @@ impl<'a> Desk<'a> {
             // The disk has not taken it yet.
             return later();
         }
+        // Who was let in a moment ago may have written at once, and the channel does not ask twice.
+        self.parts.gate.look(self.journal);
         let verdict = self.judge(activity);
         let is_chatter = version == Version::First && self.is_chatter(activity);
         match verdict {

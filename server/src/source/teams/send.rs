@@ -200,9 +200,7 @@ impl TeamsOutbox {
     /// A chat is acceptable when an allowed person has written there or is a member.
     pub(super) async fn chat_is_acceptable(&self, chat_id: &str) -> Result<(), SendError> {
         // Who was shut out a moment ago must not be written to.
-        if let Some(news) = self.gate.refresh() {
-            self.journal.interaction(news.interaction());
-        }
+        self.gate.look(&self.journal);
         let generation = self.gate.generation();
         if self.gate.chat_rule(chat_id) == Some(ChatRule::Off) {
             return Err(SendError::NotAllowed);

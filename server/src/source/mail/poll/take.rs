@@ -131,6 +131,8 @@ impl Poll<'_> {
 
     /// What is news, oldest first, and the ids of what can't be judged now.
     fn judge_all(&mut self, mails: &[Mail]) -> (Vec<Draft>, BTreeSet<String>) {
+        // Who was let in a moment ago may have written at once, and what is refused is not judged again.
+        self.parts.gate.look(self.journal);
         let own = self.parts.known.own();
         let house = self.parts.known.house(self.parts.options.authserv_id.as_deref());
         let mut news: Vec<(Option<Timestamp>, Option<Timestamp>, Draft)> = Vec::new();
