@@ -87,10 +87,10 @@ impl Poll<'_> {
             });
         }
         let Some(position) = self.cursor.chats.get(&job.chat_id).cloned() else { return };
-        let generation = self.parts.gate.generation();
-        let server_now = self.parts.client.server_now();
         // Who was let in a moment ago may have written at once, and what is refused is not judged again.
         self.parts.gate.look(self.journal);
+        let generation = self.parts.gate.generation();
+        let server_now = self.parts.client.server_now();
         let bench = Bench {
             gate: &self.parts.gate,
             known: &self.parts.known,
