@@ -35,11 +35,14 @@ cases! {
         assert_eq!(listing(b, dated).header("retry-after"), Some("Thu, 01 Jan 2026 00:00:30 GMT"));
     }
 
-    bodies_that_are_broken [FaultTruncated, FaultContentType, FaultMissing, FaultBody] |b| {
+    bodies_that_are_broken [FaultTruncated, FaultHalfCharacter, FaultContentType, FaultMissing, FaultBody] |b| {
         let whole = b.get("/v1.0/me/chats?$top=2").body;
         let cut = listing(b, FaultAction::TruncatedJson { keep_percent: 50 });
         assert!(cut.status == 200 && cut.json() == Value::Null && whole.starts_with(&cut.body));
         assert_eq!(cut.body.len(), whole.len() / 2);
+        let half = listing(b, FaultAction::HalfCharacter { behind: "oneOnOne".into() });
+        let text = String::from_utf8(half.body.clone()).unwrap();
+        assert!(half.json() == Value::Null && text.contains("oneOnOne\\ud83d\""), "{text}");
         let odd = listing(b, FaultAction::WrongContentType { content_type: "text/plain".into() });
         assert_eq!(odd.header("content-type"), Some("text/plain"));
         let less = listing(b, FaultAction::MissingFields { fields: vec!["id".into(), "chatType".into()] }).json();
