@@ -319,9 +319,11 @@ impl Gate {
     }
 
     /// As [`Gate::refresh`], before somebody is judged: who was let in or shut out a moment ago counts at once. The
-    /// interaction log is told of a change.
+    /// interaction log is told of a change. What is in doubt is left to the next regular look: an editor is given time.
     pub fn look(&self, journal: &Journal) {
-        if let Some(news) = self.refresh() {
+        if self.is_settled()
+            && let Some(news) = self.refresh()
+        {
             journal.interaction(news.interaction());
         }
     }

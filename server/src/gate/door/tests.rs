@@ -3,6 +3,7 @@
 use super::*;
 use crate::gate::policy_file::BROKEN_POLICY_FILE;
 use crate::gate::{Reason, SenderKind, operator};
+use crate::journal::JournalOptions;
 use crate::random::SplitMix;
 use crate::record::Channel;
 use crate::storage::{Fault, MemoryStorage};
@@ -100,6 +101,23 @@ fn a_file_that_is_gone_for_a_moment_lets_nobody_in_and_refuses_nobody() {
     gate.refresh();
     assert_eq!((verdict(&gate, BOB), gate.is_settled()), (Verdict::Refuse(Reason::NotListed), true));
     assert_eq!(gate.trouble(), None);
+}
+
+#[test]
+fn judging_twice_in_a_moment_is_no_second_look_at_a_file_that_is_gone() {
+    let storage = MemoryStorage::new();
+    let gate = gate(&storage);
+    let shared: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let (journal, _) = Journal::open(shared, Arc::new(StoppedClock), JournalOptions::default()).unwrap();
+    operator::allow(&storage, &person(BOB), None, now()).unwrap();
+    gate.look(&journal);
+    assert_eq!(verdict(&gate, BOB), Verdict::Accept);
+    storage.remove(POLICY_FILE).unwrap();
+    gate.look(&journal);
+    gate.look(&journal);
+    assert_eq!(verdict(&gate, BOB), Verdict::Later);
+    gate.refresh();
+    assert_eq!(verdict(&gate, BOB), Verdict::Refuse(Reason::NotListed));
 }
 
 #[test]
