@@ -22,6 +22,14 @@ impl Key {
     pub fn variable(&self) -> String {
         format!("ENTRACLAW_{}_{}", self.section, self.name).to_ascii_uppercase()
     }
+
+    /// Whether that is its regular variable, told without making the name: every start asks it of every key and variable.
+    pub(super) fn is_set_by(&self, variable: &str) -> bool {
+        let letters = self.section.bytes().chain([b'_']).chain(self.name.bytes());
+        variable
+            .strip_prefix("ENTRACLAW_")
+            .is_some_and(|rest| rest.bytes().eq(letters.map(|letter| letter.to_ascii_uppercase())))
+    }
 }
 
 macro_rules! keys {
@@ -141,7 +149,7 @@ pub enum Variable {
 
 /// Classifies a variable by name.
 pub fn classify(variable: &str) -> Variable {
-    if let Some(key) = ALL.iter().find(|k| k.variable() == variable || k.aliases.contains(&variable)) {
+    if let Some(key) = ALL.iter().find(|k| k.is_set_by(variable) || k.aliases.contains(&variable)) {
         return Variable::Sets(key);
     }
     let fixed = [

@@ -45,7 +45,7 @@ impl Loader {
         // Hosts set a variable that they know nothing of to nothing.
         for (name, value) in sources.environment.iter().filter(|(_, value)| !value.trim().is_empty()) {
             match key::classify(name) {
-                key::Variable::Sets(key) if key.variable() == *name => regular.push((key, name, value)),
+                key::Variable::Sets(key) if key.is_set_by(name) => regular.push((key, name, value)),
                 key::Variable::Sets(key) => self.set_from_environment(key, name, value),
                 key::Variable::Misspelt(close) => self.errors.push(ConfigError {
                     origin: Origin::Environment(name.clone()),
