@@ -217,6 +217,8 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         journal: journal.clone(),
         gate: gate.clone(),
         known: known.clone(),
+        storage: app.storage.clone(),
+        random: app.random.clone(),
     };
     let presence = Presence::default();
     let last_round = LastRound::default();

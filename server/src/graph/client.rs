@@ -200,21 +200,8 @@ impl GraphClient {
 
     /// A GET that is repeated by rule until `patience` is used up.
     pub async fn get(&self, url: &str, scope: Scope<'_>, patience: Duration) -> Result<Answer, GraphError> {
-        let deadline = Instant::now() + patience.min(retry::RETRY_TOTAL_MAX);
-        let mut retries = 0;
-        loop {
-            let error = match self.exchange(Method::Get, url, None, scope, retries).await {
-                Err(error) if error.is_transient() && retries < retry::RETRIES_MAX => error,
-                done => return done,
-            };
-            retries += 1;
-            let delay = self.delay_after(&error, retries);
-            if Instant::now() + delay > deadline {
-                return Err(error);
-            }
-            tracing::debug!(%error, retries, delay_ms = delay.as_millis(), "graph read is repeated");
-            tokio::time::sleep(delay).await;
-        }
+        let patience = patience.min(retry::RETRY_TOTAL_MAX);
+        self.repeat(Method::Get, url, None, scope, patience, GraphError::is_transient).await
     }
 
     /// A PATCH, which is safe to repeat: it says how something is to be, not what to add.
@@ -264,19 +251,33 @@ impl GraphClient {
         scope: Scope<'_>,
         again: impl Fn(&GraphError) -> bool,
     ) -> Result<Answer, GraphError> {
-        let deadline = Instant::now() + POST_WAIT_MAX;
         let bytes = serde_json::to_vec(body).unwrap_or_default();
+        self.repeat(method, url, Some(bytes), scope, POST_WAIT_MAX, again).await
+    }
+
+    /// Asks until it succeeds, or another try makes no sense, or `patience` would be used up.
+    async fn repeat(
+        &self,
+        method: Method,
+        url: &str,
+        body: Option<Vec<u8>>,
+        scope: Scope<'_>,
+        patience: Duration,
+        again: impl Fn(&GraphError) -> bool,
+    ) -> Result<Answer, GraphError> {
+        let deadline = Instant::now() + patience;
         let mut retries = 0;
         loop {
-            let error = match self.exchange(method, url, Some(bytes.clone()), scope, retries).await {
-                Err(error) if again(&error) && retries < retry::RETRIES_MAX => error,
+            let error = match self.exchange(method, url, body.clone(), scope, retries).await {
+                Err(error) if again(&error) && retries < retry::retries_max(error.failure) => error,
                 done => return done,
             };
             retries += 1;
-            let delay = self.delay_after(&error, retries);
+            let delay = self.delay_after(&error, retries) + retry::spread(error.failure, &*self.parts.random);
             if Instant::now() + delay > deadline {
                 return Err(error);
             }
+            tracing::debug!(%error, retries, delay_ms = delay.as_millis(), "a request to graph is repeated");
             tokio::time::sleep(delay).await;
         }
     }

@@ -6,10 +6,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 
+use super::error::Failure;
 use crate::random::Random;
 
 /// Tries after the first one, as the Graph SDKs do by default.
 pub const RETRIES_MAX: u32 = 3;
+/// The same for throttled requests: several sessions of a machine may answer in one chat at the same moment.
+const THROTTLED_RETRIES_MAX: u32 = 10;
 /// The longest that all delays of one call may add up to, as in the Graph SDKs.
 pub const RETRY_TOTAL_MAX: Duration = Duration::from_secs(180);
 /// The longest `Retry-After` that is believed.
@@ -18,11 +21,26 @@ pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(3_600);
 const BACKOFF_FIRST_MS: u64 = 3_000;
 const BACKOFF_MS_MAX: u64 = 60_000;
 const JITTER_MS_MAX: u64 = 1_000;
+const SPREAD_MS_MAX: u64 = 2_000;
 
 /// The delay before retry number `retry` (from 1) when the server named none: 3 s doubled each time, with jitter.
 pub fn backoff(retry: u32, random: &dyn Random) -> Duration {
     let doubled = BACKOFF_FIRST_MS.saturating_mul(1 << retry.saturating_sub(1).min(16));
     Duration::from_millis(doubled.min(BACKOFF_MS_MAX) + random.next_u64() % JITTER_MS_MAX)
+}
+
+/// How often a request that failed like this is made again at most.
+pub(crate) fn retries_max(failure: Failure) -> u32 {
+    if failure == Failure::Throttled { THROTTLED_RETRIES_MAX } else { RETRIES_MAX }
+}
+
+/// What is added to the delay before a retry. Sessions that were throttled together would else come back together, and
+/// the refused requests count too.
+pub(crate) fn spread(failure: Failure, random: &dyn Random) -> Duration {
+    if failure != Failure::Throttled {
+        return Duration::ZERO;
+    }
+    Duration::from_millis(random.next_u64() % SPREAD_MS_MAX)
 }
 
 /// Reads `Retry-After`: seconds, or an HTTP date relative to `now`, which is the server's own `Date` when it has

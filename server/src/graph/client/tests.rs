@@ -49,10 +49,10 @@ async fn a_request_carries_what_graph_wants() {
 }
 
 #[rstest]
-#[case(Reply::error(429, "TooManyRequests").header("retry-after", "7"), 7_000, 7_000)]
-#[case(Reply::error(429, "x").header("retry-after", "Sat, 21 Nov 2026 10:00:09 GMT"), 9_000, 9_000)]
-#[case(Reply::error(429, "x").header("retry-after", "Sat, 21 Nov 2026 12:00:04 GMT").header("date", "Sat, 21 Nov 2026 12:00:00 GMT"), 4_000, 4_000)]
-#[case(Reply::error(429, "x"), 3_000, 4_000)]
+#[case(Reply::error(429, "TooManyRequests").header("retry-after", "7"), 7_000, 9_000)]
+#[case(Reply::error(429, "x").header("retry-after", "Sat, 21 Nov 2026 10:00:09 GMT"), 9_000, 11_000)]
+#[case(Reply::error(429, "x").header("retry-after", "Sat, 21 Nov 2026 12:00:04 GMT").header("date", "Sat, 21 Nov 2026 12:00:00 GMT"), 4_000, 6_000)]
+#[case(Reply::error(429, "x"), 3_000, 6_000)]
 #[case(Reply::error(500, "x"), 3_000, 4_000)]
 #[case(Reply::raw(503, "<html>busy</html>"), 3_000, 4_000)]
 #[case(Reply::error(504, "x").header("retry-after", "2"), 2_000, 2_000)]

@@ -13,6 +13,7 @@ mod page;
 mod poll;
 mod reading;
 mod send;
+mod turn;
 mod watched;
 mod wire;
 

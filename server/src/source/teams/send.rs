@@ -10,11 +10,14 @@ use serde_json::{Value, json};
 
 use super::identity::identify;
 use super::outgoing::{self, CONTENT_CHARS_MAX};
+use super::turn::turn;
 use super::{Known, wire};
 use crate::gate::{ChatRule, Gate, Sender, SenderKind, Verdict};
 use crate::graph::{Failure, GraphClient, GraphError, Scope};
 use crate::journal::{Interaction, InteractionKind, Journal};
+use crate::random::Random;
 use crate::record::Channel;
+use crate::storage::{Lock, Storage};
 use crate::tool::{ContentType, Outbox, OutgoingTeams, SendError, Sent};
 
 /// Graph's limit for `replyWithQuote`.
@@ -23,6 +26,8 @@ const QUOTES_MAX: usize = 10;
 const SEND_TIME_MAX: Duration = Duration::from_secs(45);
 /// How long looking up a chat is tried.
 const LOOK_UP_PATIENCE: Duration = Duration::from_secs(10);
+/// How long other sessions of this machine that send in the same chat are waited for.
+const TURN_PATIENCE: Duration = Duration::from_secs(20);
 /// Looks into the chat after a lost answer, and the pause before each: a message can become visible late.
 const LOOKS_BACK: [Duration; 3] =
     [Duration::from_millis(1_100), Duration::from_secs(3), Duration::from_secs(6)];
@@ -44,6 +49,10 @@ pub struct TeamsOutbox {
     pub gate: Arc<Gate>,
     /// Shared with the source.
     pub known: Arc<Known>,
+    /// Where sessions of this machine wait for each other.
+    pub storage: Arc<dyn Storage>,
+    /// How long they do between two looks.
+    pub random: Arc<dyn Random>,
 }
 
 impl Outbox for TeamsOutbox {
@@ -76,6 +85,7 @@ impl TeamsOutbox {
                 "reply_to: {count} messages, at most {QUOTES_MAX} can be quoted"
             )));
         }
+        let _turn = self.turn(&message.chat_id).await;
         let acceptable = tokio::time::timeout_at(deadline, self.chat_is_acceptable(&message.chat_id)).await;
         acceptable
             .unwrap_or_else(|_| Err(SendError::Graph("looking up the chat took too long".to_owned())))?;
@@ -94,11 +104,17 @@ impl TeamsOutbox {
         let token = self.client.token().await;
         outgoing::check(&message.content, message.content_type, token.as_ref())
             .map_err(SendError::Refused)?;
-        let outcome = self.deliver(&message, tokio::time::Instant::now() + SEND_TIME_MAX).await;
+        let deadline = tokio::time::Instant::now() + SEND_TIME_MAX;
+        let _turn = self.turn(chat_id).await;
+        let outcome = self.deliver(&message, deadline).await;
         if let Err(error) = &outcome {
             self.log(&message, format!("not sent, or not known to be: {error}"));
         }
         outcome
+    }
+
+    async fn turn(&self, chat_id: &str) -> Option<Box<dyn Lock>> {
+        turn(&*self.storage, &*self.random, chat_id, tokio::time::Instant::now() + TURN_PATIENCE).await
     }
 
     async fn deliver(

@@ -13,6 +13,7 @@ use crate::clock::TokioClock;
 use crate::gate::{Agent, Guid};
 use crate::graph::script::Reply;
 use crate::journal::JournalOptions;
+use crate::random::SplitMix;
 use crate::storage::MemoryStorage;
 use crate::tool::{ContentType, Outbox, OutgoingTeams, SendError};
 
@@ -40,6 +41,8 @@ impl Desk {
                 tenant_id: Some(guid(TENANT)),
                 object_id: Some(guid(AGENT)),
             })),
+            storage: Arc::new(storage.clone()),
+            random: Arc::new(SplitMix::seeded(7)),
         };
         mini.state.lock().unwrap().members.extend([
             (
