@@ -39,7 +39,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", default_value = "hostcheck-probe.jsonl")]
     log: PathBuf,
     /// How the connection is opened: legacy, modern, modern-refuse-listen, probe-silent, probe-exit, initialize-silent,
-    /// no-capabilities, quiet, or version=YYYY-MM-DD.
+    /// no-capabilities, quiet, one-page, or version=YYYY-MM-DD.
     #[arg(long, default_value = "legacy")]
     opening: Opening,
     /// How the host runs.

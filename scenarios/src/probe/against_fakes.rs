@@ -392,6 +392,19 @@ fn the_draft_agrees_with_the_profile_that_was_played(#[case] host: &str, #[case]
 }
 
 #[test]
+fn one_page_says_nothing_of_pages() {
+    let steps = || {
+        vec![Do::Wait(2_000), Do::Call("begin", json!({})), Do::Call("size", json!({"characters": 8_000}))]
+    };
+    let says = |opening| {
+        let claims = Claims::of(&simulated(session("gemini-cli@0.61.0", Mode::Print, opening, steps())));
+        assert_eq!(differences("gemini-cli@0.61.0", &claims), Vec::<String>::new());
+        claims.seen.iter().any(|claim| claim.fact == "lists.follow_cursor")
+    };
+    assert!(says(Opening::Legacy) && !says(Opening::OnePage));
+}
+
+#[test]
 fn no_host_is_misjudged() {
     let mut wrong = Vec::new();
     // Versions differ from these in few facts.

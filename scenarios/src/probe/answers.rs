@@ -30,7 +30,9 @@ impl Tracer {
         let first = cursor.is_none();
         let result = match method {
             "tools/list" => {
-                let (tools, next) = tools::page(cursor, self.grown)?;
+                let page_tools =
+                    if self.opening == Opening::OnePage { usize::MAX } else { tools::PAGE_TOOLS };
+                let (tools, next) = tools::page(cursor, page_tools, self.grown)?;
                 let mut result = json!({"tools": tools});
                 if let Some(next) = next {
                     result["nextCursor"] = json!(next);

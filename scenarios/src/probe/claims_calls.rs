@@ -203,7 +203,7 @@ fn asked_after<'a>(session: &'a Session, fired: &Said, methods: &[&str]) -> Vec<
 
 /// What changes of lists lead to.
 fn changes(session: &Session, claims: &mut Claims) {
-    if session.opening != Opening::Legacy || session.is_modern() {
+    if !matches!(session.opening, Opening::Legacy | Opening::OnePage) || session.is_modern() {
         return;
     }
     let resources = ["resources/list", "resources/templates/list"];

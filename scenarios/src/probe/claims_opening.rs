@@ -89,8 +89,8 @@ fn lists(session: &Session, claims: &mut Claims) {
     }
     let pages = session.asked("tools/list").filter(|said| said.ms <= until_ms);
     let followed = pages.filter(|said| said.params().get("cursor").is_some()).last();
-    // A host that asks no second page has had time for it once a tool was called.
-    if followed.is_some() || until_ms < u64::MAX {
+    // A host that asks no second page has had time for it once a tool was called, where there was one.
+    if session.opening != Opening::OnePage && (followed.is_some() || until_ms < u64::MAX) {
         let at = session.at(followed.unwrap_or(asked).number);
         claims.add("lists.follow_cursor", json!(followed.is_some()), at);
     }

@@ -23,12 +23,14 @@ pub enum Opening {
     NoCapabilities,
     /// The server has everything, and declares no changes of it.
     Quiet,
+    /// As legacy, with every tool on the first page of the list: for a host that asks for no other.
+    OnePage,
     /// `initialize` is answered with this version, whatever was asked.
     Version(String),
 }
 
 /// The names of those without a value.
-const NAMES: [(&str, Opening); 8] = [
+const NAMES: [(&str, Opening); 9] = [
     ("legacy", Opening::Legacy),
     ("modern", Opening::Modern),
     ("modern-refuse-listen", Opening::ModernRefuseListen),
@@ -37,6 +39,7 @@ const NAMES: [(&str, Opening); 8] = [
     ("initialize-silent", Opening::InitializeSilent),
     ("no-capabilities", Opening::NoCapabilities),
     ("quiet", Opening::Quiet),
+    ("one-page", Opening::OnePage),
 ];
 
 impl Opening {

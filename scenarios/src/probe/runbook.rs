@@ -36,6 +36,8 @@ A real host is examined in a few short sessions; each starts the probe with anot
     Allow its tools. Use an account and a folder that hold nothing private: the log has what the host sends.
  2. Start the host and type: Use the server `probe`: call begin and follow its steps.
     Do as the steps say. The session ends with your quitting the host while `hold` runs.
+    Where the model has only the first tools, because the host follows no pages: once more with `--opening one-page` and
+    a log of its own.
  3. Once more with `--opening modern --log /tmp/probe/modern.jsonl`.
  4. Short sessions: start the host, wait a minute, quit it. Each with its own --log:
       --opening modern-refuse-listen    --opening probe-silent     --opening probe-exit

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 /// Tools on one page of the list, so that a host has pages to follow.
-const PAGE_TOOLS: usize = 7;
+pub const PAGE_TOOLS: usize = 7;
 
 /// One tool.
 #[derive(Debug, Clone, Copy)]
@@ -123,19 +123,19 @@ pub const TOOLS: &[Tool] = &[
         "exit",
         false,
         &[("code", "number", "the exit code")],
-        "Step 16, in a session of its own. The probe's process ends during this call. Then call note once, to see whether the host starts it again.",
+        "In a session of its own. The probe's process ends during this call. Then call note once, to see whether the host starts it again.",
     ),
     tool(
         "hold",
         true,
         &[],
-        "Step 17, the last. Never answers. While it runs the person quits the host in its normal way.",
+        "Step 16, the last. Never answers. While it runs the person quits the host in its normal way.",
     ),
 ];
 
-/// One page of the tools and the cursor of the next one; none for a cursor that was never given.
-pub fn page(cursor: Option<&str>, grown: u32) -> Option<(Vec<Value>, Option<String>)> {
-    let pages = TOOLS.len().div_ceil(PAGE_TOOLS);
+/// One page of so many tools and the cursor of the next one; none for a cursor that was never given.
+pub fn page(cursor: Option<&str>, page_tools: usize, grown: u32) -> Option<(Vec<Value>, Option<String>)> {
+    let pages = TOOLS.len().div_ceil(page_tools);
     let number = match cursor {
         None => 0,
         Some(cursor) => {
@@ -143,7 +143,7 @@ pub fn page(cursor: Option<&str>, grown: u32) -> Option<(Vec<Value>, Option<Stri
         }
     };
     let mut tools: Vec<Value> =
-        TOOLS.iter().skip(number * PAGE_TOOLS).take(PAGE_TOOLS).copied().map(Tool::to_value).collect();
+        TOOLS.iter().skip(number * page_tools).take(page_tools).copied().map(Tool::to_value).collect();
     let next = (number + 1 < pages).then(|| format!("page-{}", number + 1));
     if next.is_none() {
         let description = "Appeared while the session ran. It does nothing.";
@@ -181,7 +181,7 @@ mod tests {
     fn the_pages_hold_every_tool_once() {
         let (mut names, mut cursor, mut pages) = (Vec::new(), None, 0);
         loop {
-            let (tools, next) = page(cursor.as_deref(), 1).unwrap();
+            let (tools, next) = page(cursor.as_deref(), PAGE_TOOLS, 1).unwrap();
             names.extend(tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()));
             pages += 1;
             match next {
@@ -191,7 +191,9 @@ mod tests {
         }
         assert_eq!((names.len(), pages), (TOOLS.len() + 1, 3));
         for wrong in ["page-0", "page-3", "page--1", "x"] {
-            assert!(page(Some(wrong), 0).is_none(), "{wrong}");
+            assert!(page(Some(wrong), PAGE_TOOLS, 0).is_none(), "{wrong}");
         }
+        let (whole, next) = page(None, usize::MAX, 0).unwrap();
+        assert_eq!((whole.len(), next), (TOOLS.len(), None));
     }
 }

@@ -29,8 +29,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         "The two settings are the host's, for every background shell: its end is told to the model. One of them is marked as \
          experimental by its makers."
             .to_owned(),
-        "Not confirmed: the file of policies was written by the documentation; if the first wait still asks, approve that \
-         command only."
+        "With the file of policies 0.61.0 starts the wait without asking; where a version asks, approve that command only."
             .to_owned(),
     ];
     if request.scope == Scope::Project {

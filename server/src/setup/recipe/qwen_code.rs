@@ -26,8 +26,8 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
     edits.extend(bare.chain(shell).chain(tools).map(|rule| element(&["permissions", "allow"], json!(rule))));
     let mut notes = vec![
-        "Not confirmed: the rules under permissions.allow were written by the documentation; if the first wait still asks, \
-         approve that command only."
+        "With the rules under permissions.allow 0.24.4 starts the wait without asking; where a version asks, approve that \
+         command only."
             .to_owned(),
     ];
     if request.scope == Scope::Project {
