@@ -196,15 +196,18 @@ impl Mailbox {
         Ok(self.retire(items))
     }
 
-    /// The reply was cancelled or lost: what it held is unread again and will come marked `redelivered`.
-    pub fn give_back(&mut self, delivery: DeliveryId) -> Result<()> {
+    /// The reply was cancelled or lost: what it held is unread again and will come marked `redelivered`. Where that can't
+    /// be noted now it holds for this session at once, and for others when it is; see [`Mailbox::settle`].
+    pub fn give_back(&mut self, delivery: DeliveryId) {
         let spans: Vec<Span> = self.take_back(delivery).iter().map(|item| item.span).collect();
-        if !spans.is_empty() {
-            let _lock = self.begin()?;
-            self.note(Note::GiveBack { slot: self.slot, spans });
+        if spans.is_empty() {
+            return;
+        }
+        let lock = self.begin();
+        self.note(Note::GiveBack { slot: self.slot, spans });
+        if lock.is_ok() {
             self.end();
         }
-        Ok(())
     }
 
     /// The consumer names messages that it has. Only what it was shown or pushed counts: ids are unique within a

@@ -239,7 +239,7 @@ impl Inbox {
         for reply in self.replies.iter().filter(|reply| reply.written) {
             let late = reply.written_at.is_some_and(|at| at.elapsed() > AT_ONCE);
             if reply.may_be_abandoned && late {
-                self.mailbox.give_back(reply.delivery)?;
+                self.mailbox.give_back(reply.delivery);
             } else {
                 self.mailbox.finish(reply.delivery);
             }
