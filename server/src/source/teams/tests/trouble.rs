@@ -1,6 +1,7 @@
 //! What goes wrong with Graph, the disk or the process, and what reaches the journal all the same.
 
 use super::*;
+use crate::permission::{BOOK_FILE, Behavior, Book, Question, questions};
 use crate::record::{Channel, Draft};
 
 #[tokio::test(start_paused = true)]
@@ -67,6 +68,35 @@ async fn a_broken_cursor_is_no_first_start(#[case] heard: bool, #[case] broken: 
     let told = house.interactions().into_iter().find(|i| i["kind"] == "fault").unwrap();
     let tells_why = told["detail"].as_str().unwrap().contains("the journal has no message of this source");
     assert_eq!(tells_why, !heard, "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_cant_be_kept_at_once_counts_later_and_is_no_message() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    let question = Question {
+        code: "abcde".to_owned(),
+        session: "s".to_owned(),
+        chat_id: DM.to_owned(),
+        tenant_id: guid(TENANT),
+        object_id: guid(ALICE),
+        asked_at: mini.now(),
+        answer: None,
+    };
+    let book = Book { v: 1, questions: vec![question] };
+    house.storage.set_bytes(BOOK_FILE, &serde_json::to_vec(&book).unwrap());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    mini.say(DM, "yes abcde");
+    mini.say(DM, "and good morning");
+    let busy = house.storage.new_process().try_lock("permission.lock").unwrap().unwrap();
+    house.run_s(12).await;
+    assert_eq!(house.texts(), ["and good morning"]);
+    let house = house.restarted();
+    drop(busy);
+    house.run_s(12).await;
+    assert_eq!(questions(&*house.parts.storage).questions[0].answer, Some(Behavior::Allow));
+    assert_eq!(house.texts(), ["and good morning"]);
 }
 
 #[tokio::test(start_paused = true)]
