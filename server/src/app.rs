@@ -257,6 +257,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         outbox: outbox.clone(),
         storage: app.storage.clone(),
         home: app.home.clone(),
+        attachments_bytes_max: app.config.retention.attachments.bytes(),
         options: app.config.teams.clone(),
     }));
     session.doors.extend(bot.iter().map(|bot| Arc::new(bot.door(&journal)) as Arc<dyn Door>));
