@@ -15,7 +15,11 @@ pub trait Clock: Send + Sync {
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "the one adapter that reads the wall clock")]
+    #[expect(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        reason = "the one adapter that reads the wall clock"
+    )]
     fn now(&self) -> Timestamp {
         held(std::time::SystemTime::now())
     }

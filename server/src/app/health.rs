@@ -111,11 +111,11 @@ pub(super) fn health(
             return Some(format!("the agent can't sign in, so no messages come; tell your user: {error}"));
         }
         if let Some(trouble) = gate.trouble() {
-            return Some(short(format!("{trouble}; tell your user")));
+            return Some(short(&format!("{trouble}; tell your user")));
         }
         let sponsors = seen.sponsors.as_ref().filter(|line| line.awaited || gate.is_closed());
         if let Some(line) = sponsors {
-            return Some(short(format!("tell your user: {}", line.trouble)));
+            return Some(short(&format!("tell your user: {}", line.trouble)));
         }
         if gate.is_closed() {
             return Some(nobody(&gate));
@@ -127,7 +127,7 @@ pub(super) fn health(
     };
     Arc::new(move || {
         let seen = sight.look();
-        let bot = seen.bot.error.clone().map(short);
+        let bot = seen.bot.error.as_deref().map(short);
         let texts: Vec<String> = first(&seen).into_iter().chain(bot).collect();
         (!texts.is_empty()).then(|| texts.join("; "))
     })
@@ -152,6 +152,6 @@ fn nobody(gate: &Gate) -> String {
     format!("nobody is allowed to write to you; tell your user to {how}")
 }
 
-fn short(text: String) -> String {
+fn short(text: &str) -> String {
     text.chars().take(HEALTH_CHARS_MAX).collect()
 }

@@ -101,9 +101,8 @@ pub(super) async fn keep_up(
                     tracing::info!("this session leads now: it polls");
                     lead.send_replace(true);
                 }
-                Ok(false) => {}
                 Err(error) if word.is_some() => tracing::warn!(%error, "the lead could not be taken"),
-                Err(_) => {}
+                Ok(false) | Err(_) => {}
             }
         }
     }

@@ -186,10 +186,10 @@ impl Relay {
     /// The time by which answers from there are judged.
     fn now(&self, desk: &Desk) -> Timestamp {
         match (desk.channel, &self.teams, &self.bot) {
-            (Channel::Teams, Some(teams), _) => teams.client.server_now(),
-            (_, _, Some(bot)) => bot.now(),
-            (_, Some(teams), None) => teams.client.server_now(),
-            (_, None, None) => Timestamp::UNIX_EPOCH,
+            (Channel::Bot, _, Some(bot)) => bot.now(),
+            (_, Some(teams), _) => teams.client.server_now(),
+            // Nobody can be asked there.
+            _ => Timestamp::UNIX_EPOCH,
         }
     }
 
