@@ -182,6 +182,32 @@ fn sessions_of_one_consumer_share_without_overlap() {
 }
 
 #[test]
+fn what_the_dead_held_is_taken_over_for_a_push_once_by_who_lived_then() {
+    let home = Home::new();
+    let (leader, _) = home.open();
+    leader.append(drafts(1..=4)).unwrap();
+    let (one, two) = (home.disk.new_process(), home.disk.new_process());
+    let (first, _) = home.open_as(one.clone()).unwrap();
+    let (second, _) = home.open_as(two.clone()).unwrap();
+    let mut first = first.mailbox(&consumer("c"), "first").unwrap();
+    let mut second = second.mailbox(&consumer("c"), "second").unwrap();
+    let mut lives = leader.mailbox(&consumer("c"), "third").unwrap();
+    let mut lives_too = leader.mailbox(&consumer("c"), "fourth").unwrap();
+    lives.note_pushed(1).unwrap();
+    assert_eq!(ids(&first.hand_out(ONE, &up_to(2)).unwrap()), ["m1", "m2"]);
+    assert_eq!(ids(&second.hand_out(ONE, &up_to(1)).unwrap()), ["m3"]);
+    assert!(lives.take_over().unwrap().is_empty(), "both live");
+    one.kill();
+    let seqs = |records: Vec<entraclaw::record::Record>| records.iter().map(|r| r.seq).collect::<Vec<_>>();
+    assert_eq!(seqs(lives.take_over().unwrap()), [2], "it has pushed m1 itself");
+    assert!(lives_too.take_over().unwrap().is_empty() && lives.take_over().unwrap().is_empty());
+    two.kill();
+    let mut late = leader.mailbox(&consumer("c"), "late").unwrap();
+    assert!(late.take_over().unwrap().is_empty(), "it came after");
+    assert_eq!(lives_too.unread(None), 4, "a push retires nothing");
+}
+
+#[test]
 fn what_could_not_be_given_back_at_once_is_given_back_when_the_disk_lets_it() {
     let (home, journal) = filled(1);
     let mut first = journal.mailbox(&consumer("c"), "first").unwrap();
