@@ -229,6 +229,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         presence: presence.clone(),
         client: client.clone(),
         sources: app.watched_sources(),
+        gate: gate.clone(),
         upkeep: last_round.clone(),
         id: app.random.uuid(),
         pid: std::process::id(),
@@ -258,6 +259,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         outbox: outbox.clone(),
         storage: app.storage.clone(),
         home: app.home.clone(),
+        attachments_bytes_max: app.config.retention.attachments.bytes(),
         options: app.config.teams.clone(),
     }));
     session.doors.extend(bot.iter().map(|bot| Arc::new(bot.door(&journal)) as Arc<dyn Door>));
@@ -278,7 +280,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     session.sight = sight;
     session.presence = presence;
     session.listens_to = listens_to(&app.config);
-    session.health = Some(health(&app, &tokens, gate.clone()));
+    session.health = Some(health(&app, &tokens, gate.clone(), &journal));
     if app.config.mail.enabled {
         session.doors.push(Arc::new(MailDoor(Arc::new(GraphMailDesk {
             client: client.clone(),

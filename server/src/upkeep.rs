@@ -1,8 +1,8 @@
 //! What the leader tidies up at its start and every hour: old days of the journal, the audit log, fetched files and
 //! logs that were put aside.
 //!
-//! It must never touch a file whose name does not begin with a day, nor one of today; the journal's own rules are the
-//! journal's.
+//! It must never touch a file whose name does not begin with a day; nor one of today, but fetched files, which whoever
+//! fetches another makes room for. The journal's own rules are the journal's.
 
 use std::convert::Infallible;
 use std::io;
@@ -25,6 +25,8 @@ use crate::storage::Storage;
 /// The folder of files that people sent and the agent fetched. Their names begin with the UTC day on which they were
 /// fetched, as in `2026-11-21-report.pdf`.
 pub const ATTACHMENTS: &str = "attachments";
+/// Fetched files kept at a time, however small they are.
+pub const ATTACHMENT_FILES_MAX: usize = 2_000;
 /// The folder of the audit log.
 const INTERACTIONS: &str = "interactions";
 /// The folder of log files; one that was put aside begins with a day.
@@ -148,9 +150,29 @@ impl Upkeep {
     }
 }
 
-/// Deletes files of a folder by the day that their names begin with, oldest first. Returns how many, and their bytes.
-fn delete_days(storage: &dyn Storage, folder: &str, limits: Limits, today: Date) -> io::Result<(u64, u64)> {
-    let oldest = limits.days.and_then(|days| today.checked_sub(i64::from(days).days()).ok());
+/// Deletes fetched files, oldest days first and in the order of their names, until they are within the limit with the
+/// one that was kept last, which stays. Returns how many went.
+///
+/// # Errors
+/// One that could not be deleted.
+pub fn make_room(storage: &dyn Storage, kept: &str, bytes_max: Option<u64>) -> io::Result<usize> {
+    let files = dated(storage, ATTACHMENTS)?;
+    let mut left: u64 = files.iter().map(|(_, _, bytes)| bytes).sum();
+    let (all, mut gone) = (files.len(), 0);
+    for (_, path, bytes) in files.into_iter().filter(|(_, path, _)| path != kept) {
+        let too_much = bytes_max.is_some_and(|max| left > max) || all - gone > ATTACHMENT_FILES_MAX;
+        if !too_much {
+            break;
+        }
+        storage.remove(&path)?;
+        left -= bytes;
+        gone += 1;
+    }
+    Ok(gone)
+}
+
+/// Files whose names begin with a day, in order, with their lengths.
+fn dated(storage: &dyn Storage, folder: &str) -> io::Result<Vec<(Date, String, u64)>> {
     let mut files = Vec::new();
     for name in storage.list(folder)? {
         let Some(day) = name.get(..DAY_BYTES).and_then(|day| day.parse::<Date>().ok()) else { continue };
@@ -160,6 +182,13 @@ fn delete_days(storage: &dyn Storage, folder: &str, limits: Limits, today: Date)
             files.push((day, path, bytes));
         }
     }
+    Ok(files)
+}
+
+/// Deletes files of a folder by the day that their names begin with, oldest first. Returns how many, and their bytes.
+fn delete_days(storage: &dyn Storage, folder: &str, limits: Limits, today: Date) -> io::Result<(u64, u64)> {
+    let oldest = limits.days.and_then(|days| today.checked_sub(i64::from(days).days()).ok());
+    let files = dated(storage, folder)?;
     let mut left: u64 = files.iter().map(|(_, _, bytes)| bytes).sum();
     let mut deleted = (0, 0);
     for (day, path, bytes) in files {
@@ -189,6 +218,33 @@ mod tests {
         "entraclaw.log",
         "2026-99-99.log",
     ];
+
+    #[rstest]
+    #[case::by_bytes(5, 300_000, 1, 1_000_000)]
+    #[case::in_one_file(1, 3_000_000, 3, 1)]
+    #[case::by_count(ATTACHMENT_FILES_MAX, 1, 1, 1)]
+    fn room_is_made_also_of_today(
+        #[case] older: usize,
+        #[case] bytes: usize,
+        #[case] mb: u32,
+        #[case] new: usize,
+    ) {
+        let storage = MemoryStorage::new();
+        for n in 0..older {
+            storage.set_bytes(&format!("{ATTACHMENTS}/2026-11-21-{n:05}-1-a.pdf"), &vec![0; bytes]);
+        }
+        // The order of names is not that of fetching.
+        let kept = format!("{ATTACHMENTS}/2026-11-21-00000-2-a.pdf");
+        storage.set_bytes(&kept, &vec![0; new]);
+        let gone = make_room(&storage, &kept, Some(u64::from(mb) * 1_000_000)).unwrap();
+        let left = storage.list(ATTACHMENTS).unwrap();
+        let total: u64 =
+            left.iter().map(|n| storage.len(&format!("{ATTACHMENTS}/{n}")).unwrap().unwrap()).sum();
+        assert!(gone > 0 && left.len() <= ATTACHMENT_FILES_MAX && total <= u64::from(mb) * 1_000_000);
+        assert!(storage.bytes(&kept).is_some());
+        assert_eq!(make_room(&storage, &kept, Some(u64::from(mb) * 1_000_000)).unwrap(), 0);
+        assert_eq!(left.len() + gone, older + 1);
+    }
 
     #[rstest]
     #[case::none(None, None, &NAMES)]

@@ -285,7 +285,7 @@ pub const MUTANTS: &[Mutant] = &[
         "never-syncs",
         "syncs nothing",
         ("expect.model", ""),
-        ("crash.power-cut", COPILOT),
+        ("bot.power-cut", COPILOT),
         Way::Disk(Disk::NeverSyncs),
     ),
     mutant(

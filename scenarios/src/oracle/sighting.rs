@@ -90,7 +90,7 @@ pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text
     if carrier == "channel" {
         return channels(text)
             .into_iter()
-            .map(|Channel { chat_id, message_id, version, text }| Sighting {
+            .map(|Channel { chat_id, message_id, version, redelivered, text }| Sighting {
                 at_ms,
                 carrier: carrier.to_owned(),
                 tool: None,
@@ -98,7 +98,7 @@ pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text
                 chat_id,
                 version,
                 text,
-                redelivered: false,
+                redelivered,
                 pushed: false,
                 woke,
             })
@@ -212,6 +212,7 @@ struct Channel {
     chat_id: String,
     message_id: String,
     version: String,
+    redelivered: bool,
     text: String,
 }
 
@@ -234,6 +235,7 @@ fn channels(text: &str) -> Vec<Channel> {
                 chat_id: chat,
                 message_id: id,
                 version: version(edited, deleted, edited_at.as_deref()),
+                redelivered: attribute(head, "redelivered").as_deref() == Some("true"),
                 text: content.to_owned(),
             });
         }

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::NETWORK_PAUSE;
 use crate::gate::Gate;
-use crate::journal::{Journal, JournalError};
+use crate::journal::Journal;
 use crate::source::InboundSource;
 use crate::storage::Changes;
 
@@ -23,6 +23,40 @@ const POLICY_LOOKS: u64 = 4;
 /// How often the leader lets the journal try again what the disk did not take.
 const LEAD_INTERVAL: Duration = Duration::from_secs(1);
 
+/// Between two words about what fails all the time.
+const SAME_WORD_EVERY: Duration = Duration::from_secs(600);
+
+/// Something that is tried again and again: it is told when it begins to fail, now and then while it does, and when it
+/// is well again.
+#[derive(Default)]
+struct Trying {
+    told_at: Option<Instant>,
+    failed: u64,
+}
+
+/// What is worth a line.
+#[derive(Debug, PartialEq, Eq)]
+enum Word {
+    Fails,
+    /// After so many failures.
+    Well(u64),
+}
+
+impl Trying {
+    fn note(&mut self, is_ok: bool) -> Option<Word> {
+        if is_ok {
+            let failed = std::mem::take(self).failed;
+            return (failed > 0).then_some(Word::Well(failed));
+        }
+        self.failed += 1;
+        if self.told_at.is_some_and(|at| at.elapsed() < SAME_WORD_EVERY) {
+            return None;
+        }
+        self.told_at = Some(Instant::now());
+        Some(Word::Fails)
+    }
+}
+
 /// Follows the leader's journal, and takes the lead when it is free.
 pub(super) async fn keep_up(
     journal: &Journal,
@@ -33,7 +67,8 @@ pub(super) async fn keep_up(
     let mut every_change = journal.every_change();
     let mut news = if *lead.borrow() { None } else { journal.changes() };
     // What was written before the news began is told by nobody.
-    refresh(journal);
+    let (mut looking, mut leading) = (Trying::default(), Trying::default());
+    refresh(journal, &mut looking);
     let mut look: u64 = 0;
     loop {
         if *lead.borrow() {
@@ -41,7 +76,7 @@ pub(super) async fn keep_up(
             news = None;
             sleep(LEAD_INTERVAL).await;
         } else {
-            follow(journal, news.as_mut()).await;
+            follow(journal, news.as_mut(), &mut looking).await;
         }
         if let Some(every_change) = &mut every_change {
             let settled = *lead.borrow() && journal.is_settled() && gate.is_settled();
@@ -50,7 +85,7 @@ pub(super) async fn keep_up(
             }
             every_change.skip();
         }
-        refresh(journal);
+        refresh(journal, &mut looking);
         look += 1;
         if (*lead.borrow() || look.is_multiple_of(POLICY_LOOKS))
             && let Some(news) = gate.refresh()
@@ -59,31 +94,38 @@ pub(super) async fn keep_up(
             journal.interaction(news.interaction());
         }
         if may_lead && !*lead.borrow() && look.is_multiple_of(2) {
-            match journal.try_lead() {
+            let outcome = journal.try_lead();
+            let word = leading.note(outcome.is_ok());
+            match outcome {
                 Ok(true) => {
                     tracing::info!("this session leads now: it polls");
                     lead.send_replace(true);
                 }
-                Ok(false) => {}
-                Err(error) => note_lead_error(&error),
+                Err(error) if word.is_some() => tracing::warn!(%error, "the lead could not be taken"),
+                Ok(false) | Err(_) => {}
             }
         }
     }
 }
 
 /// Passes the time until a follower's next look, and takes in what it is told of meanwhile.
-async fn follow(journal: &Journal, news: Option<&mut Changes>) {
+async fn follow(journal: &Journal, news: Option<&mut Changes>, looking: &mut Trying) {
     let until = Instant::now() + FOLLOW_INTERVAL;
     let Some(news) = news else { return sleep_until(until).await };
     while timeout_at(until, news.next()).await.is_ok() {
-        refresh(journal);
+        refresh(journal, looking);
         sleep_until(until.min(Instant::now() + NEWS_PAUSE)).await;
     }
 }
 
-fn refresh(journal: &Journal) {
-    if let Err(error) = journal.refresh() {
-        tracing::warn!(%error, "the journal could not be looked at");
+fn refresh(journal: &Journal, looking: &mut Trying) {
+    let outcome = journal.refresh();
+    match (looking.note(outcome.is_ok()), outcome) {
+        (Some(Word::Fails), Err(error)) => tracing::warn!(%error, "the journal could not be looked at"),
+        (Some(Word::Well(failed)), _) => {
+            tracing::info!(failed, "the journal can be looked at again");
+        }
+        _ => {}
     }
 }
 
@@ -96,10 +138,6 @@ async fn rest(every_change: &mut Changes) {
     if late > 0 {
         sleep(LEAD_INTERVAL.saturating_sub(Duration::from_nanos(u64::try_from(late).unwrap_or(0)))).await;
     }
-}
-
-fn note_lead_error(error: &JournalError) {
-    tracing::warn!(%error, "the lead could not be taken");
 }
 
 /// Runs the source once this process leads, and has asked for the sponsors: what they write before that would wait.
@@ -120,4 +158,24 @@ pub(super) async fn poll(
     let _ = leading.wait_for(|leading| *leading).await;
     let _ = sponsored.wait_for(|known| *known).await;
     source.run(journal).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_fails_all_the_time_is_told_rarely_and_its_end_once() {
+        let mut trying = Trying::default();
+        assert_eq!(trying.note(true), None);
+        let mut told = 0;
+        for _ in 0..3_600 {
+            told += usize::from(trying.note(false) == Some(Word::Fails));
+            sleep(LEAD_INTERVAL).await;
+        }
+        assert_eq!(told, 6);
+        assert_eq!(trying.note(true), Some(Word::Well(3_600)));
+        assert_eq!(trying.note(true), None);
+        assert_eq!(trying.note(false), Some(Word::Fails), "it is news again");
+    }
 }

@@ -53,7 +53,7 @@ impl Sponsors {
         known: Arc<Known>,
     ) -> Option<Self> {
         let agent_id = config.identity.agent_id.clone().filter(|_| config.gate.sponsors)?;
-        gate.set_sponsors(None);
+        gate.set_sponsors(None, None);
         Some(Self { client, gate, known, agent_id })
     }
 
@@ -68,13 +68,15 @@ impl Sponsors {
                 Ok(sponsors) => {
                     tracing::info!(count = sponsors.len(), "the sponsors of the agent are known");
                     good_until = Some(Instant::now() + ANSWER_LIFE);
-                    self.gate.set_sponsors(Some(sponsors));
+                    self.gate.set_sponsors(Some(sponsors), None);
                 }
                 Err(error) => {
                     tracing::warn!(%error, fix = error.advice(), "the sponsors of the agent are not known");
                     if good_until.is_none_or(|until| until <= Instant::now()) {
                         good_until = None;
-                        self.gate.set_sponsors(is_refusal(&error).then(BTreeSet::new));
+                        let nobody = is_refusal(&error).then(BTreeSet::new);
+                        let trouble = trouble(&error, nobody.is_some());
+                        self.gate.set_sponsors(nobody, Some(trouble));
                     }
                 }
             }
@@ -123,6 +125,12 @@ impl Sponsors {
         }
         Ok(sponsors)
     }
+}
+
+/// What a person is told, with what helps.
+fn trouble(error: &GraphError, is_refusal: bool) -> String {
+    let so = if is_refusal { "none of them may write" } else { "what they write waits" };
+    format!("it is not known who the sponsors of the agent are, so {so}: {error}; {}", error.advice())
 }
 
 /// Whether Graph has answered that it does not say, which asking again does not change by itself.

@@ -225,6 +225,26 @@ async fn a_graph_that_never_answers_holds_nothing_up() {
     tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
 }
 
+/// A clock at the end of all years: what can't be reckoned is held there, and messages come.
+#[tokio::test(start_paused = true)]
+async fn a_clock_at_the_end_of_years_stops_nothing() {
+    let mini = Mini::new();
+    let mut app = app(&mini, &MemoryStorage::new(), 1);
+    app.clock = Arc::new(TokioClock::starting_at(Timestamp::MAX));
+    app.config.bot.enabled = false;
+    let (server, mut host) = connect(app);
+    let session = async {
+        host.initialize("claude-code").await;
+        sleep(Duration::from_secs(45)).await;
+        mini.say(DM, "still there?");
+        assert!(host.wait().await.contains("still there?"));
+        mini.fault(|line| line.contains("/me/chats?").then(|| Reply::error(503, "busy")));
+        sleep(Duration::from_secs(3_700)).await;
+        assert!(host.pulled_warning().await.is_some());
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}
+
 /// A server over two midnights: what another consumer has not read stays, what everybody has goes, and news still comes.
 #[tokio::test(start_paused = true)]
 async fn old_days_go_when_everybody_has_them() {

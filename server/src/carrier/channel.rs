@@ -49,10 +49,13 @@ pub struct ChannelMeta {
     /// `true` when the person took it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted: Option<String>,
+    /// `true` when another session of the same agent was given it, and died before it came back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redelivered: Option<String>,
 }
 
-/// The push of a record.
-pub(crate) fn push(record: &Record) -> Value {
+/// The push of a record; `redelivered` when the model may have seen it.
+pub(crate) fn push(record: &Record, redelivered: bool) -> Value {
     let push = ChannelPush {
         content: record.content_text_sanitized.clone(),
         meta: ChannelMeta {
@@ -63,6 +66,7 @@ pub(crate) fn push(record: &Record) -> Value {
             edit_of: record.edit_of.clone(),
             edited_at: record.meta.get("edited_at").cloned(),
             deleted: record.deleted.then(|| "true".to_owned()),
+            redelivered: redelivered.then(|| "true".to_owned()),
         },
     };
     serde_json::to_value(push).unwrap_or_default()

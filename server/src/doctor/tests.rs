@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use rstest::rstest;
 
 use super::*;
-use crate::status::{Report, SessionFile, SessionLine, SourceLine, StatusFile};
+use crate::status::{Report, SessionFile, SessionLine, SourceLine, SponsorsLine, StatusFile};
 
 const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";
 const OTHER_TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000002";
@@ -221,6 +221,19 @@ fn another_leader_is_no_illness() {
     let diagnosis = examine(&facts);
     assert_eq!(diagnosis.level, Level::Ok);
     assert!(diagnosis.checks.iter().any(|check| check.found.contains("process 77 polls")));
+}
+
+#[test]
+fn sponsors_whom_nobody_knows_are_told_with_the_fix() {
+    let mut facts = well();
+    lead(&mut facts, 3);
+    let trouble =
+        "it is not known who the sponsors of the agent are, so what they write waits: x; do y".to_owned();
+    facts.report.status.as_mut().unwrap().sponsors = Some(SponsorsLine { trouble, awaited: true });
+    let diagnosis = examine(&facts);
+    let told =
+        diagnosis.checks.iter().find(|check| check.found.contains("sponsors of the agent are")).unwrap();
+    assert_eq!((told.level, told.fix.as_deref()), (Level::Fail, Some("do y")));
 }
 
 #[test]

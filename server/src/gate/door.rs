@@ -102,6 +102,10 @@ struct Live {
     /// Nobody, while it is not known who they are.
     sponsors: BTreeSet<(Guid, Guid)>,
     sponsors_unknown: bool,
+    /// Why nobody could say who they are, with what helps.
+    sponsors_trouble: Option<String>,
+    /// Somebody who may be one has written since.
+    sponsors_awaited: bool,
     /// The state of the file that `policy` was read from.
     stamp: Option<Stamp>,
     /// A state of the file that was no policy: at the second look it is kept aside.
@@ -207,7 +211,7 @@ impl Gate {
             Ok(ids) => ids,
             Err(verdict) => return verdict,
         };
-        let live = self.live();
+        let mut live = self.live();
         let verdict = live.lists.judge(&ids, written);
         // Sponsors are of the agent's own tenant.
         let may_sponsor = live.sponsors_unknown && agent.tenant_id.as_ref().is_none_or(|own| *own == ids.0);
@@ -215,6 +219,7 @@ impl Gate {
             return verdict;
         }
         if may_sponsor {
+            live.sponsors_awaited = true;
             self.sponsors_wanted.notify_one();
         }
         Verdict::Later
@@ -227,15 +232,24 @@ impl Gate {
         if is_open(verdict) && live.trouble.is_some() { Verdict::Later } else { verdict }
     }
 
-    /// Sets who the sponsors are; `None` when that can't be known now.
-    pub fn set_sponsors(&self, sponsors: Option<BTreeSet<(Guid, Guid)>>) {
+    /// Sets who the sponsors are; `None` when that can't be known now. `trouble` is why Graph did not say, with what
+    /// helps.
+    pub fn set_sponsors(&self, sponsors: Option<BTreeSet<(Guid, Guid)>>, trouble: Option<String>) {
         let mut live = self.live();
         let unknown = sponsors.is_none();
+        live.sponsors_trouble = trouble;
+        live.sponsors_awaited &= unknown;
         let sponsors = sponsors.unwrap_or_default();
         if live.sponsors != sponsors || live.sponsors_unknown != unknown {
             (live.sponsors, live.sponsors_unknown) = (sponsors, unknown);
             live.work_out(&self.config);
         }
+    }
+
+    /// Why it is not known who the sponsors are, and whether anybody who may be one waits for that.
+    pub fn sponsors_trouble(&self) -> Option<(String, bool)> {
+        let live = self.live();
+        Some((live.sponsors_trouble.clone()?, live.sponsors_awaited))
     }
 
     /// Comes back when somebody was judged who might be a sponsor while nobody knows them.

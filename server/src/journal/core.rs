@@ -397,6 +397,11 @@ impl Core {
         Ok(page.and_then(|page| page.entries.first().filter(|entry| entry.record.seq == seq).cloned()))
     }
 
+    /// Place of the newest record of a channel; nothing when there is none.
+    pub(super) fn last_of(&self, channel: Channel) -> Option<u64> {
+        Some(self.tally.last[channel.index()]).filter(|seq| *seq > 0)
+    }
+
     /// Says that no message has an id, and from which day on there are any.
     pub(super) fn unknown_id(&self, id: &str) -> JournalError {
         let begins = self.log.begins().map(|day| day.to_string());

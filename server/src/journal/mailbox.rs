@@ -30,6 +30,7 @@ use super::log::Entry;
 use super::options::NewConsumerStarts;
 use crate::record::{Channel, Record};
 use crate::storage::{Lock, Storage};
+use claim::Graves;
 
 /// How often it is noted that the consumer is there.
 const SEEN_EVERY: SignedDuration = SignedDuration::from_hours(1);
@@ -52,6 +53,7 @@ pub struct Mailbox {
     returned: Vec<(DeliveryId, Item)>,
     /// Notes that are true but not in the file yet.
     unwritten: Vec<Note>,
+    graves: Graves,
 }
 
 /// A record that was handed out.
@@ -104,7 +106,9 @@ impl Mailbox {
             open: BTreeMap::new(),
             returned: Vec::new(),
             unwritten: Vec::new(),
+            graves: Graves::default(),
         };
+        mailbox.pass_by_older_graves();
         for note in notes {
             mailbox.note(note);
         }
@@ -192,36 +196,18 @@ impl Mailbox {
         Ok(self.retire(items))
     }
 
-    /// The reply was cancelled or lost: what it held is unread again and will come marked `redelivered`.
-    pub fn give_back(&mut self, delivery: DeliveryId) -> Result<()> {
+    /// The reply was cancelled or lost: what it held is unread again and will come marked `redelivered`. Where that can't
+    /// be noted now it holds for this session at once, and for others when it is; see [`Mailbox::settle`].
+    pub fn give_back(&mut self, delivery: DeliveryId) {
         let spans: Vec<Span> = self.take_back(delivery).iter().map(|item| item.span).collect();
-        if !spans.is_empty() {
-            let _lock = self.begin()?;
-            self.note(Note::GiveBack { slot: self.slot, spans });
+        if spans.is_empty() {
+            return;
+        }
+        let lock = self.begin();
+        self.note(Note::GiveBack { slot: self.slot, spans });
+        if lock.is_ok() {
             self.end();
         }
-        Ok(())
-    }
-
-    /// A push with this record is about to be sent: call it before sending. From then on it comes marked `pushed`.
-    pub fn note_pushed(&mut self, seq: u64) -> Result<()> {
-        let Some(entry) = self.journal.core().entry(seq)? else { return Ok(()) };
-        let _lock = self.begin()?;
-        let span = span_of(&entry);
-        let ledger = self.file.ledger();
-        if !ledger.pushed.has(span.0, seq) && !ledger.acked.has(span.0, seq) {
-            self.note(Note::Push { spans: vec![span] });
-        }
-        self.end();
-        Ok(())
-    }
-
-    /// Whether the consumer was never shown this record by any way.
-    pub fn is_new(&mut self, seq: u64) -> Result<bool> {
-        self.refresh()?;
-        let Some(entry) = self.journal.core().entry(seq)? else { return Ok(false) };
-        let (channel, ledger) = (entry.record.channel, self.file.ledger());
-        Ok(!ledger.shown.has(channel, seq) && !ledger.pushed.has(channel, seq))
     }
 
     /// The consumer names messages that it has. Only what it was shown or pushed counts: ids are unique within a

@@ -51,7 +51,7 @@ pub use state::State;
 
 use self::core::Core;
 use crate::clock::Clock;
-use crate::record::{Draft, Record};
+use crate::record::{Channel, Draft, Record};
 use crate::storage::{Changes, Storage};
 
 /// The journal of one home folder; a cheap clone.
@@ -148,6 +148,13 @@ impl Journal {
             records.extend(page.entries.iter().take(left).map(|entry| entry.record.clone()));
         }
         Ok(records)
+    }
+
+    /// The newest record of a channel, if the files still have it.
+    pub fn newest_of(&self, channel: Channel) -> Result<Option<Record>> {
+        let mut core = self.core();
+        let Some(seq) = core.last_of(channel) else { return Ok(None) };
+        Ok(core.entry(seq)?.map(|entry| entry.record.clone()))
     }
 
     /// The newest record with this id, as far back as an acknowledgement looks.

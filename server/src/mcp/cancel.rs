@@ -51,9 +51,7 @@ impl Session {
     fn give_back(&mut self, consumer: &ConsumerName, delivery: DeliveryId) {
         let Some(inbox) = self.inboxes.get_mut(consumer) else { return };
         inbox.replies.retain(|reply| reply.delivery != delivery);
-        if let Err(error) = inbox.mailbox.give_back(delivery) {
-            tracing::warn!(%error, "a cancelled answer could not be given back; a new session gets it");
-        }
+        inbox.mailbox.give_back(delivery);
         self.reopen_task(delivery);
         self.stirred = true;
     }

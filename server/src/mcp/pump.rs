@@ -22,6 +22,9 @@ const PROGRESS_WORDS_SINCE: &str = "2025-03-26";
 /// Between two looks at what another session holds while a call waits. Nobody tells when that session dies.
 const HELD_LOOK_EVERY: Duration = Duration::from_secs(2);
 
+/// Between two looks at what sessions have died with, while something is unread that could be pushed.
+const GRAVE_LOOK_EVERY: Duration = Duration::from_secs(5);
+
 /// Between two tries to write what the disk did not take.
 const SETTLE_EVERY: Duration = Duration::from_secs(1);
 
@@ -44,6 +47,7 @@ impl Session {
         }
         self.keep_time();
         self.push_channel();
+        self.push_what_the_dead_had();
         self.announce();
         self.feed_streams();
         self.settle();
@@ -112,7 +116,11 @@ impl Session {
         let last_seq = *self.grown.borrow();
         let Some(session) = &self.legacy else { return };
         let is_failing = session.push_failed_seq == Some(last_seq);
-        if session.pushed_seq >= last_seq || is_failing || !self.pushes_channel() {
+        if session.pushed_seq >= last_seq || !self.pushes_channel() {
+            return;
+        }
+        self.grave_look_at.get_or_insert_with(|| Instant::now() + GRAVE_LOOK_EVERY);
+        if is_failing {
             return;
         }
         let Ok(consumer) = self.consumer_of(Some(&session.client)) else { return };
@@ -142,13 +150,35 @@ impl Session {
                 if mailbox.is_new(record.seq)? {
                     // Noted first: after a crash it is shown again marked, never unmarked.
                     mailbox.note_pushed(record.seq)?;
-                    let push = notification(channel::METHOD, &channel::push(&record));
+                    let push = notification(channel::METHOD, &channel::push(&record, false));
                     self.out.push(&push, None, Vec::new());
                 }
                 if let Some(session) = &mut self.legacy {
                     session.pushed_seq = record.seq;
                 }
             }
+        }
+    }
+
+    /// Pushes what another session of the consumer was given and died with, once, marked. A waiting call takes it itself.
+    fn push_what_the_dead_had(&mut self) {
+        let now = Instant::now();
+        if self.grave_look_at.is_none_or(|at| at > now) {
+            return;
+        }
+        self.grave_look_at = None;
+        let Some(session) = &self.legacy else { return };
+        let Ok(consumer) = self.consumer_of(Some(&session.client)) else { return };
+        let is_waiting = !self.waiting(|wait| wait.caller.consumer == consumer).is_empty();
+        let Ok(inbox) = self.inbox(&consumer) else { return };
+        let left = if is_waiting { Ok(Vec::new()) } else { inbox.mailbox.take_over() };
+        // What nobody has to read can't be held by anybody. Of more the next record tells.
+        if left.is_err() || inbox.mailbox.unread(None) > 0 {
+            self.grave_look_at = Some(now + GRAVE_LOOK_EVERY);
+        }
+        for record in left.unwrap_or_default() {
+            let push = notification(channel::METHOD, &channel::push(&record, true));
+            self.out.push(&push, None, Vec::new());
         }
     }
 

@@ -239,7 +239,7 @@ impl Inbox {
         for reply in self.replies.iter().filter(|reply| reply.written) {
             let late = reply.written_at.is_some_and(|at| at.elapsed() > AT_ONCE);
             if reply.may_be_abandoned && late {
-                self.mailbox.give_back(reply.delivery)?;
+                self.mailbox.give_back(reply.delivery);
             } else {
                 self.mailbox.finish(reply.delivery);
             }
@@ -323,6 +323,8 @@ pub(super) struct Session {
     pub(super) settle_at: Option<Instant>,
     /// When it is looked whether another session still holds what a waiting call was not given.
     pub(super) held_look_at: Option<Instant>,
+    /// When it is looked whether another session has died with what it was given, while there is a push to tell of it.
+    pub(super) grave_look_at: Option<Instant>,
     counter: u64,
 }
 
@@ -345,6 +347,7 @@ impl Session {
             batches: BTreeMap::new(),
             settle_at: None,
             held_look_at: None,
+            grave_look_at: None,
             counter: 0,
             options,
         }
@@ -479,7 +482,7 @@ impl Session {
             OpenCall::Events(stream) => self.stream_deadline(stream),
             OpenCall::Work { .. } | OpenCall::Listen { .. } => None,
         });
-        calls.chain(self.settle_at).chain(self.held_look_at).min()
+        calls.chain(self.settle_at).chain(self.held_look_at).chain(self.grave_look_at).min()
     }
 
     /// How long a host may take nothing.

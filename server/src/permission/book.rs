@@ -46,7 +46,7 @@ pub struct Question {
     pub tenant_id: Guid,
     /// The operator's object id there.
     pub object_id: Guid,
-    /// When Teams took the message that asks, in its own time.
+    /// When Teams took the message that asks, in its own time; when it was about to be sent, while nobody knows better.
     #[schemars(with = "String")]
     pub asked_at: Timestamp,
     /// The answer, once there is one.
@@ -85,6 +85,12 @@ pub enum Taken {
 }
 
 impl Question {
+    /// Whether both are one question, which has been noted at this time.
+    fn is(&self, other: &Self) -> bool {
+        (&self.code, &self.session, &self.chat_id, self.asked_at)
+            == (&other.code, &other.session, &other.chat_id, other.asked_at)
+    }
+
     /// Whether this is an answer to it, whenever it came.
     fn is_for(&self, answer: &Answer) -> bool {
         self.code == answer.code
@@ -117,14 +123,13 @@ impl Book {
 }
 
 /// What came of an answer, for the interaction log.
-pub fn outcome(answer: &Answer, taken: io::Result<Taken>) -> String {
+pub fn outcome(answer: &Answer, taken: Taken) -> String {
     let code = &answer.code;
     match taken {
-        Ok(Taken::Counts) => format!("answered {code} with {:?}", answer.behavior),
-        Ok(Taken::Repeated) => format!("{code} was answered before; this one does not count"),
-        Ok(Taken::Expired) => format!("{code} has expired; the answer does not count"),
-        Ok(Taken::NotAsked) => format!("{code} was not asked; the answer does not count"),
-        Err(error) => format!("the answer to {code} could not be kept: {error}"),
+        Taken::Counts => format!("answered {code} with {:?}", answer.behavior),
+        Taken::Repeated => format!("{code} was answered before; this one does not count"),
+        Taken::Expired => format!("{code} has expired; the answer does not count"),
+        Taken::NotAsked => format!("{code} was not asked; the answer does not count"),
     }
 }
 
@@ -136,7 +141,7 @@ pub fn questions(storage: &dyn Storage) -> Book {
     })
 }
 
-/// Notes a question. Returns whether it can be answered: a code that is open in this chat can't be asked again.
+/// Notes a question, before it is sent: who reads it may answer before its sender knows that it has arrived. Returns whether it can be answered: a code that is open in this chat can't be asked again.
 pub(super) fn ask(storage: &dyn Storage, question: Question) -> io::Result<bool> {
     change(storage, |book| {
         let is_open = |known: &Question| {
@@ -153,6 +158,20 @@ pub(super) fn ask(storage: &dyn Storage, question: Question) -> io::Result<bool>
         book.questions.push(question);
         true
     })
+}
+
+/// Notes when a question was asked, once that is known.
+pub(super) fn asked(storage: &dyn Storage, question: &Question, at: Timestamp) -> io::Result<()> {
+    change(storage, |book| {
+        if let Some(known) = book.questions.iter_mut().rev().find(|known| known.is(question)) {
+            known.asked_at = at;
+        }
+    })
+}
+
+/// Forgets a question that nobody was asked.
+pub(super) fn forget(storage: &dyn Storage, question: &Question) -> io::Result<()> {
+    change(storage, |book| book.questions.retain(|known| !known.is(question)))
 }
 
 /// Takes an answer, once.

@@ -3,14 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::book::{self, QUESTION_LIFE, Question};
 use super::{BOOK_FILE, PermissionAnswer, PermissionRequest, REQUESTS_MAX, notice};
@@ -28,6 +29,10 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 const ANSWER_GRACE: Duration = Duration::from_secs(300);
 /// The newest records that are looked at for the operator's chat.
 const CHAT_LOOK_BACK_RECORDS: u64 = 1_000;
+
+/// How often a book is asked for that another process has, and the pause between two tries. Who asks must not be stopped.
+const BOOK_TRIES: u32 = 50;
+const BOOK_PAUSE: Duration = Duration::from_millis(100);
 
 /// What the relay is made of; a cheap clone.
 #[derive(Clone)]
@@ -104,6 +109,17 @@ pub async fn run(
     }
 }
 
+/// Does it again while another process has the book.
+async fn patiently<T>(mut change: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    for _ in 1..BOOK_TRIES {
+        match change() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(BOOK_PAUSE).await,
+            outcome => return outcome,
+        }
+    }
+    change()
+}
+
 impl Relay {
     /// Sends a request to the operator. Returns its code if it can be answered.
     async fn ask(&self, request: PermissionRequest) -> Option<String> {
@@ -113,32 +129,68 @@ impl Relay {
         };
         let code = request.request_id.clone();
         let tool = crate::sanitize::clean_name(&request.tool_name);
-        let sent = match self.tell(&desk, notice::html(&request)).await {
-            Ok(sent) => sent,
+        let begun = Instant::now();
+        let (tenant_id, object_id) = desk.ids.clone();
+        let question = Question {
+            code: code.clone(),
+            session: self.session.clone(),
+            chat_id: desk.chat_id.clone(),
+            tenant_id,
+            object_id,
+            asked_at: self.now(&desk),
+            answer: None,
+        };
+        let storage = &*self.storage;
+        match patiently(|| book::ask(storage, question.clone())).await {
+            Ok(true) => {}
+            Ok(false) => {
+                let why =
+                    format!("request {code} for {tool} was not relayed: another one with this code is open");
+                self.log(Some(&desk), why);
+                return None;
+            }
             Err(error) => {
+                let why = format!("request {code} for {tool} was not relayed: {BOOK_FILE}: {error}");
+                self.log(Some(&desk), why);
+                return None;
+            }
+        }
+        let (noted, detail) = match self.tell(&desk, notice::html(&request)).await {
+            Ok(sent) => {
+                let at = sent.ts.parse().unwrap_or(question.asked_at);
+                let noted = patiently(|| book::asked(storage, &question, at)).await;
+                (noted, format!("request {code} for {tool} was relayed as {}", sent.message_id))
+            }
+            Err(error @ SendError::UnknownOutcome(_)) => {
+                // The server's time may be known better by now.
+                let ago = SignedDuration::try_from(begun.elapsed()).unwrap_or_default();
+                let at = self.now(&desk).saturating_sub(ago).unwrap_or(question.asked_at);
+                let noted = patiently(|| book::asked(storage, &question, at)).await;
+                (noted, format!("request {code} for {tool}: {error}; if it did, its answer counts"))
+            }
+            Err(error) => {
+                if let Err(error) = patiently(|| book::forget(storage, &question)).await {
+                    tracing::warn!(%error, file = BOOK_FILE, "a question that was not asked could not be taken out");
+                }
                 self.log(Some(&desk), format!("request {code} for {tool} was not relayed: {error}"));
                 return None;
             }
         };
-        let asked_at: Option<Timestamp> = sent.ts.parse().ok();
-        let noted = asked_at.map(|asked_at| {
-            let (tenant_id, object_id) = desk.ids.clone();
-            let session = self.session.clone();
-            let chat_id = desk.chat_id.clone();
-            let code = code.clone();
-            let question = Question { code, session, chat_id, tenant_id, object_id, asked_at, answer: None };
-            book::ask(&*self.storage, question)
-        });
-        let detail = match &noted {
-            Some(Ok(true)) => format!("request {code} for {tool} was relayed as {}", sent.message_id),
-            Some(Ok(false)) => {
-                format!("request {code} for {tool} can't be answered: another one with this code is open")
-            }
-            Some(Err(error)) => format!("request {code} for {tool} can't be answered: {BOOK_FILE}: {error}"),
-            None => format!("request {code} for {tool} can't be answered: it was given no time"),
-        };
+        if let Err(error) = noted {
+            tracing::warn!(%error, file = BOOK_FILE, "the time of a question could not be noted");
+        }
         self.log(Some(&desk), detail);
-        matches!(noted, Some(Ok(true))).then_some(code)
+        Some(code)
+    }
+
+    /// The time by which answers from there are judged.
+    fn now(&self, desk: &Desk) -> Timestamp {
+        match (desk.channel, &self.teams, &self.bot) {
+            (Channel::Bot, _, Some(bot)) => bot.now(),
+            (_, Some(teams), _) => teams.client.server_now(),
+            // Nobody can be asked there.
+            _ => Timestamp::UNIX_EPOCH,
+        }
     }
 
     async fn tell(&self, desk: &Desk, html: String) -> Result<Sent, SendError> {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::clock::Clock;
 use crate::journal::{Interaction, Journal};
-use crate::record::Channel;
+use crate::record::{Channel, Record};
 use crate::storage::{Storage, read_whole};
 
 const FOLDER: &str = "sources";
@@ -22,6 +22,9 @@ pub(super) const POSITION_VERSION: u32 = 1;
 /// Newest records that are looked at for a safe point.
 const SAFE_POINT_RECORDS: usize = 500;
 
+/// How far back reading starts when the position is lost and the journal has nothing of the source: what came while no
+/// server ran must come late rather than never.
+const LOST_POSITION_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// A first start that is longer ago was noted by a clock that was wrong.
 const FIRST_START_AGO_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
 
@@ -71,7 +74,7 @@ pub(super) fn begin<P: Position>(
     started: Instant,
 ) -> (P, Option<FirstStart>) {
     let now = clock.now();
-    match load::<P>(storage, journal) {
+    match load::<P>(storage, journal, now) {
         Found::Saved(mut position) => {
             let first = position.first_start().map(|at| {
                 let ago = Duration::try_from(now.duration_since(at)).unwrap_or_default();
@@ -95,6 +98,10 @@ pub(super) fn begin<P: Position>(
             let detail = format!("{} was broken ({problem}); reading again from {since}", P::FILE);
             tracing::warn!("{detail}");
             journal.interaction(Interaction::fault(detail));
+            // Who dies before the first answer must not be taken for a first start.
+            if let Err(error) = save(storage, &position) {
+                tracing::warn!(%error, file = P::FILE, "the place to read again from could not be noted");
+            }
             (position, None)
         }
     }
@@ -108,19 +115,27 @@ enum Found<P> {
     Broken(P, Timestamp, String),
 }
 
-fn load<P: Position>(storage: &dyn Storage, journal: &Journal) -> Found<P> {
+fn load<P: Position>(storage: &dyn Storage, journal: &Journal, now: Timestamp) -> Found<P> {
     let problem = match read::<P>(storage) {
+        // Kept aside by somebody who died then.
+        Ok(None) if matches!(storage.len(P::BROKEN_FILE), Ok(Some(_))) => "it was kept aside".to_owned(),
         Ok(None) => return Found::Nothing,
         Ok(Some(position)) => return Found::Saved(position),
-        Err(problem) => problem,
+        Err(problem) => {
+            if let Err(error) = storage.rename(P::FILE, P::BROKEN_FILE) {
+                tracing::warn!(%error, file = P::FILE, "a broken position could not be kept aside");
+            }
+            problem
+        }
     };
-    if let Err(error) = storage.rename(P::FILE, P::BROKEN_FILE) {
-        tracing::warn!(%error, file = P::FILE, "a broken position could not be kept aside");
-    }
-    match safe_point::<P>(journal) {
-        Some(since) => Found::Broken(P::starting_at(since), since, problem),
-        None => Found::Nothing,
-    }
+    let (since, problem) = match safe_point::<P>(journal) {
+        Some(since) => (since, problem),
+        None => (
+            now.saturating_sub(LOST_POSITION_BACK).unwrap_or(now),
+            format!("{problem}, and the journal has no message of this source"),
+        ),
+    };
+    Found::Broken(P::starting_at(since), since, problem)
 }
 
 fn read<P: Position>(storage: &dyn Storage) -> Result<Option<P>, String> {
@@ -138,14 +153,13 @@ fn read<P: Position>(storage: &dyn Storage) -> Result<Option<P>, String> {
 fn safe_point<P: Position>(journal: &Journal) -> Option<Timestamp> {
     let from = journal.last_seq().saturating_sub(SAFE_POINT_RECORDS as u64);
     let records = journal.read_after(from, SAFE_POINT_RECORDS).ok()?;
-    let newest = records
-        .iter()
-        .filter(|r| r.channel == P::CHANNEL)
-        .filter_map(|r| {
-            let received: Timestamp = r.received_at.parse().ok()?;
-            Some(r.ts.parse().map_or(received, |written: Timestamp| written.min(received)))
-        })
-        .max()?;
+    let time = |r: &Record| {
+        let received: Timestamp = r.received_at.parse().ok()?;
+        Some(r.ts.parse().map_or(received, |written: Timestamp| written.min(received)))
+    };
+    let lately = records.iter().filter(|r| r.channel == P::CHANNEL).filter_map(time).max();
+    // Another source may have been busier since.
+    let newest = lately.or_else(|| time(&journal.newest_of(P::CHANNEL).ok()??))?;
     newest.checked_sub(P::SAFE_POINT_BEFORE).ok()
 }
 

@@ -22,11 +22,23 @@ pub struct StatusFile {
     pub leads_since: String,
     /// One line a source.
     pub sources: Vec<SourceLine>,
+    /// Why it is not known who the sponsors of the agent are; absent while it is, or nobody wants to know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sponsors: Option<SponsorsLine>,
     /// What was asked of Graph.
     pub graph: GraphLine,
     /// The last time that old files were deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upkeep: Option<Round>,
+}
+
+/// Sponsors whom nobody knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SponsorsLine {
+    /// Why, with what helps.
+    pub trouble: String,
+    /// Somebody who may be one has written, and waits.
+    pub awaited: bool,
 }
 
 /// How a source is doing.

@@ -34,6 +34,7 @@ pub fn reading(report: &Report, now: Timestamp) -> Vec<String> {
     let Some(status) = &report.status else { return problems };
     if report.leader.is_some() {
         sources(status, now, &mut problems);
+        problems.extend(status.sponsors.as_ref().map(|line| line.trouble.clone()));
         return problems;
     }
     // What was a hiccup when it ended is not known to be more.

@@ -14,10 +14,11 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    GraphLine, HostLine, SESSIONS, STATUS_FILE, SessionFile, SourceLine, StatusFile, session_file,
-    session_lock,
+    GraphLine, HostLine, SESSIONS, STATUS_FILE, SessionFile, SourceLine, SponsorsLine, StatusFile,
+    session_file, session_lock,
 };
 use crate::clock::Clock;
+use crate::gate::Gate;
 use crate::graph::{GraphClient, REQUESTS_PER_SECOND_MAX, Usage};
 use crate::journal::{Journal, JournalStats};
 use crate::mcp::{HostSeen, Presence, PresenceState};
@@ -60,6 +61,8 @@ pub struct Keeper {
     pub client: Arc<GraphClient>,
     /// The sources.
     pub sources: Vec<WatchedSource>,
+    /// Whether the sponsors are known.
+    pub gate: Arc<Gate>,
     /// The last time that old files were deleted.
     pub upkeep: LastRound,
     /// This session, unlike any other.
@@ -88,7 +91,7 @@ struct Round {
 type SessionNews = (bool, PresenceState, JournalStats);
 
 /// Everything that `status.json` is made of.
-type StatusNews = (Vec<SourceState>, Usage, Option<upkeep::Round>);
+type StatusNews = (Vec<SourceState>, Option<SponsorsLine>, Usage, Option<upkeep::Round>);
 
 impl Keeper {
     /// Tells for ever.
@@ -148,7 +151,9 @@ impl Keeper {
         }
         let Some(since) = round.leads_since else { return };
         let states = self.sources.iter().map(|source| source.status.get()).collect();
-        let news = (states, self.client.usage(), self.upkeep.get());
+        let sponsors = self.gate.sponsors_trouble();
+        let sponsors = sponsors.map(|(trouble, awaited)| SponsorsLine { trouble, awaited });
+        let news = (states, sponsors, self.client.usage(), self.upkeep.get());
         if round.status.as_ref() != Some(&news)
             && self.write(STATUS_FILE, &self.status(round, &news, since, now))
         {
@@ -185,7 +190,7 @@ impl Keeper {
     }
 
     fn status(&self, round: &mut Round, news: &StatusNews, since: Timestamp, now: Timestamp) -> StatusFile {
-        let (states, usage, last_upkeep) = news;
+        let (states, sponsors, usage, last_upkeep) = news;
         let instant = Instant::now();
         round.requests.push_back((instant, usage.requests_total));
         while round.requests.front().is_some_and(|(at, _)| instant.duration_since(*at) > MINUTE) {
@@ -204,6 +209,7 @@ impl Keeper {
                 .zip(states)
                 .map(|(source, state)| source_line(source, state))
                 .collect(),
+            sponsors: sponsors.clone(),
             graph: GraphLine {
                 requests_total: usage.requests_total,
                 throttled_total: usage.throttled_total,
@@ -252,6 +258,21 @@ fn changed<T: 'static>(mut watched: watch::Receiver<T>) -> LocalBoxFuture<'stati
             std::future::pending::<()>().await;
         }
     })
+}
+
+/// How a source was doing, from its line.
+pub(crate) fn state_of(line: &SourceLine) -> SourceState {
+    let at = |text: &Option<String>| text.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
+    SourceState {
+        asked_at: at(&line.asked_at),
+        answered_at: at(&line.answered_at),
+        error: line.error.clone(),
+        failures: line.failures,
+        serious_from: at(&line.serious_from),
+        unsaved: line.unsaved.clone(),
+        conversations: usize::try_from(line.conversations).unwrap_or(usize::MAX),
+        behind: usize::try_from(line.behind).unwrap_or(usize::MAX),
+    }
 }
 
 fn source_line(source: &WatchedSource, state: &SourceState) -> SourceLine {

@@ -8,9 +8,10 @@ mod keeper;
 pub mod report;
 pub mod show;
 
-pub use file::{GraphLine, HostLine, JournalLine, SessionFile, SourceLine, StatusFile};
+pub use file::{GraphLine, HostLine, JournalLine, SessionFile, SourceLine, SponsorsLine, StatusFile};
+pub(crate) use keeper::state_of;
 pub use keeper::{Keeper, WatchedSource};
-pub use report::{ConsumerLine, Report, SessionLine, gather, gather_sessions, somebody_polls};
+pub use report::{ConsumerLine, Report, SessionLine, gather, gather_sessions, leaders_word, somebody_polls};
 
 /// The leader's word on sources and journal.
 pub const STATUS_FILE: &str = "status.json";

@@ -148,6 +148,18 @@ pub fn gather_sessions(storage: &dyn Storage, home: &str, now: Timestamp) -> Rep
     report
 }
 
+/// What the session that polls says, while it lives.
+pub fn leaders_word(storage: &dyn Storage) -> Option<StatusFile> {
+    let status: StatusFile = read(storage, STATUS_FILE)?;
+    is_alive(storage, &status.session).then_some(status)
+}
+
+/// Whether a session lives. A lock is only asked for where there is one: asking makes it.
+fn is_alive(storage: &dyn Storage, id: &str) -> bool {
+    let lock = session_lock(id);
+    matches!(storage.len(&lock), Ok(Some(_))) && matches!(storage.try_lock(&lock), Ok(None))
+}
+
 /// Whether a living session polls.
 pub fn somebody_polls(storage: &dyn Storage) -> bool {
     sessions(storage).iter().any(|session| session.alive && session.file.leads)
@@ -164,11 +176,7 @@ pub(crate) fn sessions(storage: &dyn Storage) -> Vec<SessionLine> {
         .take(SESSIONS_MAX)
         .filter_map(|id| {
             let file = read(storage, &super::session_file(id))?;
-            let lock = session_lock(id);
-            // A lock is only asked for where there is one: asking makes it.
-            let alive =
-                matches!(storage.len(&lock), Ok(Some(_))) && matches!(storage.try_lock(&lock), Ok(None));
-            Some(SessionLine { alive, file })
+            Some(SessionLine { alive: is_alive(storage, id), file })
         })
         .collect();
     lines.sort_by(|a, b| (!a.alive, &a.file.started_at).cmp(&(!b.alive, &b.file.started_at)));

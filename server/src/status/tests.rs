@@ -136,6 +136,12 @@ fn the_living_are_told_from_the_dead() {
         s.sources[0].answered_at = Some(ago(25));
     },
     "teams: no answer for 20 s")]
+#[case::sponsors(
+    |s: &mut StatusFile, _: &mut SessionFile| {
+        let trouble = "it is not known who the sponsors of the agent are: graph answered 403; grant it".to_owned();
+        s.sponsors = Some(SponsorsLine { trouble, awaited: false });
+    },
+    "it is not known who the sponsors of the agent are")]
 #[case::unsaved(
     |s: &mut StatusFile, _: &mut SessionFile| s.sources[0].unsaved = Some("sources/teams.json could not be saved: x; y".to_owned()),
     "teams: sources/teams.json could not be saved")]

@@ -2,6 +2,7 @@
 
 use entraclaw::journal::{DeliveryId, JournalError, JournalOptions, NewConsumerStarts, Query};
 use entraclaw::record::Channel;
+use entraclaw::storage::Storage as _;
 
 use crate::support::*;
 
@@ -49,12 +50,12 @@ fn a_cancelled_delivery_comes_again_marked() {
     let mut mailbox = mailbox(&journal, "c");
     let first = mailbox.hand_out(ONE, &all()).unwrap();
     assert_eq!(marked(&first), [("m1", false), ("m2", false)]);
-    mailbox.give_back(ONE).unwrap();
+    mailbox.give_back(ONE);
     assert_eq!(mailbox.acknowledge_returned().unwrap(), 0);
     let again = mailbox.hand_out(TWO, &all()).unwrap();
     assert_eq!(marked(&again), [("m1", true), ("m2", true)]);
     mailbox.finish(TWO);
-    mailbox.give_back(TWO).unwrap();
+    mailbox.give_back(TWO);
     assert_eq!(
         marked(&take(&mut mailbox, &all())),
         [("m1", true), ("m2", true)],
@@ -103,7 +104,7 @@ fn a_push_is_shown_but_not_read() {
     let batch = mailbox.hand_out(ONE, &all()).unwrap();
     assert_eq!(ids(&batch), ["m2"]);
     mailbox.note_pushed(2).unwrap();
-    mailbox.give_back(ONE).unwrap();
+    mailbox.give_back(ONE);
     let batch = mailbox.hand_out(ONE, &all()).unwrap();
     assert!(batch.items[0].pushed && batch.items[0].redelivered);
 }
@@ -171,13 +172,55 @@ fn sessions_of_one_consumer_share_without_overlap() {
         (vec!["m3", "m4"], 2),
         "m1 and m2 are with a living session"
     );
-    second.give_back(ONE).unwrap();
+    second.give_back(ONE);
     // Its own finished delivery is not acknowledged, so this session gets it again.
     assert_eq!(marked(&first.hand_out(TWO, &up_to(1)).unwrap()), [("m1", true)]);
     one.kill();
     let page = take(&mut second, &all());
     let redelivered = ["m1", "m2", "m3", "m4"].map(|id| (id, true));
     assert_eq!(marked(&page), [&redelivered[..], &[("m5", false), ("m6", false)]].concat());
+}
+
+#[test]
+fn what_the_dead_held_is_taken_over_for_a_push_once_by_who_lived_then() {
+    let home = Home::new();
+    let (leader, _) = home.open();
+    leader.append(drafts(1..=4)).unwrap();
+    let (one, two) = (home.disk.new_process(), home.disk.new_process());
+    let (first, _) = home.open_as(one.clone()).unwrap();
+    let (second, _) = home.open_as(two.clone()).unwrap();
+    let mut first = first.mailbox(&consumer("c"), "first").unwrap();
+    let mut second = second.mailbox(&consumer("c"), "second").unwrap();
+    let mut lives = leader.mailbox(&consumer("c"), "third").unwrap();
+    let mut lives_too = leader.mailbox(&consumer("c"), "fourth").unwrap();
+    lives.note_pushed(1).unwrap();
+    assert_eq!(ids(&first.hand_out(ONE, &up_to(2)).unwrap()), ["m1", "m2"]);
+    assert_eq!(ids(&second.hand_out(ONE, &up_to(1)).unwrap()), ["m3"]);
+    assert!(lives.take_over().unwrap().is_empty(), "both live");
+    one.kill();
+    let seqs = |records: Vec<entraclaw::record::Record>| records.iter().map(|r| r.seq).collect::<Vec<_>>();
+    assert_eq!(seqs(lives.take_over().unwrap()), [2], "it has pushed m1 itself");
+    assert!(lives_too.take_over().unwrap().is_empty() && lives.take_over().unwrap().is_empty());
+    two.kill();
+    let mut late = leader.mailbox(&consumer("c"), "late").unwrap();
+    assert!(late.take_over().unwrap().is_empty(), "it came after");
+    assert_eq!(lives_too.unread(None), 4, "a push retires nothing");
+}
+
+#[test]
+fn what_could_not_be_given_back_at_once_is_given_back_when_the_disk_lets_it() {
+    let (home, journal) = filled(1);
+    let mut first = journal.mailbox(&consumer("c"), "first").unwrap();
+    let mut second = journal.mailbox(&consumer("c"), "second").unwrap();
+    assert_eq!(ids(&first.hand_out(ONE, &all()).unwrap()), ["m1"]);
+    first.finish(ONE);
+    let busy = home.disk.new_process().lock("inbox/consumers/c~.lock", 0).unwrap().unwrap();
+    first.give_back(ONE);
+    assert!(first.owes());
+    drop(busy);
+    first.settle();
+    assert!(!first.owes());
+    assert_eq!(marked(&second.hand_out(TWO, &all()).unwrap()), [("m1", true)]);
 }
 
 #[test]

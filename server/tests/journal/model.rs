@@ -140,7 +140,7 @@ impl World {
                     .extend(items.iter().filter(|(_, peek)| !peek).map(|(seq, _)| (delivery, *seq)));
             }
             Step::GiveBack { mailbox, delivery } => {
-                self.mailboxes[mailbox].give_back(DeliveryId(delivery)).unwrap();
+                self.mailboxes[mailbox].give_back(DeliveryId(delivery));
                 for seq in self.take_back(mailbox, delivery) {
                     self.sessions[mailbox].held.remove(&seq);
                 }

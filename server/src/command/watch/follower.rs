@@ -130,7 +130,7 @@ impl Follower {
                     limit = BATCH;
                 } else {
                     // The rest is given out by the next `news`.
-                    self.give_back()?;
+                    self.give_back();
                     limit = printed;
                 }
                 if printed == 0 {
@@ -150,12 +150,10 @@ impl Follower {
         Ok(())
     }
 
-    fn give_back(&mut self) -> Result<(), JournalError> {
-        while let Some(delivery) = self.open.last() {
-            self.mailbox.give_back(*delivery)?;
-            self.open.pop();
+    fn give_back(&mut self) {
+        while let Some(delivery) = self.open.pop() {
+            self.mailbox.give_back(delivery);
         }
-        Ok(())
     }
 
     fn page(&mut self, channel: Option<Channel>, limit: usize) -> Result<Vec<Handed>, JournalError> {

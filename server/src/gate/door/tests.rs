@@ -191,17 +191,20 @@ fn a_file_of_a_newer_version_is_left_alone_and_lets_nobody_in() {
 fn sponsors_are_let_in_while_they_are_known() {
     let gate = Gate::new([]);
     let bob = person(BOB).ids().unwrap();
-    gate.set_sponsors(None);
+    gate.set_sponsors(None, Some("no answer".to_owned()));
+    assert_eq!(gate.sponsors_trouble(), Some(("no answer".to_owned(), false)));
     let before = gate.generation();
     assert_eq!((verdict(&gate, BOB), gate.is_closed()), (Verdict::Later, true), "neither heard nor refused");
+    assert_eq!(gate.sponsors_trouble(), Some(("no answer".to_owned(), true)), "and it waits");
     let elsewhere = Agent { tenant_id: Guid::parse("aaaaaaaa-0000-0000-0000-000000000009"), object_id: None };
     let sender = Sender { tenant_id: Some(TENANT), object_id: Some(BOB), kind: SenderKind::Person };
     let verdict_there = gate.decide(&sender, &elsewhere);
     assert_eq!(verdict_there, Verdict::Refuse(Reason::NotListed), "sponsors are of the agent's own tenant");
-    gate.set_sponsors(Some(BTreeSet::from([bob])));
+    gate.set_sponsors(Some(BTreeSet::from([bob])), None);
+    assert_eq!(gate.sponsors_trouble(), None);
     assert!(gate.generation() > before);
     assert_eq!((verdict(&gate, BOB), gate.is_closed()), (Verdict::Accept, false));
-    gate.set_sponsors(Some(BTreeSet::new()));
+    gate.set_sponsors(Some(BTreeSet::new()), None);
     assert_eq!((verdict(&gate, BOB), gate.is_closed()), (Verdict::Refuse(Reason::NotListed), true));
 }
 

@@ -1,10 +1,49 @@
-//! What a carrier outside the connection needs: to be the only one that pushes a record.
+//! What a carrier needs that pushes: to know what is new, to be the only one that pushes a record, and what the dead left.
 //! It must never retire a record.
 
-use super::{Mailbox, Note, joined, span_of};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Mailbox, Note, Span, joined, ledger_file, span_of};
 use crate::journal::error::Result;
+use crate::record::Record;
+
+/// Records that are taken over from the dead at a time; the rest is left for the next look.
+const TAKEN_OVER_MAX: usize = 32;
+/// Records whose push is remembered; one that was forgotten may be pushed again, marked.
+const PUSHED_HERE_MAX: usize = 1_024;
+
+/// What a session knows of the others that died.
+#[derive(Default)]
+pub(super) struct Graves {
+    /// What the dead held when this session began: whoever was there then had their time to take it.
+    older: BTreeSet<u64>,
+    /// What this session pushed itself.
+    pushed_here: BTreeSet<u64>,
+}
 
 impl Mailbox {
+    /// A push with this record is about to be sent: call it before sending. From then on it comes marked `pushed`.
+    pub fn note_pushed(&mut self, seq: u64) -> Result<()> {
+        let Some(entry) = self.journal.core().entry(seq)? else { return Ok(()) };
+        let _lock = self.begin()?;
+        let span = span_of(&entry);
+        let ledger = self.file.ledger();
+        if !ledger.pushed.has(span.0, seq) && !ledger.acked.has(span.0, seq) {
+            self.note(Note::Push { spans: vec![span] });
+        }
+        self.remember_pushed(seq);
+        self.end();
+        Ok(())
+    }
+
+    /// Whether the consumer was never shown this record by any way.
+    pub fn is_new(&mut self, seq: u64) -> Result<bool> {
+        self.refresh()?;
+        let Some(entry) = self.journal.core().entry(seq)? else { return Ok(false) };
+        let (channel, ledger) = (entry.record.channel, self.file.ledger());
+        Ok(!ledger.shown.has(channel, seq) && !ledger.pushed.has(channel, seq))
+    }
+
     /// Marks a record as pushed if the consumer was never shown it by any way, and says whether it did. Of several
     /// sessions that ask, one gets it. Call it before the push is sent.
     pub fn claim_push(&mut self, seq: u64) -> Result<bool> {
@@ -15,9 +54,62 @@ impl Mailbox {
         let known = [&ledger.shown, &ledger.pushed, &ledger.acked].iter().any(|set| set.has(span.0, seq));
         if !known {
             self.note(Note::Push { spans: vec![span] });
+            self.remember_pushed(seq);
         }
         self.end();
         Ok(!known)
+    }
+
+    /// Takes over what other sessions of the consumer were given and took to their graves since this one began, for a
+    /// push with the mark of a repetition, which must be sent: of several sessions that ask, one gets it. It stays
+    /// unread. What this session has pushed itself is left to the next pull.
+    pub fn take_over(&mut self) -> Result<Vec<Record>> {
+        self.refresh()?;
+        if self.held_by_the_dead().is_empty() {
+            return Ok(Vec::new());
+        }
+        let _lock = self.begin()?;
+        let mut records = Vec::new();
+        let mut left: BTreeMap<u16, Vec<Span>> = BTreeMap::new();
+        for (seq, (slot, span)) in self.held_by_the_dead().into_iter().take(TAKEN_OVER_MAX) {
+            if !self.graves.pushed_here.contains(&seq) {
+                records.extend(self.journal.core().entry(seq)?.map(|entry| (span, entry.record.clone())));
+            }
+            left.entry(slot).or_default().push(span);
+        }
+        for (slot, spans) in left {
+            self.note(Note::GiveBack { slot, spans });
+        }
+        if !records.is_empty() {
+            self.note(Note::Push { spans: joined(records.iter().map(|(span, _)| *span).collect()) });
+        }
+        for (_, record) in &records {
+            self.remember_pushed(record.seq);
+        }
+        self.end();
+        Ok(records.into_iter().map(|(_, record)| record).collect())
+    }
+
+    /// By place: the slot of a dead session that holds it still.
+    fn held_by_the_dead(&self) -> BTreeMap<u64, (u16, Span)> {
+        let slots = self.file.ledger().slots.iter();
+        let others = slots.filter(|(slot, what)| **slot != self.slot && !what.held.is_empty());
+        let dead =
+            others.filter(|(slot, _)| !ledger_file::slot_is_taken(&*self.storage, &self.consumer, **slot));
+        let held = dead.flat_map(|(slot, what)| what.held.iter().map(|(seq, span)| (*seq, (*slot, *span))));
+        held.filter(|(seq, _)| !self.graves.older.contains(seq)).collect()
+    }
+
+    /// Remembers what the dead hold at the beginning of this session.
+    pub(super) fn pass_by_older_graves(&mut self) {
+        self.graves.older = self.held_by_the_dead().into_keys().collect();
+    }
+
+    fn remember_pushed(&mut self, seq: u64) {
+        self.graves.pushed_here.insert(seq);
+        if self.graves.pushed_here.len() > PUSHED_HERE_MAX {
+            self.graves.pushed_here.pop_first();
+        }
     }
 
     /// Whether an answer has held this record, or the consumer is done with it. A push alone does not count.

@@ -292,8 +292,18 @@ impl<'a> Desk<'a> {
             Verdict::Later => return later(),
             Verdict::Accept => {}
         }
-        if version == Version::First && (!says_something(activity) || self.takes_answer(activity, now)) {
+        if version == Version::First && !says_something(activity) {
             return BotReply::status(200);
+        }
+        if version == Version::First {
+            match self.takes_answer(activity, now) {
+                Ok(true) => return BotReply::status(200),
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "an answer to a permission request could not be kept; the channel is asked to send it again");
+                    return later();
+                }
+            }
         }
         if self.unsaved.borrow().len() >= UNSAVED_MAX {
             return later();

@@ -1,6 +1,8 @@
 //! Who wrote to the bot, what of it is heard, and who is told a code instead; the desk's second half.
 //! It must never look at a display name, nor take a moment that the channel did not state for the time of writing.
 
+use std::io;
+
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
@@ -103,23 +105,24 @@ impl Desk<'_> {
     }
 
     /// Takes the answer to a permission request that was asked of this person in this conversation: a message of its
-    /// own in the exact form, never changed, with nothing else in it. Says whether it was one; no model sees it then.
-    pub(super) fn takes_answer(&self, activity: &Activity, now: Timestamp) -> bool {
+    /// own in the exact form, never changed, with nothing else in it. Says whether it was one; no model sees it then. One
+    /// that can't be kept now is to come again.
+    pub(super) fn takes_answer(&self, activity: &Activity, now: Timestamp) -> io::Result<bool> {
         // What stands in a quote is somebody else's to choose.
         let is_own = |part: &Part| {
             part.content_type == HTML && !part.text.as_ref().is_some_and(|text| text.contains("<blockquote"))
         };
         let is_bare = activity.mentions.is_empty() && activity.parts.iter().all(is_own);
         if activity.kind != Kind::Message || activity.is_group() || !is_bare {
-            return false;
+            return Ok(false);
         }
         let markup = if activity.html { Markup::Html } else { Markup::Text };
         let clean = sanitize(&activity.text, markup, &Context::default(), &Limits::default());
         if !clean.removed.is_empty() || !clean.flagged.is_empty() || clean.left_out_bytes > 0 {
-            return false;
+            return Ok(false);
         }
-        let Some((code, behavior)) = permission::parse(&clean.text) else { return false };
-        let Some(ids) = sender(activity).person(&self.parts.agent) else { return false };
+        let Some((code, behavior)) = permission::parse(&clean.text) else { return Ok(false) };
+        let Some(ids) = sender(activity).person(&self.parts.agent) else { return Ok(false) };
         let answer = Answer {
             code,
             behavior,
@@ -131,12 +134,12 @@ impl Desk<'_> {
         };
         let storage = &*self.parts.storage;
         if !permission::questions(storage).knows(&answer) {
-            return false;
+            return Ok(false);
         }
-        let detail = permission::outcome(&answer, permission::take(storage, &answer));
+        let detail = permission::outcome(&answer, permission::take(storage, &answer)?);
         let line = Interaction::new(InteractionKind::Permission).detail(detail);
         self.note(activity, Interaction { who: Some(format!("{}/{}", answer.ids.0, answer.ids.1)), ..line });
-        true
+        Ok(true)
     }
 
     fn note(&self, activity: &Activity, line: Interaction) {

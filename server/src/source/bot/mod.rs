@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
+use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 pub use conversations::{CONVERSATIONS_FILE, Conversation, Conversations};
@@ -136,6 +137,11 @@ impl BotOutbox {
     /// Why it did not arrive, or may not have.
     pub(crate) async fn tell(&self, conversation_id: &str, html: String) -> Result<Sent, SendError> {
         self.connector.send(&Outgoing::own_words(conversation_id, html)).await
+    }
+
+    /// The time by which it says when something was sent.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.connector.clock.now()
     }
 }
 

@@ -144,6 +144,8 @@ pub(super) struct Poll<'a> {
     unsaved: Option<String>,
     /// Why the journal did not keep what was read last.
     unkept: Option<String>,
+    /// The answer to a permission request that could not be kept last.
+    untaken: Option<String>,
 }
 
 impl<'a> Poll<'a> {
@@ -176,6 +178,7 @@ impl<'a> Poll<'a> {
             dirty: false,
             unsaved: None,
             unkept: None,
+            untaken: None,
         }
     }
 

@@ -12,11 +12,10 @@ use crate::gate::Verdict;
 use crate::graph::{GraphError, Scope};
 use crate::sanitize::clean_file_name;
 use crate::source::teams::wire::{self, Message};
+use crate::upkeep::{ATTACHMENT_FILES_MAX, ATTACHMENTS as FOLDER, make_room};
 
 /// Attachments of one message that can be asked for.
 pub(super) const NUMBER_MAX: u64 = 500;
-/// Where files are kept, in the home folder.
-const FOLDER: &str = "attachments";
 /// Bytes of a name that are kept.
 const NAME_BYTES_MAX: usize = 80;
 /// Longest id of a hosted content, in bytes.
@@ -78,13 +77,34 @@ impl TeamsDoor {
         })?;
         self.log(chat_id, Some(message_id), format!("fetched attachment {number}, {} bytes", bytes.len()));
         let whole = Path::new(&self.home).join(&path);
-        Ok(json!({
+        let mut result = json!({
             "path": whole.display().to_string(),
             "name": clean_file_name(name),
             "kind": kind,
             "bytes": bytes.len(),
             "count": parts.len(),
-        }))
+        });
+        if let Some(note) = self.make_room(chat_id, &path) {
+            result["note"] = note.into();
+        }
+        Ok(result)
+    }
+
+    /// Deletes the oldest files that were fetched before, where there are too many. Says so.
+    fn make_room(&self, chat_id: &str, kept: &str) -> Option<String> {
+        let gone = match make_room(&*self.storage, kept, self.attachments_bytes_max) {
+            Ok(0) => return None,
+            Ok(gone) => gone,
+            Err(error) => {
+                tracing::warn!(%error, "older fetched files could not be deleted");
+                return None;
+            }
+        };
+        let note = format!(
+            "{gone} older fetched files were deleted: at most {ATTACHMENT_FILES_MAX} and `retention.attachments_mb` are kept"
+        );
+        self.log(chat_id, None, note.clone());
+        Some(note)
     }
 }
 

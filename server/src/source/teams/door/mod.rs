@@ -40,6 +40,8 @@ pub struct TeamsDoor {
     pub storage: Arc<dyn Storage>,
     /// The home folder, so that the model can be told where a file is; empty where there is none.
     pub home: String,
+    /// Bytes of fetched files that are kept; `None` is no limit.
+    pub attachments_bytes_max: Option<u64>,
     /// The `[teams]` table.
     pub options: config::Teams,
 }

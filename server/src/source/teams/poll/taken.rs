@@ -108,8 +108,10 @@ impl Poll<'_> {
             bench.judge(&job.chat_id, &kind, position.clone(), &pages);
         cursor.note_read_from(pages.from, &position, self.overlap());
         self.heat(&job.chat_id, active_at, now);
+        // An answer that can't be kept now is read again; nobody may think that it counts, nor is it for the model.
+        let mut are_taken = true;
         for answer in answers {
-            self.take_answer(&answer);
+            are_taken &= self.take_answer(&answer);
         }
         // One is enough: they are all of the other one of the two.
         if let Some(stranger) = refused.iter().rev().find_map(|one| one.stranger.as_ref())
@@ -128,11 +130,15 @@ impl Poll<'_> {
         if let Some(live) = self.chats.get_mut(&job.chat_id) {
             live.gathered = true;
             live.held = None;
-            if is_held {
+            if !are_taken {
+                live.not_before = Some(now + APPEND_PAUSE);
+            } else if is_held {
                 live.hold(Held { since: held.map_or(now, |held| held.since), generation }, cursor.read_to);
             }
         }
-        if is_held {
+        if !are_taken {
+            cursor = position;
+        } else if is_held {
             // The chat stays one that has something unread, after a restart too.
             cursor.print.clear();
         } else if let (Some(wanted), false) = (&job.wanted, missing) {
@@ -173,8 +179,19 @@ impl Poll<'_> {
         }
     }
 
-    fn take_answer(&self, answer: &Answer) {
-        let detail = permission::outcome(answer, permission::take(&*self.parts.storage, answer));
+    /// Says whether it was kept.
+    fn take_answer(&mut self, answer: &Answer) -> bool {
+        let taken = match permission::take(&*self.parts.storage, answer) {
+            Ok(taken) => taken,
+            Err(error) => {
+                if self.untaken.as_ref() != Some(&answer.message_id) {
+                    tracing::warn!(%error, code = answer.code, "an answer to a permission request can't be kept; it is read again");
+                    self.untaken = Some(answer.message_id.clone());
+                }
+                return false;
+            }
+        };
+        let detail = permission::outcome(answer, taken);
         self.journal.interaction(Interaction {
             channel: Some(Channel::Teams),
             chat_id: Some(answer.chat_id.clone()),
@@ -182,6 +199,7 @@ impl Poll<'_> {
             who: Some(format!("{}/{}", answer.ids.0, answer.ids.1)),
             ..Interaction::new(InteractionKind::Permission).detail(detail)
         });
+        true
     }
 
     fn refuse(&mut self, chat_id: &str, refused: Refused) {

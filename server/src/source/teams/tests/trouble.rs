@@ -1,6 +1,8 @@
 //! What goes wrong with Graph, the disk or the process, and what reaches the journal all the same.
 
 use super::*;
+use crate::permission::{BOOK_FILE, Behavior, Book, Question, questions};
+use crate::record::{Channel, Draft};
 
 #[tokio::test(start_paused = true)]
 async fn a_broken_cursor_is_kept_aside_and_nothing_is_lost_or_repeated() {
@@ -16,6 +18,85 @@ async fn a_broken_cursor_is_kept_aside_and_nothing_is_lost_or_repeated() {
     assert_eq!(house.texts(), ["one", "two"]);
     assert!(house.storage.bytes("sources/teams.json.broken").is_some());
     assert!(house.interactions().iter().any(|i| i["kind"] == "fault"));
+}
+
+/// A house that has polled and heard nothing, or was heard by many mails since, then was away while somebody wrote.
+async fn away_with_a_broken_cursor(mini: &Mini, heard: bool, broken: &str) -> House {
+    let house = House::new(mini);
+    house.run_s(6).await;
+    if heard {
+        mini.say(DM, "before");
+        house.run_s(6).await;
+        let record = house.records().pop().unwrap();
+        let mail = |n: u32| Draft {
+            key: format!("email/{n}"),
+            id: n.to_string(),
+            channel: Channel::Email,
+            chat_id: "email".to_owned(),
+            from: record.from.clone(),
+            ts: record.ts.clone(),
+            content_text_sanitized: "mail".to_owned(),
+            meta: record.meta.clone(),
+            edit_of: None,
+            deleted: false,
+        };
+        house.journal.append((0..600).map(mail).collect()).unwrap();
+    }
+    let house = house.restarted();
+    if broken != CURSOR_FILE {
+        // Whoever kept it aside died before anything else.
+        house.parts.storage.rename(CURSOR_FILE, broken).unwrap();
+    }
+    house.storage.set_bytes(broken, b"{\"v\":1,\"since\":");
+    mini.say(DM, "while nobody looked");
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    house
+}
+
+#[rstest]
+#[case::nothing_was_heard(false, CURSOR_FILE)]
+#[case::others_were_heard_since(true, CURSOR_FILE)]
+#[case::the_one_before_died_over_it(false, "sources/teams.json.broken")]
+#[tokio::test(start_paused = true)]
+async fn a_broken_cursor_is_no_first_start(#[case] heard: bool, #[case] broken: &str) {
+    let mini = Mini::new();
+    let house = away_with_a_broken_cursor(&mini, heard, broken).await;
+    house.run_s(6).await;
+    let texts = house.texts().into_iter().filter(|text| text != "mail").collect::<Vec<_>>();
+    let expected: &[&str] = if heard { &["before", "while nobody looked"] } else { &["while nobody looked"] };
+    assert_eq!(texts, expected);
+    let told = house.interactions().into_iter().find(|i| i["kind"] == "fault").unwrap();
+    let tells_why = told["detail"].as_str().unwrap().contains("the journal has no message of this source");
+    assert_eq!(tells_why, !heard, "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_cant_be_kept_at_once_counts_later_and_is_no_message() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    let question = Question {
+        code: "abcde".to_owned(),
+        session: "s".to_owned(),
+        chat_id: DM.to_owned(),
+        tenant_id: guid(TENANT),
+        object_id: guid(ALICE),
+        asked_at: mini.now(),
+        answer: None,
+    };
+    let book = Book { v: 1, questions: vec![question] };
+    house.storage.set_bytes(BOOK_FILE, &serde_json::to_vec(&book).unwrap());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    mini.say(DM, "yes abcde");
+    mini.say(DM, "and good morning");
+    let busy = house.storage.new_process().try_lock("permission.lock").unwrap().unwrap();
+    house.run_s(12).await;
+    assert_eq!(house.texts(), ["and good morning"]);
+    let house = house.restarted();
+    drop(busy);
+    house.run_s(12).await;
+    assert_eq!(questions(&*house.parts.storage).questions[0].answer, Some(Behavior::Allow));
+    assert_eq!(house.texts(), ["and good morning"]);
 }
 
 #[tokio::test(start_paused = true)]
