@@ -12,8 +12,8 @@ use crate::random::Random;
 use crate::storage::{Lock, Storage};
 
 const FOLDER: &str = "sources";
-/// Chats share so many locks, whose files stay.
-const LOCKS: u32 = 16;
+/// Chats share so many locks, whose files stay: few, and yet one slow chat hardly ever holds another.
+const LOCKS: u32 = 256;
 /// Between two tries, and what is added to it by chance.
 const TRY_EVERY_MS: u64 = 50;
 
