@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 
 use crate::host::{self, Host};
 use crate::scenario::{Loaded, Mode, load_builtin, load_path};
@@ -48,7 +48,9 @@ pub(super) fn scenarios(words: &[String]) -> anyhow::Result<Vec<Arc<Loaded>>> {
         if !found.is_empty() {
             chosen.extend(found);
         } else if Path::new(word).exists() {
-            chosen.extend(load_path(Path::new(word))?.into_iter().map(Arc::new));
+            let found = load_path(Path::new(word))?;
+            ensure!(!found.is_empty(), "there is no scenario in {word}; their files end in .yaml");
+            chosen.extend(found.into_iter().map(Arc::new));
         } else {
             let names: Vec<&str> = builtin.iter().flat_map(|s| [s.id(), s.suite()]).collect();
             let hint = crate::scenario::nearest_name(word, names)
