@@ -171,8 +171,9 @@ fn plan(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> anyhow::
     let mut extra = BTreeMap::new();
     for variable in &args.environment {
         let (name, value) = if let Some((name, value)) = variable.split_once('=') {
-            (name, value.to_owned())
+            (variable_name(name)?, value.to_owned())
         } else {
+            variable_name(variable)?;
             let value = given.get(variable).cloned();
             let value =
                 value.with_context(|| format!("--env: {variable} is not set; write {variable}=VALUE"))?;
@@ -210,6 +211,16 @@ fn plan(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> anyhow::
         hosts: pick_hosts(hosts)?,
         at_once: AT_ONCE,
     })
+}
+
+/// A name that a variable can have; another would reach no server, or start none.
+fn variable_name(name: &str) -> anyhow::Result<&str> {
+    anyhow::ensure!(!name.is_empty(), "--env: the name is empty; write NAME=VALUE or NAME");
+    anyhow::ensure!(
+        !name.chars().any(|letter| letter.is_whitespace() || letter.is_control()),
+        "--env: {name:?} is no name of a variable, which has no blanks; write NAME=VALUE, each with an --env of its own"
+    );
+    Ok(name)
 }
 
 fn versions(words: &[String]) -> anyhow::Result<Vec<Version>> {
