@@ -235,6 +235,7 @@ fn events(
         scenarios: plan::rows(&selection.scenarios, &selection.modes),
         server_facts: Vec::new(),
         host_support: Some(plan::support(known)),
+        findings_in: None,
         shard: args.shard,
     };
     let finished = RunFinished::of(&results);

@@ -56,6 +56,10 @@ pub(super) struct Flags {
     /// The server's name in the hosts' configuration; by its own name when left out.
     #[arg(long, value_name = "NAME", requires = SUBJECT)]
     name: Option<String>,
+    /// The file of the server's own repository that findings of `report.sarif` point to, like package.json; code
+    /// scanning shows none that point nowhere.
+    #[arg(long, value_name = "FILE", value_parser = file_of_repository, requires = SUBJECT)]
+    findings_in: Option<String>,
     /// Leave out times, so that equal findings give equal bytes.
     #[arg(long, requires = SUBJECT)]
     timeless: bool,
@@ -112,6 +116,7 @@ pub(super) fn main(
         mode: if args.url.is_some() { "http" } else { "process" }.to_owned(),
         timeless: args.timeless,
         seed,
+        findings_in: args.findings_in.clone().unwrap_or_default(),
     };
     let excluded = plan.rows.iter().filter(|placed| placed.row.excluded.is_some()).count();
     let mut codes = Vec::new();
@@ -211,6 +216,17 @@ fn plan(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> anyhow::
         hosts: pick_hosts(hosts)?,
         at_once: AT_ONCE,
     })
+}
+
+/// A path as code scanning takes it: from the root of the repository, with slashes.
+fn file_of_repository(text: &str) -> Result<String, String> {
+    let path = text.strip_prefix("./").unwrap_or(text);
+    let inside = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', ':']);
+    if path.split('/').all(inside) {
+        return Ok(path.to_owned());
+    }
+    Err("write it from the root of the repository, with slashes, like packages/server/package.json"
+        .to_owned())
 }
 
 /// A name that a variable can have; another would reach no server, or start none.
