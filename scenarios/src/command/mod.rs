@@ -17,6 +17,7 @@ mod notices;
 mod output;
 mod play;
 mod probe;
+mod progress;
 mod reach;
 mod record;
 mod replay;

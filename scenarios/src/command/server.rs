@@ -2,7 +2,6 @@
 //! It must never print or write a value that was given with `--env`.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +10,7 @@ use anyhow::Context as _;
 use schemas::Version;
 use serde_json::{Value, json};
 
+use super::progress::Progress;
 use super::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome, out, output, select, warn};
 use crate::conformance::{self, About, Asked, Judged, Level, Placed, Plan, Target, VERSIONS, Wishes};
 use crate::host::{self, Host};
@@ -96,19 +96,17 @@ pub(super) fn main(
         warn(&format!("error: --url: {problem}; start the server first, or check the address"));
         return Ok(EXIT_INCOMPLETE);
     }
-    let shown = std::io::stderr().is_terminal();
-    let progress = |done: usize, total: usize| {
-        if shown {
-            let mut stderr = anstream::stderr();
-            // A closed stderr shows nothing, which is what it asked for.
-            let _ = write!(stderr, "\r{done}/{total} conversations").and_then(|()| stderr.flush());
+    let progress = Progress::default();
+    let tell = |news| progress.tell(news);
+    let judged = async {
+        tokio::select! {
+            biased;
+            found = conformance::judge(&plan, &tell) => found,
+            never = progress.watch() => match never {},
         }
     };
-    let found = tokio::task::LocalSet::new().block_on(&runtime, conformance::judge(&plan, &progress));
-    if shown {
-        let mut stderr = anstream::stderr();
-        let _ = write!(stderr, "\r\u{1b}[K").and_then(|()| stderr.flush());
-    }
+    let found = tokio::task::LocalSet::new().block_on(&runtime, judged);
+    progress.end();
     let asked = Asked {
         command: conformance::masked(&repeat(args, words, hosts), &plan.wishes.secrets),
         again: conformance::masked(&repeat(args, &[], hosts), &plan.wishes.secrets),
@@ -120,6 +118,10 @@ pub(super) fn main(
     };
     let excluded = plan.rows.iter().filter(|placed| placed.row.excluded.is_some()).count();
     let mut codes = Vec::new();
+    let failed =
+        |judged: &[Judged]| judged.iter().any(|one| matches!(one.outcome, conformance::Outcome::Failed(_)));
+    // A table without a verdict would only hide the reason.
+    let unheard = found.about.dead.is_some() && !failed(&found.protocol) && !failed(&found.hosts);
     let suites = [
         ("protocol", conformance::version_columns(&found.about, &plan.versions), found.protocol),
         ("hosts", conformance::host_columns(&plan.hosts), found.hosts),
@@ -132,9 +134,17 @@ pub(super) fn main(
             print_json(suite, &plan.rows, &judged);
         }
         let folder = folder.join(suite);
-        codes.push(write(&asked, &found.about, &plan.rows, &columns, judged, (&folder, against, args.json))?);
+        codes.push(write(
+            &asked,
+            &found.about,
+            &plan.rows,
+            &columns,
+            judged,
+            (&folder, against, args.json || unheard),
+        )?);
         if !args.json {
-            out(&format!("reports: {}\n", folder.display()));
+            out(&format!("reports: {}{}", folder.display(), if unheard { "" } else { "\n" }));
+
         }
     }
     if codes.is_empty() && plan.rows.iter().any(|placed| !placed.row.facts.is_empty()) {
@@ -146,6 +156,12 @@ pub(super) fn main(
     if !args.json {
         if let Some(reason) = &found.about.dead {
             out(&format!("the server could not be judged: {reason}"));
+            out(if args.url.is_some() {
+                "check that the address is that of the MCP endpoint, its path included"
+            } else {
+                "start its command by hand: it should wait for a line on standard input. What it needs may be missing, like an \
+                 argument, or a variable (--env)"
+            });
         }
         if excluded > 0 {
             out(&format!("{excluded} rows are not checked, each with its reason: hostcheck list --protocol"));

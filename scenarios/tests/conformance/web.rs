@@ -263,7 +263,7 @@ fn judge(fault: Fault, rows: impl Fn(&str) -> bool, version: Version) -> Finding
             hosts: Vec::new(),
             at_once: 16,
         };
-        let found = conformance::judge(&plan, &|_, _| {}).await;
+        let found = conformance::judge(&plan, &|_| {}).await;
         serving.abort();
         found
     })
