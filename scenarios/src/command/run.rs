@@ -24,9 +24,11 @@ const PROCESS_JOBS: usize = 12;
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = super::EXIT_CODES)]
 pub(super) struct Args {
-    /// Suites, scenario ids, files or folders; all built-in ones when left out.
+    /// Suites, scenario ids, files or folders; all built-in ones when left out. With --server or --url rows or areas of
+    /// `hostcheck list --protocol` instead.
     suites: Vec<String>,
-    /// Host profiles or families; when left out all, but for versions that differ from their neighbour in nothing else.
+    /// Host profiles, families or `all`, see `hostcheck hosts`; when left out all, but for versions that differ from
+    /// their neighbour in nothing else, and with --server or --url the newest version of each.
     #[arg(long = "host", value_name = "HOST")]
     hosts: Vec<String>,
     /// Every host plays every seed, as if each were named.
@@ -50,7 +52,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", value_parser = fault_profile(), conflicts_with = server::SUBJECT)]
     fault_profile: Option<&'static FaultProfile>,
     /// Folder for the reports.
-    #[arg(long, default_value = "hostcheck-out")]
+    #[arg(long, value_name = "DIR", default_value = "hostcheck-out")]
     out: PathBuf,
     /// Threads for sim mode; the number of cores when left out.
     #[arg(long, conflicts_with = server::SUBJECT)]

@@ -11,7 +11,7 @@ use schemas::Version;
 use serde_json::{Value, json};
 
 use super::progress::Progress;
-use super::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome, out, output, select, warn};
+use super::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome, folder, out, output, select, warn};
 use crate::conformance::{self, About, Asked, Judged, Level, Placed, Plan, Target, VERSIONS, Wishes};
 use crate::host::{self, Host};
 
@@ -19,8 +19,6 @@ use crate::host::{self, Host};
 const AT_ONCE: usize = 4;
 /// How long making the first connection may take.
 const REACH_TIME_MAX: Duration = Duration::from_secs(10);
-/// The word that selects every host.
-const ALL_HOSTS: &str = "all";
 /// Shortest value of a variable that is hidden wherever it appears; a shorter one would hide half of every text.
 const SECRET_CHARS_MIN: usize = 6;
 
@@ -108,8 +106,8 @@ pub(super) fn main(
     let found = tokio::task::LocalSet::new().block_on(&runtime, judged);
     progress.end();
     let asked = Asked {
-        command: conformance::masked(&repeat(args, words, hosts), &plan.wishes.secrets),
-        again: conformance::masked(&repeat(args, &[], hosts), &plan.wishes.secrets),
+        command: conformance::masked(&repeat(args, words, hosts, seed), &plan.wishes.secrets),
+        again: conformance::masked(&repeat(args, &[], hosts, seed), &plan.wishes.secrets),
         started_as: conformance::masked(&started_as(args), &plan.wishes.secrets),
         mode: if args.url.is_some() { "http" } else { "process" }.to_owned(),
         timeless: args.timeless,
@@ -122,9 +120,10 @@ pub(super) fn main(
         |judged: &[Judged]| judged.iter().any(|one| matches!(one.outcome, conformance::Outcome::Failed(_)));
     // A table without a verdict would only hide the reason.
     let unheard = found.about.dead.is_some() && !failed(&found.protocol) && !failed(&found.hosts);
+    let [by_protocol, by_hosts] = folder::PARTS;
     let suites = [
-        ("protocol", conformance::version_columns(&found.about, &plan.versions), found.protocol),
-        ("hosts", conformance::host_columns(&plan.hosts), found.hosts),
+        (by_protocol, conformance::version_columns(&found.about, &plan.versions), found.protocol),
+        (by_hosts, conformance::host_columns(&plan.hosts), found.hosts),
     ];
     for (suite, columns, judged) in suites {
         if judged.is_empty() {
@@ -144,7 +143,6 @@ pub(super) fn main(
         )?);
         if !args.json {
             out(&format!("reports: {}{}", folder.display(), if unheard { "" } else { "\n" }));
-
         }
     }
     if codes.is_empty() && plan.rows.iter().any(|placed| !placed.row.facts.is_empty()) {
@@ -347,44 +345,34 @@ pub(super) fn list(words: &[String], as_json: bool) -> Outcome {
 
 /// The hosts behind the words; the newest version of each program when there are none.
 fn pick_hosts(words: &[String]) -> anyhow::Result<Vec<Arc<Host>>> {
-    if words.iter().any(|word| word == ALL_HOSTS) {
-        return Ok(host::all()?.iter().filter(|host| host.profile.is_some()).cloned().collect());
-    }
     if !words.is_empty() {
-        return select::hosts(words);
+        let mut chosen = select::hosts(words)?;
+        // A bare pipe has no manners to judge a server by.
+        chosen.retain(|host| host.profile.is_some());
+        anyhow::ensure!(!chosen.is_empty(), "--host: a bare pipe is no host; see `hostcheck hosts`");
+        return Ok(chosen);
     }
-    let mut newest: Vec<Arc<Host>> = Vec::new();
-    for host in host::all()?.iter().filter(|host| host.family != "generic") {
-        let Some(number) = number(&host.id) else { continue };
-        match newest.iter_mut().find(|other| other.family == host.family) {
-            Some(other) if super::server::number(&other.id).is_none_or(|known| known < number) => {
-                *other = Arc::clone(host);
-            }
-            Some(_) => {}
-            None => newest.push(Arc::clone(host)),
-        }
-    }
-    Ok(newest)
-}
-
-/// The numbers of a version; nothing where it has none, as `seed`.
-fn number(id: &str) -> Option<Vec<u64>> {
-    id.split_once('@')?.1.split('.').map(|part| part.parse().ok()).collect()
+    let families = host::all()?.iter().filter(|host| host.family != "generic").cloned();
+    Ok(select::newest(&families.collect::<Vec<_>>()))
 }
 
 /// The command that repeats the run, without values of variables.
-fn repeat(args: &Flags, words: &[String], hosts: &[String]) -> String {
+fn repeat(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> String {
     let mut parts = vec!["hostcheck run".to_owned()];
     parts.extend(args.server.iter().map(|line| format!("--server {}", quoted(line))));
     parts.extend(args.url.iter().map(|url| format!("--url {}", quoted(&shown_url(url)))));
     parts.extend(args.protocol.iter().map(|version| format!("--protocol {version}")));
     parts.extend(hosts.iter().map(|host| format!("--host {host}")));
+    parts.extend(args.name.iter().map(|name| format!("--name {}", quoted(name))));
     parts.extend(args.long_call.iter().map(|call| format!("--long-call {}", quoted(call))));
     parts.extend(args.environment.iter().map(|variable| {
         format!("--env {}", variable.split_once('=').map_or(variable.as_str(), |(name, _)| name))
     }));
     if args.call_all_tools {
         parts.push("--call-all-tools".to_owned());
+    }
+    if seed != 1 {
+        parts.push(format!("--seed {seed}"));
     }
     parts.extend(words.iter().cloned());
     parts.join(" ")
