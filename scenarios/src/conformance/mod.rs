@@ -21,6 +21,7 @@ mod outcome;
 mod protocol;
 mod rows;
 mod session;
+mod spread;
 mod stream;
 mod target;
 mod wire;

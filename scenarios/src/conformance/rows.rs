@@ -145,7 +145,7 @@ pub fn all() -> anyhow::Result<Vec<Placed>> {
 }
 
 fn is_rule(name: &str) -> bool {
-    name == "schema" || schemas::rules().iter().any(|rule| rule.id == name)
+    name == "schema" || name == super::spread::RULE || schemas::rules().iter().any(|rule| rule.id == name)
 }
 
 #[cfg(test)]
