@@ -124,3 +124,19 @@ fn a_server_that_ends_at_once_is_told_without_a_table_of_nothing() {
     let (_, report, _) = run(&["report", &out]);
     assert!(report.contains("not-run"), "{report}");
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test writes what the command reads")]
+fn the_script_in_the_help_of_a_host_is_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, help, _) = run(&["host", "--help"]);
+    let steps: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  - ")).collect();
+    let script = steps.iter().map(|step| format!("- {step}\n")).collect::<String>();
+    let file = folder.path().join("agent.yaml");
+    std::fs::write(&file, &script).expect("the file is written");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let server = [env!("CARGO_BIN_EXE_hostcheck"), "probe", "--log", &at("probe.jsonl")];
+    let words = ["host", "codex", "--log", &at("wire.jsonl"), "--script", &at("agent.yaml"), "--"];
+    let (code, _, said) = run(&[&words[..], &server[..]].concat());
+    assert!(code == 0 && steps.len() == 5, "{script}{said}");
+}

@@ -16,14 +16,26 @@ use super::{EXIT_FAILED, EXIT_PASSED, Outcome, select, warn};
 /// Events that wait for the log.
 const QUEUE_MAX: usize = 1_024;
 
+/// What stands below the help.
+const HELP: &str = "\
+A script is done step by step:
+
+  - type: Look into my inbox.                  # the person's prompt
+  - call: {tool: inbox_pull, arguments: {}}    # with `wait: false` the next step does not wait for it
+  - wait_ms: 500
+  - idle                                       # the model ends its turn
+  - exit
+
+Other steps: calls, interrupt, read, prompt, answer, permission, reconnect, kill.
+
+exit codes: 0 the host opened the server and the script was played, 1 it gave the server up, 2 bad usage";
+
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "exit codes: 0 the host opened the server and the script was played, 1 it gave the server up, 2 bad usage"
-)]
+#[command(after_help = HELP)]
 pub(super) struct Args {
     /// The profile, like claude-code@2.1.330; of a family its newest.
     profile: String,
-    /// What the agent does: a YAML list of steps (call, calls, wait, type, interrupt, idle, exit).
+    /// What the agent and its person do, a YAML list of steps as below; left out, the host opens the server and ends.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
     /// Where the wire log goes, one JSON object a line; a file that exists is replaced.

@@ -37,7 +37,7 @@ pub(super) struct Args {
     /// Only this mode.
     #[arg(long, value_enum, conflicts_with = server::SUBJECT)]
     mode: Option<select::ModeArg>,
-    /// Seeds a cell in sim mode; where no host is named, hosts that differ little from another play one of them.
+    /// How many seeds each cell is played with in sim mode; where no host is named, hosts that differ little from another play one of them.
     #[arg(long, default_value_t = SEEDS_DEFAULT, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = server::SUBJECT)]
     seeds: u64,
     /// First seed; 1 when left out. With `--seeds 1` it is played alone, without the corpus, and nothing is kept.

@@ -54,8 +54,8 @@ pub(super) struct Flags {
     /// The server's name in the hosts' configuration; by its own name when left out.
     #[arg(long, value_name = "NAME", requires = SUBJECT)]
     name: Option<String>,
-    /// The file of the server's own repository that findings of `report.sarif` point to, like package.json; code
-    /// scanning shows none that point nowhere.
+    /// The file of the server's own repository that findings of `report.sarif` point to, like package.json; GitHub's code
+    /// scanning refuses findings that point to no file.
     #[arg(long, value_name = "FILE", value_parser = file_of_repository, requires = SUBJECT)]
     findings_in: Option<String>,
     /// Leave out times, so that equal findings give equal bytes.
