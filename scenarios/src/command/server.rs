@@ -157,8 +157,8 @@ pub(super) fn main(
             out(if args.url.is_some() {
                 "check that the address is that of the MCP endpoint, its path included"
             } else {
-                "start its command by hand: it should wait for a line on standard input. What it needs may be missing, like an \
-                 argument, or a variable (--env)"
+                "start its command by hand and type a line: it should answer on standard output, flushed, and end when its input \
+                 does. What it needs may be missing, like an argument, or a variable (--env)"
             });
         }
         if excluded > 0 {

@@ -85,6 +85,11 @@ pub(crate) async fn judge(job: &Job<'_>, found: &Rc<Discovered>, done: &dyn Fn()
     for version in job.versions {
         let rows: Vec<&Placed> =
             job.rows.iter().filter(|placed| placed.row.r#in.contains_key(version.as_str())).collect();
+        let of_pipes = Needs::Pipes.missing(job.target);
+        let (without, rows): (Vec<&Placed>, Vec<&Placed>) =
+            rows.into_iter().partition(|placed| placed.row.of_pipes && of_pipes.is_some());
+        let reason = Outcome::NotApplicable(of_pipes.unwrap_or_default().to_owned());
+        all.extend(without.iter().map(|placed| bare(&placed.row.id, *version, reason.clone())));
         let silent = match (&found.dead, found.versions.get(version)) {
             (Some(reason), _) => Some(Outcome::CouldNotRun(reason.clone())),
             (None, Some(Err(reason))) if gap => Some(Outcome::CouldNotRun(reason.clone())),

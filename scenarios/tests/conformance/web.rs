@@ -326,3 +326,15 @@ fn a_server_behind_an_address_that_keeps_every_rule_fails_no_row(
     let silent: Vec<_> = web.filter(|judged| judged.outcome != Outcome::Passed).collect();
     assert!(silent.is_empty(), "{silent:?}");
 }
+
+#[test]
+fn a_server_behind_an_address_has_no_stdout_to_keep_clean() {
+    let found = judge(Fault::AnswersNotifications, |id| id.starts_with("stdio.o"), OLD);
+    assert_eq!(found.protocol.len(), 2);
+    for judged in &found.protocol {
+        assert!(
+            matches!(&judged.outcome, Outcome::NotApplicable(reason) if reason.contains("about pipes")),
+            "{judged:?}"
+        );
+    }
+}
