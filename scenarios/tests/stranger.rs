@@ -131,7 +131,7 @@ fn the_script_in_the_help_of_a_host_is_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_, help, _) = run(&["host", "--help"]);
     let steps: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  - ")).collect();
-    let script = steps.iter().map(|step| format!("- {step}\n")).collect::<String>();
+    let script = format!("- {}\n", steps.join("\n- "));
     let file = folder.path().join("agent.yaml");
     std::fs::write(&file, &script).expect("the file is written");
     let at = |name: &str| folder.path().join(name).display().to_string();
