@@ -175,6 +175,16 @@ impl Default for Baseline {
 }
 
 impl Gate {
+    /// What two runs say together, of which each asked a part: what one of them judged is judged.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.not_judged.retain(|entry| other.not_judged.contains(entry));
+        self.known.extend(other.known);
+        self.new.extend(other.new);
+        self.stale.extend(other.stale);
+        self
+    }
+
     /// Whether it lets the run pass.
     pub fn is_open(&self) -> bool {
         self.new.is_empty() && self.stale.is_empty()

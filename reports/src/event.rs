@@ -50,6 +50,10 @@ pub struct RunStarted {
     /// What hosts are known to do, beside what was played; its hosts need no column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_support: Option<HostSupport>,
+    /// Of a server of one's own: the file of its repository that findings point to, empty where none was named. Absent
+    /// where the rows' own files are in the reader's repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub findings_in: Option<String>,
     /// Which part of the run's cells this stream holds; absent when it holds all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,

@@ -1,12 +1,13 @@
 //! SARIF 2.1.0, for machines that show findings beside the code: one result a failed check, at its line of the
-//! scenario. Must never show a known failure as news, and never hold a time.
+//! scenario, or for somebody's server at the file that its maker named. Must never show a known failure as news, and never hold a time.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::baseline::{Expected, Gate};
+use crate::baseline::Expected;
+use crate::event::ColumnKind;
 use crate::junit::failure_text;
 use crate::model::{Failure, Report};
 use crate::text::{cut, short_line, visible};
@@ -18,15 +19,20 @@ const NAME_BYTES_MAX: usize = 400;
 
 /// `report.sarif`.
 pub fn sarif(report: &Report) -> Result<String, serde_json::Error> {
-    let files: BTreeMap<&str, (&str, &str)> =
-        report.rows().map(|row| (row.id.as_str(), (row.file.as_str(), row.level.as_str()))).collect();
+    let files: BTreeMap<&str, (&str, &str)> = report
+        .rows()
+        .map(|row| {
+            let file = report.findings_in.as_ref().unwrap_or(&row.file);
+            (row.id.as_str(), (file.as_str(), row.level.as_str()))
+        })
+        .collect();
     let gate = report.gate.as_ref();
     let mut rules: Vec<&str> = report.failures.iter().map(|failure| failure.rule.as_str()).collect();
     rules.extend(gate.iter().flat_map(|gate| &gate.stale).map(|entry| entry.rule.as_str()));
     rules.sort_unstable();
     rules.dedup();
     let mut results: Vec<Value> =
-        report.failures.iter().map(|failure| result(failure, &rules, &files, gate)).collect();
+        report.failures.iter().map(|failure| result(failure, &rules, &files, report)).collect();
     results.extend(gate.iter().flat_map(|gate| &gate.stale).map(|entry| stale(entry, &rules, &files)));
     let version = report.tool.rsplit(' ').next().unwrap_or_default();
     let driver = json!({
@@ -34,7 +40,7 @@ pub fn sarif(report: &Report) -> Result<String, serde_json::Error> {
         "version": short_line(version, NAME_BYTES_MAX),
         "rules": rules.iter().map(|rule| json!({"id": short_line(rule, NAME_BYTES_MAX)})).collect::<Vec<_>>(),
     });
-    let whole = json!({
+    let mut whole = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
@@ -49,19 +55,25 @@ pub fn sarif(report: &Report) -> Result<String, serde_json::Error> {
             "properties": {"failuresLeftOut": report.failures_left_out, "cells": report.totals.cells},
         }],
     });
+    if report.findings_in.is_some() {
+        whole["runs"][0]["automationDetails"] = json!({"id": category(report)});
+    }
     let mut text = serde_json::to_string_pretty(&whole)?;
     text.push('\n');
     Ok(text)
 }
 
-fn result(
-    failure: &Failure,
-    rules: &[&str],
-    files: &BTreeMap<&str, (&str, &str)>,
-    gate: Option<&Gate>,
-) -> Value {
+/// What tells the two reports of one server apart, for a reader of both would take the second for the first made anew.
+fn category(report: &Report) -> &'static str {
+    let by_version = report.hosts.first().is_some_and(|host| host.kind == ColumnKind::Protocol);
+    if by_version { "hostcheck/protocol/" } else { "hostcheck/hosts/" }
+}
+
+fn result(failure: &Failure, rules: &[&str], files: &BTreeMap<&str, (&str, &str)>, report: &Report) -> Value {
     let (file, level) = files.get(failure.scenario.as_str()).copied().unwrap_or_default();
     let line = failure.place.strip_prefix(file).and_then(|rest| rest.strip_prefix(':')?.parse().ok());
+    // A file that was named for all findings has no line of its own for any.
+    let line = if report.findings_in.is_some() { Some(1) } else { line };
     let place = (failure.scenario.as_str(), failure.host.as_str(), failure.mode.as_str());
     let text = format!("{} on {} ({})\n{}", place.0, place.1, place.2, failure_text(failure));
     let mut found = finding(&failure.rule, rules, place, &text, (file, line));
@@ -72,7 +84,7 @@ fn result(
     }
     .into();
     found["properties"] = json!({"runs": failure.runs, "seed": failure.seed, "state": failure.state});
-    if let Some(gate) = gate {
+    if let Some(gate) = &report.gate {
         let known = gate.known.iter().find(|known| {
             (known.scenario.as_str(), known.host.as_str(), known.mode.as_str(), known.rule.as_str())
                 == (place.0, place.1, place.2, failure.rule.as_str())
@@ -109,10 +121,19 @@ fn finding(
     at: (&str, Option<u32>),
 ) -> Value {
     let kept = cut(text, TEXT_BYTES_MAX);
-    let mut location = json!({"artifactLocation": {"uri": uri(at.0), "uriBaseId": "%SRCROOT%"}});
-    if let Some(line) = at.1.filter(|&line| line > 0) {
-        location["region"] = json!({"startLine": line});
-    }
+    let (file, line) = at;
+    let location = if file.is_empty() {
+        // No file at all, rather than one that the reader's repository does not have.
+        let name = short_line(place.0, NAME_BYTES_MAX);
+        let whole = short_line(&format!("{} on {}", place.0, place.1), NAME_BYTES_MAX);
+        json!({"logicalLocations": [{"name": name, "fullyQualifiedName": whole}]})
+    } else {
+        let mut at = json!({"artifactLocation": {"uri": uri(file), "uriBaseId": "%SRCROOT%"}});
+        if let Some(line) = line.filter(|&line| line > 0) {
+            at["region"] = json!({"startLine": line});
+        }
+        json!({"physicalLocation": at})
+    };
     // The same check has the same print in every run, whatever its words say.
     let digest = Sha256::digest(serde_json::json!([place.0, place.1, place.2, rule]).to_string());
     let print = digest.iter().take(16).fold(String::new(), |mut hex, byte| {
@@ -124,7 +145,7 @@ fn finding(
         "ruleId": short_line(rule, NAME_BYTES_MAX),
         "ruleIndex": rules.binary_search(&rule).unwrap_or(0),
         "message": {"text": visible(kept.head)},
-        "locations": [{"physicalLocation": location}],
+        "locations": [location],
         "partialFingerprints": {"hostcheckCheck/v1": print},
     })
 }

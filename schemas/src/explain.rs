@@ -83,13 +83,12 @@ fn meant<'e>(
     };
     let mut left = context.iter().filter(|branch| !branch.iter().any(rules_out));
     let first = left.next()?;
-    match left.next() {
-        None => Some(first),
-        // Several are left: the one that lacks least was meant.
-        Some(second) => {
-            std::iter::once(first).chain(std::iter::once(second)).chain(left).min_by_key(|b| b.len())
-        }
-    }
+    // Several may be left: the one that lacks least was meant, and a member that is there names its shape, however wrong
+    // it is.
+    let lacks = |branch: &Vec<ValidationError<'static>>| {
+        branch.iter().filter(|inner| matches!(inner.kind(), ValidationErrorKind::Required { .. })).count()
+    };
+    std::iter::once(first).chain(left).min_by_key(|branch| (lacks(branch), branch.len()))
 }
 
 /// When every shape is ruled out by one and the same member: what that member could have been.
@@ -126,6 +125,7 @@ fn text(error: &ValidationError<'_>) -> String {
         }
         ValidationErrorKind::Constant { expected_value } => format!("must be {expected_value}"),
         ValidationErrorKind::Enum { options } => format!("must be one of {options}"),
+        ValidationErrorKind::Format { format } if format == "byte" => "is not base64".to_owned(),
         ValidationErrorKind::Format { format } => format!("is not a valid {format}"),
         ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
             "fits none of the allowed shapes".to_owned()
@@ -148,6 +148,21 @@ fn kind_of(value: &Value) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_member_that_is_there_tells_which_shape_was_meant() {
+        let shape = |member: &str, format: Option<&str>| {
+            let mut of = serde_json::json!({"type": "string"});
+            if let Some(format) = format {
+                of["format"] = format.into();
+            }
+            serde_json::json!({"type": "object", "properties": {member: of}, "required": [member]})
+        };
+        let schema = serde_json::json!({"anyOf": [shape("text", None), shape("blob", Some("byte"))]});
+        let found = errors(&compile(&schema).unwrap(), &serde_json::json!({"blob": "no base64!"}), "");
+        let [error] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((error.path.as_str(), error.message.as_str()), ("/blob", "is not base64"));
+    }
 
     #[test]
     fn base64_is_padded_and_in_one_piece() {

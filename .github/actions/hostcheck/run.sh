@@ -25,5 +25,8 @@ echo "exit-code=$code" >>"$GITHUB_OUTPUT"
 # What a part found is judged by the job that merges; only a mistake in its own command ends a part.
 if [ -n "${SHARD:-}" ] && [ "$code" -ne 2 ]; then code=0; fi
 echo "ends-with=$code" >>"$GITHUB_OUTPUT"
-if [ -f "$OUT/summary.md" ]; then cat "$OUT/summary.md" >>"$GITHUB_STEP_SUMMARY"; fi
+# A server of one's own has two reports.
+for folder in "$OUT" "$OUT/protocol" "$OUT/hosts"; do
+  if [ -f "$folder/summary.md" ]; then cat "$folder/summary.md" >>"$GITHUB_STEP_SUMMARY"; fi
+done
 exit 0

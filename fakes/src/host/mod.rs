@@ -19,6 +19,7 @@ pub mod script;
 pub mod settings;
 pub mod task;
 mod wire;
+mod yaml;
 
 pub use effect::{
     Action, Carrier, Effect, ModelEntry, ModelView, Outcome, PermissionAsk, ShellEnd, Signal, ToolCall,

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::drive::{HostEvent, HostEventKind, Order};
 use super::effect::{Action, PermissionAsk, ToolCall};
+use super::yaml::yaml_problem;
 
 /// Most steps of one script.
 const STEPS_MAX: usize = 10_000;
@@ -139,8 +140,10 @@ impl Script {
     /// # Errors
     /// With file, line and column.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
-        let script: Self = serde_saphyr::from_str(text)
-            .map_err(|error| ScriptError::Unreadable { name: name.to_owned(), problem: error.to_string() })?;
+        let script: Self = serde_saphyr::from_str(text).map_err(|error| ScriptError::Unreadable {
+            name: name.to_owned(),
+            problem: yaml_problem(name, &error),
+        })?;
         if script.steps.len() > STEPS_MAX {
             return Err(ScriptError::TooLong { name: name.to_owned(), steps: script.steps.len() });
         }

@@ -46,6 +46,7 @@ impl Report {
             command: stream.header.command.clone(),
             seed: stream.header.seed,
             seeds: stream.header.seeds,
+            findings_in: stream.header.findings_in.clone(),
             shard: stream.header.shard,
             verdict: verdict(&totals),
             exit_code: stream.footer.exit_code,

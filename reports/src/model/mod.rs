@@ -60,6 +60,9 @@ pub struct Report {
     pub seed: u64,
     /// Seeds per cell in sim mode.
     pub seeds: u64,
+    /// The file that all findings point to, empty for none; nothing where each row has its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub findings_in: Option<String>,
     /// Which part of a run this is; nothing for all of it.
     pub shard: Option<Shard>,
     /// What it comes to.

@@ -39,6 +39,35 @@ fn sarif_names_each_check_once_with_its_place() {
 }
 
 #[test]
+fn sarif_of_a_strangers_server_points_into_the_strangers_repository_or_to_no_file() {
+    let mut stream = fixture::small();
+    let sarif = |stream: &reports::Stream| -> Value {
+        let text = reports::sarif(&Report::new(stream)).unwrap();
+        let whole: Value = serde_json::from_str(&text).unwrap();
+        whole["runs"][0].clone()
+    };
+    assert!(sarif(&stream).get("automationDetails").is_none());
+    stream.header.findings_in = Some("packages/my server/package.json".to_owned());
+    let run = sarif(&stream);
+    assert_eq!(run["automationDetails"]["id"], "hostcheck/hosts/");
+    for result in run["results"].as_array().unwrap() {
+        let place = &result["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], "packages/my%20server/package.json");
+        assert_eq!(place["region"]["startLine"], 1);
+    }
+    stream.header.findings_in = Some(String::new());
+    stream.header.hosts[0].kind = reports::event::ColumnKind::Protocol;
+    let run = sarif(&stream);
+    assert_eq!(run["automationDetails"]["id"], "hostcheck/protocol/");
+    for result in run["results"].as_array().unwrap() {
+        let place = &result["locations"][0];
+        assert!(place.get("physicalLocation").is_none(), "{place}");
+        let name = place["logicalLocations"][0]["name"].as_str().unwrap();
+        assert!(stream.header.scenarios.iter().any(|row| row.id == name), "{name}");
+    }
+}
+
+#[test]
 fn a_trace_has_a_bar_for_every_answered_call_and_a_mark_for_every_failure() {
     let stream = fixture::small();
     let trace: Value = serde_json::from_str(&reports::trace(&stream).unwrap()).unwrap();

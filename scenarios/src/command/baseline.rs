@@ -1,13 +1,12 @@
 //! `hostcheck baseline`: the list of failures that are known.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
-use reports::Baseline;
 use reports::baseline::{Check, Expected};
+use reports::{Baseline, Gate};
 use serde_json::json;
 
+use super::folder::{self, Part};
 use super::{EXIT_FAILED, EXIT_PASSED, Outcome, out, output};
 
 #[derive(Debug, clap::Args)]
@@ -27,7 +26,7 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct Files {
-    /// The `events.jsonl` of a run, or the folder it is in.
+    /// The folder that a run wrote its reports to, or its `events.jsonl`.
     events: PathBuf,
     /// The list; `update` makes it when it is missing.
     baseline: PathBuf,
@@ -45,10 +44,10 @@ pub(super) fn main(args: &Args) -> Outcome {
 
 fn update(files: &Files) -> Outcome {
     let old = if files.baseline.exists() { output::baseline(&files.baseline)? } else { Baseline::default() };
-    let stream = output::read(&files.events)?;
-    let gate = old.judge(&stream);
-    let new = old.update(&stream);
-    write(&files.baseline, &new.write()?)?;
+    let parts = folder::parts(&files.events)?;
+    let gate = judged(&old, &parts);
+    let new = parts.iter().fold(old, |list, part| list.update(&part.stream));
+    output::write_file(&files.baseline, &new.write()?)?;
     say(files, &[("added", gate.new), ("removed", checks(&gate.stale))]);
     if !files.json {
         out(&format!("{}: {} known failures", files.baseline.display(), new.expected.len()));
@@ -57,7 +56,7 @@ fn update(files: &Files) -> Outcome {
 }
 
 fn check(files: &Files) -> Outcome {
-    let gate = output::baseline(&files.baseline)?.judge(&output::read(&files.events)?);
+    let gate = judged(&output::baseline(&files.baseline)?, &folder::parts(&files.events)?);
     say(
         files,
         &[
@@ -71,6 +70,12 @@ fn check(files: &Files) -> Outcome {
         out("stale entries pass now: remove them with `hostcheck baseline update`");
     }
     Ok(if gate.is_open() { EXIT_PASSED } else { EXIT_FAILED })
+}
+
+/// What the parts of a run say beside a list, together.
+fn judged(list: &Baseline, parts: &[Part]) -> Gate {
+    let gates = parts.iter().map(|part| list.judge(&part.stream));
+    gates.reduce(Gate::and).unwrap_or_default()
 }
 
 fn checks(entries: &[Expected]) -> Vec<Check> {
@@ -89,10 +94,4 @@ fn say(files: &Files, lists: &[(&str, Vec<Check>)]) {
             });
         }
     }
-}
-
-/// Replaces a file by a whole one.
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let mut file = std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-    file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -1,12 +1,12 @@
 //! `hostcheck history`: one line a release, for the trend in reports.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use reports::{Release, Report};
 
-use super::{EXIT_PASSED, Outcome, out, output, select};
+use super::{EXIT_PASSED, Outcome, folder, out, output, select};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -18,7 +18,7 @@ pub(super) struct Args {
 enum Command {
     /// Add a run as a release.
     Add {
-        /// The `events.jsonl` of the run, or the folder it is in.
+        /// The folder that the run wrote its reports to, or its `events.jsonl`.
         events: PathBuf,
         /// Its name, like 0.2.0.
         #[arg(long)]
@@ -26,7 +26,7 @@ enum Command {
         /// Only cells of this mode; those of `sim` give equal bytes on every machine.
         #[arg(long, value_enum)]
         mode: Option<select::ModeArg>,
-        /// The file to add to; made when it is missing.
+        /// The file to add to; made, with its folder, when it is missing.
         #[arg(long, value_name = "FILE", default_value = "reports/history.jsonl")]
         file: PathBuf,
     },
@@ -48,10 +48,9 @@ pub(super) fn main(args: &Args) -> Outcome {
             if known.iter().any(|known| known.release == *release) {
                 anyhow::bail!("{} has a release `{release}` already; choose another name", file.display());
             }
-            let line = serde_json::to_string(&Release::new(
-                release,
-                &Report::new(&select::of_mode(output::read(events)?, *mode)),
-            ))?;
+            let report = Report::new(&select::of_mode(one(events)?, *mode));
+            let line = serde_json::to_string(&Release::new(release, &report))?;
+            output::make_folder_of(file)?;
             let mut opened = std::fs::OpenOptions::new()
                 .create(true)
                 .append(true)
@@ -80,4 +79,16 @@ pub(super) fn main(args: &Args) -> Outcome {
         }
     }
     Ok(EXIT_PASSED)
+}
+
+/// The run of a release. Two parts have rows of their own each, so one trend can't hold both.
+fn one(events: &Path) -> anyhow::Result<reports::Stream> {
+    let mut parts = folder::parts(events)?;
+    anyhow::ensure!(
+        parts.len() < 2,
+        "{} holds two runs; name {}, each with a --file of its own",
+        events.display(),
+        folder::both(events, "or")
+    );
+    Ok(parts.remove(0).stream)
 }

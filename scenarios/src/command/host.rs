@@ -16,15 +16,30 @@ use super::{EXIT_FAILED, EXIT_PASSED, Outcome, select, warn};
 /// Events that wait for the log.
 const QUEUE_MAX: usize = 1_024;
 
+/// What stands below the help.
+const HELP: &str = "\
+A script is done step by step:
+
+  - type: Look into my inbox.                  # the person's prompt
+  - call: {tool: inbox_pull, arguments: {}}    # with `wait: false` the next step does not wait for it
+  - wait_ms: 500
+  - idle                                       # the model ends its turn
+  - exit
+
+Other steps: calls, interrupt, read, prompt, answer, permission, reconnect, kill.
+
+exit codes: 0 the host opened the server and the script was played, 1 it gave the server up, 2 bad usage";
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
 pub(super) struct Args {
-    /// The profile, like claude-code@2.1.330.
+    /// The profile, like claude-code@2.1.330; of a family its newest.
     profile: String,
-    /// What the agent does: a YAML list of steps (call, calls, wait, type, interrupt, idle, exit).
-    #[arg(long)]
+    /// What the agent and its person do, a YAML list of steps as below; left out, the host opens the server and ends.
+    #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Where the wire log goes, one JSON object a line.
-    #[arg(long)]
+    /// Where the wire log goes, one JSON object a line; a file that exists is replaced.
+    #[arg(long, value_name = "FILE")]
     log: PathBuf,
     /// The server's command.
     #[arg(last = true, required = true, value_name = "CMD")]
@@ -32,7 +47,16 @@ pub(super) struct Args {
 }
 
 pub(super) fn main(args: &Args) -> Outcome {
-    let hosts = select::hosts(std::slice::from_ref(&args.profile))?;
+    let mut hosts = select::hosts(std::slice::from_ref(&args.profile))?;
+    if hosts.len() > 1 {
+        hosts = select::newest(&hosts);
+        anyhow::ensure!(
+            hosts.len() == 1,
+            "`{}` is several hosts; name one of `hostcheck hosts`",
+            args.profile
+        );
+        warn(&format!("playing {}, the newest of `{}`", hosts[0].id, args.profile));
+    }
     let profile = hosts.iter().find_map(|host| host.profile.clone()).with_context(|| {
         format!("`{}` has no manners to play; choose a profile of `hostcheck hosts`", args.profile)
     })?;

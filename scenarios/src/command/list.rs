@@ -7,7 +7,7 @@ use crate::scenario::Hosts;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Suites, scenario ids, files or folders; all when left out.
+    /// Suites, scenario ids, files or folders; with --protocol rows or areas; all when left out.
     suites: Vec<String>,
     /// List the rows of the protocol instead: what a server of your own is judged by.
     #[arg(long)]

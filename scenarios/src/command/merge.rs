@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{EXIT_INCOMPLETE, Outcome, out, output, warn};
+use super::{EXIT_INCOMPLETE, Outcome, folder, out, output, warn};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -13,14 +13,14 @@ pub(super) struct Args {
     #[arg(required = true)]
     shards: Vec<PathBuf>,
     /// Folder for the reports.
-    #[arg(long, default_value = "hostcheck-out")]
+    #[arg(long, value_name = "DIR", default_value = "hostcheck-out")]
     out: PathBuf,
     #[command(flatten)]
     against: output::Against,
 }
 
 pub(super) fn main(args: &Args) -> Outcome {
-    let streams = args.shards.iter().map(|path| output::read(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    let streams = args.shards.iter().map(|path| folder::read(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let stream = match reports::merge(streams) {
         Err(error) if error.is_incomplete() => {
             warn(&format!("error: {error}"));

@@ -3,6 +3,7 @@
 mod baseline;
 mod bench;
 mod diff;
+mod folder;
 mod history;
 mod host;
 mod hosts;
@@ -17,6 +18,7 @@ mod notices;
 mod output;
 mod play;
 mod probe;
+mod progress;
 mod reach;
 mod record;
 mod replay;
@@ -47,7 +49,8 @@ pub const EXIT_INCOMPLETE: u8 = 3;
 /// For the help of every command that judges.
 const EXIT_CODES: &str = "exit codes: 0 all passed, 1 a failure, 2 bad usage or a bad scenario, 3 incomplete (something selected could not run)";
 
-/// Plays scenarios of fake MCP hosts and a fake Microsoft Graph against the server, and judges what reached the model.
+/// Plays scenarios of fake MCP hosts and a fake Microsoft Graph against the server `entraclaw`, and judges what reached
+/// the model. With `run --server 'CMD'` it judges any MCP server: by the protocol, and by what each host would do with it.
 #[derive(Debug, Parser)]
 #[command(name = "hostcheck", version, args_conflicts_with_subcommands = true)]
 #[command(after_help = EXIT_CODES)]
@@ -62,7 +65,7 @@ struct Cli {
 enum Command {
     /// Run suites and write the compatibility report (the default).
     Run(Box<run::Args>),
-    /// List the scenarios.
+    /// List the scenarios, or the rows that a server of your own is judged by.
     List(list::Args),
     /// List the host profiles, or print one with its evidence.
     Hosts(hosts::Args),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{EXIT_FAILED, EXIT_PASSED, EXIT_USAGE, Outcome, out, warn};
+use super::{EXIT_FAILED, EXIT_PASSED, Outcome, out, select};
 use crate::mutants::{MUTANTS, Mutant, Verdict};
 
 #[derive(Debug, Clone, clap::Args)]
@@ -10,7 +10,7 @@ use crate::mutants::{MUTANTS, Mutant, Verdict};
 pub(super) struct Args {
     /// Only these; all when left out.
     mutants: Vec<String>,
-    /// Play this scenario instead of the one in which each must be caught
+    /// Play this scenario instead of the one in which each must be caught.
     #[arg(long, value_name = "ID")]
     scenario: Option<String>,
     /// One JSON object a line.
@@ -20,8 +20,17 @@ pub(super) struct Args {
 
 pub(super) fn main(args: &Args) -> Outcome {
     if let Some(unknown) = args.mutants.iter().find(|name| MUTANTS.iter().all(|m| m.id != **name)) {
-        warn(&format!("error: no mutant is named `{unknown}`; `hostcheck mutants` plays and lists all"));
-        return Ok(EXIT_USAGE);
+        let hint = crate::scenario::nearest_name(unknown, MUTANTS.iter().map(|mutant| mutant.id))
+            .map_or_else(
+                || "without a name all are played".to_owned(),
+                |best| format!("did you mean `{best}`?"),
+            );
+        anyhow::bail!("no mutant is named `{unknown}`; {hint}");
+    }
+    if let Some(id) = &args.scenario
+        && select::scenarios(std::slice::from_ref(id))?.iter().all(|found| found.id() != *id)
+    {
+        anyhow::bail!("--scenario: `{id}` is no single scenario; see `hostcheck list {id}`");
     }
     let chosen =
         |mutant: &&Mutant| args.mutants.is_empty() || args.mutants.iter().any(|name| name == mutant.id);

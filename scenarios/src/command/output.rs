@@ -1,7 +1,7 @@
 //! What every run ends with: the event stream and the reports in a folder, a summary on the terminal, an exit code.
 //! Never judges; what the exit code is follows from the stream and from the baseline.
 
-use std::io::{BufReader, IsTerminal as _, Write as _};
+use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -87,11 +87,18 @@ pub(super) fn style() -> reports::Style {
     reports::Style { colour, ..reports::Style::default() }
 }
 
-/// A stored event stream; a folder stands for the `events.jsonl` in it.
-pub(super) fn read(path: &Path) -> anyhow::Result<Stream> {
-    let path = if path.is_dir() { path.join("events.jsonl") } else { path.to_owned() };
-    let file = std::fs::File::open(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    Stream::read(BufReader::new(file)).with_context(|| format!("{} is no valid event stream", path.display()))
+/// Writes a whole file, and makes its folder where it is missing.
+pub(super) fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
+    make_folder_of(path)?;
+    let mut file = std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Makes the folder of a file that is about to be written.
+#[expect(clippy::disallowed_methods, reason = "the command line's edge writes the files it is told of")]
+pub(super) fn make_folder_of(path: &Path) -> anyhow::Result<()> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))
 }
 
 fn write_events(folder: &Path, events: &[Event]) -> anyhow::Result<()> {

@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The page's port on this machine; a free one unless told.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     port: u16,
     /// Folder for the server's files, kept afterwards; a temporary one unless told.
     #[arg(long, value_name = "DIR")]
@@ -32,8 +32,8 @@ pub(super) struct Args {
     /// Open the page in a browser.
     #[arg(long)]
     open: bool,
-    /// The server's program; the one beside this program unless told.
-    #[arg(long, value_name = "BIN")]
+    /// The `entraclaw` binary; the one beside this program unless told.
+    #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
 }
 

@@ -20,8 +20,8 @@ use crate::tap::replay::replay;
 pub(super) struct Args {
     /// A log of `hostcheck record`, `probe` or `host`, or an older recording.
     log: PathBuf,
-    /// Which server process of the log; the first when left out.
-    #[arg(long)]
+    /// Which server process of the log, by the number in its lines; the first when left out.
+    #[arg(long, value_name = "N")]
     proc: Option<u64>,
     /// One JSON object a line.
     #[arg(long)]

@@ -24,9 +24,11 @@ const PROCESS_JOBS: usize = 12;
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = super::EXIT_CODES)]
 pub(super) struct Args {
-    /// Suites, scenario ids, files or folders; all built-in ones when left out.
+    /// Suites, scenario ids, files or folders; all built-in ones when left out. With --server or --url rows or areas of
+    /// `hostcheck list --protocol` instead.
     suites: Vec<String>,
-    /// Host profiles or families; when left out all, but for versions that differ from their neighbour in nothing else.
+    /// Host profiles, families or `all`, see `hostcheck hosts`; when left out all, but for versions that differ from
+    /// their neighbour in nothing else, and with --server or --url the newest version of each.
     #[arg(long = "host", value_name = "HOST")]
     hosts: Vec<String>,
     /// Every host plays every seed, as if each were named.
@@ -35,7 +37,7 @@ pub(super) struct Args {
     /// Only this mode.
     #[arg(long, value_enum, conflicts_with = server::SUBJECT)]
     mode: Option<select::ModeArg>,
-    /// Seeds a cell in sim mode; where no host is named, hosts that differ little from another play one of them.
+    /// How many seeds each cell is played with in sim mode; where no host is named, hosts that differ little from another play one of them.
     #[arg(long, default_value_t = SEEDS_DEFAULT, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = server::SUBJECT)]
     seeds: u64,
     /// First seed; 1 when left out. With `--seeds 1` it is played alone, without the corpus, and nothing is kept.
@@ -50,7 +52,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", value_parser = fault_profile(), conflicts_with = server::SUBJECT)]
     fault_profile: Option<&'static FaultProfile>,
     /// Folder for the reports.
-    #[arg(long, default_value = "hostcheck-out")]
+    #[arg(long, value_name = "DIR", default_value = "hostcheck-out")]
     out: PathBuf,
     /// Threads for sim mode; the number of cores when left out.
     #[arg(long, conflicts_with = server::SUBJECT)]
@@ -235,6 +237,7 @@ fn events(
         scenarios: plan::rows(&selection.scenarios, &selection.modes),
         server_facts: Vec::new(),
         host_support: Some(plan::support(known)),
+        findings_in: None,
         shard: args.shard,
     };
     let finished = RunFinished::of(&results);

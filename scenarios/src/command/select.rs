@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 
 use crate::host::{self, Host};
 use crate::scenario::{Loaded, Mode, load_builtin, load_path};
@@ -48,7 +48,9 @@ pub(super) fn scenarios(words: &[String]) -> anyhow::Result<Vec<Arc<Loaded>>> {
         if !found.is_empty() {
             chosen.extend(found);
         } else if Path::new(word).exists() {
-            chosen.extend(load_path(Path::new(word))?.into_iter().map(Arc::new));
+            let found = load_path(Path::new(word))?;
+            ensure!(!found.is_empty(), "there is no scenario in {word}; their files end in .yaml");
+            chosen.extend(found.into_iter().map(Arc::new));
         } else {
             let names: Vec<&str> = builtin.iter().flat_map(|s| [s.id(), s.suite()]).collect();
             let hint = crate::scenario::nearest_name(word, names)
@@ -69,25 +71,67 @@ pub(super) fn scenarios(words: &[String]) -> anyhow::Result<Vec<Arc<Loaded>>> {
     Ok(chosen)
 }
 
-/// The hosts behind the words: ids or families; all when there are none.
+/// The word that selects every host.
+pub(super) const ALL_HOSTS: &str = "all";
+
+/// Those of a list that the words name, in the order of the words and each once: an id, a family with all its
+/// versions, or `all`. `lacks` begins the message about a word that names none.
+pub(super) fn named<'a, T>(
+    words: &[String],
+    list: &'a [T],
+    names: fn(&T) -> (&str, &str),
+    lacks: &str,
+) -> anyhow::Result<Vec<&'a T>> {
+    let mut places: Vec<usize> = Vec::new();
+    for word in words {
+        let fits = |one: &T| {
+            let (id, family) = names(one);
+            word == id || word == family || word == ALL_HOSTS
+        };
+        let found: Vec<usize> = (0..list.len()).filter(|&place| fits(&list[place])).collect();
+        if found.is_empty() {
+            let known: Vec<&str> = list.iter().flat_map(|one| <[&str; 2]>::from(names(one))).collect();
+            let hint = crate::scenario::nearest_name(word, known)
+                .map_or_else(|| "see `hostcheck hosts`".to_owned(), |best| format!("did you mean `{best}`?"));
+            bail!("{lacks} `{word}`; {hint}");
+        }
+        places.extend(found.into_iter().filter(|place| !places.contains(place)).collect::<Vec<_>>());
+    }
+    Ok(places.into_iter().map(|place| &list[place]).collect())
+}
+
+/// The newest version of each family; those whose version is no number have none.
+pub(super) fn newest(hosts: &[Arc<Host>]) -> Vec<Arc<Host>> {
+    let mut newest: Vec<Arc<Host>> = Vec::new();
+    for host in hosts {
+        let Some(number) = number(&host.id) else { continue };
+        match newest.iter_mut().find(|other| other.family == host.family) {
+            Some(other) if self::number(&other.id).is_none_or(|known| known < number) => {
+                *other = Arc::clone(host);
+            }
+            Some(_) => {}
+            None => newest.push(Arc::clone(host)),
+        }
+    }
+    newest
+}
+
+/// The numbers of a version; nothing where it has none, as `seed`.
+fn number(id: &str) -> Option<Vec<u64>> {
+    id.split_once('@')?.1.split('.').map(|part| part.parse().ok()).collect()
+}
+
+/// The hosts behind the words: ids, families or `all`; all when there are none.
 pub(super) fn hosts(words: &[String]) -> anyhow::Result<Vec<Arc<Host>>> {
     let all = host::all()?;
     if words.is_empty() {
         return Ok(all.to_vec());
     }
-    let mut chosen: Vec<Arc<Host>> = Vec::new();
-    for word in words {
-        let found: Vec<_> =
-            all.iter().filter(|host| host.id == *word || host.family == *word).cloned().collect();
-        if found.is_empty() {
-            let names: Vec<&str> =
-                all.iter().flat_map(|host| [host.id.as_str(), host.family.as_str()]).collect();
-            let hint = crate::scenario::nearest_name(word, names)
-                .map_or_else(|| "see `hostcheck hosts`".to_owned(), |best| format!("did you mean `{best}`?"));
-            bail!("no host profile or family is named `{word}`; {hint}");
-        }
-        chosen.extend(found);
-    }
-    chosen.dedup_by(|a, b| a.id == b.id);
-    Ok(chosen)
+    let chosen = named(
+        words,
+        all,
+        |host| (host.id.as_str(), host.family.as_str()),
+        "no host profile or family is named",
+    )?;
+    Ok(chosen.into_iter().cloned().collect())
 }

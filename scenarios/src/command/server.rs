@@ -2,7 +2,6 @@
 //! It must never print or write a value that was given with `--env`.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +10,8 @@ use anyhow::Context as _;
 use schemas::Version;
 use serde_json::{Value, json};
 
-use super::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome, out, output, select, warn};
+use super::progress::Progress;
+use super::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome, folder, out, output, select, warn};
 use crate::conformance::{self, About, Asked, Judged, Level, Placed, Plan, Target, VERSIONS, Wishes};
 use crate::host::{self, Host};
 
@@ -19,8 +19,6 @@ use crate::host::{self, Host};
 const AT_ONCE: usize = 4;
 /// How long making the first connection may take.
 const REACH_TIME_MAX: Duration = Duration::from_secs(10);
-/// The word that selects every host.
-const ALL_HOSTS: &str = "all";
 /// Shortest value of a variable that is hidden wherever it appears; a shorter one would hide half of every text.
 const SECRET_CHARS_MIN: usize = 6;
 
@@ -56,6 +54,10 @@ pub(super) struct Flags {
     /// The server's name in the hosts' configuration; by its own name when left out.
     #[arg(long, value_name = "NAME", requires = SUBJECT)]
     name: Option<String>,
+    /// The file of the server's own repository that findings of `report.sarif` point to, like package.json; GitHub's code
+    /// scanning refuses findings that point to no file.
+    #[arg(long, value_name = "FILE", value_parser = file_of_repository, requires = SUBJECT)]
+    findings_in: Option<String>,
     /// Leave out times, so that equal findings give equal bytes.
     #[arg(long, requires = SUBJECT)]
     timeless: bool,
@@ -92,32 +94,36 @@ pub(super) fn main(
         warn(&format!("error: --url: {problem}; start the server first, or check the address"));
         return Ok(EXIT_INCOMPLETE);
     }
-    let shown = std::io::stderr().is_terminal();
-    let progress = |done: usize, total: usize| {
-        if shown {
-            let mut stderr = anstream::stderr();
-            // A closed stderr shows nothing, which is what it asked for.
-            let _ = write!(stderr, "\r{done}/{total} conversations").and_then(|()| stderr.flush());
+    let progress = Progress::default();
+    let tell = |news| progress.tell(news);
+    let judged = async {
+        tokio::select! {
+            biased;
+            found = conformance::judge(&plan, &tell) => found,
+            never = progress.watch() => match never {},
         }
     };
-    let found = tokio::task::LocalSet::new().block_on(&runtime, conformance::judge(&plan, &progress));
-    if shown {
-        let mut stderr = anstream::stderr();
-        let _ = write!(stderr, "\r\u{1b}[K").and_then(|()| stderr.flush());
-    }
+    let found = tokio::task::LocalSet::new().block_on(&runtime, judged);
+    progress.end();
     let asked = Asked {
-        command: conformance::masked(&repeat(args, words, hosts), &plan.wishes.secrets),
-        again: conformance::masked(&repeat(args, &[], hosts), &plan.wishes.secrets),
+        command: conformance::masked(&repeat(args, words, hosts, seed), &plan.wishes.secrets),
+        again: conformance::masked(&repeat(args, &[], hosts, seed), &plan.wishes.secrets),
         started_as: conformance::masked(&started_as(args), &plan.wishes.secrets),
         mode: if args.url.is_some() { "http" } else { "process" }.to_owned(),
         timeless: args.timeless,
         seed,
+        findings_in: args.findings_in.clone().unwrap_or_default(),
     };
     let excluded = plan.rows.iter().filter(|placed| placed.row.excluded.is_some()).count();
     let mut codes = Vec::new();
+    let failed =
+        |judged: &[Judged]| judged.iter().any(|one| matches!(one.outcome, conformance::Outcome::Failed(_)));
+    // A table without a verdict would only hide the reason.
+    let unheard = found.about.dead.is_some() && !failed(&found.protocol) && !failed(&found.hosts);
+    let [by_protocol, by_hosts] = folder::PARTS;
     let suites = [
-        ("protocol", conformance::version_columns(&found.about, &plan.versions), found.protocol),
-        ("hosts", conformance::host_columns(&plan.hosts), found.hosts),
+        (by_protocol, conformance::version_columns(&found.about, &plan.versions), found.protocol),
+        (by_hosts, conformance::host_columns(&plan.hosts), found.hosts),
     ];
     for (suite, columns, judged) in suites {
         if judged.is_empty() {
@@ -127,9 +133,16 @@ pub(super) fn main(
             print_json(suite, &plan.rows, &judged);
         }
         let folder = folder.join(suite);
-        codes.push(write(&asked, &found.about, &plan.rows, &columns, judged, (&folder, against, args.json))?);
+        codes.push(write(
+            &asked,
+            &found.about,
+            &plan.rows,
+            &columns,
+            judged,
+            (&folder, against, args.json || unheard),
+        )?);
         if !args.json {
-            out(&format!("reports: {}\n", folder.display()));
+            out(&format!("reports: {}{}", folder.display(), if unheard { "" } else { "\n" }));
         }
     }
     if codes.is_empty() && plan.rows.iter().any(|placed| !placed.row.facts.is_empty()) {
@@ -141,6 +154,12 @@ pub(super) fn main(
     if !args.json {
         if let Some(reason) = &found.about.dead {
             out(&format!("the server could not be judged: {reason}"));
+            out(if args.url.is_some() {
+                "check that the address is that of the MCP endpoint, its path included"
+            } else {
+                "start its command by hand and type a line: it should answer on standard output, flushed, and end when its input \
+                 does. What it needs may be missing, like an argument, or a variable (--env)"
+            });
         }
         if excluded > 0 {
             out(&format!("{excluded} rows are not checked, each with its reason: hostcheck list --protocol"));
@@ -171,8 +190,9 @@ fn plan(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> anyhow::
     let mut extra = BTreeMap::new();
     for variable in &args.environment {
         let (name, value) = if let Some((name, value)) = variable.split_once('=') {
-            (name, value.to_owned())
+            (variable_name(name)?, value.to_owned())
         } else {
+            variable_name(variable)?;
             let value = given.get(variable).cloned();
             let value =
                 value.with_context(|| format!("--env: {variable} is not set; write {variable}=VALUE"))?;
@@ -210,6 +230,27 @@ fn plan(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> anyhow::
         hosts: pick_hosts(hosts)?,
         at_once: AT_ONCE,
     })
+}
+
+/// A path as code scanning takes it: from the root of the repository, with slashes.
+fn file_of_repository(text: &str) -> Result<String, String> {
+    let path = text.strip_prefix("./").unwrap_or(text);
+    let inside = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', ':']);
+    if path.split('/').all(inside) {
+        return Ok(path.to_owned());
+    }
+    Err("write it from the root of the repository, with slashes, like packages/server/package.json"
+        .to_owned())
+}
+
+/// A name that a variable can have; another would reach no server, or start none.
+fn variable_name(name: &str) -> anyhow::Result<&str> {
+    anyhow::ensure!(!name.is_empty(), "--env: the name is empty; write NAME=VALUE or NAME");
+    anyhow::ensure!(
+        !name.chars().any(|letter| letter.is_whitespace() || letter.is_control()),
+        "--env: {name:?} is no name of a variable, which has no blanks; write NAME=VALUE, each with an --env of its own"
+    );
+    Ok(name)
 }
 
 fn versions(words: &[String]) -> anyhow::Result<Vec<Version>> {
@@ -304,44 +345,34 @@ pub(super) fn list(words: &[String], as_json: bool) -> Outcome {
 
 /// The hosts behind the words; the newest version of each program when there are none.
 fn pick_hosts(words: &[String]) -> anyhow::Result<Vec<Arc<Host>>> {
-    if words.iter().any(|word| word == ALL_HOSTS) {
-        return Ok(host::all()?.iter().filter(|host| host.profile.is_some()).cloned().collect());
-    }
     if !words.is_empty() {
-        return select::hosts(words);
+        let mut chosen = select::hosts(words)?;
+        // A bare pipe has no manners to judge a server by.
+        chosen.retain(|host| host.profile.is_some());
+        anyhow::ensure!(!chosen.is_empty(), "--host: a bare pipe is no host; see `hostcheck hosts`");
+        return Ok(chosen);
     }
-    let mut newest: Vec<Arc<Host>> = Vec::new();
-    for host in host::all()?.iter().filter(|host| host.family != "generic") {
-        let Some(number) = number(&host.id) else { continue };
-        match newest.iter_mut().find(|other| other.family == host.family) {
-            Some(other) if super::server::number(&other.id).is_none_or(|known| known < number) => {
-                *other = Arc::clone(host);
-            }
-            Some(_) => {}
-            None => newest.push(Arc::clone(host)),
-        }
-    }
-    Ok(newest)
-}
-
-/// The numbers of a version; nothing where it has none, as `seed`.
-fn number(id: &str) -> Option<Vec<u64>> {
-    id.split_once('@')?.1.split('.').map(|part| part.parse().ok()).collect()
+    let families = host::all()?.iter().filter(|host| host.family != "generic").cloned();
+    Ok(select::newest(&families.collect::<Vec<_>>()))
 }
 
 /// The command that repeats the run, without values of variables.
-fn repeat(args: &Flags, words: &[String], hosts: &[String]) -> String {
+fn repeat(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> String {
     let mut parts = vec!["hostcheck run".to_owned()];
     parts.extend(args.server.iter().map(|line| format!("--server {}", quoted(line))));
     parts.extend(args.url.iter().map(|url| format!("--url {}", quoted(&shown_url(url)))));
     parts.extend(args.protocol.iter().map(|version| format!("--protocol {version}")));
     parts.extend(hosts.iter().map(|host| format!("--host {host}")));
+    parts.extend(args.name.iter().map(|name| format!("--name {}", quoted(name))));
     parts.extend(args.long_call.iter().map(|call| format!("--long-call {}", quoted(call))));
     parts.extend(args.environment.iter().map(|variable| {
         format!("--env {}", variable.split_once('=').map_or(variable.as_str(), |(name, _)| name))
     }));
     if args.call_all_tools {
         parts.push("--call-all-tools".to_owned());
+    }
+    if seed != 1 {
+        parts.push(format!("--seed {seed}"));
     }
     parts.extend(words.iter().cloned());
     parts.join(" ")

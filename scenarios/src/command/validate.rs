@@ -15,7 +15,7 @@ use crate::tap::read::{ENTRY_BYTES_MAX, Flaw, Reader, Recorded, Seen};
 pub(super) struct Args {
     /// Protocol version, like 2025-11-25; without it a wire log is judged as a connection: by what its two sides agreed on,
     /// message by message in their order.
-    #[arg(long)]
+    #[arg(long, value_name = "VERSION")]
     protocol: Option<schemas::Version>,
     /// File with one JSON-RPC message a line, or a wire log; `-` for standard input.
     file: PathBuf,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use schemas::Version;
 use serde_json::Value;
 
-use super::session::{GRACE, Listed, Reply, Session};
+use super::session::{ANSWER_WITHIN, GRACE, Listed, Reply, START_WITHIN, Session};
 use super::target::Target;
 use super::wire::{Record, Wire};
 
@@ -43,11 +43,18 @@ pub(crate) struct Discovered {
     pub(crate) older: Option<Speaks>,
     /// Why nothing could be learnt at all.
     pub(crate) dead: Option<String>,
+    /// Whether it let every handshake wait in vain.
+    pub(crate) is_mute: bool,
 }
 
 impl Discovered {
     pub(crate) fn speaks(&self, version: Version) -> Option<&Speaks> {
         self.versions.get(&version)?.as_ref().ok()
+    }
+
+    /// How long a first answer of it may take.
+    pub(crate) fn opens_within(&self) -> Duration {
+        if self.is_mute { ANSWER_WITHIN } else { START_WITHIN }
     }
 
     /// What the server is in the newest version that it speaks, whichever that is.
@@ -56,10 +63,12 @@ impl Discovered {
     }
 }
 
-/// Asks the server what it is.
-pub(crate) async fn discover(target: &Target) -> Discovered {
+/// Asks the server what it is; `opening` is told of each handshake that begins, and how long it may take.
+pub(crate) async fn discover(target: &Target, opening: &dyn Fn(Version, Duration)) -> Discovered {
     let mut found = Discovered::default();
     let mut answered = false;
+    // What a server said on stderr that let its first handshake wait in vain.
+    let mut silent: Option<String> = None;
     for version in VERSIONS {
         let record = Rc::new(RefCell::new(Record::default()));
         found.heard.insert(version, Rc::clone(&record));
@@ -73,8 +82,16 @@ pub(crate) async fn discover(target: &Target) -> Discovered {
             }
         };
         let mut session = Session::new(wire, version);
+        if silent.is_some() {
+            // What takes long at a first start, like a download, has had its time.
+            session.opens_within = ANSWER_WITHIN;
+        }
+        opening(version, session.opens_within);
         let reply = session.open().await;
         answered |= reply.is_answer();
+        if reply == Reply::Silent {
+            silent.get_or_insert_with(|| last_words(target, &session.wire.stderr()));
+        }
         if let Reply::Misaddressed(_) = &reply {
             found.misaddressed.insert(version);
         }
@@ -98,9 +115,8 @@ pub(crate) async fn discover(target: &Target) -> Discovered {
             session.wire.run_for(GRACE).await;
             let code = session.wire.ended().and_then(|ended| ended.code);
             let code = code.map_or_else(String::new, |code| format!(" with code {code}"));
-            let words = last_lines(&session.wire.stderr());
-            found.dead =
-                Some(format!("the server ended{code} before it answered\n{words}").trim_end().to_owned());
+            let words = last_words(target, &session.wire.stderr());
+            found.dead = Some(format!("the server ended{code} before it answered{words}"));
         }
         found.versions.insert(version, speaks);
     }
@@ -116,16 +132,28 @@ pub(crate) async fn discover(target: &Target) -> Discovered {
         } else {
             "the server answered nothing"
         };
-        found.dead = Some(what.to_owned());
+        found.is_mute = silent.is_some() && misaddressed.is_none();
+        let waited = if found.is_mute {
+            format!(" within {} s of the first request", START_WITHIN.as_secs())
+        } else {
+            String::new()
+        };
+        found.dead = Some(format!("{what}{waited}{}", silent.unwrap_or_default()));
     }
     found
 }
 
-/// The end of what a server wrote to stderr, for people.
-fn last_lines(stderr: &str) -> String {
+/// The end of what a server wrote to stderr, for people; nothing of one that has no process here.
+fn last_words(target: &Target, stderr: &str) -> String {
     const LINES: usize = 8;
     let lines: Vec<&str> = stderr.lines().collect();
-    lines[lines.len().saturating_sub(LINES)..].join("\n")
+    if !target.has_process() {
+        return String::new();
+    }
+    if lines.is_empty() {
+        return "; it wrote nothing to stderr".to_owned();
+    }
+    format!("; its stderr ends with:\n{}", lines[lines.len().saturating_sub(LINES)..].join("\n"))
 }
 
 async fn judge(session: &mut Session, reply: Reply) -> Result<Speaks, String> {

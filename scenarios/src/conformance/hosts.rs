@@ -50,11 +50,15 @@ pub(crate) async fn judge(
     found: &Discovered,
     rows: &[Placed],
 ) -> Vec<Judged> {
+    let rows = || rows.iter().filter(|placed| placed.row.r#in.contains_key(super::rows::HOSTS));
+    if let Some(reason) = &found.dead {
+        // Each host would wait its own time for what never comes.
+        return rows().map(|placed| unmet(placed, profile, reason)).collect();
+    }
     let tool = pick_tool(wishes, found);
     let met = meet(profile, server_name, target, wishes, tool.as_ref().ok()).await;
     let transcript = met.record.transcript.clone();
-    rows.iter()
-        .filter(|placed| placed.row.r#in.contains_key(super::rows::HOSTS))
+    rows()
         .map(|placed| {
             let mut outcome: Option<Outcome> = None;
             for check in &placed.row.checks {
@@ -75,6 +79,17 @@ pub(crate) async fn judge(
             }
         })
         .collect()
+}
+
+/// A row of a server that no host could meet.
+fn unmet(placed: &Placed, profile: &Profile, reason: &str) -> Judged {
+    Judged {
+        row: placed.row.id.clone(),
+        column: profile.id.clone(),
+        outcome: Outcome::CouldNotRun(reason.to_owned()),
+        transcript: Vec::new(),
+        session: BTreeMap::new(),
+    }
 }
 
 /// The call that the model makes: the tool and its arguments; why there is none.
@@ -119,9 +134,6 @@ fn check_of(
     met: &Met,
     tool: Result<(), &Outcome>,
 ) -> Outcome {
-    if let Some(reason) = &found.dead {
-        return Outcome::CouldNotRun(reason.clone());
-    }
     if check == "host.end" && !met.has_process {
         return Outcome::NotApplicable("about a process; this server is not one of ours".to_owned());
     }

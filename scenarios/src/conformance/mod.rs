@@ -21,12 +21,14 @@ mod outcome;
 mod protocol;
 mod rows;
 mod session;
+mod spread;
 mod stream;
 mod target;
 mod wire;
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use schemas::Version;
@@ -101,9 +103,24 @@ pub struct Findings {
     pub hosts: Vec<Judged>,
 }
 
-/// Judges a server. Needs tokio's `LocalSet`; `progress` is told of finished steps and of their number.
-pub async fn judge(plan: &Plan, progress: &dyn Fn(usize, usize)) -> Findings {
-    let found = Rc::new(discover::discover(&plan.target).await);
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum News {
+    /// The server is asked what it is: in this version, and its answer may take so long.
+    Opening(Version, Duration),
+    /// So many conversations have ended.
+    Asked {
+        /// Of them.
+        done: usize,
+        /// In all.
+        total: usize,
+    },
+}
+
+/// Judges a server. Needs tokio's `LocalSet`; `progress` is told how far it is.
+pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
+    let opening = |version, limit| progress(News::Opening(version, limit));
+    let found = Rc::new(discover::discover(&plan.target, &opening).await);
     let rows: Vec<Placed> =
         plan.rows.iter().filter(|placed| !placed.row.checks.is_empty()).cloned().collect();
     let job = protocol::Job {
@@ -124,8 +141,9 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(usize, usize)) -> Findings {
     let ended = std::cell::Cell::new(0);
     let done = || {
         ended.set(ended.get() + 1);
-        progress(ended.get(), total);
+        progress(News::Asked { done: ended.get(), total });
     };
+    progress(News::Asked { done: 0, total });
     let protocol = protocol::judge(&job, &found, &done).await;
     let name = plan.name.clone().unwrap_or_else(|| configured_name(found.name.as_deref()));
     let runs = meetings.iter().map(|profile| async {

@@ -81,11 +81,15 @@ struct Told {
 /// Judges every row in every version; `done` is told of each probe that has ended.
 pub(crate) async fn judge(job: &Job<'_>, found: &Rc<Discovered>, done: &dyn Fn()) -> Vec<Judged> {
     let mut all = Vec::new();
-    // A server that speaks no version at all was not judged, whatever was demanded.
-    let gap = job.demanded || found.versions.values().all(Result::is_err);
+    let gap = is_gap(job, found);
     for version in job.versions {
         let rows: Vec<&Placed> =
             job.rows.iter().filter(|placed| placed.row.r#in.contains_key(version.as_str())).collect();
+        let of_pipes = Needs::Pipes.missing(job.target);
+        let (without, rows): (Vec<&Placed>, Vec<&Placed>) =
+            rows.into_iter().partition(|placed| placed.row.of_pipes && of_pipes.is_some());
+        let reason = Outcome::NotApplicable(of_pipes.unwrap_or_default().to_owned());
+        all.extend(without.iter().map(|placed| bare(&placed.row.id, *version, reason.clone())));
         let silent = match (&found.dead, found.versions.get(version)) {
             (Some(reason), _) => Some(Outcome::CouldNotRun(reason.clone())),
             (None, Some(Err(reason))) if gap => Some(Outcome::CouldNotRun(reason.clone())),
@@ -151,15 +155,20 @@ fn bare(row: &str, version: Version, outcome: Outcome) -> Judged {
 
 /// How many probes that will be.
 pub(crate) fn count(job: &Job<'_>, found: &Discovered) -> usize {
-    let spoken =
-        job.versions.iter().filter(|version| found.dead.is_none() && found.speaks(**version).is_some());
-    spoken
-        .map(|version| {
-            let rows: Vec<&Placed> =
-                job.rows.iter().filter(|row| row.row.r#in.contains_key(version.as_str())).collect();
-            needed(job.target, *version, &rows).len()
-        })
-        .sum()
+    let gap = is_gap(job, found);
+    let of_version = |version: &Version| {
+        let spoken = found.dead.is_none() && found.speaks(*version).is_some();
+        let rows = job.rows.iter().filter(|placed| placed.row.r#in.contains_key(version.as_str()));
+        let rows: Vec<&Placed> =
+            rows.filter(|placed| spoken || (gap && of_address(job.target, placed))).collect();
+        needed(job.target, *version, &rows).len()
+    };
+    job.versions.iter().map(of_version).sum()
+}
+
+/// Whether a version that is not spoken is a gap: it was demanded, or the server speaks none and so was not judged.
+fn is_gap(job: &Job<'_>, found: &Discovered) -> bool {
+    job.demanded || found.versions.values().all(Result::is_err)
 }
 
 /// The probes that answer something that these rows ask.

@@ -76,6 +76,9 @@ pub struct Row {
     /// Of a requirement on hosts: the facts of a profile that tell whether a host keeps it, each one a feature.
     #[serde(default)]
     pub facts: Vec<String>,
+    /// Whether it is about the lines of a pipe, which a server behind an address does not write.
+    #[serde(default)]
+    pub of_pipes: bool,
     /// Why nothing is checked.
     #[serde(default)]
     pub excluded: Option<String>,
@@ -145,7 +148,7 @@ pub fn all() -> anyhow::Result<Vec<Placed>> {
 }
 
 fn is_rule(name: &str) -> bool {
-    name == "schema" || schemas::rules().iter().any(|rule| rule.id == name)
+    name == "schema" || name == super::spread::RULE || schemas::rules().iter().any(|rule| rule.id == name)
 }
 
 #[cfg(test)]

@@ -101,13 +101,16 @@ pub(crate) struct Session {
     pub(crate) capabilities: Value,
     /// What the handshake brought: the result of `initialize`, or of `server/discover`.
     pub(crate) opening: Value,
+    /// How long the handshake's answer may take.
+    pub(crate) opens_within: Duration,
     next_id: i64,
 }
 
 impl Session {
     /// A connection on which nothing was said yet.
     pub(crate) fn new(wire: Wire, version: Version) -> Self {
-        Self { wire, version, capabilities: json!({}), opening: Value::Null, next_id: 1 }
+        let (capabilities, opening) = (json!({}), Value::Null);
+        Self { wire, version, capabilities, opening, opens_within: START_WITHIN, next_id: 1 }
     }
 
     /// The handshake of the version: `initialize` and `initialized`, or `server/discover`.
@@ -124,8 +127,10 @@ impl Session {
             message.get("method").is_none()
                 && ["result", "error"].iter().any(|name| message.get(name).is_some())
         };
-        let first = self.wire.next_where(from, START_WITHIN, answers).await;
-        let reply = match (self.answer_to(&id, from, SILENCE_AFTER).await, first) {
+        let first = self.wire.next_where(from, self.opens_within, answers).await;
+        // Where nothing came at all there is nothing more to wait for.
+        let more = if first.is_some() { SILENCE_AFTER } else { Duration::ZERO };
+        let reply = match (self.answer_to(&id, from, more).await, first) {
             (Reply::Silent | Reply::Gone, Some(other)) => Reply::Misaddressed(other.to_string()),
             (reply, _) => reply,
         };

@@ -26,6 +26,8 @@ pub struct Asked {
     pub timeless: bool,
     /// The seed of arguments.
     pub seed: u64,
+    /// The file of the server's repository that findings point to; empty for none.
+    pub findings_in: String,
 }
 
 /// The stream of one suite: versions as columns, or hosts.
@@ -52,6 +54,7 @@ pub fn events(
         hosts: columns.to_vec(),
         server_facts: Vec::new(),
         host_support: None,
+        findings_in: Some(asked.findings_in.clone()),
         shard: None,
     };
     let mut cells: Vec<CellFinished> = judged.into_iter().map(|one| cell(asked, one)).collect();

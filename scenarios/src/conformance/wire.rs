@@ -14,6 +14,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::Instant;
 
+use super::spread::{self, Spread};
 use super::target::AnyTarget;
 
 /// Longest line of a server that is kept, in bytes.
@@ -107,6 +108,7 @@ pub(crate) struct Wire {
     began: Instant,
     ended: Option<Ended>,
     validator: WireValidator,
+    spread: Spread,
     /// Notifications of progress, by token.
     progress: BTreeMap<String, u64>,
     /// Whether the server's lines are held to the rules; not where the host breaks them itself.
@@ -143,6 +145,7 @@ impl Wire {
             began: Instant::now(),
             ended: None,
             validator: WireValidator::at_host(),
+            spread: Spread::default(),
             progress: BTreeMap::new(),
             judged,
             answers,
@@ -324,6 +327,7 @@ impl Wire {
         let message = if self.judged {
             let (verdict, message) = self.validator.read(Direction::ServerToHost, line);
             self.remember(at_ms, &text, verdict);
+            self.put_together(at_ms, &text, message.as_ref());
             self.count_progress(message.as_ref());
             message
         } else {
@@ -336,6 +340,19 @@ impl Wire {
         }
         if self.received.len() < RECEIVED_MAX {
             self.received.push(Received { message, text });
+        }
+    }
+
+    /// Looks for a message that was spread over lines, which none of them shows.
+    fn put_together(&mut self, at_ms: u64, text: &str, message: Option<&Value>) {
+        let is_message = message.is_some_and(|message| message.get("jsonrpc").is_some());
+        if let Some(whole) = self.spread.take(text, is_message) {
+            let mut record = self.record.borrow_mut();
+            if record.broken.iter().filter(|one| one.rule == spread::RULE).count() < BROKEN_MAX {
+                let message = "a message is written over several lines".to_owned();
+                let line = record.excerpt(&whole, 1_000);
+                record.broken.push(Broken { rule: spread::RULE, message, line, at_ms });
+            }
         }
     }
 

@@ -67,7 +67,7 @@ fn judged(server: Older, host: &str, row: &str) -> Outcome {
         .start_paused(true)
         .build()
         .expect("a runtime");
-    let found = tokio::task::LocalSet::new().block_on(&runtime, conformance::judge(&plan, &|_, _| {}));
+    let found = tokio::task::LocalSet::new().block_on(&runtime, conformance::judge(&plan, &|_| {}));
     let [judged] = found.hosts.as_slice() else { panic!("{row} on {host}: {:?}", found.hosts) };
     judged.outcome.clone()
 }

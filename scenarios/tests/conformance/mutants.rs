@@ -1,9 +1,10 @@
 //! Which row must catch which fault: a server that breaks one rule has to fail that row, and the server without a
 //! fault none.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
-use hostcheck::conformance::{self, Findings, Outcome, Plan, VERSIONS, Wishes};
+use hostcheck::conformance::{self, Findings, Outcome, Plan, Target, VERSIONS, Wishes};
 use schemas::Version;
 use serde_json::json;
 
@@ -79,7 +80,7 @@ const MUTANTS: [(Fault, &str, Version); 61] = [
 ];
 
 /// What a server may do → the row that must not fail for it.
-const ALLOWED: [(Fault, &str, Version, &str); 10] = [
+const ALLOWED: [(Fault, &str, Version, &str); 11] = [
     (Fault::TellsOnce, "progress.increases", OLD, "NotApplicable"),
     (Fault::AnswersTwice, "messages.notification-unanswered", OLD, "Pass"),
     (Fault::AnswersTwice, "cancellation.unknown-ignored", OLD, "Pass"),
@@ -89,6 +90,7 @@ const ALLOWED: [(Fault, &str, Version, &str); 10] = [
     (Fault::RefusesPings, "openings.initialize-twice", OLD, "Pass"),
     (Fault::RefusesPings, "openings.both-eras", OLD, "Pass"),
     (Fault::PingsAtOnce, "pipes.split", OLD, "Pass"),
+    (Fault::PrintsToStdout, "stdio.one-line", OLD, "Pass"),
     (Fault::TellsAsItIsCancelled, "subscriptions.cancelled", NEW, "Pass"),
 ];
 
@@ -97,9 +99,19 @@ fn judge(fault: Fault, rows: impl Fn(&str) -> bool, versions: &[Version]) -> Fin
 }
 
 fn judge_as(fault: Fault, rows: impl Fn(&str) -> bool, versions: &[Version], demanded: bool) -> Findings {
+    let plan = plan(fault, rows, versions, demanded);
+    in_paused_time(async { conformance::judge(&plan, &|_| {}).await })
+}
+
+fn in_paused_time<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    tokio::task::LocalSet::new().block_on(&runtime.expect("a runtime"), work)
+}
+
+fn plan(fault: Fault, rows: impl Fn(&str) -> bool, versions: &[Version], demanded: bool) -> Plan {
     let rows =
         conformance::rows().expect("the rows").into_iter().filter(|placed| rows(&placed.row.id)).collect();
-    let plan = Plan {
+    Plan {
         target: target(fault),
         name: None,
         wishes: Arc::new(Wishes {
@@ -112,10 +124,7 @@ fn judge_as(fault: Fault, rows: impl Fn(&str) -> bool, versions: &[Version], dem
         demanded,
         hosts: Vec::new(),
         at_once: 4,
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime.expect("a runtime"), conformance::judge(&plan, &|_, _| {}))
+    }
 }
 
 #[test]
@@ -181,6 +190,34 @@ fn a_version_that_is_not_spoken_is_a_gap_when_it_was_demanded_and_a_choice_other
     assert!(matches!(found.protocol[0].outcome, Outcome::Passed), "{:?}", found.protocol);
     let found = judge(Fault::DropsTheList, |id| id == "tools.call", &[OLD]);
     assert!(!matches!(found.protocol[0].outcome, Outcome::Passed), "{:?}", found.protocol);
+}
+
+#[test]
+fn a_server_that_never_answers_is_given_up_after_its_first_minute() {
+    let hosts = hostcheck::host::all().expect("the profiles").to_vec();
+    let mute = Target::Inside(Rc::new(|input, output| {
+        Box::pin(async move {
+            let _open = (input, output);
+            std::future::pending().await
+        })
+    }));
+    let plan = Plan { target: mute, hosts, ..plan(Fault::None, |_| true, &VERSIONS, false) };
+    let news = std::cell::RefCell::new(Vec::new());
+    let judged = async {
+        let began = tokio::time::Instant::now();
+        let found = conformance::judge(&plan, &|one| news.borrow_mut().push(one)).await;
+        (found, began.elapsed())
+    };
+    let (found, took) = in_paused_time(judged);
+    assert!(took.as_secs() <= 90, "{took:?}");
+    let reason = found.about.dead.expect("it is dead");
+    assert!(reason.contains("answered nothing within 60 s"), "{reason}");
+    assert!(found.hosts.len() > 100 && found.protocol.len() > 100);
+    for judged in found.protocol.iter().chain(&found.hosts) {
+        assert_eq!(judged.outcome, Outcome::CouldNotRun(reason.clone()), "{}", judged.row);
+    }
+    let first = news.borrow()[0];
+    assert!(matches!(first, conformance::News::Opening(_, limit) if limit.as_secs() == 60), "{first:?}");
 }
 
 #[test]

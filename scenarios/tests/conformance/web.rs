@@ -263,7 +263,7 @@ fn judge(fault: Fault, rows: impl Fn(&str) -> bool, version: Version) -> Finding
             hosts: Vec::new(),
             at_once: 16,
         };
-        let found = conformance::judge(&plan, &|_, _| {}).await;
+        let found = conformance::judge(&plan, &|_| {}).await;
         serving.abort();
         found
     })
@@ -325,4 +325,16 @@ fn a_server_behind_an_address_that_keeps_every_rule_fails_no_row(
     let web = found.protocol.iter().filter(|judged| judged.row.starts_with("http."));
     let silent: Vec<_> = web.filter(|judged| judged.outcome != Outcome::Passed).collect();
     assert!(silent.is_empty(), "{silent:?}");
+}
+
+#[test]
+fn a_server_behind_an_address_has_no_stdout_to_keep_clean() {
+    let found = judge(Fault::AnswersNotifications, |id| id.starts_with("stdio.o"), OLD);
+    assert_eq!(found.protocol.len(), 2);
+    for judged in &found.protocol {
+        assert!(
+            matches!(&judged.outcome, Outcome::NotApplicable(reason) if reason.contains("about pipes")),
+            "{judged:?}"
+        );
+    }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::yaml::yaml_problem;
 use super::Profile;
 use super::sections::{
     CallsPatch, ChannelPatch, FidelityPatch, IdentityPatch, LifePatch, ListsPatch, ModernPatch, NamesPatch,
@@ -130,8 +131,10 @@ pub enum ProfileError {
 /// # Errors
 /// With line and column when it is not YAML or holds an unknown key.
 pub(super) fn read(name: &str, text: &str) -> Result<ProfileFile, ProfileError> {
-    let mut file: ProfileFile = serde_saphyr::from_str(text)
-        .map_err(|error| ProfileError::Unreadable { name: name.to_owned(), problem: error.to_string() })?;
+    let mut file: ProfileFile = serde_saphyr::from_str(text).map_err(|error| ProfileError::Unreadable {
+        name: name.to_owned(),
+        problem: yaml_problem(name, &error),
+    })?;
     stamp(&mut file);
     Ok(file)
 }

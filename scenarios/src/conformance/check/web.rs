@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::{Era, Needs, Probe};
 use crate::conformance::lab::{Lab, Trouble};
-use crate::conformance::session::{ANSWER_WITHIN, START_WITHIN, initialize_params, modern_meta};
+use crate::conformance::session::{ANSWER_WITHIN, initialize_params, modern_meta};
 use crate::conformance::target::Target;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -153,7 +153,7 @@ impl Door {
             &format!("{method} [{}] {body}", sent.join(", ")),
         );
         let lost = |what: &str| Trouble(format!("{method} got no answer: {what}"));
-        let response = match timeout(START_WITHIN, request.send()).await {
+        let response = match timeout(lab.found.opens_within(), request.send()).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(lost(&error.without_url().to_string())),
             Err(_) => return Err(lost("the time was up")),

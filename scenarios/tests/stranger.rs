@@ -1,0 +1,142 @@
+//! The command as somebody meets it who brings a server of their own: folders, names, mistakes.
+//! The server is the tracer of `hostcheck probe`, so that nothing else has to be installed.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use rstest::rstest;
+use serde_json::Value;
+
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("hostcheck"));
+    let output = command.args(arguments).output().expect("hostcheck starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("hostcheck prints UTF-8");
+    (output.status.code().expect("an exit code"), text(output.stdout), text(output.stderr))
+}
+
+/// Judges the tracer by two rows into a folder.
+fn judged(folder: &Path, more: &[&str]) -> (i32, String) {
+    let at = |name: &str| folder.join(name).display().to_string();
+    let server = format!("'{}' probe --log '{}'", env!("CARGO_BIN_EXE_hostcheck"), at("log.jsonl"));
+    let out = at("out");
+    let words =
+        ["run", "--server", &server, "--out", &out, "--host", "codex", "lifecycle.ping", "hosts.opens"];
+    let (code, stdout, stderr) = run(&[&words[..], more].concat());
+    assert!(stdout.contains("lifecycle.ping") && stdout.contains("hosts.opens"), "{stdout}{stderr}");
+    (code, out)
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test reads what the command wrote")]
+fn the_folder_of_a_run_is_taken_by_every_command_that_takes_a_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (_, out) = judged(folder.path(), &["--findings-in", "./package.json"]);
+
+    let (code, both, _) = run(&["report", &out]);
+    assert!(code == 0 && both.contains("lifecycle.ping") && both.contains("hosts.opens"), "{both}");
+    let (code, one, _) = run(&["report", &out, "--host", "codex", "--format", "json"]);
+    let report: Value = serde_json::from_str(&one).expect("JSON");
+    let column = report["hosts"][0]["id"].as_str().unwrap_or_default();
+    assert!(code == 0 && column.starts_with("codex@"), "a family of the run: {one}");
+    let (code, one, _) = run(&["report", &out, "--scenario", "lifecycle", "--format", "html"]);
+    assert!(code == 0 && one.starts_with("<!"), "one part is a report of any format");
+    let (code, _, said) = run(&["report", &out, "--format", "html"]);
+    let (protocol, hosts) = (Path::new(&out).join("protocol"), Path::new(&out).join("hosts"));
+    let names = format!("name {} or {}", protocol.display(), hosts.display());
+    assert!(code == 2 && said.contains(&names), "{said}");
+    let sarif = std::fs::read_to_string(hosts.join("report.sarif")).expect("a report");
+    let sarif: Value = serde_json::from_str(&sarif).expect("JSON");
+    assert_eq!(sarif["runs"][0]["automationDetails"]["id"], "hostcheck/hosts/");
+
+    assert_eq!(run(&["diff", &out, &out]).0, 0);
+    let (code, _, said) = run(&["diff", &out, &protocol.display().to_string()]);
+    assert!(code == 2 && said.contains("don't hold the same parts"), "{said}");
+    let known = at("kept/known.json");
+    assert_eq!(run(&["baseline", "update", &out, &known]).0, 0);
+    let (code, said, _) = run(&["baseline", "check", &out, &known]);
+    assert!(code == 0 && !said.contains("not judged"), "what either part judged is judged: {said}");
+    let history = at("more/kept/history.jsonl");
+    let (code, _, said) = run(&["history", "add", &out, "--release", "1", "--file", &history]);
+    assert!(code == 2 && said.contains(&names), "{said}");
+    let protocol = protocol.display().to_string();
+    let (code, said, _) = run(&["history", "add", &protocol, "--release", "1", "--file", &history]);
+    assert!(code == 0 && said.contains("1 releases"), "the folder of the file is made: {said}");
+    assert_eq!(run(&["history", "list", &history]).0, 0);
+
+    let (code, _, said) = run(&["report", &at("")]);
+    assert!(code == 2 && said.contains("there is no events.jsonl in"), "{said}");
+}
+
+#[rstest]
+#[case("A B=1", "\"A B\" is no name of a variable")]
+#[case("A\tB", "is no name of a variable")]
+#[case("=1", "--env: the name is empty")]
+#[case("", "--env: the name is empty")]
+fn a_variable_that_no_environment_can_have_is_refused(#[case] variable: &str, #[case] wanted: &str) {
+    let (code, _, said) = run(&["run", "--server", "x", "--env", variable, "lifecycle.ping"]);
+    assert!(code == 2 && said.contains(wanted), "{said}");
+}
+
+#[rstest]
+#[case("/etc/package.json")]
+#[case("../package.json")]
+#[case("C:\\package.json")]
+#[case("")]
+fn findings_point_into_the_repository_alone(#[case] file: &str) {
+    let (code, _, said) = run(&["run", "--server", "x", "--findings-in", file]);
+    assert!(code == 2 && said.contains("from the root of the repository"), "{said}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test writes what the command reads")]
+fn an_error_is_called_one_once_and_names_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("own.yaml");
+    std::fs::write(&file, "- bogus: 1\n").expect("the file is written");
+    let (file, log) = (file.display().to_string(), folder.path().join("log").display().to_string());
+    let mistakes: [&[&str]; 4] = [
+        &["run", &file],
+        &["list", &file],
+        &["host", "claude-code", "--log", &log, "--script", &file, "--", "x"],
+        &["scenario", &file],
+    ];
+    for words in mistakes {
+        let (code, _, said) = run(words);
+        assert_eq!((code, said.matches("error").count()), (2, 1), "{words:?}: {said}");
+        assert!(said.contains(&file), "{words:?}: {said}");
+    }
+    let empty = folder.path().join("empty");
+    std::fs::create_dir(&empty).expect("a folder");
+    let (code, _, said) = run(&["run", &empty.display().to_string()]);
+    assert!(code == 2 && said.contains("there is no scenario in"), "{said}");
+}
+
+#[test]
+fn a_server_that_ends_at_once_is_told_without_a_table_of_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out").display().to_string();
+    let server = format!("'{}' report no-such-run", env!("CARGO_BIN_EXE_hostcheck"));
+    let (code, stdout, _) = run(&["run", "--server", &server, "--out", &out]);
+    assert_eq!(code, 3);
+    assert!(stdout.contains("the server ended with code 2") && stdout.contains("no-such-run"), "{stdout}");
+    assert!(stdout.contains("start its command by hand") && !stdout.contains("not-run"), "{stdout}");
+    let (_, report, _) = run(&["report", &out]);
+    assert!(report.contains("not-run"), "{report}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test writes what the command reads")]
+fn the_script_in_the_help_of_a_host_is_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, help, _) = run(&["host", "--help"]);
+    let steps: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  - ")).collect();
+    let script = format!("- {}\n", steps.join("\n- "));
+    let file = folder.path().join("agent.yaml");
+    std::fs::write(&file, &script).expect("the file is written");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let server = [env!("CARGO_BIN_EXE_hostcheck"), "probe", "--log", &at("probe.jsonl")];
+    let words = ["host", "codex", "--log", &at("wire.jsonl"), "--script", &at("agent.yaml"), "--"];
+    let (code, _, said) = run(&[&words[..], &server[..]].concat());
+    assert!(code == 0 && steps.len() == 5, "{script}{said}");
+}
