@@ -24,6 +24,9 @@ const HELD_LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Between two looks at what sessions have died with, while something is unread that could be pushed.
 const GRAVE_LOOK_EVERY: Duration = Duration::from_secs(5);
+/// The same while nobody else holds anything: only who takes an old message without a word and dies with it is noticed
+/// later, and an idle session sleeps.
+const CALM_GRAVE_LOOK_EVERY: Duration = Duration::from_secs(60);
 
 /// Between two tries to write what the disk did not take.
 const SETTLE_EVERY: Duration = Duration::from_secs(1);
@@ -174,7 +177,8 @@ impl Session {
         let left = if is_waiting { Ok(Vec::new()) } else { inbox.mailbox.take_over() };
         // What nobody has to read can't be held by anybody. Of more the next record tells.
         if left.is_err() || inbox.mailbox.unread(None) > 0 {
-            self.grave_look_at = Some(now + GRAVE_LOOK_EVERY);
+            let calm = left.is_ok() && !inbox.mailbox.others_hold();
+            self.grave_look_at = Some(now + if calm { CALM_GRAVE_LOOK_EVERY } else { GRAVE_LOOK_EVERY });
         }
         for record in left.unwrap_or_default() {
             let push = notification(channel::METHOD, &channel::push(&record, true));

@@ -90,6 +90,12 @@ impl Mailbox {
         Ok(records.into_iter().map(|(_, record)| record).collect())
     }
 
+    /// Whether another session, alive or dead, holds something since this one began, as far as the last look showed.
+    pub fn others_hold(&self) -> bool {
+        let slots = self.file.ledger().slots.iter().filter(|(slot, _)| **slot != self.slot);
+        slots.flat_map(|(_, what)| what.held.iter()).any(|(seq, _)| !self.graves.older.contains(seq))
+    }
+
     /// By place: the slot of a dead session that holds it still.
     fn held_by_the_dead(&self) -> BTreeMap<u64, (u16, Span)> {
         let slots = self.file.ledger().slots.iter();
