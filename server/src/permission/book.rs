@@ -141,7 +141,8 @@ pub fn questions(storage: &dyn Storage) -> Book {
     })
 }
 
-/// Notes a question, before it is sent: who reads it may answer before its sender knows that it has arrived. Returns whether it can be answered: a code that is open in this chat can't be asked again.
+/// Notes a question, before it is sent: who reads it may answer before its sender knows that it has arrived. Returns
+/// whether it can be answered: a code that is open in this chat can't be asked again.
 pub(super) fn ask(storage: &dyn Storage, question: Question) -> io::Result<bool> {
     change(storage, |book| {
         let is_open = |known: &Question| {
