@@ -102,12 +102,21 @@ impl Ledger {
         self.written.iter().find(|message| message.label == label)
     }
 
-    /// The oldest message of this text that did not come by `carrier` yet, for ways that show no ids.
+    /// The oldest message that was given this text, at first or later, and did not come by `carrier` with it yet, for ways
+    /// that show no ids.
     pub fn by_text(&self, text: &str, carrier: &str) -> Option<&Written> {
-        let is_new =
-            |message: &&Written| self.showings(message).iter().all(|sighting| sighting.carrier != carrier);
-        let same = self.written.iter().filter(|message| message.expected_text.as_deref() == Some(text));
-        same.into_iter().find(is_new)
+        let has_it = |message: &&Written| {
+            message.expected_text.as_deref() == Some(text) || self.was_changed_to(message, text)
+        };
+        let is_new = |message: &&Written| {
+            !self.showings(message).iter().any(|sighting| sighting.carrier == carrier && sighting.text == text)
+        };
+        self.written.iter().filter(has_it).find(is_new)
+    }
+
+    /// Whether a message was given this text later.
+    pub fn was_changed_to(&self, message: &Written, text: &str) -> bool {
+        self.changed.get(&message.label).into_iter().flatten().any(|(_, changed)| changed == text)
     }
 
     /// Every showing of one message.

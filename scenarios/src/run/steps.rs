@@ -386,7 +386,9 @@ pub(super) fn is_meant(vector: &str, id: &str) -> bool {
 
 /// The text that a model must read, where nothing in it could be changed by the sanitiser.
 fn plain(message: &MessageSpec) -> Option<String> {
-    let alone = MessageSpec { text: message.text.clone(), ..MessageSpec::default() } == *message;
+    let visible_after_ms = message.visible_after_ms;
+    let alone =
+        MessageSpec { text: message.text.clone(), visible_after_ms, ..MessageSpec::default() } == *message;
     let text = message.text.as_ref().filter(|_| alone)?;
     is_plain(text).then(|| text.clone())
 }

@@ -27,6 +27,12 @@ pub enum JournalError {
         /// What the storage said last.
         reason: String,
     },
+    /// A command that ends can't remember what it showed, so it shows nothing that the disk does not take a note of.
+    #[error(
+        "messages wait, but the disk takes no note of whom they are shown to; free some space under the home folder, \
+         or call inbox_pull"
+    )]
+    NotNoted,
     /// Only the leader appends.
     #[error("another session leads and writes the journal; call `try_lead` and append when it says yes")]
     NotLeader,

@@ -172,6 +172,11 @@ impl Mailbox {
         Ok(Batch { items: handed, unread_remaining, held_elsewhere, oldest_first: true })
     }
 
+    /// Whether the disk has every note of this session.
+    pub fn is_noted(&self) -> bool {
+        self.unwritten.is_empty()
+    }
+
     /// The reply with this delivery went out. What it held is acknowledged when the consumer comes back.
     pub fn finish(&mut self, delivery: DeliveryId) {
         let items = self.open.remove(&delivery).unwrap_or_default();

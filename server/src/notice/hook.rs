@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::rows::{self, Form, Moment};
 use super::text::NoticeView;
-use super::{NoticeParts, host_version, take};
+use super::{NoticeParts, host_version, take, trouble, unreadable};
 use crate::journal::{ConsumerName, Look};
 use crate::storage::read_whole;
 
@@ -65,12 +65,10 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
     if stdin.get("agent_id").is_some_and(|id| !id.is_null()) {
         return Ok(None);
     }
-    let failed =
-        |error: &dyn std::fmt::Display| format!("the inbox can't be read: {error}; run `entraclaw doctor`");
     let fresh_only = row.moment != Moment::SessionStart;
-    let mut look = Look::at(&parts.storage).map_err(|error| failed(&error))?;
-    let unread = look.unread(&consumer).map_err(|error| failed(&error))?;
-    if unread == 0 || (fresh_only && !look.has_fresh(&consumer).map_err(|error| failed(&error))?) {
+    let mut look = Look::at(&parts.storage).map_err(unreadable)?;
+    let unread = look.unread(&consumer).map_err(unreadable)?;
+    if unread == 0 || (fresh_only && !look.has_fresh(&consumer).map_err(unreadable)?) {
         return Ok(None);
     }
     drop(look);
@@ -90,8 +88,8 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
     if row.moment == Moment::TurnEnd && !may_hold(parts, &consumer, &stdin)? {
         return Ok(None);
     }
-    let journal = parts.journal().map_err(|error| failed(&error))?;
-    let batch = take(&journal, &consumer, "hook", fresh_only).map_err(|error| failed(&error))?;
+    let journal = parts.journal().map_err(trouble)?;
+    let batch = take(&journal, &consumer, "hook", fresh_only).map_err(trouble)?;
     if batch.items.is_empty() {
         return Ok(None);
     }

@@ -1,7 +1,8 @@
 //! What a command tells a model from outside its session: `entraclaw wait` in a background shell, and hooks.
 //!
 //! A command can't know whether its output was read, so it only shows: whatever it prints stays unread, and comes again,
-//! marked, until the consumer answers it or takes it with a tool. It must never retire a message.
+//! marked, until the consumer answers it or takes it with a tool. It must never retire a message, and never show one that
+//! it can't note: the next command would show it again, as new, and a model would be woken for ever.
 
 mod hook;
 mod host_version;
@@ -47,7 +48,7 @@ impl NoticeParts {
     }
 }
 
-/// Takes what is to be shown, and notes that before it returns.
+/// Takes what is to be shown, and notes that before it returns; `NotNoted` when the disk takes no note.
 fn take(
     journal: &Journal,
     consumer: &ConsumerName,
@@ -61,5 +62,16 @@ fn take(
         fresh_only,
         ..Query::default()
     };
-    journal.mailbox(consumer, who)?.hand_out(DeliveryId(1), &query)
+    let mut mailbox = journal.mailbox(consumer, who)?;
+    let batch = mailbox.hand_out(DeliveryId(1), &query)?;
+    if mailbox.is_noted() { Ok(batch) } else { Err(JournalError::NotNoted) }
+}
+
+/// What a person is told when nothing can be shown.
+fn trouble(error: JournalError) -> String {
+    if matches!(error, JournalError::NotNoted) { error.to_string() } else { unreadable(error) }
+}
+
+fn unreadable(error: impl std::fmt::Display) -> String {
+    format!("the inbox can't be read: {error}; run `entraclaw doctor`")
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::text::NoticeView;
-use super::{NoticeParts, take};
+use super::{NoticeParts, take, trouble};
 use crate::journal::{ConsumerName, Journal, JournalError, Look, WATCHER};
 use crate::status::somebody_polls;
 use crate::storage::Storage;
@@ -22,6 +22,8 @@ pub const EXIT_NOBODY_POLLS: u8 = 4;
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// The same for one that tells, but may miss some.
 const SPARE_LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// How often it is tried again to note what is to be shown.
+const NOTE_RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// How often it is looked whether somebody polls.
 const POLLER_LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// How long nobody may poll: a session that begins or takes over is not one that is missing.
@@ -98,9 +100,7 @@ pub async fn wait(parts: NoticeParts, ask: WaitAsk) -> Waited {
              `entraclaw status`",
             EXIT_NOBODY_POLLS,
         ),
-        Err(error) => {
-            Waited::without(format!("the inbox can't be read: {error}; run `entraclaw doctor`"), EXIT_FAILED)
-        }
+        Err(error) => Waited::without(trouble(error), EXIT_FAILED),
     }
 }
 
@@ -123,14 +123,17 @@ async fn until_something(
     let mut poller_seen = Instant::now();
     let mut next_poller_look = poller_seen;
     let mut was_polled = false;
+    let mut note_again_at = None;
     loop {
-        if grown {
-            let batch = take(journal, consumer, "wait", true)?;
-            if !batch.items.is_empty() {
-                return Ok(Ended::Messages(batch));
-            }
-        }
         let now = Instant::now();
+        if grown || note_again_at.is_some_and(|at: Instant| now >= at.min(deadline)) {
+            note_again_at = match take(journal, consumer, "wait", true) {
+                Ok(batch) if batch.items.is_empty() => None,
+                Ok(batch) => return Ok(Ended::Messages(batch)),
+                Err(JournalError::NotNoted) if now < deadline => Some(now + NOTE_RETRY_INTERVAL),
+                Err(error) => return Err(error),
+            };
+        }
         if now >= deadline {
             // Nobody was listening in all this time, however short it was.
             let listened = was_polled || somebody_polls(&*parts.storage);
@@ -145,7 +148,7 @@ async fn until_something(
                 return Ok(Ended::NobodyPolls);
             }
         }
-        let until = deadline.min(next_poller_look);
+        let until = deadline.min(next_poller_look).min(note_again_at.unwrap_or(deadline));
         match &mut changes {
             // Either is a reason to look.
             Some(changes) if changes.is_complete() => drop(timeout_at(until, changes.next()).await),
