@@ -246,9 +246,14 @@ impl Ledger {
         for message in &self.written {
             let pushed_ms = self.pushed_ms.get(&(message.chat_id.clone(), message.message_id.clone()));
             let mut before_ms = message.at_ms;
-            // What a command or a knock showed stays unread, for nobody knows who read it.
-            let mut only_shown = false;
-            for sighting in self.showings(message) {
+            let showings = self.showings(message);
+            for sighting in &showings {
+                // What a command or a knock showed stays unread, for nobody knows who read it. Several texts of a message may
+                // come at once.
+                let before = showings.iter().rfind(|earlier| earlier.at_ms < sighting.at_ms);
+                let only_shown = before.is_some_and(|earlier| {
+                    matches!(earlier.carrier.as_str(), "background_shell" | "hook" | "door")
+                });
                 let excused = only_shown
                     || self.disturbed_ms.iter().any(|at_ms| (before_ms..=sighting.at_ms).contains(at_ms));
                 let was_pushed = pushed_ms.is_some_and(|pushed_ms| *pushed_ms <= sighting.at_ms);
@@ -268,7 +273,6 @@ impl Ledger {
                     ));
                 }
                 before_ms = sighting.at_ms;
-                only_shown = matches!(sighting.carrier.as_str(), "background_shell" | "hook" | "door");
             }
         }
     }

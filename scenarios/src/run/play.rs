@@ -182,6 +182,14 @@ impl<'a> Play<'a> {
         }
     }
 
+    /// Notes in every session's ledger that a message has another text now.
+    pub(crate) fn changed(&self, label: &str, text: &str) {
+        let at_ms = self.now_ms();
+        for session in self.sessions.values() {
+            session.view.borrow_mut().ledger.change(label, at_ms, text);
+        }
+    }
+
     /// A line for the transcript of the main session.
     pub(crate) fn note(&self, text: &str) {
         if let Some(session) = self.sessions.get(MAIN) {

@@ -23,6 +23,8 @@ use crate::vectors;
 const FILE_LOOK: Duration = Duration::from_millis(100);
 /// Tool calls of a step need this long to be on the wire.
 const SETTLE: Duration = Duration::from_millis(1);
+/// What a model reads of a message that was taken back.
+const TAKEN_BACK: &str = "(this message was deleted by its author)";
 
 /// Plays every step.
 pub(crate) async fn all(play: &mut Play<'_>) -> anyhow::Result<()> {
@@ -84,16 +86,14 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
             let now = play.stage.now();
             play.graph.with(|graph| graph.edit(now, &chat, &edit.message, &edit.text))?;
             if is_plain(&edit.text) {
-                let at_ms = play.now_ms();
-                for session in play.sessions.values() {
-                    session.view.borrow_mut().ledger.change(&edit.message, at_ms, &edit.text);
-                }
+                play.changed(&edit.message, &edit.text);
             }
         }
         Step::Delete(message) => {
             let (chat, _) = place(play, &message.message)?;
             let now = play.stage.now();
             play.graph.with(|graph| graph.delete(now, &chat, &message.message))?;
+            play.changed(&message.message, TAKEN_BACK);
         }
         Step::Advance(span) => tokio::time::sleep(scaled(mode, span.0)).await,
         Step::Call(call) => {

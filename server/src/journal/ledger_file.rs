@@ -110,7 +110,8 @@ impl LedgerFile {
     /// called [`LedgerFile::refresh`].
     pub(super) fn append(&mut self, notes: &[Note]) -> io::Result<()> {
         let mut file = self.storage.append(&self.path, true)?;
-        let mut line = Vec::from(if self.is_torn { "\n" } else { "" });
+        // A line that lacked nothing but its end must not become whole: whoever wrote it was told that it was not taken.
+        let mut line = Vec::from(if self.is_torn { "~\n" } else { "" });
         for note in notes {
             line.append(&mut to_line(note));
             file.append(&line)?;

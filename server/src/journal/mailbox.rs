@@ -423,8 +423,9 @@ impl Mailbox {
         if !self.unwritten.is_empty() {
             let now = core.clock.now();
             if self.unwritten.len() < NOTES_WAITING_MAX && is_long_ago(self.file.ledger().seen_at, now) {
+                // First: where not all fits on the disk, what was shown is not noted either.
                 self.file.apply_unwritten(&Note::Seen { at: now });
-                self.unwritten.push(Note::Seen { at: now });
+                self.unwritten.insert(0, Note::Seen { at: now });
             }
             match self.file.append(&self.unwritten) {
                 Ok(()) => self.unwritten.clear(),
