@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::scenario::Trouble::{
     self, Change, ClockStep, Crash, CutJson, DeltaReset, DiskFull, FailedSync, Late, LostReply, Outage,
-    PowerCut, ServerError, Slow, Throttle, TokenExpiry, TokenRefused,
+    PowerCut, ServerError, Slow, Terminal, Throttle, TokenExpiry, TokenRefused,
 };
 
 /// A mix of troubles.
@@ -72,11 +72,11 @@ pub static PROFILES: &[FaultProfile] = &[
     },
     FaultProfile {
         name: "crash",
-        says: "every other burst: kills and power cuts",
+        says: "every other burst: kills, power cuts, and sessions that come and go",
         of_bursts: 2,
         troubled: 1,
         at_once: 1,
-        weights: &[(Crash, 2), (PowerCut, 1)],
+        weights: &[(Crash, 2), (PowerCut, 1), (Terminal, 2)],
     },
     FaultProfile {
         name: "host",

@@ -160,20 +160,70 @@ impl Ledger {
         counts
     }
 
-    /// What must hold of any consumer at any time: no stranger's words, no unmarked repeat, one text, in order.
-    pub fn judge(&self, now_ms: u64) -> Vec<Failure> {
-        let mut failures = Vec::new();
-        self.judge_strangers(&mut failures);
-        self.judge_repeats(&mut failures);
-        self.judge_marks(&mut failures);
-        self.judge_texts(&mut failures);
-        self.judge_order(&mut failures);
-        for failure in &mut failures {
-            if failure.at_ms == 0 {
-                failure.at_ms = now_ms;
+    /// What several sessions saw that read as one consumer.
+    pub fn together<'a>(ledgers: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut all = Self::default();
+        let mut seen: Vec<&Sighting> = Vec::new();
+        for ledger in ledgers {
+            if all.written.is_empty() {
+                all.written.clone_from(&ledger.written);
+                all.changed.clone_from(&ledger.changed);
+            }
+            seen.extend(&ledger.seen);
+            all.forgotten_ms.extend(&ledger.forgotten_ms);
+            all.disturbed_ms.extend(&ledger.disturbed_ms);
+            for (ids, at_ms) in &ledger.pushed_ms {
+                let first_ms = all.pushed_ms.entry(ids.clone()).or_insert(*at_ms);
+                *first_ms = (*first_ms).min(*at_ms);
             }
         }
+        seen.sort_by_key(|sighting| sighting.at_ms);
+        seen.into_iter().for_each(|sighting| all.see(sighting.clone()));
+        all
+    }
+
+    /// The same without what another session of the consumer was shown before.
+    pub fn less_than(&self, together: &Self) -> Self {
+        let is_first = |sighting: &&Sighting| {
+            let places = together.seen_by_id.get(&sighting.message_id).into_iter().flatten();
+            let mut earlier = places.map(|place| &together.seen[*place]);
+            !earlier.any(|other| other.chat_id == sighting.chat_id && other.at_ms < sighting.at_ms)
+        };
+        let (pushed_ms, changed) = (self.pushed_ms.clone(), self.changed.clone());
+        let mut less = Self { written: self.written.clone(), pushed_ms, changed, ..Self::default() };
+        self.seen.iter().filter(is_first).for_each(|sighting| less.see(sighting.clone()));
+        less
+    }
+
+    /// What must hold of any consumer at any time: no stranger's words, no unmarked repeat, one text, in order.
+    pub fn judge(&self, now_ms: u64) -> Vec<Failure> {
+        let mut failures = self.judge_texts_and_marks(now_ms);
+        failures.extend(self.judge_repeated(now_ms));
+        failures.extend(self.judge_ordered(now_ms));
         failures
+    }
+
+    /// What must hold of each session, whoever else reads: no stranger's words, no mark without a reason, one text.
+    pub fn judge_texts_and_marks(&self, now_ms: u64) -> Vec<Failure> {
+        let mut failures = Vec::new();
+        self.judge_strangers(&mut failures);
+        self.judge_marks(&mut failures);
+        self.judge_texts(&mut failures);
+        timed(failures, now_ms)
+    }
+
+    /// What must hold of all sessions of a consumer together: each message is new once.
+    pub fn judge_repeated(&self, now_ms: u64) -> Vec<Failure> {
+        let mut failures = Vec::new();
+        self.judge_repeats(&mut failures);
+        timed(failures, now_ms)
+    }
+
+    /// What must hold of each session: what comes to it first comes in order.
+    pub fn judge_ordered(&self, now_ms: u64) -> Vec<Failure> {
+        let mut failures = Vec::new();
+        self.judge_order(&mut failures);
+        timed(failures, now_ms)
     }
 
     /// At the end, where the agent had every chance: every allowed message was shown.
@@ -245,12 +295,12 @@ impl Ledger {
     fn judge_marks(&self, failures: &mut Vec<Failure>) {
         for message in &self.written {
             let pushed_ms = self.pushed_ms.get(&(message.chat_id.clone(), message.message_id.clone()));
-            let mut before_ms = message.at_ms;
             let showings = self.showings(message);
             for sighting in &showings {
                 // What a command or a knock showed stays unread, for nobody knows who read it. Several texts of a message may
                 // come at once.
                 let before = showings.iter().rfind(|earlier| earlier.at_ms < sighting.at_ms);
+                let before_ms = before.map_or(message.at_ms, |earlier| earlier.at_ms);
                 let only_shown = before.is_some_and(|earlier| {
                     matches!(earlier.carrier.as_str(), "background_shell" | "hook" | "door")
                 });
@@ -272,7 +322,6 @@ impl Ledger {
                         format!("message `{}` is delivered again although nothing was lost", message.label),
                     ));
                 }
-                before_ms = sighting.at_ms;
             }
         }
     }
@@ -371,6 +420,14 @@ impl Ledger {
             }
         }
     }
+}
+
+/// A failure without a time is of now.
+fn timed(mut failures: Vec<Failure>, now_ms: u64) -> Vec<Failure> {
+    for failure in failures.iter_mut().filter(|failure| failure.at_ms == 0) {
+        failure.at_ms = now_ms;
+    }
+    failures
 }
 
 fn failure(rule: &str, at_ms: u64, message: String) -> Failure {

@@ -20,7 +20,7 @@ use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
 use super::view::{CallView, SessionView};
 use super::world::TOKEN;
-use crate::oracle::Written;
+use crate::oracle::{Ledger, Written};
 use crate::plan::Cell;
 use crate::scenario::SetUp;
 
@@ -262,10 +262,7 @@ impl<'a> Play<'a> {
         for (name, session) in &self.sessions {
             let mut view = session.view.borrow_mut();
             self.failures.append(&mut view.failures);
-            let mut found = view.ledger.judge(now_ms);
-            if all_delivered && view.starts > 0 {
-                found.extend(view.ledger.judge_lost(now_ms));
-            }
+            let mut found = view.ledger.judge_texts_and_marks(now_ms);
             if name != MAIN {
                 for failure in &mut found {
                     failure.message = format!("session `{name}`: {}", failure.message);
@@ -273,6 +270,7 @@ impl<'a> Play<'a> {
             }
             self.failures.append(&mut found);
         }
+        self.judge_consumers(now_ms, all_delivered);
         self.judge_secret(now_ms);
         let hostile =
             self.graph_violations().into_iter().filter(|v| v.contains("foreign_origin")).collect::<Vec<_>>();
@@ -288,6 +286,44 @@ impl<'a> Play<'a> {
             });
         }
         self.failures.sort_by_key(|failure| failure.at_ms);
+    }
+
+    /// What is lost to a session may have reached another one that reads as the same consumer.
+    fn judge_consumers(&mut self, now_ms: u64, all_delivered: bool) {
+        let mut consumers: Vec<Vec<(&String, &Session)>> = Vec::new();
+        for (name, session) in self.sessions.iter().filter(|(_, session)| session.view.borrow().starts > 0) {
+            match consumers.iter_mut().find(|alike| alike[0].1.consumer() == session.consumer()) {
+                Some(alike) => alike.push((name, session)),
+                None => consumers.push(vec![(name, session)]),
+            }
+        }
+        let mut found = Vec::new();
+        for alike in consumers {
+            let names: Vec<&str> = alike.iter().map(|(name, _)| name.as_str()).collect();
+            let views: Vec<_> = alike.iter().map(|(_, session)| session.view.borrow()).collect();
+            let mut wrong = Vec::new();
+            let shared;
+            let together = if let [alone] = &views[..] {
+                wrong.extend(alone.ledger.judge_ordered(now_ms));
+                &alone.ledger
+            } else {
+                shared = Ledger::together(views.iter().map(|view| &view.ledger));
+                let less = views.iter().map(|view| view.ledger.less_than(&shared));
+                wrong.extend(less.flat_map(|ledger| ledger.judge_ordered(now_ms)));
+                &shared
+            };
+            wrong.extend(together.judge_repeated(now_ms));
+            if all_delivered {
+                wrong.extend(together.judge_lost(now_ms));
+            }
+            if names != [MAIN] {
+                for failure in &mut wrong {
+                    failure.message = format!("session `{}`: {}", names.join("`, `"), failure.message);
+                }
+            }
+            found.append(&mut wrong);
+        }
+        self.failures.append(&mut found);
     }
 
     /// What a session held when its server ended comes marked to the others that read as the same consumer.

@@ -1,6 +1,7 @@
 //! Draws the steps of a random stretch from the seed.
 //! It must never draw a step that only makes sense with luck: every trouble ends, and every label is written before it is used.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use entraclaw::random::{Random as _, SplitMix};
@@ -30,6 +31,8 @@ struct Cast {
     chats: Vec<String>,
     /// The people whose mail counts; nobody when the agent has no mailbox.
     mailers: Vec<String>,
+    /// Sessions beside the main one.
+    terminals: Vec<String>,
 }
 
 impl Cast {
@@ -37,7 +40,11 @@ impl Cast {
     fn of(scenario: &Scenario) -> Self {
         let people = scenario.world.people.keys().filter(|person| !scenario.strangers.contains(person));
         let mailers = people.filter(|_| scenario.world.mail.is_some());
-        Self { chats: scenario.world.chats.keys().cloned().collect(), mailers: mailers.cloned().collect() }
+        Self {
+            chats: scenario.world.chats.keys().cloned().collect(),
+            mailers: mailers.cloned().collect(),
+            terminals: scenario.sessions.keys().cloned().collect(),
+        }
     }
 }
 
@@ -57,7 +64,8 @@ pub(crate) fn drawn(cell: &Cell, step: &Step) -> Option<Vec<Step>> {
 /// The steps. The same seed and profile draw the same.
 fn plan(random: &Random, seed: u64, faults: &FaultProfile, cast: &Cast) -> Vec<Step> {
     let dice = SplitMix::seeded(seed);
-    Draw { dice, cast, steps: Vec::new(), label: 0, written: Vec::new() }.plan(random, faults)
+    let (steps, written, closed) = (Vec::new(), Vec::new(), BTreeSet::new());
+    Draw { dice, cast, steps, label: 0, written, closed }.plan(random, faults)
 }
 
 /// A drawn step as the transcript names it.
@@ -83,6 +91,8 @@ struct Draw<'a> {
     label: u64,
     /// Messages that can still be changed.
     written: Vec<String>,
+    /// Sessions that have ended.
+    closed: BTreeSet<String>,
 }
 
 impl Draw<'_> {
@@ -110,6 +120,9 @@ impl Draw<'_> {
             self.steps.append(&mut heals);
         }
         self.steps.push(Step::Heal);
+        for closed in std::mem::take(&mut self.closed) {
+            self.steps.push(Step::Host(HostStep::Start(closed)));
+        }
         self.steps
     }
 
@@ -195,6 +208,23 @@ impl Draw<'_> {
         self.steps.push(Step::Host(HostStep::Start(MAIN.to_owned())));
     }
 
+    fn terminal(&mut self) {
+        let Some(name) = self.one_of(&self.cast.terminals) else { return };
+        if self.closed.remove(&name) {
+            return self.steps.push(Step::Host(HostStep::Start(name)));
+        }
+        self.closed.insert(name.clone());
+        match self.below(3) {
+            0 => self.steps.push(Step::Host(HostStep::Exit(name))),
+            1 => self.steps.push(Step::Host(HostStep::Kill(name))),
+            _ => {
+                self.steps.push(Step::Server(ServerStep::Crash(name.clone())));
+                self.advance(200);
+                self.steps.push(Step::Host(HostStep::Kill(name)));
+            }
+        }
+    }
+
     /// Something goes wrong; the steps that end it.
     fn begin(&mut self, trouble: Trouble, burst: u32) -> Vec<Step> {
         let status = |code, retry_after_s, body| FaultAction::Status {
@@ -255,8 +285,15 @@ impl Draw<'_> {
             }
             Trouble::PowerCut => {
                 self.burst(burst);
+                let terminals = self.cast.terminals.iter().filter(|name| !self.closed.contains(*name));
+                let open: Vec<String> = terminals.cloned().collect();
+                self.steps.extend(open.iter().map(|name| Step::Server(ServerStep::Crash(name.clone()))));
                 self.steps.push(Step::Server(ServerStep::PowerCut(MAIN.to_owned())));
+                for name in &open {
+                    self.steps.push(Step::Host(HostStep::Kill(name.clone())));
+                }
                 self.restart();
+                self.steps.extend(open.into_iter().map(|name| Step::Host(HostStep::Start(name))));
             }
             Trouble::DiskFull => {
                 let after_bytes = self.below(4_000);
@@ -272,6 +309,7 @@ impl Draw<'_> {
                 let by_ms = ahead_ms - CLOCK_STEP_MS_MAX.cast_signed();
                 self.steps.push(Step::Server(ServerStep::ClockStep(by_ms)));
             }
+            Trouble::Terminal => self.terminal(),
             Trouble::TokenExpiry => self.steps.push(Step::Entra(EntraStep::EndTokens)),
             Trouble::DeltaReset => {
                 let how = if self.below(2) == 0 { DeltaLoss::Gone } else { DeltaLoss::NotFound };

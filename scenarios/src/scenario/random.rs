@@ -67,6 +67,8 @@ pub enum Trouble {
     TokenExpiry,
     /// Graph forgets how far anybody has read the inbox.
     DeltaReset,
+    /// Another session ends, properly or not, or begins again. The scenario starts all of them before.
+    Terminal,
 }
 
 impl Random {
@@ -75,6 +77,9 @@ impl Random {
         let has = |trouble| self.troubles.contains(&trouble);
         if has(Trouble::DeltaReset) && scenario.world.mail.is_none() {
             return Some(("`delta_reset` needs a mailbox", "add `mail: {}` to the world"));
+        }
+        if has(Trouble::Terminal) && scenario.sessions.is_empty() {
+            return Some(("`terminal` needs other sessions", "add `sessions: {second: {}}` and start them"));
         }
         if has(Trouble::TokenExpiry) && scenario.entra.auth == AuthKind::Static {
             let problem = "`token_expiry` needs a sign-in that can be renewed";

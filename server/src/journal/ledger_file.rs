@@ -65,14 +65,14 @@ impl LedgerFile {
         Ok(self.storage.len(&self.path)?.unwrap_or(0) == 0)
     }
 
-    /// Reads what was added. Returns whether everything was read anew, so that unwritten notes have to be applied again.
-    pub(super) fn refresh(&mut self) -> io::Result<bool> {
+    /// Reads what was added, or all of it anew where the file is another one. Notes that no file has are for the caller to
+    /// apply again.
+    pub(super) fn refresh(&mut self) -> io::Result<()> {
         let Some(len) = self.storage.len(&self.path)? else {
-            let was_there = self.read_len > 0;
-            if was_there {
+            if self.read_len > 0 {
                 self.start_over(Vec::new());
             }
-            return Ok(was_there);
+            return Ok(());
         };
         let mut header = self.storage.read(&self.path, 0, HEADER_BYTES)?;
         header.truncate(header.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1));
@@ -96,7 +96,7 @@ impl LedgerFile {
         if is_other {
             self.base_len = self.read_len;
         }
-        Ok(is_other)
+        Ok(())
     }
 
     fn start_over(&mut self, header: Vec<u8>) {
@@ -118,8 +118,7 @@ impl LedgerFile {
             line.clear();
         }
         drop(file);
-        self.refresh()?;
-        Ok(())
+        self.refresh()
     }
 
     /// Rewrites the file when it has grown beyond `bytes_max` and beyond twice its last rewriting. The caller holds
@@ -130,8 +129,7 @@ impl LedgerFile {
         }
         let notes: Vec<u8> = self.ledger.to_notes().iter().flat_map(to_line).collect();
         self.storage.replace(&self.path, &notes)?;
-        self.refresh()?;
-        Ok(())
+        self.refresh()
     }
 }
 

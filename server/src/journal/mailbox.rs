@@ -34,8 +34,6 @@ use claim::Graves;
 
 /// How often it is noted that the consumer is there.
 const SEEN_EVERY: SignedDuration = SignedDuration::from_hours(1);
-/// Notes that wait for a disk that takes no writes.
-const NOTES_WAITING_MAX: usize = 4_096;
 /// Blocks searched for an id that is not in the window.
 const ID_SEARCH_PAGES_MAX: usize = 32;
 
@@ -51,8 +49,8 @@ pub struct Mailbox {
     open: BTreeMap<DeliveryId, Vec<Item>>,
     /// What finished deliveries brought, until the consumer comes back.
     returned: Vec<(DeliveryId, Item)>,
-    /// Notes that are true but not in the file yet.
-    unwritten: Vec<Note>,
+    /// Notes of this operation.
+    noted: Vec<Note>,
     graves: Graves,
 }
 
@@ -105,7 +103,7 @@ impl Mailbox {
             reader,
             open: BTreeMap::new(),
             returned: Vec::new(),
-            unwritten: Vec::new(),
+            noted: Vec::new(),
             graves: Graves::default(),
         };
         mailbox.pass_by_older_graves();
@@ -172,11 +170,6 @@ impl Mailbox {
         Ok(Batch { items: handed, unread_remaining, held_elsewhere, oldest_first: true })
     }
 
-    /// Whether the disk has every note of this session.
-    pub fn is_noted(&self) -> bool {
-        self.unwritten.is_empty()
-    }
-
     /// The reply with this delivery went out. What it held is acknowledged when the consumer comes back.
     pub fn finish(&mut self, delivery: DeliveryId) {
         let items = self.open.remove(&delivery).unwrap_or_default();
@@ -212,6 +205,8 @@ impl Mailbox {
         self.note(Note::GiveBack { slot: self.slot, spans });
         if lock.is_ok() {
             self.end();
+        } else {
+            self.journal.owed.add(&self.consumer, std::mem::take(&mut self.noted));
         }
     }
 
@@ -379,9 +374,15 @@ impl Mailbox {
         count
     }
 
-    /// Whether the disk has not taken everything that was noted.
+    /// Whether the disk has not taken everything that was noted, by this mailbox or by another one of this consumer in this
+    /// process.
     pub fn owes(&self) -> bool {
-        !self.unwritten.is_empty()
+        !self.journal.owed.is_empty(&self.consumer)
+    }
+
+    /// What the disk did not take is to be untrue: nobody was told of it.
+    pub fn disown(self) {
+        self.journal.owed.take(&self.consumer);
     }
 
     /// Tries to write what the disk did not take. Until it does, a crash may make somebody see a message again
@@ -400,36 +401,33 @@ impl Mailbox {
     }
 
     fn refresh(&mut self) -> Result<()> {
-        let is_anew = self.file.refresh().map_err(JournalError::storage("read the consumer's file"))?;
-        if is_anew {
-            self.unwritten.iter().for_each(|note| self.file.apply_unwritten(note));
-        }
+        self.file.refresh().map_err(JournalError::storage("read the consumer's file"))?;
+        self.journal.owed.each(&self.consumer, |note| self.file.apply_unwritten(note));
         Ok(())
     }
 
     /// Takes a note in; [`Mailbox::end`] writes it.
     fn note(&mut self, note: Note) {
         self.file.apply_unwritten(&note);
-        if self.unwritten.len() >= NOTES_WAITING_MAX {
-            self.unwritten.remove(0);
-        }
-        self.unwritten.push(note);
+        self.noted.push(note);
     }
 
     /// Ends an operation: writes what was noted. What can't be written is true all the same and is tried again, by the
     /// next operation or by [`Mailbox::settle`].
     fn end(&mut self) {
         let mut core = self.journal.core();
-        if !self.unwritten.is_empty() {
+        let mut notes = self.journal.owed.take(&self.consumer);
+        notes.append(&mut self.noted);
+        if let Some(last) = notes.len().checked_sub(1) {
             let now = core.clock.now();
-            if self.unwritten.len() < NOTES_WAITING_MAX && is_long_ago(self.file.ledger().seen_at, now) {
-                // First: where not all fits on the disk, what was shown is not noted either.
+            if is_long_ago(self.file.ledger().seen_at, now) {
+                // Before the last: where not all fits on the disk, what was shown is not noted either.
                 self.file.apply_unwritten(&Note::Seen { at: now });
-                self.unwritten.insert(0, Note::Seen { at: now });
+                notes.insert(last, Note::Seen { at: now });
             }
-            match self.file.append(&self.unwritten) {
-                Ok(()) => self.unwritten.clear(),
-                Err(_) => core.note_failed(),
+            if self.file.append(&notes).is_err() {
+                self.journal.owed.add(&self.consumer, notes);
+                core.note_failed();
             }
         }
         // It is tried again after the next operation.

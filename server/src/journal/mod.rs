@@ -28,6 +28,7 @@ mod log;
 mod look;
 mod mailbox;
 mod options;
+mod owed;
 mod retention;
 mod scan;
 mod segment;
@@ -50,6 +51,7 @@ pub use retention::{Pruned, RetentionPolicy, is_idle};
 pub use state::State;
 
 use self::core::Core;
+use self::owed::Owed;
 use crate::clock::Clock;
 use crate::record::{Channel, Draft, Record};
 use crate::storage::{Changes, Storage};
@@ -58,6 +60,7 @@ use crate::storage::{Changes, Storage};
 #[derive(Clone)]
 pub struct Journal {
     core: Arc<Mutex<Core>>,
+    owed: Owed,
     grown: watch::Sender<u64>,
 }
 
@@ -77,7 +80,7 @@ impl Journal {
     ) -> Result<(Self, OpenReport)> {
         let grown = watch::Sender::new(0);
         let (core, report) = Core::open(storage, clock, options, grown.clone())?;
-        Ok((Self { core: Arc::new(Mutex::new(core)), grown }, report))
+        Ok((Self { core: Arc::new(Mutex::new(core)), owed: Owed::default(), grown }, report))
     }
 
     /// Whether this process leads: it polls and appends.

@@ -64,7 +64,11 @@ fn take(
     };
     let mut mailbox = journal.mailbox(consumer, who)?;
     let batch = mailbox.hand_out(DeliveryId(1), &query)?;
-    if mailbox.is_noted() { Ok(batch) } else { Err(JournalError::NotNoted) }
+    if mailbox.owes() {
+        mailbox.disown();
+        return Err(JournalError::NotNoted);
+    }
+    Ok(batch)
 }
 
 /// What a person is told when nothing can be shown.

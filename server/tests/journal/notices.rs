@@ -278,3 +278,23 @@ async fn with_little_space_left_a_message_is_shown_once_then_or_once_there_is_ro
     }
     assert!(shown_then > 0 && shown_later > 0, "{shown_then}, {shown_later}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_could_note_nothing_shows_what_came_once_there_is_room() {
+    let home = Home::filled(1);
+    let _session = session(&home, "claude-code", "claude-code", "2.1.330");
+    home.disk.set_space_left(Some(0));
+    let heals = async {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        home.disk.set_space_left(None);
+        tokio::time::Instant::now()
+    };
+    let waiting = wait(parts(&home), ask("claude-code", 3_600, Format::Json));
+    let (waited, healed_at) = tokio::join!(waiting, heals);
+    assert_eq!(waited.exit, 0, "{}", waited.text);
+    assert!(healed_at.elapsed() <= Duration::from_secs(5));
+    home.disk.set_space_left(Some(0));
+    home.open().0.append(drafts(2..=2)).unwrap_err();
+    let in_vain = wait(parts(&home), ask("codex", 60, Format::Json)).await;
+    assert!(in_vain.exit == EXIT_FAILED && in_vain.text.contains("takes no note"), "{}", in_vain.text);
+}

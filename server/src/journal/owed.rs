@@ -1,0 +1,44 @@
+//! Notes that are true but that the disk did not take, of every consumer that this process reads as.
+//! Every mailbox of a consumer knows them, and whichever comes first writes them. It must never hold more than its bound.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::consumer::ConsumerName;
+use super::ledger::Note;
+
+/// Notes of one consumer; the oldest go first.
+const NOTES_MAX: usize = 4_096;
+
+/// What is owed to the disk; a cheap clone.
+#[derive(Clone, Default)]
+pub(super) struct Owed(Arc<Mutex<BTreeMap<ConsumerName, Vec<Note>>>>);
+
+impl Owed {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<ConsumerName, Vec<Note>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nothing is.
+    pub(super) fn is_empty(&self, consumer: &ConsumerName) -> bool {
+        !self.all().contains_key(consumer)
+    }
+
+    /// Calls `tell` with each note, in order.
+    pub(super) fn each(&self, consumer: &ConsumerName, tell: impl FnMut(&Note)) {
+        self.all().get(consumer).into_iter().flatten().for_each(tell);
+    }
+
+    /// Hands out all of them, to be written or added again.
+    pub(super) fn take(&self, consumer: &ConsumerName) -> Vec<Note> {
+        self.all().remove(consumer).unwrap_or_default()
+    }
+
+    /// The disk did not take these.
+    pub(super) fn add(&self, consumer: &ConsumerName, notes: Vec<Note>) {
+        let mut all = self.all();
+        let owed = all.entry(consumer.clone()).or_default();
+        owed.extend(notes);
+        owed.drain(..owed.len().saturating_sub(NOTES_MAX));
+    }
+}
