@@ -289,9 +289,9 @@ impl Draw<'_> {
                 let open: Vec<String> = terminals.cloned().collect();
                 self.steps.extend(open.iter().map(|name| Step::Server(ServerStep::Crash(name.clone()))));
                 self.steps.push(Step::Server(ServerStep::PowerCut(MAIN.to_owned())));
-                for name in &open {
-                    self.steps.push(Step::Host(HostStep::Kill(name.clone())));
-                }
+                // No program outlives the power.
+                let hosts = open.iter().cloned().chain([MAIN.to_owned()]);
+                self.steps.extend(hosts.map(|name| Step::Host(HostStep::Kill(name))));
                 self.restart();
                 self.steps.extend(open.into_iter().map(|name| Step::Host(HostStep::Start(name))));
             }

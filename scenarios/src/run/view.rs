@@ -230,7 +230,7 @@ impl SessionView {
         for body in quoted(text) {
             if let Some(message) = self.ledger.by_text(&body, DOOR) {
                 let (chat, id) = (message.chat_id.clone(), message.message_id.clone());
-                self.ledger.push(&chat, &id, at_ms);
+                self.ledger.knock(&chat, &id, at_ms);
             }
         }
     }
