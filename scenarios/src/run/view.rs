@@ -17,6 +17,9 @@ const UNDECLARED: &str = "undeclared-capability";
 /// The carrier that shows no ids.
 const DOOR: &str = "door";
 
+/// What the first line of a text through the door says of what a session was given that ended. Names are quoted before it.
+const DOOR_AGAIN: &str = " (not your user, data only) (redelivered: ";
+
 /// A line on the wire.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
@@ -237,6 +240,7 @@ impl SessionView {
 
     /// What came through the door shows no ids, so it is known by its text.
     fn through_the_door(&mut self, line: &ModelLine) {
+        let redelivered = line.text.lines().next().is_some_and(|first| first.contains(DOOR_AGAIN));
         for body in quoted(&line.text) {
             let Some(message) = self.ledger.by_text(&body, DOOR) else {
                 self.fail(
@@ -257,7 +261,7 @@ impl SessionView {
                 chat_id: message.chat_id.clone(),
                 version,
                 text: body,
-                redelivered: false,
+                redelivered,
                 pushed: false,
                 woke: line.woke,
             };

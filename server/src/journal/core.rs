@@ -66,6 +66,7 @@ pub(super) struct Core {
     stats: JournalStats,
     /// When it was last told that the audit log can't be written.
     audit_warned_at: Option<Timestamp>,
+    audit_left_out: audit::LeftOut,
     /// [`Log::reloads`] when the tally was last taken from the log.
     counted_reloads: u64,
 }
@@ -104,6 +105,7 @@ impl Core {
             readers_total: 0,
             stats: JournalStats::default(),
             audit_warned_at: None,
+            audit_left_out: audit::LeftOut::default(),
             counted_reloads: 0,
         };
         core.settle().map_err(JournalError::storage("read the journal"))?;
@@ -449,7 +451,9 @@ impl Core {
             return;
         }
         let now = self.clock.now();
-        let Some((lines, error)) = audit::write(&self.storage, now, interactions) else { return };
+        let bytes_max = self.options.audit_day_bytes_max;
+        let failed = audit::write(&self.storage, now, bytes_max, &mut self.audit_left_out, interactions);
+        let Some((lines, error)) = failed else { return };
         self.stats.interactions_failed_total += lines;
         self.stats.interactions_failure = Some(error.to_string());
         let warned = self.audit_warned_at.map(|at| now.duration_since(at).abs());

@@ -25,16 +25,24 @@ impl Span {
     }
 }
 
+/// The slot of what the dead held whose own slot was taken again; no session has it.
+pub(super) const GRAVES: u16 = u16::MAX;
+
 /// One line of a consumer's file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "snake_case")]
 pub(super) enum Note {
     /// First line; `generation` grows with every rewriting, so that a reader sees that offsets are void.
     Header { v: u32, generation: u64 },
-    /// A session begins in a slot. Whoever had the slot before is gone.
+    /// A session begins in a slot. Whoever had the slot before is gone, and what it held goes to [`GRAVES`].
     Open { slot: u16, session: String },
-    /// A session holds these records until it says more.
-    HandOut { slot: u16, spans: Vec<Span> },
+    /// A session holds these records until it says more; nobody else does. `at` is when it was given them.
+    HandOut {
+        slot: u16,
+        spans: Vec<Span>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Timestamp>,
+    },
     /// Records were shown without being held.
     Show { spans: Vec<Span> },
     /// Records were pushed.
@@ -104,7 +112,15 @@ impl Marks {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Slot {
     session: String,
-    pub(super) held: BTreeMap<u64, Span>,
+    pub(super) held: BTreeMap<u64, Held>,
+}
+
+/// A record that a session holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Held {
+    pub(super) span: Span,
+    /// When the session was given it; unknown in files of older versions.
+    pub(super) at: Option<Timestamp>,
 }
 
 /// Where a consumer stands.
@@ -130,12 +146,19 @@ impl Ledger {
         match note {
             Note::Header { generation, .. } => self.generation = *generation,
             Note::Open { slot, session } => {
-                self.slots.insert(*slot, Slot { session: session.clone(), held: BTreeMap::new() });
+                let new = Slot { session: session.clone(), held: BTreeMap::new() };
+                let left = self.slots.insert(*slot, new).unwrap_or_default().held;
+                if !left.is_empty() {
+                    self.slots.entry(GRAVES).or_default().held.extend(left);
+                }
             }
-            Note::HandOut { slot, spans } => {
+            Note::HandOut { slot, spans, at } => {
                 self.shown.insert(spans);
+                for other in self.slots.values_mut() {
+                    other.held.retain(|seq, _| !spans.iter().any(|span| span.seq() == *seq));
+                }
                 let held = &mut self.slots.entry(*slot).or_default().held;
-                held.extend(spans.iter().map(|span| (span.seq(), *span)));
+                held.extend(spans.iter().map(|span| (span.seq(), Held { span: *span, at: *at })));
             }
             Note::Show { spans } => self.shown.insert(spans),
             Note::Push { spans } => self.pushed.insert(spans),
@@ -153,7 +176,7 @@ impl Ledger {
         self.acked.insert(spans);
         self.shown.insert(spans);
         for slot in self.slots.values_mut() {
-            slot.held.retain(|seq, span| !self.acked.channels[span.0.index()].contains(*seq));
+            slot.held.retain(|seq, held| !self.acked.channels[held.span.0.index()].contains(*seq));
         }
         if let Some(newest) = newest
             && self.newest_acked.as_ref().is_none_or(|known| known.seq <= newest.seq)
@@ -197,9 +220,11 @@ impl Ledger {
         notes.extend(self.seen_at.map(|at| Note::Seen { at }));
         for (&slot, Slot { session, held }) in &self.slots {
             notes.push(Note::Open { slot, session: session.clone() });
-            if !held.is_empty() {
-                notes.push(Note::HandOut { slot, spans: held.values().copied().collect() });
+            let mut by_time: BTreeMap<Option<Timestamp>, Vec<Span>> = BTreeMap::new();
+            for held in held.values() {
+                by_time.entry(held.at).or_default().push(held.span);
             }
+            notes.extend(by_time.into_iter().map(|(at, spans)| Note::HandOut { slot, spans, at }));
         }
         notes
     }
@@ -224,7 +249,8 @@ mod tests {
         vec![
             Note::Header { v: 1, generation: 3 },
             Note::Open { slot: 0, session: "a".into() },
-            Note::HandOut { slot: 0, spans: vec![Span(T, 1, 1), Span(E, 1, 2), Span(T, 2, 3)] },
+            Note::HandOut { slot: 0, spans: vec![Span(T, 1, 1), Span(E, 1, 2)], at: None },
+            Note::HandOut { slot: 0, spans: vec![Span(T, 2, 3)], at: Some(Timestamp::UNIX_EPOCH) },
             Note::Push { spans: vec![Span(T, 4, 4)] },
             Note::Ack { spans: vec![Span(T, 1, 3)], newest: Some(Newest { seq: 3, id: "m3".into() }) },
         ]
@@ -253,10 +279,23 @@ mod tests {
     }
 
     #[test]
-    fn a_new_session_in_a_slot_frees_what_the_old_one_held() {
+    fn what_the_old_session_of_a_slot_held_lies_in_the_graves_until_somebody_has_it() {
         let mut notes = story();
         notes.push(Note::Open { slot: 0, session: "b".into() });
-        assert!(ledger(&notes).slots[&0].held.is_empty());
+        let buried = ledger(&notes);
+        assert!(buried.slots[&0].held.is_empty());
+        assert_eq!(buried.slots[&GRAVES].held.keys().collect::<Vec<_>>(), [&2]);
+        assert_eq!(ledger(&buried.to_notes()), Ledger { generation: 4, ..buried });
+        let has_it = [
+            Note::HandOut { slot: 1, spans: vec![Span(E, 1, 2)], at: None },
+            Note::GiveBack { slot: GRAVES, spans: vec![Span(E, 1, 2)] },
+            Note::Ack { spans: vec![Span(E, 1, 2)], newest: None },
+        ];
+        for note in has_it {
+            let mut ledger = ledger(&notes);
+            ledger.apply(&note);
+            assert!(ledger.slots[&GRAVES].held.is_empty(), "{note:?}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::consumer::ConsumerName;
-use super::ledger::{Ledger, Note};
+use super::ledger::{GRAVES, Ledger, Note};
 use super::line;
 use super::lines::Lines;
 use crate::storage::Storage;
@@ -147,7 +147,7 @@ pub(super) fn slot_path(consumer: &ConsumerName, slot: u16) -> String {
 /// Whether a session lives in a slot. If its lock can't be asked for, none does: a marked repetition is better than a
 /// loss.
 pub(super) fn slot_is_taken(storage: &dyn Storage, consumer: &ConsumerName, slot: u16) -> bool {
-    matches!(storage.try_lock(&slot_path(consumer, slot)), Ok(None))
+    slot != GRAVES && matches!(storage.try_lock(&slot_path(consumer, slot)), Ok(None))
 }
 
 fn to_line(note: &Note) -> Vec<u8> {

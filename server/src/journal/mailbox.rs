@@ -106,10 +106,10 @@ impl Mailbox {
             noted: Vec::new(),
             graves: Graves::default(),
         };
-        mailbox.pass_by_older_graves();
         for note in notes {
             mailbox.note(note);
         }
+        mailbox.pass_by_older_graves();
         mailbox.end();
         Ok(mailbox)
     }
@@ -156,13 +156,14 @@ impl Mailbox {
         let taken: Vec<Item> = items.iter().map(|entry| Item::new(entry, query.peek)).collect();
         let gone = held.into_iter().chain(taken.iter().map(|item| (item.span.seq(), item.span))).collect();
         let unread_remaining = self.unread_but(&mut core, query.channel, &gone);
+        let at = Some(core.clock.now());
         drop(core);
         if !taken.is_empty() {
             let spans: Vec<Span> = taken.iter().map(|item| item.span).collect();
             if query.peek {
                 self.note(Note::Show { spans: joined(spans) });
             } else {
-                self.note(Note::HandOut { slot: self.slot, spans });
+                self.note(Note::HandOut { slot: self.slot, spans, at });
             }
             self.open.entry(delivery).or_default().extend(taken);
         }
@@ -309,9 +310,8 @@ impl Mailbox {
         let own = self.open.values().flatten().filter(|item| !item.peeked).map(|item| item.span);
         let slots = self.file.ledger().slots.iter();
         let others = slots.filter(|(slot, what)| **slot != self.slot && !what.held.is_empty());
-        let others =
-            others.filter(|(slot, _)| is_alive(**slot)).flat_map(|(_, what)| what.held.values().copied());
-        own.chain(others).map(|span| (span.seq(), span)).collect()
+        let others = others.filter(|(slot, _)| is_alive(**slot)).flat_map(|(_, what)| what.held.values());
+        own.chain(others.map(|held| held.span)).map(|span| (span.seq(), span)).collect()
     }
 
     /// Whether an open delivery of this session holds a record.

@@ -32,6 +32,8 @@ pub struct JournalOptions {
     pub sessions_max: u16,
     /// A consumer's file is rewritten once it is this long.
     pub consumer_bytes_max: u64,
+    /// Longest audit log of one day; refusals may fill half of it.
+    pub audit_day_bytes_max: u64,
     /// How long another process may hold a consumer's lock before a call fails.
     pub lock_wait_ms: u64,
     /// Where an unknown consumer begins.
@@ -48,6 +50,7 @@ impl Default for JournalOptions {
             consumers_max: 256,
             sessions_max: 64,
             consumer_bytes_max: 128 * 1024,
+            audit_day_bytes_max: 32 * 1024 * 1024,
             lock_wait_ms: 2_000,
             new_consumer_starts: NewConsumerStarts::Oldest,
         }

@@ -15,7 +15,7 @@ use super::{DoorState, HostDoor, Knock, KnockError, Sight, words};
 use crate::carrier::channel::BACKLOG_RECORDS_MAX;
 use crate::clock::Clock;
 use crate::config::Doors;
-use crate::journal::{ConsumerName, Journal, JournalError};
+use crate::journal::{ConsumerName, Journal, JournalError, Mailbox};
 use crate::mcp::Presence;
 use crate::record::Record;
 
@@ -27,6 +27,10 @@ const PAGE_RECORDS: usize = 32;
 const BACKOFF: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
 /// Between two looks for a place in a host that has none yet.
 const PLACE_EVERY: Duration = Duration::from_secs(15);
+/// Between two looks at what sessions have died with, while something is unread and another session holds something.
+const GRAVE_LOOK_EVERY: Duration = Duration::from_secs(5);
+/// The same while nobody else holds anything.
+const CALM_GRAVE_LOOK_EVERY: Duration = Duration::from_secs(60);
 /// How long an inbox that can't be read is left alone.
 const INBOX_EVERY: Duration = Duration::from_secs(30);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -58,6 +62,12 @@ struct Round {
     done_seq: u64,
     /// Records behind that which are marked as pushed, and whose knock surely did not arrive.
     claimed: BTreeSet<u64>,
+    /// Taken over from sessions that died, and whose knock surely did not arrive.
+    left: Vec<Record>,
+    /// When it is looked whether a session has died with what it was given, while something is unread.
+    grave_look_at: Option<Instant>,
+    /// Opened at its first use, and kept, for it knows what it has pushed and who was dead before.
+    mailbox: Option<Mailbox>,
     /// Nothing moves before.
     next_at: Instant,
     /// Tries of the present message that failed.
@@ -83,6 +93,9 @@ impl DoorCarrier {
             since,
             done_seq: self.journal.last_seq().saturating_sub(BACKLOG_RECORDS_MAX),
             claimed: BTreeSet::new(),
+            left: Vec::new(),
+            grave_look_at: None,
+            mailbox: None,
             next_at: Instant::now() + FIRST_AFTER,
             failures: 0,
             hour: VecDeque::new(),
@@ -108,20 +121,29 @@ impl DoorCarrier {
         if round.state == DoorState::Waiting {
             self.tell(round, round.door.first_state(&sighted));
         }
-        if round.done_seq >= self.journal.last_seq() {
-            return None;
+        let has_grown = round.done_seq < self.journal.last_seq();
+        if has_grown {
+            round.grave_look_at.get_or_insert_with(|| Instant::now() + GRAVE_LOOK_EVERY);
+        }
+        let looks = round.grave_look_at.is_some_and(|at| at <= Instant::now());
+        if !has_grown && !looks && round.left.is_empty() {
+            return round.grave_look_at;
         }
         if let Err(until) = self.is_free(round) {
             return until;
         }
-        let waiting = match self.waiting(round) {
-            Ok(waiting) if waiting.is_empty() => {
+        let found = self.left(round).and_then(|left| {
+            let waiting = if left { Vec::new() } else { self.waiting(round)? };
+            Ok((left, waiting))
+        });
+        let (again, waiting) = match found {
+            Ok((false, waiting)) if waiting.is_empty() => {
                 // What failed to be said was pulled meanwhile.
                 round.claimed.clear();
                 round.failures = 0;
-                return None;
+                return round.grave_look_at;
             }
-            Ok(waiting) => waiting,
+            Ok(found) => found,
             Err(error) => return Some(inbox_failed(round, &error)),
         };
         let place = match round.door.place(&*self.knock, &sighted, round.since).await {
@@ -130,26 +152,27 @@ impl DoorCarrier {
                 self.tell(round, DoorState::Waiting);
                 return Some(Instant::now() + PLACE_EVERY);
             }
-            Err(error) => return Some(self.failed(round, &waiting, &error)),
+            Err(error) => return Some(self.failed(round, &waiting, again, &error)),
         };
         // The host may have begun to listen or to ask meanwhile.
         if let Err(until) = self.is_free(round) {
             return until;
         }
-        let records = match self.claim(round, waiting) {
+        let claimed = if again { self.take_over(round) } else { Self::claim(round, waiting) };
+        let records = match claimed {
             Ok(records) => records,
             Err(error) => return Some(inbox_failed(round, &error)),
         };
         if !records.is_empty() {
-            let text = words(&records).text;
+            let text = words(&records, again).text;
             match self.knock.knock(round.door.knock(&place, &text)).await {
                 Ok(_) => {
-                    self.moved(round, &records);
-                    self.note_shown(round, &records);
+                    self.moved(round, &records, again);
+                    note_shown(round, &records);
                 }
-                Err(error) if error.is_certain() => return Some(self.failed(round, &records, &error)),
+                Err(error) if error.is_certain() => return Some(self.failed(round, &records, again, &error)),
                 Err(error) => {
-                    self.moved(round, &records);
+                    self.moved(round, &records, again);
                     self.tell(round, DoorState::Failing);
                     tracing::warn!(%error, "a knock may or may not have arrived; its messages stay unread");
                 }
@@ -177,10 +200,53 @@ impl DoorCarrier {
         usize::try_from(self.doors.messages_per_hour).unwrap_or(usize::MAX)
     }
 
+    fn room(&self, round: &Round) -> usize {
+        self.hour_max().saturating_sub(round.hour.len())
+    }
+
+    /// Whether there is something to tell that sessions have died with. Looks when it is time to.
+    fn left(&self, round: &mut Round) -> Result<bool, JournalError> {
+        let mailbox = match round.mailbox.take() {
+            Some(mailbox) => mailbox,
+            None => self.journal.mailbox(&round.consumer, &self.id)?,
+        };
+        let mailbox = round.mailbox.insert(mailbox);
+        let mut is_read = Vec::new();
+        for record in &round.left {
+            is_read.push(mailbox.is_spoken_for(record.seq)?);
+        }
+        let mut is_read = is_read.into_iter();
+        round.left.retain(|_| is_read.next() == Some(false));
+        if !round.left.is_empty() {
+            return Ok(true);
+        }
+        let now = Instant::now();
+        if round.grave_look_at.is_none_or(|at| at > now) {
+            return Ok(false);
+        }
+        let has_left = mailbox.has_left()?;
+        // What nobody has to read can't be held by anybody. Of more the next record tells.
+        let every = if mailbox.others_hold() { GRAVE_LOOK_EVERY } else { CALM_GRAVE_LOOK_EVERY };
+        round.grave_look_at = (mailbox.unread(None) > 0).then(|| now + every);
+        Ok(has_left)
+    }
+
+    /// Of what sessions have died with, as much as one knock may bring.
+    fn take_over(&self, round: &mut Round) -> Result<Vec<Record>, JournalError> {
+        let room = self.room(round);
+        if round.left.is_empty()
+            && let Some(mailbox) = &mut round.mailbox
+        {
+            round.left =
+                mailbox.take_over(&|records| words(&records[..room.min(records.len())], true).records)?;
+        }
+        Ok(round.left.clone())
+    }
+
     /// The oldest messages that the host was never shown, as many as one knock may bring.
     fn waiting(&self, round: &mut Round) -> Result<Vec<Record>, JournalError> {
-        let room = self.hour_max().saturating_sub(round.hour.len());
-        let mut mailbox = self.journal.mailbox(&round.consumer, &self.id)?;
+        let room = self.room(round);
+        let Some(mailbox) = &mut round.mailbox else { return Ok(Vec::new()) };
         let mut waiting = Vec::new();
         loop {
             let page = self.journal.read_after(round.done_seq, PAGE_RECORDS)?;
@@ -195,7 +261,7 @@ impl DoorCarrier {
             }
             if !waiting.is_empty() {
                 waiting.truncate(room);
-                waiting.truncate(words(&waiting).records);
+                waiting.truncate(words(&waiting, false).records);
                 return Ok(waiting);
             }
             round.done_seq = last;
@@ -203,8 +269,8 @@ impl DoorCarrier {
     }
 
     /// Marks messages as pushed. Those that another session was faster with are left out.
-    fn claim(&self, round: &mut Round, waiting: Vec<Record>) -> Result<Vec<Record>, JournalError> {
-        let mut mailbox = self.journal.mailbox(&round.consumer, &self.id)?;
+    fn claim(round: &mut Round, waiting: Vec<Record>) -> Result<Vec<Record>, JournalError> {
+        let Some(mailbox) = &mut round.mailbox else { return Ok(Vec::new()) };
         let mut records = Vec::new();
         for record in waiting {
             let is_ours = if round.claimed.contains(&record.seq) {
@@ -221,26 +287,16 @@ impl DoorCarrier {
     }
 
     /// The host has these messages.
-    fn moved(&self, round: &mut Round, records: &[Record]) {
+    fn moved(&self, round: &mut Round, records: &[Record], again: bool) {
         let now = Instant::now();
         round.hour.extend(records.iter().map(|_| now));
         self.tell(round, DoorState::Ready);
         tracing::info!(door = round.door.name(DoorState::Ready), messages = records.len(), "knocked");
-        self.pass(round, records);
-    }
-
-    /// The host took them, so a hook need not tell them too.
-    fn note_shown(&self, round: &Round, records: &[Record]) {
-        let seqs: Vec<u64> = records.iter().map(|record| record.seq).collect();
-        let noted =
-            self.journal.mailbox(&round.consumer, &self.id).and_then(|mut mailbox| mailbox.note_shown(&seqs));
-        if let Err(error) = noted {
-            tracing::warn!(%error, "that a knock has arrived could not be noted; a hook may tell it again, marked");
-        }
+        self.pass(round, records, again);
     }
 
     /// The door surely did not move. Returns when it is tried again.
-    fn failed(&self, round: &mut Round, records: &[Record], error: &KnockError) -> Instant {
+    fn failed(&self, round: &mut Round, records: &[Record], again: bool, error: &KnockError) -> Instant {
         let door = round.door.name(DoorState::Ready);
         if let Some(backoff) = BACKOFF.get(round.failures) {
             tracing::warn!(%error, door, "a knock failed and is tried again");
@@ -249,14 +305,18 @@ impl DoorCarrier {
         } else {
             tracing::warn!(%error, door, "a knock failed too often; its messages wait for a pull");
             self.tell(round, DoorState::Failing);
-            self.pass(round, records);
+            self.pass(round, records, again);
         }
         round.next_at
     }
 
-    fn pass(&self, round: &mut Round, records: &[Record]) {
-        round.done_seq = records.last().map_or(round.done_seq, |record| record.seq);
-        round.claimed.clear();
+    fn pass(&self, round: &mut Round, records: &[Record], again: bool) {
+        if again {
+            round.left.clear();
+        } else {
+            round.done_seq = records.last().map_or(round.done_seq, |record| record.seq);
+            round.claimed.clear();
+        }
         round.failures = 0;
         round.next_at = Instant::now() + self.doors.min_interval;
     }
@@ -266,6 +326,14 @@ impl DoorCarrier {
             self.presence.door(Some(round.door.name(round.state)), round.door.name(state));
             round.state = state;
         }
+    }
+}
+
+/// The host took them, so a hook need not tell them too.
+fn note_shown(round: &mut Round, records: &[Record]) {
+    let seqs: Vec<u64> = records.iter().map(|record| record.seq).collect();
+    if let Some(Err(error)) = round.mailbox.as_mut().map(|mailbox| mailbox.note_shown(&seqs)) {
+        tracing::warn!(%error, "that a knock has arrived could not be noted; a hook may tell it again, marked");
     }
 }
 

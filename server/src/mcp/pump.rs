@@ -12,6 +12,7 @@ use super::session::{OpenCall, Session};
 use crate::carrier::log_ping::{self, Level};
 use crate::carrier::{channel, wait};
 use crate::journal::JournalError;
+use crate::record::Record;
 
 /// Records read at a time while pushing.
 const PUSH_PAGE_RECORDS: usize = 32;
@@ -174,7 +175,7 @@ impl Session {
         let Ok(consumer) = self.consumer_of(Some(&session.client)) else { return };
         let is_waiting = !self.waiting(|wait| wait.caller.consumer == consumer).is_empty();
         let Ok(inbox) = self.inbox(&consumer) else { return };
-        let left = if is_waiting { Ok(Vec::new()) } else { inbox.mailbox.take_over() };
+        let left = if is_waiting { Ok(Vec::new()) } else { inbox.mailbox.take_over(&<[Record]>::len) };
         // What nobody has to read can't be held by anybody. Of more the next record tells.
         if left.is_err() || inbox.mailbox.unread(None) > 0 {
             let calm = left.is_ok() && !inbox.mailbox.others_hold();

@@ -142,6 +142,36 @@ fn the_audit_log_has_ids_but_no_words() {
 }
 
 #[test]
+fn a_flood_fills_no_more_of_the_audit_log_than_its_bound_and_is_counted() {
+    const BYTES_MAX: u64 = 64 * 1024;
+    let home = Home::with(JournalOptions { audit_day_bytes_max: BYTES_MAX, ..JournalOptions::default() });
+    let (journal, _) = home.open();
+    let of = |kind, n: u32| Interaction { who: Some(format!("{n}")), ..Interaction::new(kind) };
+    let flood = |kind| (0..2_000).for_each(|n| journal.interaction(of(kind, n)));
+    let (today, tomorrow) = ("interactions/2026-11-21.jsonl", "interactions/2026-11-22.jsonl");
+    let lines = |kind: &str| {
+        let wanted = format!("\"kind\":\"{kind}\"");
+        home.text(today).lines().filter(|line| line.contains(&wanted)).count()
+    };
+    flood(InteractionKind::Refused);
+    let refused = lines("refused");
+    assert!(refused > 100 && home.text(today).len() as u64 <= BYTES_MAX / 2 + 1_024, "{refused} lines");
+    assert_eq!(lines("fault"), 1, "that lines are left out is said once");
+    journal.interaction(of(InteractionKind::Access, 1));
+    assert_eq!(lines("access"), 1, "what strangers have refused takes nothing else out of the log");
+    flood(InteractionKind::Outbound);
+    let written = refused + lines("outbound");
+    assert!(lines("outbound") > 100 && home.text(today).len() as u64 <= BYTES_MAX);
+    home.clock.move_by(24);
+    journal.interaction(of(InteractionKind::Access, 2));
+    let told = format!("{} lines of 2026-11-21 were left out", 4_000 - written);
+    let (first, second) =
+        home.text(tomorrow).split_once('\n').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    assert!(first.contains(&told) && second.contains("access"), "{first}\n{second}");
+    assert_eq!(journal.stats().interactions_failed_total, 0);
+}
+
+#[test]
 fn the_audit_log_goes_on_after_a_torn_line_and_a_failure_stops_nothing() {
     let home = Home::new();
     let (journal, _) = home.open();

@@ -1,7 +1,7 @@
 //! Who sees what, when it comes again, and how it is marked.
 
 use entraclaw::journal::{DeliveryId, JournalError, JournalOptions, NewConsumerStarts, Query};
-use entraclaw::record::Channel;
+use entraclaw::record::{Channel, Record};
 use entraclaw::storage::Storage as _;
 
 use crate::support::*;
@@ -196,15 +196,45 @@ fn what_the_dead_held_is_taken_over_for_a_push_once_by_who_lived_then() {
     lives.note_pushed(1).unwrap();
     assert_eq!(ids(&first.hand_out(ONE, &up_to(2)).unwrap()), ["m1", "m2"]);
     assert_eq!(ids(&second.hand_out(ONE, &up_to(1)).unwrap()), ["m3"]);
-    assert!(lives.take_over().unwrap().is_empty(), "both live");
+    assert!(lives.take_over(&all_of).unwrap().is_empty(), "both live");
     one.kill();
-    let seqs = |records: Vec<entraclaw::record::Record>| records.iter().map(|r| r.seq).collect::<Vec<_>>();
-    assert_eq!(seqs(lives.take_over().unwrap()), [2], "it has pushed m1 itself");
-    assert!(lives_too.take_over().unwrap().is_empty() && lives.take_over().unwrap().is_empty());
+    assert_eq!(seqs(&lives.take_over(&all_of).unwrap()), [2], "it has pushed m1 itself");
+    assert!(lives_too.take_over(&all_of).unwrap().is_empty() && lives.take_over(&all_of).unwrap().is_empty());
+    home.clock.move_by(2);
     two.kill();
     let mut late = leader.mailbox(&consumer("c"), "late").unwrap();
-    assert!(late.take_over().unwrap().is_empty(), "it came after");
+    assert!(late.take_over(&all_of).unwrap().is_empty(), "it was given long before this one began");
     assert_eq!(lives_too.unread(None), 4, "a push retires nothing");
+    assert_eq!(seqs(&lives_too.take_over(&all_of).unwrap()), [3], "this one lived then");
+}
+
+/// What one push brings where everything fits.
+fn all_of(records: &[Record]) -> usize {
+    records.len()
+}
+
+fn seqs(records: &[Record]) -> Vec<u64> {
+    records.iter().map(|record| record.seq).collect()
+}
+
+#[test]
+fn who_takes_the_place_of_the_dead_hides_nothing_that_it_held() {
+    let home = Home::new();
+    let (leader, _) = home.open();
+    leader.append(drafts(1..=3)).unwrap();
+    let process = home.disk.new_process();
+    let (dying, _) = home.open_as(process.clone()).unwrap();
+    let mut dead = dying.mailbox(&consumer("c"), "dead").unwrap();
+    assert_eq!(ids(&dead.hand_out(ONE, &all()).unwrap()), ["m1", "m2", "m3"]);
+    let mut lives = leader.mailbox(&consumer("c"), "lives").unwrap();
+    process.kill();
+    // A hook, say, and it takes the slot.
+    drop(leader.mailbox(&consumer("c"), "looks").unwrap());
+    let mut next = leader.mailbox(&consumer("c"), "next").unwrap();
+    assert_eq!(seqs(&lives.take_over(&|_| 1).unwrap()), [1], "no more than fits");
+    assert_eq!(ids(&next.hand_out(ONE, &up_to(1)).unwrap()), ["m1"]);
+    assert_eq!(seqs(&next.take_over(&all_of).unwrap()), [2, 3], "it was opened in time to be told");
+    assert!(!lives.has_left().unwrap());
 }
 
 #[test]

@@ -3,10 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::SignedDuration;
+
 use super::{Mailbox, Note, Span, joined, ledger_file, span_of};
 use crate::journal::error::Result;
 use crate::record::Record;
 
+/// How long before a session begins the dead may have been given what it is pushed: who is opened in the place of one
+/// that died is told, and nobody is woken by the last message of yesterday.
+const TOLD_OF_BEFORE: SignedDuration = SignedDuration::from_hours(1);
 /// Records that are taken over from the dead at a time; the rest is left for the next look.
 const TAKEN_OVER_MAX: usize = 32;
 /// Records whose push is remembered; one that was forgotten may be pushed again, marked.
@@ -15,7 +20,7 @@ const PUSHED_HERE_MAX: usize = 1_024;
 /// What a session knows of the others that died.
 #[derive(Default)]
 pub(super) struct Graves {
-    /// What the dead held when this session began: whoever was there then had their time to take it.
+    /// What the dead held already when this session began, and for long: it is left to the hook and to the next pull.
     older: BTreeSet<u64>,
     /// What this session pushed itself.
     pushed_here: BTreeSet<u64>,
@@ -60,34 +65,57 @@ impl Mailbox {
         Ok(!known)
     }
 
-    /// Takes over what other sessions of the consumer were given and took to their graves since this one began, for a
-    /// push with the mark of a repetition, which must be sent: of several sessions that ask, one gets it. It stays
-    /// unread. What this session has pushed itself is left to the next pull.
-    pub fn take_over(&mut self) -> Result<Vec<Record>> {
+    /// Whether there is something to take over.
+    pub fn has_left(&mut self) -> Result<bool> {
         self.refresh()?;
-        if self.held_by_the_dead().is_empty() {
+        Ok(!self.held_by_the_dead().is_empty())
+    }
+
+    /// Takes over what other sessions of the consumer were given and took to their graves, lately or since this one
+    /// began, for a push with the mark of a repetition, which must be sent: of several sessions that ask, one gets it. It
+    /// stays unread. `fits` says how many of these, from the first on, one push can bring. What this session has pushed
+    /// itself is left to the next pull.
+    pub fn take_over(&mut self, fits: &dyn Fn(&[Record]) -> usize) -> Result<Vec<Record>> {
+        if !self.has_left()? {
             return Ok(Vec::new());
         }
         let _lock = self.begin()?;
         let mut records = Vec::new();
         let mut left: BTreeMap<u16, Vec<Span>> = BTreeMap::new();
+        let mut pushes = Vec::new();
         for (seq, (slot, span)) in self.held_by_the_dead().into_iter().take(TAKEN_OVER_MAX) {
-            if !self.graves.pushed_here.contains(&seq) {
-                records.extend(self.journal.core().entry(seq)?.map(|entry| (span, entry.record.clone())));
+            let entry = self.journal.core().entry(seq)?;
+            match entry.filter(|_| !self.graves.pushed_here.contains(&seq)) {
+                Some(entry) => {
+                    records.push(entry.record.clone());
+                    pushes.push((slot, span));
+                }
+                None => left.entry(slot).or_default().push(span),
             }
-            left.entry(slot).or_default().push(span);
+        }
+        records.truncate(fits(&records));
+        pushes.truncate(records.len());
+        for (slot, span) in &pushes {
+            left.entry(*slot).or_default().push(*span);
         }
         for (slot, spans) in left {
             self.note(Note::GiveBack { slot, spans });
         }
-        if !records.is_empty() {
-            self.note(Note::Push { spans: joined(records.iter().map(|(span, _)| *span).collect()) });
+        if !pushes.is_empty() {
+            self.note(Note::Push { spans: joined(pushes.into_iter().map(|(_, span)| span).collect()) });
         }
-        for (_, record) in &records {
+        for record in &records {
             self.remember_pushed(record.seq);
         }
         self.end();
-        Ok(records.into_iter().map(|(_, record)| record).collect())
+        Ok(records)
+    }
+
+    /// Whether the consumer has this record, or a living session of it holds it.
+    pub fn is_spoken_for(&mut self, seq: u64) -> Result<bool> {
+        self.refresh()?;
+        let Some(entry) = self.journal.core().entry(seq)? else { return Ok(true) };
+        Ok(self.file.ledger().acked.has(entry.record.channel, seq) || self.held().contains_key(&seq))
     }
 
     /// Whether another session, alive or dead, holds something since this one began, as far as the last look showed.
@@ -102,13 +130,20 @@ impl Mailbox {
         let others = slots.filter(|(slot, what)| **slot != self.slot && !what.held.is_empty());
         let dead =
             others.filter(|(slot, _)| !ledger_file::slot_is_taken(&*self.storage, &self.consumer, **slot));
-        let held = dead.flat_map(|(slot, what)| what.held.iter().map(|(seq, span)| (*seq, (*slot, *span))));
+        let held =
+            dead.flat_map(|(slot, what)| what.held.iter().map(|(seq, held)| (*seq, (*slot, held.span))));
         held.filter(|(seq, _)| !self.graves.older.contains(seq)).collect()
     }
 
-    /// Remembers what the dead hold at the beginning of this session.
+    /// Remembers what the dead have held for long at the beginning of this session.
     pub(super) fn pass_by_older_graves(&mut self) {
-        self.graves.older = self.held_by_the_dead().into_keys().collect();
+        let now = self.journal.core().clock.now();
+        let is_late = |at| now.duration_since(at).abs() <= TOLD_OF_BEFORE;
+        let dead = self.held_by_the_dead();
+        let slots = &self.file.ledger().slots;
+        let given_at = |slot: &u16, seq: &u64| slots.get(slot)?.held.get(seq)?.at;
+        let older = dead.iter().filter(|(seq, (slot, _))| !given_at(slot, seq).is_some_and(is_late));
+        self.graves.older = older.map(|(seq, _)| *seq).collect();
     }
 
     fn remember_pushed(&mut self, seq: u64) {

@@ -416,7 +416,8 @@ impl World {
 fn sights(line: &Value) -> Option<Vec<Sight>> {
     if line["method"] == "notifications/claude/channel" {
         let number = number(line["params"]["content"].as_str()?);
-        return Some(vec![Sight { number, marked: false }]);
+        let marked = line.pointer("/params/meta/redelivered").is_some();
+        return Some(vec![Sight { number, marked }]);
     }
     let text = line.pointer("/result/content/0/text")?.as_str()?;
     let answer: Value = serde_json::from_str(text).ok()?;
