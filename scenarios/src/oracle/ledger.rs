@@ -117,7 +117,10 @@ impl Ledger {
             message.expected_text.as_deref() == Some(text) || self.was_changed_to(message, text)
         };
         let is_new = |message: &&Written| {
-            !self.showings(message).iter().any(|sighting| sighting.carrier == carrier && sighting.text == text)
+            !self
+                .showings(message)
+                .iter()
+                .any(|sighting| sighting.carrier == carrier && sighting.text == text)
         };
         self.written.iter().filter(has_it).find(is_new).or_else(|| self.written.iter().rfind(has_it))
     }
@@ -187,11 +190,14 @@ impl Ledger {
             }
         }
         seen.sort_by_key(|sighting| sighting.at_ms);
-        seen.into_iter().for_each(|sighting| all.see(sighting.clone()));
+        for sighting in seen {
+            all.see(sighting.clone());
+        }
         all
     }
 
     /// The same without what another session of the consumer was shown before.
+    #[must_use]
     pub fn less_than(&self, together: &Self) -> Self {
         let is_first = |sighting: &&Sighting| {
             let places = together.seen_by_id.get(&sighting.message_id).into_iter().flatten();
@@ -204,7 +210,9 @@ impl Ledger {
             forgotten_ms: self.forgotten_ms.clone(),
             ..Self::default()
         };
-        self.seen.iter().filter(is_first).for_each(|sighting| less.see(sighting.clone()));
+        for sighting in self.seen.iter().filter(is_first) {
+            less.see(sighting.clone());
+        }
         less
     }
 }

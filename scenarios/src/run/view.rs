@@ -252,7 +252,8 @@ impl SessionView {
                 continue;
             };
             // Another text is another version, and there is nothing else to tell them apart.
-            let version = if self.ledger.was_changed_to(message, &body) { body.clone() } else { String::new() };
+            let version =
+                if self.ledger.was_changed_to(message, &body) { body.clone() } else { String::new() };
             let sighting = Sighting {
                 at_ms: line.at_ms,
                 carrier: DOOR.to_owned(),
