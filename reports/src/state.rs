@@ -56,7 +56,9 @@ impl Status {
             Self::KnownIssue => "fails as recorded in the scenario",
             Self::Flaky => "passed and failed with the same seed",
             Self::NotRun => "selected, but it could not run, so there is no result",
-            Self::NotApplicable => "the requirement is not about this host, server or version",
+            Self::NotApplicable => {
+                "the requirement is not about this host, server or version, or was not asked for in this run"
+            }
             Self::Unknown => "nobody knows whether the host has what the requirement needs",
         }
     }

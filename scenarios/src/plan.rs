@@ -102,6 +102,10 @@ pub struct Selection {
 /// scenarios, each such host other ones.
 const PROCESS_TURNS: u64 = 12;
 
+/// Why a host has no result where it was another's turn and nothing but processes was asked for.
+const NOT_ITS_TURN: &str = "not asked for in this run: hosts that differ little from another take turns with processes, and \
+                            this one's are other scenarios; --all-hosts or --host plays it";
+
 /// Every cell of a selection, in the order of the report.
 pub fn cells(selection: &Selection) -> Vec<Cell> {
     let mut cells = Vec::new();
@@ -117,8 +121,13 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
                 // What setup writes differs from host to host, so none stands for another.
                 let alike = !host.plays_every_seed() && !scenario.scenario.runs_setup();
                 let sampled = selection.sampled && alike;
-                if *mode == Mode::Process && sampled && !u64::is_multiple_of(row + column, PROCESS_TURNS) {
-                    continue;
+                let its_turn = u64::is_multiple_of(row + column, PROCESS_TURNS);
+                let mut unplayed = unplayed.clone();
+                if *mode == Mode::Process && sampled && !its_turn {
+                    if selection.modes.contains(&Mode::Sim) && scenario.scenario.mode.contains(&Mode::Sim) {
+                        continue;
+                    }
+                    unplayed.get_or_insert_with(|| Unplayed::not_applicable(NOT_ITS_TURN));
                 }
                 let seeded = *mode == Mode::Sim || scenario.scenario.draws();
                 let seeds = match (seeded, &unplayed) {
@@ -262,6 +271,23 @@ mod tests {
             let sampled = of_mode().filter(|cell| !cell.host.plays_every_seed()).count();
             assert!(sampled * 5 < of_mode().count() * 2, "{mode:?}: {sampled} of {}", of_mode().count());
         }
+    }
+
+    #[test]
+    fn a_run_of_processes_alone_says_whose_turn_it_is_not_and_is_whole() {
+        let selection = Selection { modes: vec![Mode::Process], ..default_run() };
+        let cells = cells(&selection);
+        let process = selection.scenarios.iter().filter(|one| one.scenario.mode.contains(&Mode::Process));
+        for scenario in process {
+            let of = |host: &Host| {
+                cells.iter().any(|cell| cell.scenario.id() == scenario.id() && cell.host.id == host.id)
+            };
+            assert!(selection.hosts.iter().all(|host| of(host)), "{}", scenario.id());
+        }
+        let others = cells.iter().filter_map(|cell| cell.unplayed.as_ref());
+        let others: Vec<&Unplayed> = others.filter(|unplayed| unplayed.reason == NOT_ITS_TURN).collect();
+        assert!(!others.is_empty());
+        assert!(others.iter().all(|unplayed| unplayed.status == reports::event::Status::NotApplicable));
     }
 
     #[test]

@@ -349,6 +349,34 @@ fn shards_join_to_the_bytes_of_one_run_and_a_baseline_judges_them() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test changes the mode of a kept run")]
+fn what_was_played_behind_an_address_is_a_mode_of_a_kept_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let out = path("run");
+    let words =
+        ["run", "handshake.early-notification", "--host", "codex", "--mode", "sim", "--once", "--seeds", "1"];
+    let (code, _, told) = run(&[&words[..], &["--out", &out]].concat());
+    assert_eq!(code, 0, "{told}");
+    // A run of a server behind an address needs a server; all that counts here is the mode of its cells.
+    let events = format!("{out}/events.jsonl");
+    let kept = std::fs::read_to_string(&events).expect("the run is kept");
+    std::fs::write(&events, kept.replace("\"mode\":\"sim\"", "\"mode\":\"http\""))
+        .expect("the file is written");
+    let reported = |mode: &str| {
+        let (code, text, told) = run(&["report", &out, "--mode", mode, "--format", "json"]);
+        assert_eq!(code, 0, "{told}");
+        text.contains("\"http\"")
+    };
+    assert!(reported("http") && !reported("sim"));
+    let (code, _, told) =
+        run(&["history", "add", &out, "--release", "1", "--mode", "http", "--file", &path("history.jsonl")]);
+    assert_eq!(code, 0, "{told}");
+    let (code, _, told) = run(&["run", "--mode", "http"]);
+    assert!(code == 2 && told.contains("possible values: sim, process"), "{told}");
+}
+
+#[test]
 fn the_action_uses_flags_that_exist_and_puts_no_input_into_a_command() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../.github/actions/hostcheck");
     let read = |name: &str| {

@@ -25,7 +25,7 @@ enum Command {
         release: String,
         /// Only cells of this mode; those of `sim` give equal bytes on every machine.
         #[arg(long, value_enum)]
-        mode: Option<select::ModeArg>,
+        mode: Option<select::KeptMode>,
         /// The file to add to; made, with its folder, when it is missing.
         #[arg(long, value_name = "FILE", default_value = "reports/history.jsonl")]
         file: PathBuf,

@@ -49,7 +49,7 @@ pub(super) struct Args {
     hosts: Vec<String>,
     /// Only cells of this mode; those of `sim` give equal bytes on every machine.
     #[arg(long, value_enum)]
-    mode: Option<select::ModeArg>,
+    mode: Option<select::KeptMode>,
     #[command(flatten)]
     against: output::Against,
     /// File to write; standard output when left out.

@@ -172,7 +172,8 @@ pub(super) fn main(args: &Args) -> Outcome {
         ));
     }
     if !process.is_empty() {
-        out(&format!("process: {} cells in {process_time:.1} s", process.len()));
+        let played = process.iter().filter(|cell| cell.unplayed.is_none()).count();
+        out(&format!("process: {played} cells in {process_time:.1} s"));
     }
     say_who_is_represented(args)?;
     corpus.keep(&broken)?;

@@ -24,10 +24,32 @@ impl From<ModeArg> for Mode {
     }
 }
 
+/// A mode that cells of a kept run may have.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(super) enum KeptMode {
+    Sim,
+    Process,
+    /// A server behind an address, `run --url`.
+    Http,
+}
+
+impl KeptMode {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Sim => Mode::Sim.as_str(),
+            Self::Process => Mode::Process.as_str(),
+            Self::Http => HTTP,
+        }
+    }
+}
+
+/// The mode of cells in which the server was behind an address.
+pub(super) const HTTP: &str = "http";
+
 /// The part of a run that was played in a mode; all of it when none is named.
-pub(super) fn of_mode(stream: reports::Stream, mode: Option<ModeArg>) -> reports::Stream {
+pub(super) fn of_mode(stream: reports::Stream, mode: Option<KeptMode>) -> reports::Stream {
     match mode {
-        Some(mode) => stream.in_mode(Mode::from(mode).as_str()),
+        Some(mode) => stream.in_mode(mode.as_str()),
         None => stream,
     }
 }

@@ -109,7 +109,7 @@ pub(super) fn main(
         command: conformance::masked(&repeat(args, words, hosts, seed), &plan.wishes.secrets),
         again: conformance::masked(&repeat(args, &[], hosts, seed), &plan.wishes.secrets),
         started_as: conformance::masked(&started_as(args), &plan.wishes.secrets),
-        mode: if args.url.is_some() { "http" } else { "process" }.to_owned(),
+        mode: if args.url.is_some() { select::HTTP } else { "process" }.to_owned(),
         timeless: args.timeless,
         seed,
         findings_in: args.findings_in.clone().unwrap_or_default(),
