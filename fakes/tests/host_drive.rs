@@ -24,7 +24,8 @@ async fn serve(input: DuplexStream, mut output: DuplexStream) -> i32 {
         let Some(id) = message.get("id") else { continue };
         let body = match message["method"].as_str().unwrap() {
             "initialize" => {
-                json!({"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}})
+                json!({"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "scripted", "version": "1"}}})
             }
             "tools/list" => json!({"result": {"tools": [{"name": "wait"}]}}),
             "tools/call" => {
@@ -214,7 +215,7 @@ echo starting >&2
 while IFS= read -r line; do
   case "$line" in
     *server/discover*) echo '{"jsonrpc":"2.0","id":"server-discover-probe-1","error":{"code":-32601,"message":"no"}}';;
-    *initialize\"*) echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}';;
+    *initialize\"*) echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}';;
   esac
 done
 "#;

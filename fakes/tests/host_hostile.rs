@@ -222,8 +222,10 @@ fn befriend(host: &mut HostMachine, first: &[Effect]) -> Vec<Effect> {
             let Effect::Send(line) = effect else { continue };
             let message: Value = serde_json::from_slice(&line).unwrap();
             let body = match message["method"].as_str() {
-                Some("initialize") => json!({"protocolVersion": "2025-11-25", "capabilities":
-                    {"tools": {"listChanged": true}, "resources": {"listChanged": true}, "experimental": {"claude/channel": {}}}}),
+                Some("initialize") => {
+                    json!({"protocolVersion": "2025-11-25", "serverInfo": {"name": "s", "version": "1"}, "capabilities":
+                    {"tools": {"listChanged": true}, "resources": {"listChanged": true}, "experimental": {"claude/channel": {}}}})
+                }
                 Some("tools/list") => {
                     json!({"tools": [{"name": "a"}, {"name": "read", "annotations": {"readOnlyHint": true}}]})
                 }

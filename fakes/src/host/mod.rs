@@ -29,4 +29,4 @@ pub use machine::HostMachine;
 pub use names::{cut as cut_description, shown_name};
 pub use options::{HostOptions, Mode, thread_id};
 pub use profile::*;
-pub use schema::{SchemaFeature, is_task_only, schema_features};
+pub use schema::{SchemaFeature, is_task_only, names_its_server, schema_features};

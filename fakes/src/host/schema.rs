@@ -70,6 +70,22 @@ pub(crate) fn is_dropped(schemas: &Schemas, tool: &Value) -> bool {
     schema_features(tool).into_iter().any(|feature| **feature.fact(schemas).0 == Fate::Dropped)
 }
 
+/// The first tool for whose schema the host refuses the whole list, and what it has.
+pub(crate) fn refuses_for<'a>(schemas: &Schemas, tools: &'a [Value]) -> Option<(&'a str, SchemaFeature)> {
+    tools.iter().find_map(|tool| {
+        let refused = |feature: &SchemaFeature| **feature.fact(schemas).0 == Fate::Refused;
+        let feature = schema_features(tool).into_iter().find(refused)?;
+        Some((tool.get("name").and_then(Value::as_str).unwrap_or_default(), feature))
+    })
+}
+
+/// Whether an answer to `initialize` says which program and version it is, as every version of MCP wants.
+pub fn names_its_server(result: &Value) -> bool {
+    ["/serverInfo/name", "/serverInfo/version"]
+        .iter()
+        .all(|at| result.pointer(at).is_some_and(Value::is_string))
+}
+
 /// Whether a tool runs as a task only, as 2025-11-25 has them.
 pub fn is_task_only(tool: &Value) -> bool {
     tool.pointer("/execution/taskSupport").and_then(Value::as_str) == Some("required")

@@ -91,7 +91,7 @@ fn whole_answer(text: &str, size: Option<u64>, called: &[String]) -> Value {
     let id = member_after(text, "\"id\": ");
     let result = if let Some(version) = member_after(text, "\"protocolVersion\": ") {
         let capabilities = member_after(text, "\"capabilities\": ").unwrap_or_default();
-        json!({"protocolVersion": version, "capabilities": capabilities})
+        json!({"protocolVersion": version, "capabilities": capabilities, "serverInfo": {"name": "cut", "version": "1"}})
     } else if text.contains("\"tools\": [") {
         json!({"tools": whole_tools(text, called)})
     } else {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fakes::host::{
-    Fate, Mark, Outcome as CallOutcome, Profile, SizeUnit, Stop, cut_description, is_task_only,
-    schema_features, shown_name,
+    Fate, Mark, Outcome as CallOutcome, Profile, SchemaFeature, SizeUnit, Stop, cut_description,
+    is_task_only, names_its_server, schema_features, shown_name,
 };
 use reports::event::{Lane, WireLine};
 use serde_json::Value;
@@ -143,6 +143,10 @@ fn check_of(
         if let Some(broken) = met.record.broken.first() {
             why = format!("{why}; a line that hosts may drop was {}: {}", broken.rule, broken.message);
         }
+        let unknown = profile.schemas.server_info.mark == Mark::Unknown && lacks_server_info(found);
+        if opened && unknown {
+            return not_known("schemas.server_info");
+        }
         return met.expect(
             opened,
             &format!("the host gives the server up: {why}"),
@@ -173,6 +177,12 @@ fn check_of(
                 .filter_map(|tool| shown_name(&profile.names, server, &text(tool, "name")))
                 .filter(|name| !told.contains(name.as_str()))
                 .collect();
+            // Not even MCP allows it, so a host may refuse all tools for one.
+            let untyped = |tool| schema_features(tool).contains(&SchemaFeature::RootNotObject);
+            let unknown = profile.schemas.root_not_object.mark == Mark::Unknown;
+            if missing.is_empty() && unknown && items.iter().any(untyped) {
+                return not_known("schemas.root_not_object");
+            }
             let message = format!("{} of {} tools do not reach the model", missing.len(), items.len());
             let why: Vec<&str> = met.notes.iter().map(String::as_str).collect();
             met.expect(
@@ -313,9 +323,20 @@ fn check_of(
     }
 }
 
+fn not_known(fact: &str) -> Outcome {
+    Outcome::Unknown(format!("not known of this host: `{fact}`"))
+}
+
+/// Whether the newest answer to `initialize` lacks what MCP wants of it; `server/discover` has no such member.
+fn lacks_server_info(found: &Discovered) -> bool {
+    let opening = found.newest().map(|speaks| &speaks.opening);
+    opening.is_some_and(|opening| opening.get("protocolVersion").is_some() && !names_its_server(opening))
+}
+
 /// Whether the host leaves tools out for their input schemas.
 fn schemas_of(profile: &Profile, items: &[Value], met: &Met) -> Outcome {
     let mut dropped = Vec::new();
+    let mut refused = false;
     let mut unseen: BTreeMap<&str, &str> = BTreeMap::new();
     for tool in items {
         let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -323,13 +344,18 @@ fn schemas_of(profile: &Profile, items: &[Value], met: &Met) -> Outcome {
             let (fact, fact_name) = feature.fact(&profile.schemas);
             if fact.mark == Mark::Unknown {
                 unseen.entry(fact_name).or_insert(name);
-            } else if **fact == Fate::Dropped {
+            } else if **fact != Fate::Taken {
+                refused |= **fact == Fate::Refused;
                 dropped.push(format!("`{name}` has {}", feature.words()));
             }
         }
     }
     if !dropped.is_empty() {
-        let message = "the host leaves out tools for their input schemas";
+        let message = if refused {
+            "the host refuses the whole list of tools for an input schema"
+        } else {
+            "the host leaves out tools for their input schemas"
+        };
         return met.fail(message, "schemas that this host takes", &dropped.join("\n"));
     }
     if unseen.is_empty() {
@@ -347,7 +373,7 @@ fn task_tools(profile: &Profile, items: &[Value], met: &Met) -> Outcome {
     let fact = &profile.schemas.task_only;
     match (names.is_empty(), fact.mark == Mark::Unknown, &fact.value) {
         (true, ..) => Outcome::NotApplicable("no tool runs as a task only".to_owned()),
-        (false, true, _) => Outcome::Unknown("not known of this host: `schemas.task_only`".to_owned()),
+        (false, true, _) => not_known("schemas.task_only"),
         (false, false, None) => Outcome::Passed,
         (false, false, Some(_)) => {
             let message = "the host sends no call of a tool that runs as a task only";

@@ -9,18 +9,19 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 
-/// A server of the older era: its tools, the version that it answers with where that is not the host's, and the code
-/// by which it refuses what it does not know.
+/// A server of the older era: its tools, the version that it answers with where that is not the host's, the code by which
+/// it refuses what it does not know, and what it says it is.
 #[derive(Clone)]
 struct Older {
     tools: Value,
     version: Option<&'static str>,
     refuses_with: i64,
+    info: Value,
 }
 
 /// A server of the older era with these tools.
 fn with_tools(tools: Value) -> Older {
-    Older { tools, version: None, refuses_with: -32601 }
+    Older { tools, version: None, refuses_with: -32601, info: json!({"name": "tools", "version": "1"}) }
 }
 
 async fn serve(server: Older, input: DuplexStream, mut output: DuplexStream) -> i32 {
@@ -32,7 +33,7 @@ async fn serve(server: Older, input: DuplexStream, mut output: DuplexStream) -> 
             Some("initialize") => json!({"result": {
                 "protocolVersion": server.version.map_or_else(|| message["params"]["protocolVersion"].clone(), Value::from),
                 "capabilities": {"tools": {}},
-                "serverInfo": {"name": "tools", "version": "1"},
+                "serverInfo": server.info,
             }}),
             Some("tools/list") => json!({"result": {"tools": server.tools}}),
             Some("tools/call") => json!({"result": {"content": [{"type": "text", "text": "done"}]}}),
@@ -161,7 +162,11 @@ fn a_tool_is_judged_by_what_was_seen_of_the_host(
     #[case] wanted: &str,
     #[case] says: &str,
 ) {
-    let outcome = judged(with_tools(tools), host, row);
+    expect(with_tools(tools), host, row, (wanted, says));
+}
+
+fn expect(server: Older, host: &str, row: &str, (wanted, says): (&str, &str)) {
+    let outcome = judged(server, host, row);
     let (word, said) = match &outcome {
         Outcome::Passed => (PASSES, String::new()),
         Outcome::Failed(evidence) => {
@@ -172,6 +177,40 @@ fn a_tool_is_judged_by_what_was_seen_of_the_host(
         other => panic!("{row} on {host}: {other:?}"),
     };
     assert!(word == wanted && said.contains(says), "{row} on {host}: {outcome:?}");
+}
+
+/// One tool of two has a schema that even MCP does not allow.
+#[rstest]
+#[case("opencode@1.18.33", "hosts.opens", PASSES, "")]
+#[case("opencode@1.18.33", "hosts.tools", FAILS, "2 of 2 tools do not reach the model")]
+#[case("opencode@1.18.33", "hosts.schemas", FAILS, "refuses the whole list")]
+#[case("copilot-cli@1.0.60", "hosts.tools", FAILS, "2 of 2 tools")]
+#[case("copilot-cli@1.0.102", "hosts.tools", UNKNOWN, "`schemas.root_not_object`")]
+#[case("claude-code@2.1.330", "hosts.tools", UNKNOWN, "`schemas.root_not_object`")]
+fn one_tool_without_a_type_costs_all_of_them_where_the_host_reads_by_a_schema(
+    #[case] host: &str,
+    #[case] row: &str,
+    #[case] wanted: &str,
+    #[case] says: &str,
+) {
+    let tools = json!([tool("a", &json!({})), tool("b", &json!({"inputSchema": {}}))]);
+    expect(with_tools(tools), host, row, (wanted, says));
+}
+
+#[rstest]
+#[case("opencode@1.18.33", FAILS, "`serverInfo` has no name or no version")]
+#[case("codex@0.169.0", FAILS, "`serverInfo` has no name or no version")]
+#[case("copilot-cli@1.0.60", FAILS, "`serverInfo` has no name or no version")]
+#[case("claude-code@2.1.330", UNKNOWN, "`schemas.server_info`")]
+#[case("gemini-cli@0.61.0", UNKNOWN, "`schemas.server_info`")]
+fn a_server_that_does_not_say_its_version_is_given_up_where_the_host_wants_it(
+    #[case] host: &str,
+    #[case] wanted: &str,
+    #[case] says: &str,
+) {
+    let server = Older { info: json!({"name": "tools"}), ..with_tools(described(10)) };
+    expect(server, host, "hosts.opens", (wanted, says));
+    expect(with_tools(described(10)), host, "hosts.opens", (PASSES, ""));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::send::Shape;
 use super::{Era, HostMachine, Pending, Phase, Timer};
 use crate::host::effect::{Carrier, Effect};
-use crate::host::names;
 use crate::host::profile::{GiveUp, ListChanged, ListKind};
+use crate::host::{names, schema};
 
 /// Most pages of one list that are followed.
 const PAGES_MAX: usize = 1000;
@@ -141,6 +141,11 @@ impl HostMachine {
     fn take_tools(&mut self, items: &[Value], result: &Value) {
         let facts = self.profile.clone();
         let server = self.options.server_name.clone();
+        let refused = schema::refuses_for(&facts.schemas, items);
+        if let Some((tool, feature)) = refused {
+            self.note(format!("the list of tools was refused: `{tool}` has {}", feature.words()));
+        }
+        let items = if refused.is_some() { &[] } else { items };
         let tools: Vec<_> = items
             .iter()
             .filter_map(|item| names::tool(&facts.names, &facts.schemas, &server, item))

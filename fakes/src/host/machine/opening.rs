@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use super::send::Shape;
 use super::{Ending, Era, HostMachine, Pending, Phase, Stream, Timer};
 use crate::host::effect::Effect;
-use crate::host::profile::{GiveUp, ListKind, OnSilence, StartClock};
+use crate::host::names_its_server;
+use crate::host::profile::{Fate, GiveUp, ListKind, OnSilence, StartClock};
 
 impl HostMachine {
     /// The process runs: the first message goes out.
@@ -133,6 +134,9 @@ impl HostMachine {
         if version.is_empty() || !accepted.iter().any(|one| *one == version || one == "*") {
             let reason = format!("protocol version {version:?} is not supported");
             return self.give_up(reason, how);
+        }
+        if *self.profile.schemas.server_info == Fate::Refused && !names_its_server(&result) {
+            return self.give_up("`serverInfo` has no name or no version".to_owned(), how);
         }
         self.link.capabilities = result.get("capabilities").cloned().unwrap_or_default();
         self.notify("notifications/initialized", None);

@@ -264,7 +264,7 @@ pub enum UnknownMessage {
     Method,
 }
 
-/// What becomes of a tool for something that it declares.
+/// What becomes of a tool, or of a server, for something that it declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
@@ -272,6 +272,8 @@ pub enum Fate {
     Taken,
     /// It is left out.
     Dropped,
+    /// The whole answer is refused in which it was: of tools every one is left out, and a server is given up.
+    Refused,
 }
 
 /// What becomes of a tool whose name is too long for the model.

@@ -371,7 +371,7 @@ facts! {
 }
 
 facts! {
-    /// Tools that a host or the interface of its model may not take, by what they declare.
+    /// Tools and servers that a host or the interface of its model may not take, by what they declare.
     Schemas, SchemasPatch {
         /// A tool whose input schema has no `properties`.
         without_properties: Fate,
@@ -383,6 +383,8 @@ facts! {
         references: Fate,
         /// A tool with a list of types in its input schema.
         type_lists: Fate,
+        /// A server whose answer to `initialize` has no name or no version in its `serverInfo`.
+        server_info: Fate,
         /// What the model gets when it calls a tool that runs as a task only; none means that the tool is called as any
         /// other. `{tool}` is filled in.
         task_only: Option<String>,
