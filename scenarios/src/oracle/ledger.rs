@@ -375,4 +375,59 @@ mod tests {
         assert!(rules(&ledger).is_empty());
         assert_eq!(ledger.delivery_ms(), vec![4]);
     }
+
+    fn session(sightings: Vec<Sighting>) -> Ledger {
+        let mut ledger = Ledger::default();
+        ledger.write(written("a", 1, true));
+        ledger.write(written("b", 2, true));
+        for sighting in sightings {
+            ledger.see(sighting);
+        }
+        ledger
+    }
+
+    #[test]
+    fn a_message_is_new_to_one_session_of_a_consumer_and_lost_when_none_has_it() {
+        let rules = |failures: Vec<reports::event::Failure>| {
+            failures.into_iter().map(|failure| failure.rule).collect::<Vec<_>>()
+        };
+        let main = session(vec![seen("a", 10, "x", false)]);
+        let twice = session(vec![seen("a", 20, "x", false)]);
+        let together = Ledger::together([&main, &twice]);
+        assert_eq!(rules(together.judge_repeated(30)), ["oracle.repeated"]);
+        assert_eq!(rules(together.judge_lost(30)), ["oracle.lost"]);
+        let marked = session(vec![seen("b", 15, "y", false), seen("a", 20, "x", true)]);
+        let together = Ledger::together([&main, &marked]);
+        assert!(together.judge_repeated(30).is_empty() && together.judge_lost(30).is_empty());
+    }
+
+    #[test]
+    fn what_another_session_was_shown_before_is_out_of_order_for_nobody() {
+        let main = session(vec![seen("a", 10, "x", false)]);
+        // The power cut took the mark of `a`.
+        let other = session(vec![seen("b", 15, "y", false), seen("a", 20, "x", false)]);
+        assert_eq!(other.judge_ordered(30).len(), 1);
+        let together = Ledger::together([&main, &other]);
+        assert!(other.less_than(&together).judge_ordered(30).is_empty());
+        assert_eq!(other.less_than(&Ledger::together([&other])).judge_ordered(30).len(), 1);
+    }
+
+    #[test]
+    fn a_text_at_a_door_is_known_though_it_was_changed_or_comes_again() {
+        let door = |id: &str, text: &str| Sighting { carrier: "door".into(), ..seen(id, 10, text, false) };
+        let mut ledger = Ledger::default();
+        for label in ["a", "b"] {
+            ledger.write(Written { expected_text: Some("same".into()), ..written(label, 1, true) });
+        }
+        ledger.change("a", 5, "changed");
+        let found =
+            |ledger: &Ledger, text: &str| ledger.by_text(text, "door").map(|found| found.label.clone());
+        assert_eq!(found(&ledger, "same").as_deref(), Some("a"));
+        assert_eq!(found(&ledger, "changed").as_deref(), Some("a"));
+        ledger.see(door("a", "same"));
+        assert_eq!(found(&ledger, "same").as_deref(), Some("b"));
+        ledger.see(door("b", "same"));
+        assert_eq!(found(&ledger, "same").as_deref(), Some("b"));
+        assert_eq!(found(&ledger, "nobody"), None);
+    }
 }
