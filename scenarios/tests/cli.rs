@@ -363,12 +363,13 @@ fn what_was_played_behind_an_address_is_a_mode_of_a_kept_run() {
     let kept = std::fs::read_to_string(&events).expect("the run is kept");
     std::fs::write(&events, kept.replace("\"mode\":\"sim\"", "\"mode\":\"http\""))
         .expect("the file is written");
-    let reported = |mode: &str| {
-        let (code, text, told) = run(&["report", &out, "--mode", mode, "--format", "json"]);
-        assert_eq!(code, 0, "{told}");
-        text.contains("\"http\"")
-    };
-    assert!(reported("http") && !reported("sim"));
+    let (code, text, told) = run(&["report", &out, "--mode", "http", "--format", "json"]);
+    assert!(code == 0 && text.contains("\"http\""), "{told}");
+    let (code, _, told) = run(&["report", &out, "--mode", "sim"]);
+    assert!(
+        code == 2 && told.contains("nothing of this run was played as `sim`; it has http"),
+        "{code}: {told}"
+    );
     let (code, _, told) =
         run(&["history", "add", &out, "--release", "1", "--mode", "http", "--file", &path("history.jsonl")]);
     assert_eq!(code, 0, "{told}");

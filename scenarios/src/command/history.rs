@@ -48,7 +48,7 @@ pub(super) fn main(args: &Args) -> Outcome {
             if known.iter().any(|known| known.release == *release) {
                 anyhow::bail!("{} has a release `{release}` already; choose another name", file.display());
             }
-            let report = Report::new(&select::of_mode(one(events)?, *mode));
+            let report = Report::new(&select::of_mode(one(events)?, *mode)?);
             let line = serde_json::to_string(&Release::new(release, &report))?;
             output::make_folder_of(file)?;
             let mut opened = std::fs::OpenOptions::new()

@@ -82,7 +82,7 @@ impl Format {
 }
 
 fn text(stream: Stream, args: &Args) -> anyhow::Result<String> {
-    let stream = select::of_mode(stream, args.mode);
+    let stream = select::of_mode(stream, args.mode)?;
     let report = output::report(&stream, &args.against)?;
     Ok(match args.format {
         Format::Terminal => {

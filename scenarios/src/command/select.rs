@@ -1,5 +1,6 @@
 //! From words on the command line to scenarios and hosts.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -46,12 +47,15 @@ impl KeptMode {
 /// The mode of cells in which the server was behind an address.
 pub(super) const HTTP: &str = "http";
 
-/// The part of a run that was played in a mode; all of it when none is named.
-pub(super) fn of_mode(stream: reports::Stream, mode: Option<KeptMode>) -> reports::Stream {
-    match mode {
-        Some(mode) => stream.in_mode(mode.as_str()),
-        None => stream,
+/// The part of a run that was played in a mode; all of it when none is named. A report of nothing is none.
+pub(super) fn of_mode(stream: reports::Stream, mode: Option<KeptMode>) -> anyhow::Result<reports::Stream> {
+    let Some(mode) = mode.map(KeptMode::as_str) else { return Ok(stream) };
+    let modes: BTreeSet<&str> = stream.cells.iter().map(|cell| cell.mode.as_str()).collect();
+    if !modes.contains(mode) {
+        let modes: Vec<&str> = modes.into_iter().collect();
+        bail!("nothing of this run was played as `{mode}`; it has {}", modes.join(", "));
     }
+    Ok(stream.in_mode(mode))
 }
 
 /// The scenarios behind the words: ids, suites, id prefixes, files or folders; all built-in ones when there are none.
