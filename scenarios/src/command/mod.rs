@@ -28,6 +28,7 @@ mod scenario;
 mod schema;
 mod select;
 mod server;
+mod slowest;
 mod takeover;
 mod taps;
 mod validate;

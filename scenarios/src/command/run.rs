@@ -9,10 +9,11 @@ use anyhow::Context as _;
 use reports::event::{CellFinished, EVENTS_VERSION, Event, RunFinished, RunStarted, ServerUnderTest, Shard};
 
 use super::keep::{self, Corpus};
+use super::slowest::Slowest;
 use super::{Outcome, out, output, select, server, warn};
 use crate::faults::{FaultProfile, PROFILES};
 use crate::host::Host;
-use crate::plan::{self, Selection};
+use crate::plan::{self, Cell, Selection};
 use crate::run::{News, Settings, run_all};
 use crate::scenario::Mode;
 
@@ -66,6 +67,9 @@ pub(super) struct Args {
     /// Play each sim cell once instead of twice; no check that the seed repeats.
     #[arg(long, conflicts_with = server::SUBJECT)]
     once: bool,
+    /// Name the N scenarios that took most of the time in sim mode, and say how fast the others are.
+    #[arg(long, value_name = "N", conflicts_with = server::SUBJECT)]
+    slowest: Option<usize>,
     /// The `entraclaw` binary for process mode; beside this program when left out.
     #[arg(long, value_name = "FILE", conflicts_with = server::SUBJECT)]
     server_binary: Option<PathBuf>,
@@ -149,7 +153,15 @@ pub(super) fn main(args: &Args) -> Outcome {
     let settings = Settings { first_seed: selection.seed, server_binary, twice: !args.once };
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let progress = Progress::new(sim.len() + process.len());
-    let (sim_results, sim_time) = timed(|| run_all(&sim, &settings, jobs, &|news| progress.tell(&news)));
+    let slowest = Slowest::default();
+    let (sim_results, sim_time) = timed(|| {
+        run_all(&sim, &settings, jobs, &|news| {
+            if let News::Ended { cell: Cell { scenario, unplayed: None, .. }, took, .. } = &news {
+                slowest.note(scenario.id(), *took);
+            }
+            progress.tell(&news);
+        })
+    });
     let (process_results, process_time) =
         timed(|| run_all(&process, &settings, PROCESS_JOBS, &|news| progress.tell(&news)));
     progress.end();
@@ -170,6 +182,9 @@ pub(super) fn main(args: &Args) -> Outcome {
             if plays == 2 { "twice with equal logs" } else { "once" },
             simulated_hours / sim_time.max(0.001)
         ));
+    }
+    if let Some(most) = args.slowest.filter(|_| !sim.is_empty()) {
+        out(&slowest.table(most, jobs));
     }
     if !process.is_empty() {
         let played = process.iter().filter(|cell| cell.unplayed.is_none()).count();
@@ -249,7 +264,7 @@ fn events(
 }
 
 /// The hosts that have a cell, in the order of the selection; every shard of a run has the columns of the run.
-fn columns(selection: &Selection, cells: &[plan::Cell]) -> Vec<Arc<Host>> {
+fn columns(selection: &Selection, cells: &[Cell]) -> Vec<Arc<Host>> {
     let used: std::collections::BTreeSet<&str> = cells.iter().map(|cell| cell.host.id.as_str()).collect();
     selection.hosts.iter().filter(|host| used.contains(host.id.as_str())).cloned().collect()
 }
@@ -348,7 +363,7 @@ impl Progress {
 
     fn tell(&self, news: &News<'_>) {
         match news {
-            News::Ended(cell) => self.cell(cell),
+            News::Ended { finished, .. } => self.cell(finished),
             News::StillPlaying(cell, seconds) => {
                 self.end();
                 warn(&format!("still playing after {seconds} s: {}\n  {}", cell.name(), cell.replay()));

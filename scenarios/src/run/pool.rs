@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use reports::event::CellFinished;
 
@@ -14,7 +15,14 @@ use crate::plan::Cell;
 #[derive(Debug)]
 pub enum News<'a> {
     /// A cell has ended.
-    Ended(&'a CellFinished),
+    Ended {
+        /// Which.
+        cell: &'a Cell,
+        /// How.
+        finished: &'a CellFinished,
+        /// Real time on its thread.
+        took: Duration,
+    },
     /// A cell has been playing for so many real seconds.
     StillPlaying(&'a Cell, u64),
 }
@@ -46,9 +54,11 @@ pub fn run_all(
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(cell) = cells.get(index) else { return };
-                    worker.begin(index, started.elapsed());
+                    let began = started.elapsed();
+                    worker.begin(index, began);
                     let finished = run_cell(cell, settings);
-                    tell(News::Ended(&finished));
+                    let took = started.elapsed().saturating_sub(began);
+                    tell(News::Ended { cell, finished: &finished, took });
                     results.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(finished);
                 }
             });
