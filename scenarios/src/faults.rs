@@ -4,8 +4,8 @@
 use serde::{Deserialize, Deserializer};
 
 use crate::scenario::Trouble::{
-    self, Change, ClockStep, Crash, CutJson, DeltaReset, DiskFull, FailedSync, Late, LostReply, Outage,
-    PowerCut, ServerError, Slow, Terminal, Throttle, TokenExpiry, TokenRefused,
+    self, Change, ClockStep, Crash, CutJson, DeltaReset, Denied, DiskFull, FailedSync, Late, LostReply,
+    Outage, PowerCut, ServerError, Slow, Terminal, Throttle, TokenExpiry, TokenRefused,
 };
 
 /// A mix of troubles.
@@ -104,11 +104,11 @@ pub static PROFILES: &[FaultProfile] = &[
     },
     FaultProfile {
         name: "people",
-        says: "every other burst: messages that are changed, taken back or late, and an inbox that is forgotten",
+        says: "every other burst: messages that are changed, taken back or late, people who are denied for a while, and an inbox that is forgotten",
         of_bursts: 2,
         troubled: 1,
         at_once: 1,
-        weights: &[(Change, 3), (Late, 2), (DeltaReset, 1)],
+        weights: &[(Change, 3), (Late, 2), (Denied, 2), (DeltaReset, 1)],
     },
 ];
 

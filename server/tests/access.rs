@@ -50,6 +50,12 @@ fn somebody_is_allowed_and_then_denied() {
     assert!(listed.contains(&format!("  {bob}  Bob (unverified)\n")), "{listed}");
     let (code, said, _) = typed(&home, &["deny", &bob]);
     assert!(code == 0 && said.starts_with("denied: "), "{said}");
+    assert!(
+        said.contains("a mail address of theirs is denied with it only where one entry names both"),
+        "{said}"
+    );
+    let (_, said, _) = typed(&home, &["deny", "mallory@contoso.com"]);
+    assert!(said.contains("an account of theirs is denied with it only"), "{said}");
     let policy = policy(&home);
     assert_eq!((&policy["allow"], policy["deny"][0]["object_id"].as_str()), (&json!([]), Some(BOB)));
     let log = interactions(&home);

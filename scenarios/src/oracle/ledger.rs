@@ -12,6 +12,8 @@ mod judge;
 pub struct Written {
     /// Label in the scenario, or a number.
     pub label: String,
+    /// Handle of who wrote it.
+    pub from: String,
     /// Graph's id.
     pub message_id: String,
     /// Graph's chat.
@@ -20,12 +22,37 @@ pub struct Written {
     pub at_ms: u64,
     /// When Graph shows it, in the same milliseconds.
     pub visible_ms: u64,
-    /// Whether the model should ever see it.
-    pub allowed: bool,
+    /// Whether the model is to see it.
+    pub heard: Heard,
     /// Text of which the sanitised form must be exactly this, where the scenario knows it.
     pub expected_text: Option<String>,
     /// Its place in the order is judged against messages written at least so long before; never when nothing.
     pub ordered_after_ms: Option<u64>,
+}
+
+/// Whether the model is to see a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// It is lost if it does not.
+    Must,
+    /// Nobody can say.
+    May,
+    /// Never, for who wrote it may not speak.
+    Barred,
+    /// Never, for what it is.
+    Never,
+}
+
+impl Heard {
+    /// Of a person who may speak or not.
+    pub fn of(may_speak: bool) -> Self {
+        if may_speak { Self::Must } else { Self::Barred }
+    }
+
+    /// Whether a model that sees it was shown what it must not see.
+    pub fn is_forbidden(self) -> bool {
+        matches!(self, Self::Barred | Self::Never)
+    }
 }
 
 /// Everything written and everything seen in one host session's consumer.
@@ -55,6 +82,25 @@ impl Ledger {
     /// Notes that a person changed a message: shown for the first time only now, it may have this text.
     pub fn change(&mut self, label: &str, at_ms: u64, text: &str) {
         self.changed.entry(label.to_owned()).or_default().push((at_ms, text.to_owned()));
+    }
+
+    /// Notes that a person's rights have changed, and nobody knows whether the server has read what they wrote before.
+    pub fn unsettle(&mut self, person: &str) {
+        let open = |message: &Written| message.from == person && self.showings(message).is_empty();
+        let open: Vec<bool> = self.written.iter().map(open).collect();
+        for (message, _) in self.written.iter_mut().zip(open).filter(|(_, open)| *open) {
+            if matches!(message.heard, Heard::Must | Heard::Barred) {
+                message.heard = Heard::May;
+            }
+        }
+    }
+
+    /// Notes that nobody knows whether the server has taken a message.
+    pub fn doubt(&mut self, label: &str) {
+        let meant = self.written.iter_mut().find(|message| message.label == label);
+        if let Some(message) = meant.filter(|message| message.heard == Heard::Must) {
+            message.heard = Heard::May;
+        }
     }
 
     /// Notes a message that a model was shown.
@@ -145,11 +191,11 @@ impl Ledger {
         self.showings(message).into_iter().filter(|s| !s.redelivered && !s.pushed).collect()
     }
 
-    /// Milliseconds from each allowed message's appearance to its first showing.
+    /// Milliseconds from the appearance of each message that must be heard to its first showing.
     pub fn delivery_ms(&self) -> Vec<u64> {
         self.written
             .iter()
-            .filter(|message| message.allowed)
+            .filter(|message| message.heard == Heard::Must)
             .filter_map(|message| {
                 self.showings(message).first().map(|s| s.at_ms.saturating_sub(message.visible_ms))
             })
@@ -159,7 +205,7 @@ impl Ledger {
     /// Messages by the carrier that showed them first.
     pub fn carriers(&self) -> BTreeMap<String, u64> {
         let mut counts = BTreeMap::new();
-        for message in self.written.iter().filter(|m| m.allowed) {
+        for message in self.written.iter().filter(|m| m.heard == Heard::Must) {
             if let Some(first) = self.showings(message).first() {
                 let name = match &first.tool {
                     Some(tool) => tool.clone(),
@@ -221,14 +267,15 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    fn written(label: &str, at_ms: u64, allowed: bool) -> Written {
+    fn written(label: &str, at_ms: u64, may_speak: bool) -> Written {
         Written {
             label: label.into(),
+            from: "alice".into(),
             message_id: label.into(),
             chat_id: "c".into(),
             at_ms,
             visible_ms: at_ms,
-            allowed,
+            heard: Heard::of(may_speak),
             expected_text: None,
             ordered_after_ms: Some(0),
         }
@@ -251,6 +298,39 @@ mod tests {
 
     fn rules(ledger: &Ledger) -> Vec<String> {
         ledger.judge(99).into_iter().chain(ledger.judge_lost(99)).map(|f| f.rule).collect()
+    }
+
+    /// Whose rights change may or may not be heard with what nobody has read yet, and with nothing else.
+    #[test]
+    fn only_what_is_open_is_unsettled() {
+        let mut ledger = Ledger::default();
+        let by_bob = Written { from: "bob".into(), ..written("by-bob", 3, true) };
+        let event = Written { heard: Heard::Never, ..written("event", 4, true) };
+        for message in [written("read", 1, true), written("open", 2, true), by_bob, event] {
+            ledger.write(message);
+        }
+        ledger.write(written("barred", 5, false));
+        ledger.see(seen("read", 6, "t", false));
+        ledger.unsettle("alice");
+        ledger.doubt("barred");
+        let heard: Vec<Heard> = ledger.written().iter().map(|message| message.heard).collect();
+        assert_eq!(heard, [Heard::Must, Heard::May, Heard::Must, Heard::Never, Heard::May]);
+        assert_eq!(rules(&ledger), ["oracle.lost"], "what Bob wrote");
+        ledger.doubt("by-bob");
+        ledger.see(seen("barred", 7, "t", false));
+        assert_eq!(rules(&ledger), Vec::<String>::new());
+        ledger.see(seen("event", 8, "t", false));
+        assert_eq!(rules(&ledger), ["oracle.stranger"]);
+    }
+
+    /// A word of somebody who is shut out stays wrong when they are let in later.
+    #[test]
+    fn what_was_wrong_stays_wrong() {
+        let mut ledger = Ledger::default();
+        ledger.write(written("barred", 1, false));
+        ledger.see(seen("barred", 2, "t", false));
+        ledger.unsettle("alice");
+        assert_eq!(rules(&ledger), ["oracle.stranger"]);
     }
 
     #[test]

@@ -4,5 +4,5 @@
 mod ledger;
 mod sighting;
 
-pub use ledger::{Ledger, Written};
+pub use ledger::{Heard, Ledger, Written};
 pub use sighting::{Sighting, look, oddity, quoted, sightings};

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::expect::Miss;
 use super::play::Play;
-use crate::oracle::Written;
+use crate::oracle::{Heard, Written};
 use crate::scenario::{BotAgain, BotExpect, BotSay, BotStep};
 
 /// Where activities go, on either stage.
@@ -164,16 +164,19 @@ async fn say(play: &Play<'_>, say: &BotSay) -> anyhow::Result<Result<(), Miss>> 
             Some(label) => label.clone(),
             None => format!("activity-{}", play.with_view(None, |view| view.ledger.written().len() + 1)),
         };
-        deliveries.push(make(play, say, &label, n)?);
+        let delivery = make(play, say, &label, n)?;
+        deliveries.push((label, delivery));
         if !say.at_once
-            && let Some(delivery) = deliveries.pop()
-            && let Err(miss) = judge(say, deliver(play, &delivery, say.nobody_listens).await)
+            && let Some((label, delivery)) = deliveries.pop()
+            && let Err(miss) = judge(play, say, &label, deliver(play, &delivery, say.nobody_listens).await)
         {
             return Ok(Err(miss));
         }
     }
-    let sending = deliveries.iter().map(|delivery| deliver(play, delivery, say.nobody_listens));
-    Ok(join_all(sending).await.into_iter().try_for_each(|status| judge(say, status)))
+    let sending = deliveries.iter().map(|(_, delivery)| deliver(play, delivery, say.nobody_listens));
+    let statuses = join_all(sending).await;
+    let mut answered = deliveries.iter().zip(statuses);
+    Ok(answered.try_for_each(|((label, _), status)| judge(play, say, label, status)))
 }
 
 fn make(play: &Play<'_>, say: &BotSay, label: &str, n: u32) -> anyhow::Result<BotDelivery> {
@@ -208,18 +211,19 @@ fn make(play: &Play<'_>, say: &BotSay, label: &str, n: u32) -> anyhow::Result<Bo
     let is_new = say.event == fakes::bot::BotEvent::Message;
     if is_new {
         let at_ms = play.now_ms();
+        // What is to come again later may come then.
+        let comes = say.status.is_none_or(|status| matches!(status, 200 | 503))
+            && !say.unheard
+            && !say.nobody_listens
+            && (!group || say.mention || say.heard);
         play.written(&Written {
             label: label.to_owned(),
+            from: handle.clone(),
             message_id: delivery.id.clone(),
             chat_id: delivery.conversation_id.clone(),
             at_ms,
             visible_ms: at_ms,
-            // What is to come again later may come then.
-            allowed: say.status.is_none_or(|status| matches!(status, 200 | 503))
-                && !say.unheard
-                && !say.nobody_listens
-                && (!group || say.mention || say.heard)
-                && play.may_speak(&handle),
+            heard: if comes { Heard::of(play.may_speak(&handle)) } else { Heard::Never },
             expected_text: None,
             ordered_after_ms: Some(0),
         });
@@ -232,7 +236,7 @@ async fn again(play: &Play<'_>, again: &BotAgain) -> anyhow::Result<Result<(), M
     let delivery = play.activities.borrow().get(&again.message).cloned();
     let delivery = delivery.ok_or_else(|| anyhow::anyhow!("no activity is labelled `{}`", again.message))?;
     let say = BotSay { status: again.status, ..BotSay::default() };
-    Ok(judge(&say, deliver(play, &delivery, false).await))
+    Ok(judge(play, &say, &again.message, deliver(play, &delivery, false).await))
 }
 
 /// Brings an activity to the server, as soon as it listens.
@@ -247,9 +251,14 @@ async fn deliver(play: &Play<'_>, delivery: &BotDelivery, at_once: bool) -> Opti
     }
 }
 
-fn judge(say: &BotSay, status: Option<u16>) -> Result<(), Miss> {
+fn judge(play: &Play<'_>, say: &BotSay, label: &str, status: Option<u16>) -> Result<(), Miss> {
     let wanted = say.status.unwrap_or(200);
     match status {
+        Some(200) if say.any_status => Ok(()),
+        _ if say.any_status => {
+            play.doubt(label);
+            Ok(())
+        }
         None if say.nobody_listens => Ok(()),
         None => Err(Miss::new("nobody listens for the bot")),
         Some(status) if say.nobody_listens => {

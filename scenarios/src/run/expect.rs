@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::play::Play;
 use super::view::{CallView, Line, SessionView};
 use crate::matching::mismatch;
-use crate::oracle::{Sighting, Written};
+use crate::oracle::{Heard, Sighting, Written};
 use crate::scenario::{
     EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
     ResultExpect, SentExpect, SentMailExpect, Span, WireExpect,
@@ -102,7 +102,7 @@ fn model(expect: &ModelExpect, view: &SessionView) -> Checked {
     let ledger = &view.ledger;
     let wanted: Vec<&Written> = match &expect.message {
         Some(label) => ledger.by_label(label).into_iter().collect(),
-        None => ledger.written().iter().filter(|message| message.allowed).collect(),
+        None => ledger.written().iter().filter(|message| message.heard == Heard::Must).collect(),
     };
     if wanted.is_empty() {
         return Err(Miss::new("nobody has written such a message yet"));

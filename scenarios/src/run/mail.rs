@@ -6,7 +6,7 @@ use fakes::graph::{MailSpec, ScriptError};
 use super::play::Play;
 use super::scaled;
 use super::steps::{is_meant, is_plain};
-use crate::oracle::Written;
+use crate::oracle::{Heard, Written};
 use crate::scenario::{MailWrite, MailboxStep};
 use crate::vectors;
 
@@ -98,7 +98,8 @@ fn deliver(
         chat_id: CHAT_ID.to_owned(),
         at_ms,
         visible_ms: at_ms + spec.visible_after_ms,
-        allowed: !mail.unheard && play.may_speak(&from),
+        heard: if mail.unheard { Heard::Never } else { Heard::of(play.may_speak(&from)) },
+        from,
         expected_text,
         ordered_after_ms: (spec.received_ago_ms == 0).then_some(ORDERED_AFTER_MS),
     });

@@ -8,7 +8,7 @@ use fakes::bot::FakeBot;
 use super::expect::Miss;
 use super::play::Play;
 use super::steps::Played;
-use crate::scenario::{BOT_CONVERSATION, OperatorStep};
+use crate::scenario::{BOT_CONVERSATION, OperatorStep, PersonRef};
 
 /// Longest that a person waits to be told a code.
 const CODE_MAX: Duration = Duration::from_secs(30);
@@ -33,13 +33,13 @@ pub(super) async fn act(play: &Play<'_>, act: &OperatorStep) -> Played {
             return Ok(outcome("pair", done, Some(&wrong.refused)));
         }
         OperatorStep::Allow(who) => {
-            let done = play.stage.command(&["allow", &ids(play, &who.person)?]);
-            play.let_speak(&who.person, true);
+            let done = by_each_name(play, "allow", &who.person)?;
+            let_speak(play, who, true);
             return Ok(outcome("allow", done, None));
         }
         OperatorStep::Deny(who) => {
-            let done = play.stage.command(&["deny", &ids(play, &who.person)?]);
-            play.let_speak(&who.person, false);
+            let done = by_each_name(play, "deny", &who.person)?;
+            let_speak(play, who, false);
             return Ok(outcome("deny", done, None));
         }
         OperatorStep::Chat(chat) => {
@@ -54,11 +54,21 @@ pub(super) async fn act(play: &Play<'_>, act: &OperatorStep) -> Played {
     Ok(Ok(()))
 }
 
-fn ids(play: &Play<'_>, person: &str) -> anyhow::Result<String> {
-    let ids = |graph: &mut fakes::graph::FakeGraph| {
-        graph.person(person).map(|person| format!("{}/{}", person.tenant_id, person.object_id))
-    };
-    Ok(play.graph.with(ids)?)
+fn let_speak(play: &Play<'_>, who: &PersonRef, may: bool) {
+    play.let_speak(&who.person, may);
+    if who.unsettled {
+        play.unsettle(&who.person);
+    }
+}
+
+/// Types a command for a person's ids, and for their address where there is mail: the list of a cell has the two apart.
+fn by_each_name(play: &Play<'_>, command: &str, person: &str) -> anyhow::Result<Result<String, String>> {
+    let person = play.graph.with(|graph| graph.person(person).cloned())?;
+    let has_mail = play.cell.scenario.scenario.world.mail.is_some();
+    let ids = format!("{}/{}", person.tenant_id, person.object_id);
+    let names = std::iter::once(ids).chain(person.mail.filter(|_| has_mail));
+    let said: Result<Vec<String>, String> = names.map(|name| play.stage.command(&[command, &name])).collect();
+    Ok(said.map(|said| said.concat()))
 }
 
 fn outcome(command: &str, done: Result<String, String>, refused: Option<&str>) -> Result<(), Miss> {

@@ -155,6 +155,20 @@ impl<'a> Play<'a> {
         }
     }
 
+    /// Nobody knows whether the server has read what a person wrote before now.
+    pub(crate) fn unsettle(&self, person: &str) {
+        for session in self.sessions.values() {
+            session.view.borrow_mut().ledger.unsettle(person);
+        }
+    }
+
+    /// Nobody knows whether the server has taken a message.
+    pub(crate) fn doubt(&self, label: &str) {
+        for session in self.sessions.values() {
+            session.view.borrow_mut().ledger.doubt(label);
+        }
+    }
+
     pub(crate) fn now_ms(&self) -> u64 {
         self.watch.now_ms()
     }

@@ -1,19 +1,19 @@
 //! Draws the steps of a random stretch from the seed.
 //! It must never draw a step that only makes sense with luck: every trouble ends, and every label is written before it is used.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use entraclaw::random::{Random as _, SplitMix};
-use fakes::graph::{DeltaLoss, ErrorBody, FaultAction, FaultSpec, MessageSpec};
+use fakes::graph::{ChatSpec, DeltaLoss, ErrorBody, FaultAction, FaultSpec, MessageSpec};
 
 use super::kills;
 use super::play::{MAIN, Play};
 use crate::faults::FaultProfile;
 use crate::plan::Cell;
 use crate::scenario::{
-    DiskStep, Edit, EntraStep, HostStep, MailWrite, MailboxStep, MessageRef, Random, Scenario, ServerStep,
-    Span, Step, Trouble, Write,
+    BotSay, BotStep, DiskStep, Edit, EntraStep, HostStep, MailWrite, MailboxStep, MessageRef, OperatorStep,
+    PersonRef, Random, Scenario, ServerStep, Span, Step, Trouble, Write,
 };
 
 /// How late a message can become visible, in milliseconds.
@@ -22,6 +22,8 @@ const LATE_MS: u64 = 30_000;
 const TROUBLE_S_MAX: u64 = 600;
 /// How far the wall clock jumps at most, in milliseconds.
 const CLOCK_STEP_MS_MAX: u64 = 300_000;
+/// How long a running server may take to notice that its policy has changed.
+const POLICY_NOTICED: Duration = Duration::from_secs(3);
 /// A minute, as Graph tells a throttled client.
 const RETRY_AFTER_S: u32 = 60;
 
@@ -29,8 +31,14 @@ const RETRY_AFTER_S: u32 = 60;
 struct Cast {
     /// The chats that the agent is in.
     chats: Vec<String>,
-    /// The people whose mail counts; nobody when the agent has no mailbox.
+    /// Who writes to a chat.
+    writers: BTreeMap<String, String>,
+    /// The people who may speak at first.
+    people: Vec<String>,
+    /// Those whose mail counts; nobody when the agent has no mailbox.
     mailers: Vec<String>,
+    /// Those who write to the bot; nobody when there is none.
+    callers: Vec<String>,
     /// Sessions beside the main one.
     terminals: Vec<String>,
 }
@@ -39,10 +47,15 @@ impl Cast {
     /// That of a scenario.
     fn of(scenario: &Scenario) -> Self {
         let people = scenario.world.people.keys().filter(|person| !scenario.strangers.contains(person));
-        let mailers = people.filter(|_| scenario.world.mail.is_some());
+        let people: Vec<String> = people.cloned().collect();
+        let those_if = |there: bool| if there { people.clone() } else { Vec::new() };
+        let writer = |(chat, spec): (&String, &ChatSpec)| Some((chat.clone(), spec.members.first()?.clone()));
         Self {
             chats: scenario.world.chats.keys().cloned().collect(),
-            mailers: mailers.cloned().collect(),
+            writers: scenario.world.chats.iter().filter_map(writer).collect(),
+            mailers: those_if(scenario.world.mail.is_some()),
+            callers: those_if(scenario.server.get("bot.enabled").is_some_and(|enabled| enabled == "true")),
+            people,
             terminals: scenario.sessions.keys().cloned().collect(),
         }
     }
@@ -65,7 +78,8 @@ pub(crate) fn drawn(cell: &Cell, step: &Step) -> Option<Vec<Step>> {
 fn plan(random: &Random, seed: u64, faults: &FaultProfile, cast: &Cast) -> Vec<Step> {
     let dice = SplitMix::seeded(seed);
     let (steps, written, closed) = (Vec::new(), Vec::new(), BTreeSet::new());
-    Draw { dice, cast, steps, label: 0, written, closed }.plan(random, faults)
+    let denied = BTreeSet::new();
+    Draw { dice, cast, steps, label: 0, written, closed, denied }.plan(random, faults)
 }
 
 /// A drawn step as the transcript names it.
@@ -89,10 +103,12 @@ struct Draw<'a> {
     cast: &'a Cast,
     steps: Vec<Step>,
     label: u64,
-    /// Messages that can still be changed.
-    written: Vec<String>,
+    /// Messages that can still be changed, each with who wrote it.
+    written: Vec<(String, Option<String>)>,
     /// Sessions that have ended.
     closed: BTreeSet<String>,
+    /// People who are denied at this moment.
+    denied: BTreeSet<String>,
 }
 
 impl Draw<'_> {
@@ -118,6 +134,7 @@ impl Draw<'_> {
             let lasting_ms = (self.below(TROUBLE_S_MAX) + 1) * 1_000;
             self.advance(lasting_ms);
             self.steps.append(&mut heals);
+            self.denied.clear();
         }
         self.steps.push(Step::Heal);
         for closed in std::mem::take(&mut self.closed) {
@@ -158,22 +175,61 @@ impl Draw<'_> {
     fn burst(&mut self, most: u32) {
         let count = self.below(u64::from(most.max(1))) + 1;
         if !self.cast.mailers.is_empty() && self.below(3) == 0 {
-            return self.mails(count);
+            let from = self.one_of(&self.cast.mailers);
+            return self.mails(count, from.as_ref());
+        }
+        if !self.cast.callers.is_empty() && self.below(3) == 0 {
+            let from = self.one_of(&self.cast.callers);
+            return self.calls(count, from.as_ref());
         }
         let chat = self.chat();
+        self.writes(count, chat.as_ref());
+    }
+
+    /// Something that one person says, by any of their ways.
+    fn burst_of(&mut self, person: &String, most: u32) {
+        let count = self.below(u64::from(most.max(1))) + 1;
+        let theirs = |(chat, writer): (&String, &String)| (writer == person).then(|| chat.clone());
+        let chats: Vec<String> = self.cast.writers.iter().filter_map(theirs).collect();
+        if self.cast.mailers.iter().any(|mailer| mailer == person) && self.below(3) == 0 {
+            self.mails(count, Some(person));
+        } else if self.cast.callers.iter().any(|caller| caller == person) && self.below(3) == 0 {
+            self.calls(count, Some(person));
+        } else if let Some(chat) = self.one_of(&chats) {
+            self.writes(count, Some(&chat));
+        }
+    }
+
+    fn writes(&mut self, count: u64, chat: Option<&String>) {
         for _ in 0..count {
-            self.write(chat.clone(), 0);
+            self.write(chat.cloned(), 0);
             let pause = self.below(4_000);
             self.advance(pause);
         }
     }
 
-    fn mails(&mut self, count: u64) {
-        let from = self.one_of(&self.cast.mailers);
+    /// Messages to the bot, each in the person's own conversation with it.
+    fn calls(&mut self, count: u64, from: Option<&String>) {
+        for _ in 0..count {
+            self.label += 1;
+            self.steps.push(Step::Bot(BotStep::Say(BotSay {
+                conversation: from.map(|person| format!("bot-{person}")),
+                from: from.cloned(),
+                text: format!("call {} of the day", self.label),
+                label: Some(format!("drawn-{}", self.label)),
+                any_status: true,
+                ..BotSay::default()
+            })));
+            let pause = self.below(4_000);
+            self.advance(pause);
+        }
+    }
+
+    fn mails(&mut self, count: u64, from: Option<&String>) {
         for _ in 0..count {
             self.label += 1;
             self.steps.push(Step::Mail(MailWrite {
-                from: from.clone(),
+                from: from.cloned(),
                 subject: Some(format!("mail {}", self.label)),
                 text: Some(format!("mail {} of the day", self.label)),
                 label: Some(format!("drawn-{}", self.label)),
@@ -187,7 +243,11 @@ impl Draw<'_> {
     fn write(&mut self, chat: Option<String>, visible_after_ms: u64) {
         self.label += 1;
         let label = format!("drawn-{}", self.label);
-        self.written.push(label.clone());
+        let writer = chat.as_ref().and_then(|chat| self.cast.writers.get(chat)).cloned();
+        // What was never heard is news when it is changed later.
+        if writer.as_ref().is_none_or(|writer| !self.denied.contains(writer)) {
+            self.written.push((label.clone(), writer));
+        }
         let late = MessageSpec { visible_after_ms, ..MessageSpec::default() };
         self.steps.push(Step::Write(Write {
             chat,
@@ -268,7 +328,7 @@ impl Draw<'_> {
                 let count = self.written.len() as u64;
                 if count > 0 {
                     let at = usize::try_from(self.below(count)).unwrap_or(0);
-                    let message = self.written.swap_remove(at);
+                    let (message, _) = self.written.swap_remove(at);
                     let step = if self.below(2) == 0 {
                         Step::Edit(Edit { message, text: format!("changed after {}", self.label) })
                     } else {
@@ -310,6 +370,19 @@ impl Draw<'_> {
                 self.steps.push(Step::Server(ServerStep::ClockStep(by_ms)));
             }
             Trouble::Terminal => self.terminal(),
+            Trouble::Denied => {
+                if let Some(person) = self.one_of(&self.cast.people) {
+                    self.denied.insert(person.clone());
+                    // What they change meanwhile would need rules of its own.
+                    self.written.retain(|(_, writer)| writer.as_ref() != Some(&person));
+                    let who = PersonRef { person: person.clone(), unsettled: true };
+                    let noticed = Step::Advance(Span(POLICY_NOTICED));
+                    self.steps.push(Step::Operator(OperatorStep::Deny(who.clone())));
+                    self.steps.push(noticed.clone());
+                    self.burst_of(&person, burst);
+                    heals.extend([Step::Operator(OperatorStep::Allow(who)), noticed]);
+                }
+            }
             Trouble::TokenExpiry => self.steps.push(Step::Entra(EntraStep::EndTokens)),
             Trouble::DeltaReset => {
                 let how = if self.below(2) == 0 { DeltaLoss::Gone } else { DeltaLoss::NotFound };

@@ -13,7 +13,7 @@ use super::play::{MAIN, Play};
 use super::random;
 use super::view::SessionView;
 use super::{operator, scaled};
-use crate::oracle::Written;
+use crate::oracle::{Heard, Written};
 use crate::scenario::{
     Call, DiskStep, EntraStep, Expect, Heartbeat, HostStep, Raw, ServerStep, Step, TurnStep, Write,
 };
@@ -429,7 +429,8 @@ fn post(
         chat_id,
         at_ms,
         visible_ms: at_ms + visible_after_ms,
-        allowed: play.may_speak(&from) && !is_event && !write.unheard,
+        heard: if is_event || write.unheard { Heard::Never } else { Heard::of(play.may_speak(&from)) },
+        from,
         expected_text,
         ordered_after_ms: Some(0),
     });

@@ -7,7 +7,7 @@ use reports::event::{Arrival, Failure, Lane, ModelLine, WireLine};
 use schemas::{Direction, WireValidator};
 use serde_json::Value;
 
-use crate::oracle::{Ledger, Sighting, Written, look, quoted};
+use crate::oracle::{Heard, Ledger, Sighting, Written, look, quoted};
 
 /// Lines of a transcript that are kept; later ones are counted.
 const TRANSCRIPT_LINES_MAX: usize = 4_000;
@@ -211,21 +211,20 @@ impl SessionView {
         self.ledger.write(message);
     }
 
-    /// How each message of an allowed person first reached the model.
+    /// How each message that must be heard first reached the model.
     pub(crate) fn arrivals(&self) -> Vec<Arrival> {
-        let allowed = self.ledger.written().iter().filter(|message| message.allowed);
-        allowed
-            .filter_map(|message| {
-                let showings = self.ledger.showings(message);
-                let first = showings.first()?;
-                let ids = (message.chat_id.clone(), message.message_id.clone());
-                Some(Arrival {
-                    carrier: self.reached_by.get(&ids).unwrap_or(&first.carrier).clone(),
-                    busy: self.busy.contains(&message.label),
-                    ms: first.at_ms.saturating_sub(message.visible_ms),
-                })
+        let owed = self.ledger.written().iter().filter(|message| message.heard == Heard::Must);
+        owed.filter_map(|message| {
+            let showings = self.ledger.showings(message);
+            let first = showings.first()?;
+            let ids = (message.chat_id.clone(), message.message_id.clone());
+            Some(Arrival {
+                carrier: self.reached_by.get(&ids).unwrap_or(&first.carrier).clone(),
+                busy: self.busy.contains(&message.label),
+                ms: first.at_ms.saturating_sub(message.visible_ms),
             })
-            .collect()
+        })
+        .collect()
     }
 
     /// A text went through the host's door; the host may show it later.

@@ -55,6 +55,8 @@ pub struct BotSay {
     pub status: Option<u16>,
     /// Being told to come again later (503) is as good.
     pub or_later: bool,
+    /// Any answer will do, and none; a message that was not answered with 200 may be lost.
+    pub any_status: bool,
     /// Nobody listens there.
     pub nobody_listens: bool,
 }

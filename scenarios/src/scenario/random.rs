@@ -14,7 +14,7 @@ pub struct Random {
     /// How long it is, about; it ends with everything working.
     pub lasting: Span,
     /// How often somebody writes; each time a burst of one to `burst` messages to one chat. Where the world has a
-    /// mailbox, every third burst is mail.
+    /// mailbox, every third burst is mail; where the server has a bot, every third of the others is for the bot.
     pub bursts: u32,
     /// Most messages of a burst. Default 6.
     #[serde(default = "default_burst")]
@@ -69,6 +69,9 @@ pub enum Trouble {
     DeltaReset,
     /// Another session ends, properly or not, or begins again. The scenario starts all of them before.
     Terminal,
+    /// The operator denies a person, who goes on writing, and lets them in again later. Not beside troubles of the disk,
+    /// which takes no policy then.
+    Denied,
 }
 
 impl Random {
@@ -80,6 +83,10 @@ impl Random {
         }
         if has(Trouble::Terminal) && scenario.sessions.is_empty() {
             return Some(("`terminal` needs other sessions", "add `sessions: {second: {}}` and start them"));
+        }
+        if has(Trouble::Denied) && (has(Trouble::DiskFull) || has(Trouble::FailedSync)) {
+            let problem = "`denied` can't be beside `disk_full` and `failed_sync`, for a disk that fails takes no policy";
+            return Some((problem, "leave one of the two out"));
         }
         if has(Trouble::TokenExpiry) && scenario.entra.auth == AuthKind::Static {
             let problem = "`token_expiry` needs a sign-in that can be renewed";

@@ -290,6 +290,9 @@ pub struct PairCodeStep {
 pub struct PersonRef {
     /// The person's handle.
     pub person: String,
+    /// What they wrote before and the model has not seen may be heard or not: nobody knows whether the server has read it.
+    #[serde(default)]
+    pub unsettled: bool,
 }
 
 /// A chat's rule.

@@ -177,7 +177,15 @@ fn whole(drawn: Vec<Step>) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     // A server or host that is down is started again before anything else can be left out.
     let mut is_down = false;
+    // A policy that has changed is noticed first.
+    let mut is_new_policy = false;
     for step in drawn {
+        if std::mem::replace(&mut is_new_policy, matches!(step, Step::Operator(_)))
+            && let Some(piece) = pieces.last_mut()
+        {
+            piece.steps.push(step);
+            continue;
+        }
         if is_down && let Some(piece) = pieces.last_mut() {
             is_down = !matches!(step, Step::Host(HostStep::Start(_) | HostStep::Launch(_)));
             piece.steps.push(step);

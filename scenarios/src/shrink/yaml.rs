@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::pieces::From;
 use crate::plan::Cell;
 use crate::scenario::{
-    DiskStep, EntraStep, HostStep, MailWrite, MailboxStep, MessageRef, ServerStep, Span, Step, Write,
+    BotStep, DiskStep, EntraStep, HostStep, MailWrite, MailboxStep, MessageRef, OperatorStep, PersonRef,
+    ServerStep, Span, Step, Write,
 };
 use crate::tap::scenario::yaml;
 
@@ -109,9 +110,17 @@ fn step(step: &Step) -> Option<Value> {
         Step::Disk(DiskStep::FailSync) => json!({"disk": "fail_sync"}),
         Step::Disk(DiskStep::Heal) => json!({"disk": "heal"}),
         Step::Entra(EntraStep::EndTokens) => json!({"entra": "end_tokens"}),
+        Step::Operator(OperatorStep::Deny(who)) => json!({"operator": {"deny": person(who)}}),
+        Step::Operator(OperatorStep::Allow(who)) => json!({"operator": {"allow": person(who)}}),
+        Step::Bot(BotStep::Say(say)) => bare(json!({"bot": {"say": {"from": say.from, "text": say.text,
+            "conversation": say.conversation, "as": say.label, "any_status": say.any_status.then_some(true)}}})),
         Step::Mailbox(MailboxStep::Forget(how)) => json!({"mailbox": {"forget": how}}),
         _ => return None,
     })
+}
+
+fn person(who: &PersonRef) -> Value {
+    bare(json!({"person": who.person, "unsettled": who.unsettled.then_some(true)}))
 }
 
 fn message(write: &Write) -> Option<Value> {
@@ -179,7 +188,7 @@ mod tests {
     #[test]
     fn what_is_written_is_what_was_drawn() {
         let mut kinds = std::collections::BTreeSet::new();
-        for id in ["days.signed-in", "days.listening", "crash.kills"] {
+        for id in ["days.signed-in", "days.listening", "days.people", "days.bot", "crash.kills"] {
             let scenario = load_builtin().unwrap().into_iter().find(|loaded| loaded.id() == id).unwrap();
             let scenario = Arc::new(scenario);
             for (seed, faults) in (0..).zip(PROFILES) {
@@ -204,8 +213,8 @@ mod tests {
             }
         }
         let all = [
-            "Advance", "Delete", "Disk", "Edit", "Entra", "Fault", "Heal", "Host", "Mail", "Mailbox",
-            "Server", "Write",
+            "Advance", "Bot", "Delete", "Disk", "Edit", "Entra", "Fault", "Heal", "Host", "Mail", "Mailbox",
+            "Operator", "Server", "Write",
         ];
         assert_eq!(kinds.iter().map(String::as_str).collect::<Vec<_>>(), all);
     }

@@ -170,6 +170,15 @@ pub(super) fn perform(
             )?;
             note(Some(&person), "was denied in the terminal".to_owned());
             let _ = writeln!(text, "denied: {person} is not heard, and not written to, from now on");
+            let other = match (person.ids(), &person.mail) {
+                (Some(_), None) => "a mail address of theirs",
+                (None, Some(_)) => "an account of theirs",
+                _ => return Ok(text),
+            };
+            let _ = writeln!(
+                text,
+                "{other} is denied with it only where one entry names both; deny it too if it is listed by itself"
+            );
         }
         Act::Chat(ChatFlags { chat_id, messages, .. }) => {
             if chat_id.trim().is_empty() || chat_id.contains(char::is_whitespace) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use reports::event::Failure;
 
-use super::{Ledger, Sighting, Written};
+use super::{Heard, Ledger, Sighting, Written};
 
 impl Ledger {
     /// What must hold of any consumer at any time: no stranger's words, no unmarked repeat, one text, in order.
@@ -38,11 +38,11 @@ impl Ledger {
         timed(failures, now_ms)
     }
 
-    /// At the end, where the agent had every chance: every allowed message was shown.
+    /// At the end, where the agent had every chance: every message that must be heard was shown.
     pub fn judge_lost(&self, now_ms: u64) -> Vec<Failure> {
         self.written
             .iter()
-            .filter(|message| message.allowed && self.showings(message).is_empty())
+            .filter(|message| message.heard == Heard::Must && self.showings(message).is_empty())
             .map(|message| {
                 failure(
                     "oracle.lost",
@@ -61,7 +61,7 @@ impl Ledger {
             self.written.iter().map(|m| ((m.chat_id.as_str(), m.message_id.as_str()), m)).collect();
         for sighting in &self.seen {
             match written.get(&(sighting.chat_id.as_str(), sighting.message_id.as_str())) {
-                Some(message) if message.allowed => {}
+                Some(message) if !message.heard.is_forbidden() => {}
                 Some(message) => failures.push(failure(
                     "oracle.stranger",
                     sighting.at_ms,
@@ -193,7 +193,8 @@ impl Ledger {
     /// First showings must follow the order of writing within each chat.
     fn judge_order(&self, failures: &mut Vec<Failure>) {
         let mut chats: BTreeMap<&str, Vec<&Written>> = BTreeMap::new();
-        let ordered = |m: &&Written| m.allowed && m.visible_ms == m.at_ms && m.ordered_after_ms.is_some();
+        let ordered =
+            |m: &&Written| !m.heard.is_forbidden() && m.visible_ms == m.at_ms && m.ordered_after_ms.is_some();
         for message in self.written.iter().filter(ordered) {
             chats.entry(&message.chat_id).or_default().push(message);
         }

@@ -53,6 +53,9 @@ pub(super) struct ChatCursor {
     /// Up to here, what turned up late has been looked for as well; where it is missing, up to `read_to`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) settled_to: Option<Timestamp>,
+    /// Something older than `read_to` may still turn up, and nobody has looked since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) open: bool,
     /// The preview that was read; empty before the first read.
     #[serde(default)]
     pub(super) print: String,
@@ -69,6 +72,9 @@ pub(super) struct ChatCursor {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) passed: BTreeMap<String, String>,
 }
+
+/// How far Graph's clock may be from what its answers say of it: their dates have whole seconds.
+const CLOCK_MARGIN: SignedDuration = SignedDuration::from_secs(2);
 
 impl Cursor {
     /// A first start: everything before `since` is history.
@@ -111,6 +117,7 @@ impl ChatCursor {
             floor,
             read_to: floor,
             settled_to: None,
+            open: false,
             print: String::new(),
             recent: BTreeMap::new(),
             near: BTreeMap::new(),
@@ -124,9 +131,22 @@ impl ChatCursor {
         settled_to.checked_sub(overlap).unwrap_or(settled_to).max(self.floor)
     }
 
-    /// Remembers how far a reading from `from` on has been.
-    pub(super) fn note_read_from(&mut self, from: Timestamp, was: &Self, overlap: SignedDuration) {
+    /// The moment from which a reading finds all that turned up late, by Graph's clock.
+    pub(super) fn settles_at(&self, overlap: SignedDuration) -> Timestamp {
+        let overlap = overlap.saturating_add(CLOCK_MARGIN);
+        self.read_to.checked_add(overlap).unwrap_or(Timestamp::MAX)
+    }
+
+    /// Remembers how far a reading from `from` on has been, which began at `began` by Graph's clock.
+    pub(super) fn note_read_from(
+        &mut self,
+        from: Timestamp,
+        began: Timestamp,
+        was: &Self,
+        overlap: SignedDuration,
+    ) {
         let whole = from <= was.unsettled_from(overlap);
+        self.open = !whole || began < self.settles_at(overlap);
         self.settled_to = if whole { None } else { was.settled_to.or(Some(was.read_to)) };
         let next_from = self.unsettled_from(overlap);
         self.near.retain(|_, written| *written > next_from);
@@ -217,7 +237,7 @@ mod tests {
         let start = ChatCursor { read_to: at(100), ..ChatCursor::from_floor(at(0)) };
         let read = |from, read_to, was: &ChatCursor| {
             let mut next = ChatCursor { read_to: at(read_to), ..was.clone() };
-            next.note_read_from(at(from), was, overlap);
+            next.note_read_from(at(from), at(1_000), was, overlap);
             next
         };
         let prompt = read(95, 200, &start);
@@ -226,6 +246,25 @@ mod tests {
         assert_eq!(prompt.unsettled_from(overlap), at(70), "a second one forgets nothing");
         let whole = read(70, 300, &prompt);
         assert_eq!(whole.unsettled_from(overlap), at(270));
+        assert!(prompt.open && !whole.open, "what was left out may hold something");
+    }
+
+    /// Graph may show a message only after a newer one: until its time is over, a chat is not done with.
+    #[test]
+    fn a_chat_is_open_until_nothing_can_turn_up_late() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let overlap = SignedDuration::from_secs(30);
+        let was = ChatCursor::from_floor(at(0));
+        let mut chat = ChatCursor { read_to: at(100), ..was.clone() };
+        for (began, open) in [(101, true), (131, true), (132, false), (9_000, false)] {
+            chat.note_read_from(at(0), at(began), &was, overlap);
+            assert_eq!(chat.open, open, "{began}");
+        }
+        chat.note_read_from(at(0), at(101), &was, overlap);
+        let kept: ChatCursor = serde_json::from_value(serde_json::to_value(&chat).unwrap()).unwrap();
+        assert!(kept.open, "also after a restart");
+        let strange = ChatCursor { read_to: Timestamp::MAX, ..was };
+        assert_eq!(strange.settles_at(overlap), Timestamp::MAX);
     }
 
     #[test]
@@ -240,7 +279,7 @@ mod tests {
         assert!(!chat.near.contains_key("004") && chat.near.contains_key("005"));
         let was = chat.clone();
         chat.read_to = Timestamp::from_second(60).unwrap();
-        chat.note_read_from(was.floor, &was, SignedDuration::from_secs(30));
+        chat.note_read_from(was.floor, Timestamp::MAX, &was, SignedDuration::from_secs(30));
         assert_eq!(
             chat.near.keys().map(String::as_str).collect::<Vec<_>>(),
             ["031", "032", "033", "034", "035", "036"]

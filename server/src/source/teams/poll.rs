@@ -84,6 +84,10 @@ struct Live {
     /// The preview whose message was not found; sweeps look for it.
     given_up: Option<String>,
     last_read: Option<Instant>,
+    /// When the reading began that is on its way, or the last one.
+    began: Option<Instant>,
+    /// When it is read once more, for what may turn up late.
+    back_at: Option<Instant>,
     hot_until: Option<Instant>,
 }
 
@@ -236,8 +240,12 @@ impl<'a> Poll<'a> {
         self.chats.iter().filter(|(_, live)| !live.reading && !live.gathered).filter_map(move |(id, live)| {
             let due = match (&live.wanted, live.hot_until) {
                 (Some(_), _) => now,
-                (None, Some(until)) if may_sweep && until > now => live.last_read? + sweep,
-                _ => return None,
+                (None, _) if !may_sweep => return None,
+                (None, hot_until) => {
+                    let is_hot = hot_until.is_some_and(|until| until > now);
+                    let sweep_at = live.last_read.filter(|_| is_hot).map(|read| read + sweep);
+                    sweep_at.into_iter().chain(live.back_at).min()?
+                }
             };
             let free = self.parts.client.free_at(id).unwrap_or(now);
             // What was held is read again as soon as the gate knows more.
@@ -312,6 +320,7 @@ impl<'a> Poll<'a> {
         let (after, read_to) = (chat.unsettled_from(overlap), chat.read_to);
         let Some(live) = self.chats.get_mut(&chat_id) else { return };
         live.reading = true;
+        live.began = Some(now);
         live.asked_at = Some(self.parts.clock.now());
         live.hurry = Rc::new(Cell::new(live.wanted.is_some()));
         let job = ReadJob {

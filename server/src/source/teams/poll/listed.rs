@@ -63,6 +63,14 @@ impl Poll<'_> {
         }
         let live = self.chats.entry(id.clone()).or_default();
         live.kind = kind;
+        if live.began.is_none()
+            && live.back_at.is_none()
+            && let Some(chat) = self.cursor.chats.get(&id).filter(|chat| chat.open).cloned()
+        {
+            // So it was when the last server ended.
+            self.come_back(&id, &chat, Instant::now());
+        }
+        let live = self.chats.entry(id.clone()).or_default();
         let Some(chat) = self.cursor.chats.get(&id) else { return };
         let is_new = |p: &Preview| p.print != chat.print && live.given_up.as_ref() != Some(&p.print);
         let Some(preview) = preview.filter(is_new) else { return };

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
 use super::{
@@ -14,7 +14,7 @@ use crate::journal::{Interaction, InteractionKind};
 use crate::permission::{self, Answer};
 use crate::record::Channel;
 use crate::source::position;
-use crate::source::teams::cursor::Cursor;
+use crate::source::teams::cursor::{ChatCursor, Cursor};
 use crate::source::teams::judge::{Bench, Judged, News, Refused};
 use crate::source::teams::reading::ReadDone;
 use crate::source::teams::watched::Watched;
@@ -27,6 +27,7 @@ impl Poll<'_> {
         let Some(live) = self.chats.get_mut(&job.chat_id) else { return };
         live.reading = false;
         live.last_read = Some(now);
+        let began = live.began.unwrap_or(now);
         let pages = match outcome {
             Ok(pages) => pages,
             Err(error) if refused_filter => {
@@ -106,7 +107,9 @@ impl Poll<'_> {
         };
         let Judged { news, refused, answers, mut cursor, active_at, is_held } =
             bench.judge(&job.chat_id, &kind, position.clone(), &pages);
-        cursor.note_read_from(pages.from, &position, self.overlap());
+        let reading_for = SignedDuration::try_from(now.duration_since(began)).unwrap_or(SignedDuration::ZERO);
+        let began = server_now.checked_sub(reading_for).unwrap_or(server_now);
+        cursor.note_read_from(pages.from, began, &position, self.overlap());
         self.heat(&job.chat_id, active_at, now);
         // An answer that can't be kept now is read again; nobody may think that it counts, nor is it for the model.
         let mut are_taken = true;
@@ -145,6 +148,7 @@ impl Poll<'_> {
             // A restart looks again for what was missing.
             cursor.print.clone_from(&wanted.print);
         }
+        self.come_back(&job.chat_id, &cursor, now);
         self.gathered.push(Gathered { chat_id: job.chat_id, news, cursor, generation });
         self.flush_at = self.flush_at.or(Some(now + GATHER));
     }
@@ -155,6 +159,19 @@ impl Poll<'_> {
             return None;
         }
         Watched::of(&*self.parts.storage).chats().get(chat_id)?.parse().ok()
+    }
+
+    /// A chat in which something may turn up late is read once more, whatever else happens.
+    pub(super) fn come_back(&mut self, chat_id: &str, cursor: &ChatCursor, now: Instant) {
+        let wait = cursor.settles_at(self.overlap()).duration_since(self.parts.client.server_now());
+        let wait = Duration::try_from(wait).unwrap_or(Duration::ZERO);
+        // What a reading left out is for a sweep, which nobody waits for.
+        let wait =
+            if cursor.settled_to.is_some() { wait.max(self.parts.options.sweep_interval) } else { wait };
+        if let Some(live) = self.chats.get_mut(chat_id) {
+            // A date far in the future is no moment to wait for.
+            live.back_at = cursor.open.then(|| now.checked_add(wait)).flatten();
+        }
     }
 
     /// A chat where somebody was active lately is swept for a while.
@@ -280,7 +297,8 @@ impl Poll<'_> {
         chats.retain(|id, live| live.is_needed() || cursor.chats.contains_key(id));
         let mut cursor = cursor.clone();
         let unread = chats.values().filter_map(|live| live.wanted.as_ref()?.created);
-        cursor.behind = unread.chain(cursor.behind).min();
+        let open = cursor.chats.values().filter(|chat| chat.open).map(|chat| chat.read_to);
+        cursor.behind = unread.chain(open).chain(cursor.behind).min();
         self.unsaved = position::note_saved::<Cursor>(
             self.unsaved.as_ref(),
             position::save(&*self.parts.storage, &cursor),
