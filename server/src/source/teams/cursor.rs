@@ -125,6 +125,11 @@ impl ChatCursor {
         }
     }
 
+    /// Whether anything was read there.
+    pub(super) fn was_active(&self) -> bool {
+        self.read_to > self.floor
+    }
+
     /// From where a reading that leaves nothing out starts.
     pub(super) fn unsettled_from(&self, overlap: SignedDuration) -> Timestamp {
         let settled_to = self.settled_to.unwrap_or(self.read_to).min(self.read_to);

@@ -243,8 +243,8 @@ impl<'a> Poll<'a> {
                 (None, _) if !may_sweep => return None,
                 (None, hot_until) => {
                     let is_hot = hot_until.is_some_and(|until| until > now);
-                    let sweep_at = live.last_read.filter(|_| is_hot).map(|read| read + sweep);
-                    sweep_at.into_iter().chain(live.back_at).min()?
+                    let sweep_at = live.last_read.unwrap_or(self.begun) + sweep;
+                    is_hot.then_some(sweep_at).into_iter().chain(live.back_at).min()?
                 }
             };
             let free = self.parts.client.free_at(id).unwrap_or(now);
@@ -287,6 +287,7 @@ impl<'a> Poll<'a> {
         let overlap = self.overlap();
         // After a restart, also what had been seen and not read is looked for.
         let known_to = self.cursor.behind.map_or(self.cursor.watermark, |b| b.min(self.cursor.watermark));
+        let known_to = known_to.min(self.active_before().unwrap_or(known_to));
         let job = ListJob {
             stop_before: known_to.checked_sub(overlap).unwrap_or(known_to),
             page_size: self.parts.options.page_size,
@@ -304,6 +305,17 @@ impl<'a> Poll<'a> {
             identify(&client, &known).await?;
             list(client, job, last_list).await
         }));
+    }
+
+    /// The oldest activity for which a chat is still swept, as long as this process has listed nothing.
+    fn active_before(&self) -> Option<Timestamp> {
+        if !self.chats.is_empty() {
+            return None;
+        }
+        let hot_for = SignedDuration::try_from(self.parts.options.hot_for).ok()?;
+        let since = self.parts.client.server_now().checked_sub(hot_for).ok()?;
+        let active = self.cursor.chats.values().filter(|chat| chat.was_active());
+        active.map(|chat| chat.read_to).filter(|read_to| *read_to > since).min()
     }
 
     /// Time to the next look: longer, where the configuration says so, when nobody has written for a while.

@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-use super::{Poll, REFUSED_PAUSE};
+use super::{Live, Poll, REFUSED_PAUSE};
 use crate::graph::GraphError;
 use crate::source::teams::cursor::{CHATS_MAX, ChatCursor, Cursor};
 use crate::source::teams::listing::Listing;
@@ -61,16 +61,11 @@ impl Poll<'_> {
         if !self.cursor.chats.contains_key(&id) && !self.meet(&id, preview.as_ref(), watermark_before) {
             return;
         }
-        let live = self.chats.entry(id.clone()).or_default();
-        live.kind = kind;
-        if live.began.is_none()
-            && live.back_at.is_none()
-            && let Some(chat) = self.cursor.chats.get(&id).filter(|chat| chat.open).cloned()
-        {
-            // So it was when the last server ended.
-            self.come_back(&id, &chat, Instant::now());
+        if !self.chats.contains_key(&id) {
+            self.take_up(&id);
         }
         let live = self.chats.entry(id.clone()).or_default();
+        live.kind = kind;
         let Some(chat) = self.cursor.chats.get(&id) else { return };
         let is_new = |p: &Preview| p.print != chat.print && live.given_up.as_ref() != Some(&p.print);
         let Some(preview) = preview.filter(is_new) else { return };
@@ -83,6 +78,15 @@ impl Poll<'_> {
                 live.not_before = None;
             }
         }
+    }
+
+    /// A chat is to this process what it was to the one before.
+    fn take_up(&mut self, id: &str) {
+        let Some(chat) = self.cursor.chats.get(id).filter(|chat| chat.was_active()).cloned() else { return };
+        let now = Instant::now();
+        self.chats.insert(id.to_owned(), Live::default());
+        self.come_back(id, &chat, now);
+        self.heat(id, Some(chat.read_to), now);
     }
 
     /// A chat that has no position yet gets one. Returns whether it has one now.

@@ -175,7 +175,7 @@ impl Poll<'_> {
     }
 
     /// A chat where somebody was active lately is swept for a while.
-    fn heat(&mut self, chat_id: &str, active_at: Option<Timestamp>, now: Instant) {
+    pub(super) fn heat(&mut self, chat_id: &str, active_at: Option<Timestamp>, now: Instant) {
         let Some(active_at) = active_at else { return };
         let ago = self.parts.client.server_now().duration_since(active_at);
         let ago = Duration::try_from(ago).unwrap_or(Duration::ZERO);
