@@ -35,7 +35,7 @@ pub(super) struct Cursor {
     /// Whether the list was once seen to its end, so that a chat that is not in `chats` did not exist then.
     #[serde(default)]
     pub(super) all_known: bool,
-    /// Time of the oldest thing that the list has shown and nobody has read yet.
+    /// Time of the oldest thing that the list has shown and nobody has read yet, or of the oldest chat that is open.
     #[serde(default)]
     pub(super) behind: Option<Timestamp>,
     /// Position in each chat.
