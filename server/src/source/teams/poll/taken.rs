@@ -148,7 +148,6 @@ impl Poll<'_> {
             // A restart looks again for what was missing.
             cursor.print.clone_from(&wanted.print);
         }
-        self.come_back(&job.chat_id, &cursor, now);
         self.gathered.push(Gathered { chat_id: job.chat_id, news, cursor, generation });
         self.flush_at = self.flush_at.or(Some(now + GATHER));
     }
@@ -280,6 +279,7 @@ impl Poll<'_> {
                     live.wanted = None;
                 }
             }
+            self.come_back(&chat_id, &cursor, now);
             if self.cursor.chats.get(&chat_id) != Some(&cursor) {
                 self.cursor.chats.insert(chat_id, cursor);
                 self.dirty = true;
