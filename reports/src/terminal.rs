@@ -1,5 +1,6 @@
-//! The report in a terminal: a compact matrix, sums, then what went wrong and how to see it again. Makes sense
-//! without colour, and never lets a text from an event move the cursor.
+//! The report in a terminal: a compact matrix, the tables, then what went wrong, how to see it again and the sums:
+//! the last screen, which is all that many logs keep. Makes sense without colour, and never lets a text from an event
+//! move the cursor.
 
 use std::fmt::Write;
 
@@ -50,10 +51,10 @@ pub fn terminal(report: &Report, style: Style) -> String {
     let mut page = Page { text: String::new(), style };
     page.matrix(report);
     page.legend(report);
-    page.failures(report);
-    page.reasons(report);
     page.deliveries(report);
     page.reach(report);
+    page.reasons(report);
+    page.failures(report);
     page.totals(report);
     page.text
 }
