@@ -19,7 +19,7 @@ use entraclaw::storage::DiskStorage;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -142,6 +142,14 @@ fn post(port: u16, password: Option<Secret>) -> KnockRequest {
     KnockRequest::Http { method: HttpMethod::Post, port, path, body: Some("{\"a\":1}".to_owned()), password }
 }
 
+/// A port that is somebody's who does not listen.
+fn bound() -> (TcpSocket, u16) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let port = socket.local_addr().unwrap().port();
+    (socket, port)
+}
+
 #[tokio::test]
 async fn a_request_goes_to_loopback_with_its_password() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -177,9 +185,7 @@ async fn what_a_port_answers_is_told() {
         assert!(error.to_string().contains(wanted), "{error}");
         assert_eq!(error.is_certain(), answer != "noise", "{error}");
     }
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
+    let (_bound, port) = bound();
     let error = ProductionKnock::new(BTreeMap::new()).knock(post(port, None)).await.unwrap_err();
     assert!(matches!(error, KnockError::Unreachable { .. }) && error.is_certain(), "{error}");
 }
@@ -326,9 +332,8 @@ async fn the_shipped_program_knocks_with_the_thread_of_the_last_call() {
 #[tokio::test]
 async fn the_doctor_looks_at_doors_and_moves_none() {
     let (folder, _) = with_program("[ \"$*\" = \"queue --help\" ] || exit 1");
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port().to_string();
-    drop(listener);
+    let (_bound, port) = bound();
+    let port = port.to_string();
     let input = folder.path().join("qwen.jsonl");
     write(&input, "");
     let variables = [

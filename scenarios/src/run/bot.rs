@@ -123,11 +123,6 @@ pub(crate) async fn post(port: u16, delivery: &BotDelivery) -> Option<u16> {
     tokio::time::timeout(ANSWER_MAX, talk).await.ok().flatten()
 }
 
-/// A port that is free now.
-pub(crate) fn free_port() -> io::Result<u16> {
-    std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr().map(|address| address.port())
-}
-
 /// The server's settings for a bot that is wanted.
 pub(crate) fn settings(bot: &FakeBot) -> BTreeMap<String, String> {
     let (app_id, tenant_id, secret) = bot.registration();

@@ -1,9 +1,11 @@
 //! Our own program where a host runs it: in the model's background shell, or as a hook. In simulation its code runs in
 //! this thread on the simulated disk and clock; in process mode the shipped binary runs. Neither judges what it says.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +26,43 @@ const WAIT_DEFAULT: Duration = Duration::from_secs(8 * 3_600);
 /// What an agent types to be woken.
 pub(super) fn wait_command(consumer: &str) -> Vec<String> {
     ["wait", "--consumer", consumer].map(str::to_owned).to_vec()
+}
+
+/// Somebody's commands, and how many hooks run.
+pub(super) struct Counted {
+    pub(super) commands: Rc<dyn Commands>,
+    pub(super) hooks: Rc<Cell<usize>>,
+}
+
+impl Commands for Counted {
+    fn shell(&self, arguments: Vec<String>) -> LocalBoxFuture<'static, ShellEnd> {
+        self.commands.shell(arguments)
+    }
+
+    fn hook(&self, host: &str, event: &str, input: String) -> LocalBoxFuture<'static, String> {
+        let running = RunningHook::new(&self.hooks);
+        let answer = self.commands.hook(host, event, input);
+        Box::pin(async move {
+            let _running = running;
+            answer.await
+        })
+    }
+}
+
+/// Counts until it is dropped, so a hook that its host gives up counts no longer.
+struct RunningHook(Rc<Cell<usize>>);
+
+impl RunningHook {
+    fn new(hooks: &Rc<Cell<usize>>) -> Self {
+        hooks.set(hooks.get() + 1);
+        Self(Rc::clone(hooks))
+    }
+}
+
+impl Drop for RunningHook {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
 }
 
 /// The program's code on a simulated machine.

@@ -14,6 +14,7 @@ mod mail;
 mod operator;
 mod play;
 mod pool;
+mod port;
 mod process;
 mod random;
 mod session;

@@ -14,6 +14,7 @@ use super::bell::Bell;
 use super::commands::ProcessCommands;
 use super::machine::{self, Machine};
 use super::play::Play;
+use super::port::KeptPort;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
 use super::{bot, sign_in, steps, world};
@@ -38,8 +39,8 @@ pub(crate) fn play(cell: &Cell, binary: &Path) -> anyhow::Result<CellFinished> {
         let with_bot = environment.contains_key("ENTRACLAW_BOT_ENABLED");
         let channel =
             if with_bot { Some(fakes::bot::serve(world.bot.clone(), wall_clock).await) } else { None };
-        let port = bot::free_port()?;
-        environment.insert("ENTRACLAW_BOT_LISTEN".to_owned(), format!("127.0.0.1:{port}"));
+        let port = KeptPort::take()?;
+        environment.insert("ENTRACLAW_BOT_LISTEN".to_owned(), format!("127.0.0.1:{}", port.number()));
         let (openid_url, login_url) =
             world.bot.with(|bot| (bot.urls().0.to_owned(), bot.urls().1.to_owned()));
         environment.insert("ENTRACLAW_BOT_OPENID_URL".to_owned(), openid_url);
@@ -72,7 +73,7 @@ struct ProcessStage {
     binary: PathBuf,
     environment: BTreeMap<String, String>,
     home: PathBuf,
-    port: u16,
+    port: KeptPort,
     /// Where the cell runs setup.
     machine: Option<Machine>,
 }
@@ -145,7 +146,7 @@ impl Stage for ProcessStage {
     }
 
     fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>> {
-        Box::pin(bot::post(self.port, activity))
+        Box::pin(bot::post(self.port.number(), activity))
     }
 
     fn machine(&self) -> Option<&Machine> {

@@ -15,6 +15,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::bell::Bell;
+use super::commands::Counted;
 use super::stage::AnyServer;
 use super::stopwatch::Stopwatch;
 use super::view::{CallEnd, SessionView};
@@ -32,6 +33,7 @@ pub(crate) struct Session {
     changed: Rc<Notify>,
     running: Option<Running>,
     calls_made: Rc<Flag<u64>>,
+    hooks: Rc<Flag<usize>>,
 }
 
 /// The host of a session, and what it needs to run.
@@ -100,6 +102,7 @@ impl Session {
             changed,
             running: None,
             calls_made: Rc::default(),
+            hooks: Rc::default(),
         }
     }
 
@@ -145,7 +148,7 @@ impl Session {
         let (told, watch, profile) = (Rc::clone(&self.view), self.watch, self.host.profile.clone());
         let thread = thread_id(self.host.number, self.starts);
         let options = HostOptions { thread, ..self.host.options.clone() };
-        let commands = Rc::clone(&self.host.commands);
+        let commands = Counted { commands: Rc::clone(&self.host.commands), hooks: Rc::clone(&self.hooks) };
         self.host.bell.hang(options.door.then(|| orders.clone()));
         let extended = self.host.profile.as_ref().is_some_and(|p| *p.door.kind == DoorKind::Extension);
         let extension = (extended && options.door).then(|| {
@@ -157,7 +160,7 @@ impl Session {
             let driven = async {
                 if let Some(profile) = profile {
                     let machine = HostMachine::new(profile, options);
-                    drive::drive_with(machine, &mut server, &*commands, order_queue, events).await;
+                    drive::drive_with(machine, &mut server, &commands, order_queue, events).await;
                 } else {
                     bare::drive(server, order_queue, events).await;
                 }
@@ -224,6 +227,11 @@ impl Session {
     pub(crate) fn shell(&self, label: String) {
         self.view.borrow_mut().call_started(&label, "shell", self.watch.now_ms());
         self.order(Order::Act(start_shell(&self.host.wait, label)));
+    }
+
+    /// Whether a hook of the host runs.
+    pub(crate) fn runs_a_hook(&self) -> bool {
+        self.hooks.get() > 0
     }
 
     /// What the agent does from now on.

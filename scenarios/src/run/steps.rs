@@ -23,6 +23,8 @@ use crate::vectors;
 const FILE_LOOK: Duration = Duration::from_millis(100);
 /// Tool calls of a step need this long to be on the wire.
 const SETTLE: Duration = Duration::from_millis(1);
+/// Longest that a step waits for the hooks of a turn.
+const HOOKS_MAX: Duration = Duration::from_secs(10);
 /// What a model reads of a message that was taken back.
 const TAKEN_BACK: &str = "(this message was deleted by its author)";
 
@@ -106,23 +108,15 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         }
         Step::Agent(policy) => session(play, MAIN)?.set_policy(*policy),
         Step::Turn(TurnStep::Begin) => {
-            session(play, MAIN)?
-                .order(Order::Act(Action::BeginTurn { prompt: "Work on something.".to_owned() }));
-            tokio::time::sleep(SETTLE).await;
+            turn(play, Action::BeginTurn { prompt: "Work on something.".to_owned() }).await?;
         }
-        Step::Turn(TurnStep::Work) => {
-            session(play, MAIN)?.order(Order::Act(Action::Work));
-            tokio::time::sleep(SETTLE).await;
-        }
+        Step::Turn(TurnStep::Work) => turn(play, Action::Work).await?,
         Step::Shell(shell) => {
             let label = shell.label.clone().unwrap_or_else(|| format!("shell-{}", play.now_ms()));
             session(play, shell.on.as_deref().unwrap_or(MAIN))?.shell(label);
             tokio::time::sleep(SETTLE).await;
         }
-        Step::Turn(TurnStep::End) => {
-            session(play, MAIN)?.order(Order::Act(Action::EndTurn));
-            tokio::time::sleep(SETTLE).await;
-        }
+        Step::Turn(TurnStep::End) => turn(play, Action::EndTurn).await?,
         Step::Permission(ask) => {
             let action = Action::AskPermission(PermissionAsk {
                 request_id: ask.id.clone(),
@@ -167,6 +161,19 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Expect(expect) => return Ok(demand(play, expect).await),
     }
     Ok(Ok(()))
+}
+
+/// The main host's model moves, and is shown what its hooks say of it: what happens next is news to a real one too,
+/// however slowly it starts a program.
+async fn turn(play: &mut Play<'_>, action: Action) -> anyhow::Result<()> {
+    session(play, MAIN)?.order(Order::Act(action));
+    let deadline = tokio::time::Instant::now() + HOOKS_MAX;
+    loop {
+        tokio::time::sleep(SETTLE).await;
+        if !session(play, MAIN)?.runs_a_hook() || tokio::time::Instant::now() >= deadline {
+            return Ok(());
+        }
+    }
 }
 
 /// From now on the oracle reckons with marks that are gone.

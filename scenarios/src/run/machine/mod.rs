@@ -15,6 +15,7 @@ use std::process::Command;
 use fakes::host::settings::{self, HostFiles, HostSettings};
 use tokio::process::Child;
 
+use super::port::KeptPort;
 use crate::plan::Cell;
 use crate::scenario::SetupStep;
 
@@ -52,8 +53,8 @@ pub(crate) struct Machine {
     environment: BTreeMap<String, String>,
     /// The files before anything ran, to the byte.
     before: BTreeMap<String, Vec<u8>>,
-    /// A port that is free.
-    port: u16,
+    /// Where the host listens that does.
+    port: KeptPort,
     /// What followed the host's name when it was last started as setup says.
     launch: RefCell<Vec<String>>,
     /// Other people's servers that the host has started.
@@ -111,7 +112,7 @@ impl Machine {
             project,
             spool,
             environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
-            port: super::bot::free_port()?,
+            port: KeptPort::take()?,
             launch: RefCell::default(),
             others: RefCell::default(),
         })
@@ -174,7 +175,7 @@ impl Machine {
             "claude-code" => "channel".to_owned(),
             "copilot-cli" => "extension".to_owned(),
             "codex" => "queue".to_owned(),
-            "opencode" => format!("port={}", self.port),
+            "opencode" => format!("port={}", self.port.number()),
             "qwen-code" => "input-file".to_owned(),
             _ => return Vec::new(),
         };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::LocalBoxFuture;
 use rstest::rstest;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use super::{BOT_BODY_BYTES_MAX, BotReply, BotRequest, Endpoint, HttpEndpoint, Reception};
 
@@ -25,8 +25,12 @@ impl Reception for Notes {
     }
 }
 
-fn free() -> SocketAddr {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+/// An address where the endpoint may listen. It is nobody else's while the socket stands, which never listens.
+fn kept() -> (SocketAddr, TcpSocket) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_reuseaddr(cfg!(target_os = "linux")).unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    (socket.local_addr().unwrap(), socket)
 }
 
 async fn connect(address: SocketAddr) -> TcpStream {
@@ -48,7 +52,9 @@ async fn ask(address: SocketAddr, bytes: &[u8]) -> String {
 }
 
 async fn with_endpoint(work: impl AsyncFnOnce(SocketAddr)) -> Vec<BotRequest> {
-    let (address, notes) = (free(), Notes::default());
+    let ((address, socket), notes) = (kept(), Notes::default());
+    // Elsewhere even a socket that does not listen is in the way.
+    let _socket = cfg!(target_os = "linux").then_some(socket);
     tokio::select! {
         biased;
         error = HttpEndpoint.serve(address, &notes) => panic!("{error}"),

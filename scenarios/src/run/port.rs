@@ -1,0 +1,68 @@
+//! A port of this machine that is kept for one cell: whoever the cell starts may listen there, nobody else gets it.
+//! It never listens itself, so a connection is refused as long as nobody of the cell does.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tokio::net::TcpSocket;
+
+/// The port, kept until this is dropped.
+///
+/// Linux lets another socket bind and listen where one is bound that does not listen, when both reuse addresses, which
+/// every listener of tokio and of the standard library does; it gives such a port to nobody who asks for any. Elsewhere a
+/// bound socket is in its own way, so there the port is only one that was free.
+#[derive(Debug)]
+pub(super) struct KeptPort {
+    port: u16,
+    _kept: Option<TcpSocket>,
+}
+
+impl KeptPort {
+    /// Takes a port of loopback that nobody has.
+    pub(super) fn take() -> io::Result<Self> {
+        let socket = TcpSocket::new_v4()?;
+        socket.set_reuseaddr(true)?;
+        socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+        let port = socket.local_addr()?.port();
+        Ok(Self { port, _kept: cfg!(target_os = "linux").then_some(socket) })
+    }
+
+    /// Its number.
+    pub(super) fn number(&self) -> u16 {
+        self.port
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn it_refuses_until_somebody_of_the_cell_listens() {
+        let port = KeptPort::take().unwrap();
+        let address = ("127.0.0.1", port.number());
+        for _ in 0..2 {
+            let refused = TcpStream::connect(address).await.unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+            let listener = TcpListener::bind(address).await.unwrap();
+            let (came, went) = tokio::join!(listener.accept(), TcpStream::connect(address));
+            drop((came.unwrap(), went.unwrap()));
+        }
+    }
+
+    #[tokio::test]
+    #[cfg(target_os = "linux")]
+    async fn nobody_who_asks_for_any_port_gets_it() {
+        let kept: Vec<_> = (0..500).map(|_| KeptPort::take().unwrap()).collect();
+        let mut numbers: Vec<_> = kept.iter().map(KeptPort::number).collect();
+        for _ in 0..500 {
+            let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            assert!(!numbers.contains(&other.local_addr().unwrap().port()));
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), kept.len());
+    }
+}
