@@ -20,7 +20,7 @@ use crate::scenario::Mode;
 /// Seeds a cell in sim mode when none are asked for.
 const SEEDS_DEFAULT: u64 = 8;
 /// Process cells that run side by side: they wait more than they work.
-const PROCESS_JOBS: usize = 12;
+const PROCESS_JOBS: usize = 32;
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = super::EXIT_CODES)]
