@@ -346,10 +346,11 @@ fn notices(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<V
 /// What `hostcheck record` adds to a message of 1 kB, there and back through `cat`, at the same place of both distributions.
 fn tap() -> anyhow::Result<Vec<Figure>> {
     let Some(added) = taps::measure()? else { return Ok(Vec::new()) };
-    let figure = |what, value, target| Figure { what, value: milliseconds(value), unit: "ms", target };
+    let figure =
+        |what, value, target| Figure { what, value: milliseconds(value) * 1_000.0, unit: "µs", target };
     Ok(vec![
         figure("`hostcheck record` adds to a message there and back, p50", added.p50, None),
-        figure("`hostcheck record` adds to a message there and back, p99", added.p99, Some(1.0)),
+        figure("`hostcheck record` adds to a message there and back, p99", added.p99, Some(1_000.0)),
     ])
 }
 
