@@ -124,6 +124,14 @@ impl Ledger {
         self.pushed_ms.entry((chat_id.to_owned(), message_id.to_owned())).or_insert(at_ms);
     }
 
+    /// Notes what was pushed to another session of the consumer: that marks it for all of them.
+    pub fn pushed_to_another(&mut self, other: &Self) {
+        for (ids, at_ms) in &other.pushed_ms {
+            let first_ms = self.pushed_ms.entry(ids.clone()).or_insert(*at_ms);
+            *first_ms = (*first_ms).min(*at_ms);
+        }
+    }
+
     /// Notes that the server knocked with a message.
     pub fn knock(&mut self, chat_id: &str, message_id: &str, at_ms: u64) {
         self.push(chat_id, message_id, at_ms);
@@ -230,10 +238,7 @@ impl Ledger {
             all.forgotten_ms.extend(&ledger.forgotten_ms);
             all.disturbed_ms.extend(&ledger.disturbed_ms);
             all.knocked.extend(ledger.knocked.iter().cloned());
-            for (ids, at_ms) in &ledger.pushed_ms {
-                let first_ms = all.pushed_ms.entry(ids.clone()).or_insert(*at_ms);
-                *first_ms = (*first_ms).min(*at_ms);
-            }
+            all.pushed_to_another(ledger);
         }
         seen.sort_by_key(|sighting| sighting.at_ms);
         for sighting in seen {

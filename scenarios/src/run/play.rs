@@ -272,7 +272,7 @@ impl<'a> Play<'a> {
         let now_ms = self.now_ms();
         // After a step that did not hold, nothing more was played, so nothing can be said of what is missing.
         let all_delivered = self.cell.scenario.scenario.all_delivered && self.failures.is_empty();
-        self.share_what_died();
+        self.share_marks();
         for (name, session) in &self.sessions {
             let mut view = session.view.borrow_mut();
             self.failures.append(&mut view.failures);
@@ -340,13 +340,16 @@ impl<'a> Play<'a> {
         self.failures.append(&mut found);
     }
 
-    /// What a session held when its server ended comes marked to the others that read as the same consumer.
-    fn share_what_died(&self) {
+    /// What a session was pushed, or held when its server ended, comes marked to the others that read as the same consumer.
+    fn share_marks(&self) {
         for (name, session) in &self.sessions {
             let alike = self.sessions.iter().filter(|(other, _)| *other != name);
             for (_, other) in alike.filter(|(_, other)| other.consumer() == session.consumer()) {
-                for at_ms in &other.view.borrow().ended_ms {
-                    session.view.borrow_mut().ledger.disturb(*at_ms);
+                let other = other.view.borrow();
+                let mut view = session.view.borrow_mut();
+                view.ledger.pushed_to_another(&other.ledger);
+                for at_ms in &other.ended_ms {
+                    view.ledger.disturb(*at_ms);
                 }
             }
         }

@@ -150,10 +150,8 @@ impl Session {
                 if !self.out.has_room() {
                     return Ok(());
                 }
-                let mailbox = &mut self.inbox(consumer)?.mailbox;
-                if mailbox.is_new(record.seq)? {
-                    // Noted first: after a crash it is shown again marked, never unmarked.
-                    mailbox.note_pushed(record.seq)?;
+                // Claimed first: after a crash it is shown again marked, never unmarked.
+                if self.inbox(consumer)?.mailbox.claim_push(record.seq)? {
                     let push = notification(channel::METHOD, &channel::push(&record, false));
                     self.out.push(&push, None, Vec::new());
                 }

@@ -93,8 +93,8 @@ fn a_push_is_shown_but_not_read() {
     let (home, journal) = filled(2);
     let mut mailbox = mailbox(&journal, "c");
     assert!(mailbox.is_new(1).unwrap());
-    mailbox.note_pushed(1).unwrap();
-    mailbox.note_pushed(77).unwrap();
+    assert!(mailbox.claim_push(1).unwrap() && !mailbox.claim_push(1).unwrap());
+    assert!(!mailbox.claim_push(77).unwrap(), "there is no such record");
     assert!(!mailbox.is_new(1).unwrap() && mailbox.is_new(2).unwrap() && !mailbox.is_new(77).unwrap());
     drop(mailbox);
     let (journal, _) = home.reopen();
@@ -103,10 +103,23 @@ fn a_push_is_shown_but_not_read() {
     assert_eq!(mailbox.acknowledge_ids(&["m1", "m2"]).unwrap(), 1, "m2 was never shown");
     let batch = mailbox.hand_out(ONE, &all()).unwrap();
     assert_eq!(ids(&batch), ["m2"]);
-    mailbox.note_pushed(2).unwrap();
     mailbox.give_back(ONE);
     let batch = mailbox.hand_out(ONE, &all()).unwrap();
-    assert!(batch.items[0].pushed && batch.items[0].redelivered);
+    assert!(batch.items[0].redelivered && !batch.items[0].pushed);
+}
+
+#[test]
+fn of_several_sessions_one_pushes_and_none_what_a_call_took() {
+    let (home, leader) = filled(2);
+    let mut here = mailbox(&leader, "c");
+    let (follower, _) = home.open();
+    let mut there = follower.mailbox(&consumer("c"), "other").unwrap();
+    // Both have looked before either says that it pushes.
+    assert!(here.is_new(1).unwrap() && there.is_new(1).unwrap());
+    assert!(here.claim_push(1).unwrap() && !there.claim_push(1).unwrap());
+    assert!(there.is_new(2).unwrap());
+    assert_eq!(ids(&here.hand_out(ONE, &up_to(2)).unwrap()), ["m1", "m2"]);
+    assert!(!there.claim_push(2).unwrap(), "a call has brought it");
 }
 
 #[test]
@@ -193,7 +206,7 @@ fn what_the_dead_held_is_taken_over_for_a_push_once_by_who_lived_then() {
     let mut second = second.mailbox(&consumer("c"), "second").unwrap();
     let mut lives = leader.mailbox(&consumer("c"), "third").unwrap();
     let mut lives_too = leader.mailbox(&consumer("c"), "fourth").unwrap();
-    lives.note_pushed(1).unwrap();
+    assert!(lives.claim_push(1).unwrap());
     assert_eq!(ids(&first.hand_out(ONE, &up_to(2)).unwrap()), ["m1", "m2"]);
     assert_eq!(ids(&second.hand_out(ONE, &up_to(1)).unwrap()), ["m3"]);
     assert!(lives.take_over(&all_of).unwrap().is_empty(), "both live");

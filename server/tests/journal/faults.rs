@@ -214,7 +214,7 @@ fn what_one_consumer_was_shown_from_memory_comes_to_the_others_too() {
     let mut there = mailbox(&follower, "there");
     home.disk.set_syncs_fail(true);
     assert!(leader.append(drafts(1..=2)).is_err());
-    here.note_pushed(1).unwrap();
+    assert!(here.claim_push(1).unwrap());
     assert_eq!(ids(&here.hand_out(DeliveryId(1), &up_to(2)).unwrap()), ["m1", "m2"]);
     assert!(leader.append(drafts(1..=5)).is_err());
     assert_eq!(leader.stats().dropped_total, 2);

@@ -163,8 +163,9 @@ impl World {
                 let is_there = seq <= self.sees[PROCESS_OF[mailbox]]
                     && self.records.iter().any(|(there, ..)| *there == seq);
                 assert_eq!(self.mailboxes[mailbox].is_new(seq).unwrap(), is_new && is_there);
-                self.mailboxes[mailbox].note_pushed(seq).unwrap();
-                if is_there && !seen.acked.contains(&seq) {
+                let claimed = self.mailboxes[mailbox].claim_push(seq).unwrap();
+                assert_eq!(claimed, is_new && is_there && !seen.acked.contains(&seq));
+                if claimed {
                     seen.pushed.insert(seq);
                 }
             }

@@ -27,20 +27,6 @@ pub(super) struct Graves {
 }
 
 impl Mailbox {
-    /// A push with this record is about to be sent: call it before sending. From then on it comes marked `pushed`.
-    pub fn note_pushed(&mut self, seq: u64) -> Result<()> {
-        let Some(entry) = self.journal.core().entry(seq)? else { return Ok(()) };
-        let _lock = self.begin()?;
-        let span = span_of(&entry);
-        let ledger = self.file.ledger();
-        if !ledger.pushed.has(span.0, seq) && !ledger.acked.has(span.0, seq) {
-            self.note(Note::Push { spans: vec![span] });
-        }
-        self.remember_pushed(seq);
-        self.end();
-        Ok(())
-    }
-
     /// Whether the consumer was never shown this record by any way.
     pub fn is_new(&mut self, seq: u64) -> Result<bool> {
         self.refresh()?;
@@ -50,8 +36,12 @@ impl Mailbox {
     }
 
     /// Marks a record as pushed if the consumer was never shown it by any way, and says whether it did. Of several
-    /// sessions that ask, one gets it. Call it before the push is sent.
+    /// sessions that ask, one gets it. Call it before the push is sent; from then on the record comes marked `pushed`.
     pub fn claim_push(&mut self, seq: u64) -> Result<bool> {
+        // Most of a backlog is known, and that costs no lock.
+        if !self.is_new(seq)? {
+            return Ok(false);
+        }
         let Some(entry) = self.journal.core().entry(seq)? else { return Ok(false) };
         let _lock = self.begin()?;
         let span = span_of(&entry);
