@@ -21,6 +21,9 @@ pub struct Query {
     pub peek: bool,
     /// Only what the consumer was not shown before. A push does not count: whether it was seen is not known.
     pub fresh_only: bool,
+    /// With `peek`: this tells of what dead sessions were lately given and nobody was told of since, so that counts as
+    /// fresh, and nobody else tells of it.
+    pub tells: bool,
 }
 
 impl Default for Query {
@@ -32,6 +35,7 @@ impl Default for Query {
             bytes_max: usize::MAX,
             peek: false,
             fresh_only: false,
+            tells: false,
         }
     }
 }

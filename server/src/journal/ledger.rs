@@ -23,6 +23,11 @@ impl Span {
     pub(super) fn seq(self) -> u64 {
         self.2
     }
+
+    /// Whether the record of another one lies in it.
+    fn covers(self, other: Self) -> bool {
+        self.0 == other.0 && (self.1..=self.2).contains(&other.seq())
+    }
 }
 
 /// The slot of what the dead held whose own slot was taken again; no session has it.
@@ -43,10 +48,19 @@ pub(super) enum Note {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<Timestamp>,
     },
-    /// Records were shown without being held.
-    Show { spans: Vec<Span> },
-    /// Records were pushed.
-    Push { spans: Vec<Span> },
+    /// Records were shown without being held. `graves` are the slots of dead sessions that held some of them: what was
+    /// shown nobody need be told of again.
+    Show {
+        spans: Vec<Span>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        graves: Vec<u16>,
+    },
+    /// Records were pushed. `graves` are the slots of dead sessions that held some of them: nobody pushes these again.
+    Push {
+        spans: Vec<Span>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        graves: Vec<u16>,
+    },
     /// A session no longer holds these records, and they are unread again.
     GiveBack { slot: u16, spans: Vec<Span> },
     /// The consumer was there at this time. Written about once an hour, for retention.
@@ -121,6 +135,8 @@ pub(super) struct Held {
     pub(super) span: Span,
     /// When the session was given it; unknown in files of older versions.
     pub(super) at: Option<Timestamp>,
+    /// The session died, and another one was pushed it since. Whether that was seen is not known.
+    pub(super) is_pushed_again: bool,
 }
 
 /// Where a consumer stands.
@@ -158,10 +174,26 @@ impl Ledger {
                     other.held.retain(|seq, _| !spans.iter().any(|span| span.seq() == *seq));
                 }
                 let held = &mut self.slots.entry(*slot).or_default().held;
-                held.extend(spans.iter().map(|span| (span.seq(), Held { span: *span, at: *at })));
+                let given = |span: &Span| Held { span: *span, at: *at, is_pushed_again: false };
+                held.extend(spans.iter().map(|span| (span.seq(), given(span))));
             }
-            Note::Show { spans } => self.shown.insert(spans),
-            Note::Push { spans } => self.pushed.insert(spans),
+            Note::Show { spans, graves } => {
+                self.shown.insert(spans);
+                for slot in graves {
+                    if let Some(slot) = self.slots.get_mut(slot) {
+                        slot.held.retain(|_, held| !spans.iter().any(|span| span.covers(held.span)));
+                    }
+                }
+            }
+            Note::Push { spans, graves } => {
+                self.pushed.insert(spans);
+                for slot in graves {
+                    let held = self.slots.get_mut(slot).into_iter().flat_map(|slot| slot.held.values_mut());
+                    for held in held.filter(|held| spans.iter().any(|span| span.covers(held.span))) {
+                        held.is_pushed_again = true;
+                    }
+                }
+            }
             Note::GiveBack { slot, spans } => {
                 if let Some(slot) = self.slots.get_mut(slot) {
                     slot.held.retain(|seq, _| !spans.iter().any(|span| span.seq() == *seq));
@@ -213,8 +245,8 @@ impl Ledger {
     pub(super) fn to_notes(&self) -> Vec<Note> {
         let mut notes = vec![
             Note::Header { v: 1, generation: self.generation + 1 },
-            Note::Show { spans: self.shown.spans() },
-            Note::Push { spans: self.pushed.spans() },
+            Note::Show { spans: self.shown.spans(), graves: Vec::new() },
+            Note::Push { spans: self.pushed.spans(), graves: Vec::new() },
             Note::Ack { spans: self.acked.spans(), newest: self.newest_acked.clone() },
         ];
         notes.extend(self.seen_at.map(|at| Note::Seen { at }));
@@ -225,6 +257,11 @@ impl Ledger {
                 by_time.entry(held.at).or_default().push(held.span);
             }
             notes.extend(by_time.into_iter().map(|(at, spans)| Note::HandOut { slot, spans, at }));
+            let again = held.values().filter(|held| held.is_pushed_again).map(|held| held.span);
+            let spans: Vec<Span> = again.collect();
+            if !spans.is_empty() {
+                notes.push(Note::Push { spans, graves: vec![slot] });
+            }
         }
         notes
     }
@@ -251,7 +288,7 @@ mod tests {
             Note::Open { slot: 0, session: "a".into() },
             Note::HandOut { slot: 0, spans: vec![Span(T, 1, 1), Span(E, 1, 2)], at: None },
             Note::HandOut { slot: 0, spans: vec![Span(T, 2, 3)], at: Some(Timestamp::UNIX_EPOCH) },
-            Note::Push { spans: vec![Span(T, 4, 4)] },
+            Note::Push { spans: vec![Span(T, 4, 4)], graves: Vec::new() },
             Note::Ack { spans: vec![Span(T, 1, 3)], newest: Some(Newest { seq: 3, id: "m3".into() }) },
         ]
     }
@@ -286,7 +323,12 @@ mod tests {
         assert!(buried.slots[&0].held.is_empty());
         assert_eq!(buried.slots[&GRAVES].held.keys().collect::<Vec<_>>(), [&2]);
         assert_eq!(ledger(&buried.to_notes()), Ledger { generation: 4, ..buried });
+        notes.push(Note::Push { spans: vec![Span(E, 1, 2)], graves: vec![GRAVES] });
+        let pushed_again = ledger(&notes);
+        assert!(pushed_again.slots[&GRAVES].held[&2].is_pushed_again);
+        assert_eq!(ledger(&pushed_again.to_notes()), Ledger { generation: 4, ..pushed_again });
         let has_it = [
+            Note::Show { spans: vec![Span(T, 1, 9), Span(E, 1, 7)], graves: vec![GRAVES] },
             Note::HandOut { slot: 1, spans: vec![Span(E, 1, 2)], at: None },
             Note::GiveBack { slot: GRAVES, spans: vec![Span(E, 1, 2)] },
             Note::Ack { spans: vec![Span(E, 1, 2)], newest: None },

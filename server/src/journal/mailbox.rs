@@ -30,7 +30,7 @@ use super::log::Entry;
 use super::options::NewConsumerStarts;
 use crate::record::{Channel, Record};
 use crate::storage::{Lock, Storage};
-use claim::Graves;
+use claim::Known;
 
 /// How often it is noted that the consumer is there.
 const SEEN_EVERY: SignedDuration = SignedDuration::from_hours(1);
@@ -51,7 +51,7 @@ pub struct Mailbox {
     returned: Vec<(DeliveryId, Item)>,
     /// Notes of this operation.
     noted: Vec<Note>,
-    graves: Graves,
+    known: Known,
 }
 
 /// A record that was handed out.
@@ -104,7 +104,7 @@ impl Mailbox {
             open: BTreeMap::new(),
             returned: Vec::new(),
             noted: Vec::new(),
-            graves: Graves::default(),
+            known: Known::default(),
         };
         for note in notes {
             mailbox.note(note);
@@ -127,6 +127,7 @@ impl Mailbox {
         let journal = self.journal.clone();
         let mut core = journal.core();
         let held = self.held();
+        let left = if query.tells { self.held_by_the_dead() } else { BTreeMap::new() };
         let since = match query.since_id.as_deref() {
             None | Some("") => 0,
             Some(id) => find_id(&mut core, id)?.ok_or_else(|| core.unknown_id(id))?,
@@ -139,7 +140,9 @@ impl Mailbox {
                 return false;
             }
             let record = &entry.record;
-            let is_shown = query.fresh_only && self.file.ledger().shown.has(record.channel, record.seq);
+            let is_shown = query.fresh_only
+                && self.file.ledger().shown.has(record.channel, record.seq)
+                && !left.contains_key(&record.seq);
             if is_shown || held.contains_key(&record.seq) {
                 held_elsewhere |= !is_shown && !self.holds(record.seq);
                 return true;
@@ -161,7 +164,9 @@ impl Mailbox {
         if !taken.is_empty() {
             let spans: Vec<Span> = taken.iter().map(|item| item.span).collect();
             if query.peek {
-                self.note(Note::Show { spans: joined(spans) });
+                let told_of = spans.iter().filter_map(|span| left.get(&span.seq()).map(|(slot, _)| *slot));
+                let graves: BTreeSet<u16> = told_of.collect();
+                self.note(Note::Show { spans: joined(spans), graves: graves.into_iter().collect() });
             } else {
                 self.note(Note::HandOut { slot: self.slot, spans, at });
             }

@@ -135,6 +135,7 @@ impl Session {
             bytes_max: self.message_bytes_max(),
             peek: !asked.mark_consumed,
             fresh_only: false,
+            tells: false,
         };
         let delivery = DeliveryId(self.next_number());
         let inbox = self.inbox(&caller.consumer).map_err(inbox_failed)?;

@@ -113,6 +113,7 @@ impl Session {
             bytes_max: resource::BYTES_MAX - FRAME_BYTES,
             peek: true,
             fresh_only: false,
+            tells: false,
         };
         let batch = mailbox.hand_out(delivery, &query)?;
         let mut messages: Vec<MessageView> = batch

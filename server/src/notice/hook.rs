@@ -68,7 +68,13 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
     let fresh_only = row.moment != Moment::SessionStart;
     let mut look = Look::at(&parts.storage).map_err(unreadable)?;
     let unread = look.unread(&consumer).map_err(unreadable)?;
-    if unread == 0 || (fresh_only && !look.has_fresh(&consumer).map_err(unreadable)?) {
+    if unread == 0 {
+        return Ok(None);
+    }
+    if fresh_only
+        && !look.has_fresh(&consumer).map_err(unreadable)?
+        && !parts.graves(&consumer).have_something().map_err(trouble)?
+    {
         return Ok(None);
     }
     drop(look);

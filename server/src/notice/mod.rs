@@ -18,7 +18,7 @@ pub use text::NoticeView;
 pub use wait::{EXIT_FAILED, EXIT_NOBODY_POLLS, EXIT_NOTHING_CAME, Format, WaitAsk, Waited, wait};
 
 use crate::clock::Clock;
-use crate::journal::{Batch, ConsumerName, DeliveryId, Journal, JournalError, JournalOptions, Query};
+use crate::journal::{Batch, ConsumerName, DeliveryId, Graves, Journal, JournalError, JournalOptions, Query};
 use crate::storage::Storage;
 use crate::tool::answer::{ANSWER_BYTES_MAX, FRAME_BYTES};
 
@@ -46,9 +46,13 @@ impl NoticeParts {
         let options = JournalOptions { may_lead: false, ..JournalOptions::default() };
         Ok(Journal::open(self.storage.clone(), self.clock.clone(), options)?.0)
     }
+
+    fn graves(&self, consumer: &ConsumerName) -> Graves {
+        Graves::of(self.storage.clone(), self.clock.clone(), consumer)
+    }
 }
 
-/// Takes what is to be shown, and notes that before it returns; `NotNoted` when the disk takes no note.
+/// Takes what is to be shown, what the dead left too, and notes that before it returns; `NotNoted` when the disk takes no note.
 fn take(
     journal: &Journal,
     consumer: &ConsumerName,
@@ -60,6 +64,7 @@ fn take(
         bytes_max: ANSWER_BYTES_MAX - FRAME_BYTES,
         peek: true,
         fresh_only,
+        tells: true,
         ..Query::default()
     };
     let mut mailbox = journal.mailbox(consumer, who)?;

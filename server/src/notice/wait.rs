@@ -24,8 +24,8 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 const SPARE_LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// How often it is tried again to note what is to be shown.
 const NOTE_RETRY_INTERVAL: Duration = Duration::from_secs(5);
-/// How often it is looked whether somebody polls.
-const POLLER_LOOK_INTERVAL: Duration = Duration::from_secs(5);
+/// How often it is looked whether somebody polls, and whether a session of the consumer has died: nobody tells of it.
+const LIFE_LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// How long nobody may poll: a session that begins or takes over is not one that is missing.
 const POLLER_GRACE: Duration = Duration::from_secs(15);
 
@@ -117,17 +117,17 @@ async fn until_something(
     deadline: Instant,
 ) -> Result<Ended, JournalError> {
     let mut changes = journal.changes();
+    let mut graves = parts.graves(consumer);
     // What was written before the news began is told by nobody.
     journal.refresh()?;
-    let mut grown = true;
     let mut poller_seen = Instant::now();
-    let mut next_poller_look = poller_seen;
+    let mut next_life_look = poller_seen;
     let mut was_polled = false;
-    let mut note_again_at = None;
+    let mut take_at = Some(Instant::now());
     loop {
         let now = Instant::now();
-        if grown || note_again_at.is_some_and(|at: Instant| now >= at.min(deadline)) {
-            note_again_at = match take(journal, consumer, "wait", true) {
+        if take_at.is_some_and(|at| now >= at.min(deadline)) {
+            take_at = match take(journal, consumer, "wait", true) {
                 Ok(batch) if batch.items.is_empty() => None,
                 Ok(batch) => return Ok(Ended::Messages(batch)),
                 Err(JournalError::NotNoted) if now < deadline => Some(now + NOTE_RETRY_INTERVAL),
@@ -139,8 +139,11 @@ async fn until_something(
             let listened = was_polled || somebody_polls(&*parts.storage);
             return Ok(if listened { Ended::TimeUp } else { Ended::NobodyPolls });
         }
-        if now >= next_poller_look {
-            next_poller_look = now + POLLER_LOOK_INTERVAL;
+        if now >= next_life_look {
+            next_life_look = now + LIFE_LOOK_INTERVAL;
+            if graves.have_something()? {
+                take_at = Some(now);
+            }
             if somebody_polls(&*parts.storage) {
                 poller_seen = now;
                 was_polled = true;
@@ -148,14 +151,16 @@ async fn until_something(
                 return Ok(Ended::NobodyPolls);
             }
         }
-        let until = deadline.min(next_poller_look).min(note_again_at.unwrap_or(deadline));
+        let until = deadline.min(next_life_look).min(take_at.unwrap_or(deadline));
         match &mut changes {
             // Either is a reason to look.
             Some(changes) if changes.is_complete() => drop(timeout_at(until, changes.next()).await),
             Some(changes) => drop(timeout_at(until.min(now + SPARE_LOOK_INTERVAL), changes.next()).await),
             None => sleep_until(until.min(now + LOOK_INTERVAL)).await,
         }
-        grown = journal.refresh()?;
+        if journal.refresh()? {
+            take_at = Some(Instant::now());
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use entraclaw::journal::{ConsumerName, Query};
+use entraclaw::journal::{ConsumerName, DeliveryId, Query};
 use entraclaw::notice::{
     BLOCKS_IN_A_ROW_MAX, EXIT_FAILED, EXIT_NOBODY_POLLS, EXIT_NOTHING_CAME, Format, HOOKS, HookAsk, Moment,
     NoticeParts, WaitAsk, hook, wait,
@@ -70,8 +70,69 @@ async fn a_wait_ends_with_what_is_written_meanwhile_and_takes_nothing() {
     assert_eq!(again.exit, EXIT_NOTHING_CAME);
     let consumer = ConsumerName::new("claude-code").unwrap();
     let mut mailbox = journal.mailbox(&consumer, "s").unwrap();
-    let batch = mailbox.hand_out(entraclaw::journal::DeliveryId(1), &Query::default()).unwrap();
+    let batch = mailbox.hand_out(DeliveryId(1), &Query::default()).unwrap();
     assert!(batch.items.len() == 2 && batch.items.iter().all(|handed| handed.redelivered));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_session_died_with_ends_the_wait_of_another_once() {
+    let home = Home::filled(2);
+    let (journal, _) = home.open();
+    let _session = session(&home, "codex", "codex", "0.169.0");
+    let consumer = ConsumerName::new("codex").unwrap();
+    let mut other = journal.mailbox(&consumer, "other").unwrap();
+    other.hand_out(DeliveryId(1), &Query { limit: 1, ..Query::default() }).unwrap();
+    let waited = wait(parts(&home), ask("codex", 30, Format::Json)).await;
+    let view: Value = serde_json::from_str(&waited.text).unwrap();
+    assert_eq!(view["messages"].as_array().unwrap().len(), 1, "the living hold the first");
+    let dying = async {
+        tokio::time::sleep(Duration::from_secs(600)).await;
+        drop(other);
+        tokio::time::Instant::now()
+    };
+    let (waited, died_at) = tokio::join!(wait(parts(&home), ask("codex", 3_600, Format::Json)), dying);
+    assert!(died_at.elapsed() <= Duration::from_secs(6));
+    let view: Value = serde_json::from_str(&waited.text).unwrap();
+    let messages = view["messages"].as_array().unwrap();
+    assert!(messages.len() == 1 && messages[0]["redelivered"] == true, "{view}");
+    let again = wait(parts(&home), ask("codex", 60, Format::Text)).await;
+    assert_eq!(again.exit, EXIT_NOTHING_CAME);
+    assert_eq!(tell(&home, "codex/Stop", &json!({})), None);
+    // It stays unread for all that.
+    let batch = journal.mailbox(&consumer, "s").unwrap().hand_out(DeliveryId(1), &Query::default()).unwrap();
+    assert_eq!(batch.items.len(), 2);
+}
+
+#[test]
+fn a_hook_tells_once_what_a_session_lately_died_with() {
+    let home = Home::filled(2);
+    let (journal, _) = home.open();
+    let consumer = ConsumerName::new("codex").unwrap();
+    let mut other = journal.mailbox(&consumer, "other").unwrap();
+    other.hand_out(DeliveryId(1), &Query { limit: 1, ..Query::default() }).unwrap();
+    home.clock.move_by(2);
+    other.hand_out(DeliveryId(2), &Query::default()).unwrap();
+    assert_eq!(tell(&home, "codex/UserPromptSubmit", &json!({})), None, "it lives");
+    drop(other);
+    let told = tell(&home, "codex/UserPromptSubmit", &json!({})).unwrap().to_string();
+    assert!(told.contains("hello 2") && !told.contains("hello 1"), "of the first not after an hour: {told}");
+    assert_eq!(tell(&home, "codex/UserPromptSubmit", &json!({})), None);
+    let begun = tell(&home, "codex/SessionStart", &json!({})).unwrap().to_string();
+    assert!(begun.contains("hello 1") && begun.contains("hello 2"), "{begun}");
+}
+
+#[test]
+fn what_a_hook_told_at_the_beginning_is_told_by_nobody_else() {
+    let home = Home::filled(1);
+    let (journal, _) = home.open();
+    let consumer = ConsumerName::new("codex").unwrap();
+    let mut other = journal.mailbox(&consumer, "other").unwrap();
+    other.hand_out(DeliveryId(1), &Query::default()).unwrap();
+    let mut sibling = journal.mailbox(&consumer, "sibling").unwrap();
+    drop(other);
+    assert!(sibling.has_left().unwrap());
+    assert!(tell(&home, "codex/SessionStart", &json!({})).is_some());
+    assert!(!sibling.has_left().unwrap() && tell(&home, "codex/Stop", &json!({})).is_none());
 }
 
 #[tokio::test(start_paused = true)]
@@ -217,7 +278,7 @@ fn what_a_living_session_holds_is_not_told_again() {
     let home = Home::filled(1);
     let (journal, _) = home.open();
     let mut mailbox = journal.mailbox(&ConsumerName::new("codex").unwrap(), "s").unwrap();
-    mailbox.hand_out(entraclaw::journal::DeliveryId(1), &Query::default()).unwrap();
+    mailbox.hand_out(DeliveryId(1), &Query::default()).unwrap();
     for event in ["codex/Stop", "codex/SessionStart", "codex/PostToolUse"] {
         assert_eq!(tell(&home, event, &json!({})), None, "{event}");
     }

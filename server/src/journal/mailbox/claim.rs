@@ -3,15 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::SignedDuration;
-
-use super::{Mailbox, Note, Span, joined, ledger_file, span_of};
+use super::{Mailbox, Note, Span, joined, span_of};
 use crate::journal::error::Result;
+use crate::journal::graves;
+use crate::journal::ledger::Held;
 use crate::record::Record;
 
-/// How long before a session begins the dead may have been given what it is pushed: who is opened in the place of one
-/// that died is told, and nobody is woken by the last message of yesterday.
-const TOLD_OF_BEFORE: SignedDuration = SignedDuration::from_hours(1);
 /// Records that are taken over from the dead at a time; the rest is left for the next look.
 const TAKEN_OVER_MAX: usize = 32;
 /// Records whose push is remembered; one that was forgotten may be pushed again, marked.
@@ -19,7 +16,7 @@ const PUSHED_HERE_MAX: usize = 1_024;
 
 /// What a session knows of the others that died.
 #[derive(Default)]
-pub(super) struct Graves {
+pub(super) struct Known {
     /// What the dead held already when this session began, and for long: it is left to the hook and to the next pull.
     older: BTreeSet<u64>,
     /// What this session pushed itself.
@@ -48,7 +45,7 @@ impl Mailbox {
         let ledger = self.file.ledger();
         let known = [&ledger.shown, &ledger.pushed, &ledger.acked].iter().any(|set| set.has(span.0, seq));
         if !known {
-            self.note(Note::Push { spans: vec![span] });
+            self.note(Note::Push { spans: vec![span], graves: Vec::new() });
             self.remember_pushed(seq);
         }
         self.end();
@@ -58,7 +55,7 @@ impl Mailbox {
     /// Whether there is something to take over.
     pub fn has_left(&mut self) -> Result<bool> {
         self.refresh()?;
-        Ok(!self.held_by_the_dead().is_empty())
+        Ok(!self.to_push_again().is_empty())
     }
 
     /// Takes over what other sessions of the consumer were given and took to their graves, lately or since this one
@@ -71,34 +68,41 @@ impl Mailbox {
         }
         let _lock = self.begin()?;
         let mut records = Vec::new();
-        let mut left: BTreeMap<u16, Vec<Span>> = BTreeMap::new();
         let mut pushes = Vec::new();
-        for (seq, (slot, span)) in self.held_by_the_dead().into_iter().take(TAKEN_OVER_MAX) {
-            let entry = self.journal.core().entry(seq)?;
-            match entry.filter(|_| !self.graves.pushed_here.contains(&seq)) {
+        let mut known = Vec::new();
+        let mut lost: BTreeMap<u16, Vec<Span>> = BTreeMap::new();
+        for (seq, (slot, Held { span, .. })) in self.to_push_again().into_iter().take(TAKEN_OVER_MAX) {
+            match self.journal.core().entry(seq)? {
+                Some(_) if self.known.pushed_here.contains(&seq) => known.push((slot, span)),
                 Some(entry) => {
                     records.push(entry.record.clone());
                     pushes.push((slot, span));
                 }
-                None => left.entry(slot).or_default().push(span),
+                None => lost.entry(slot).or_default().push(span),
             }
         }
         records.truncate(fits(&records));
         pushes.truncate(records.len());
-        for (slot, span) in &pushes {
-            left.entry(*slot).or_default().push(*span);
-        }
-        for (slot, spans) in left {
+        for (slot, spans) in lost {
             self.note(Note::GiveBack { slot, spans });
         }
+        pushes.extend(known);
         if !pushes.is_empty() {
-            self.note(Note::Push { spans: joined(pushes.into_iter().map(|(_, span)| span).collect()) });
+            let graves: BTreeSet<u16> = pushes.iter().map(|(slot, _)| *slot).collect();
+            let spans = joined(pushes.into_iter().map(|(_, span)| span).collect());
+            self.note(Note::Push { spans, graves: graves.into_iter().collect() });
         }
         for record in &records {
             self.remember_pushed(record.seq);
         }
         self.end();
         Ok(records)
+    }
+
+    fn to_push_again(&self) -> BTreeMap<u64, (u16, Held)> {
+        let mut held = self.held_by_the_dead();
+        held.retain(|_, (_, held)| !held.is_pushed_again);
+        held
     }
 
     /// Whether the consumer has this record, or a living session of it holds it.
@@ -108,38 +112,33 @@ impl Mailbox {
         Ok(self.file.ledger().acked.has(entry.record.channel, seq) || self.held().contains_key(&seq))
     }
 
-    /// Whether another session, alive or dead, holds something since this one began, as far as the last look showed.
+    /// Whether another session, alive or dead, holds something since this one began that was not pushed again, as far as
+    /// the last look showed.
     pub fn others_hold(&self) -> bool {
         let slots = self.file.ledger().slots.iter().filter(|(slot, _)| **slot != self.slot);
-        slots.flat_map(|(_, what)| what.held.iter()).any(|(seq, _)| !self.graves.older.contains(seq))
+        let mut held = slots.flat_map(|(_, what)| what.held.iter());
+        held.any(|(seq, held)| !held.is_pushed_again && !self.known.older.contains(seq))
     }
 
     /// By place: the slot of a dead session that holds it still.
-    fn held_by_the_dead(&self) -> BTreeMap<u64, (u16, Span)> {
-        let slots = self.file.ledger().slots.iter();
-        let others = slots.filter(|(slot, what)| **slot != self.slot && !what.held.is_empty());
-        let dead =
-            others.filter(|(slot, _)| !ledger_file::slot_is_taken(&*self.storage, &self.consumer, **slot));
-        let held =
-            dead.flat_map(|(slot, what)| what.held.iter().map(|(seq, held)| (*seq, (*slot, held.span))));
-        held.filter(|(seq, _)| !self.graves.older.contains(seq)).collect()
+    pub(super) fn held_by_the_dead(&self) -> BTreeMap<u64, (u16, Held)> {
+        let ledger = self.file.ledger();
+        let mut held = graves::held_by_the_dead(&*self.storage, &self.consumer, ledger, Some(self.slot));
+        held.retain(|seq, _| !self.known.older.contains(seq));
+        held
     }
 
     /// Remembers what the dead have held for long at the beginning of this session.
     pub(super) fn pass_by_older_graves(&mut self) {
         let now = self.journal.core().clock.now();
-        let is_late = |at| now.duration_since(at).abs() <= TOLD_OF_BEFORE;
-        let dead = self.held_by_the_dead();
-        let slots = &self.file.ledger().slots;
-        let given_at = |slot: &u16, seq: &u64| slots.get(slot)?.held.get(seq)?.at;
-        let older = dead.iter().filter(|(seq, (slot, _))| !given_at(slot, seq).is_some_and(is_late));
-        self.graves.older = older.map(|(seq, _)| *seq).collect();
+        let older = self.held_by_the_dead().into_iter().filter(|(_, (_, held))| !graves::is_late(*held, now));
+        self.known.older = older.map(|(seq, _)| seq).collect();
     }
 
     fn remember_pushed(&mut self, seq: u64) {
-        self.graves.pushed_here.insert(seq);
-        if self.graves.pushed_here.len() > PUSHED_HERE_MAX {
-            self.graves.pushed_here.pop_first();
+        self.known.pushed_here.insert(seq);
+        if self.known.pushed_here.len() > PUSHED_HERE_MAX {
+            self.known.pushed_here.pop_first();
         }
     }
 
@@ -161,7 +160,7 @@ impl Mailbox {
             spans.extend(entry.map(|entry| span_of(&entry)));
         }
         if !spans.is_empty() {
-            self.note(Note::Show { spans: joined(spans) });
+            self.note(Note::Show { spans: joined(spans), graves: Vec::new() });
         }
         self.end();
         Ok(())
