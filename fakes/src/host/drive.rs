@@ -129,6 +129,8 @@ pub enum HostEventKind {
     },
     /// A text came through the host's door; the model may be shown it later.
     Knocked(String),
+    /// A command of ours, in a background shell or as a hook, has printed this; the model may be shown it later.
+    Printed(String),
     /// For the log.
     Note(String),
 }
@@ -315,6 +317,8 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
 
     async fn take_end<S: Server<Out = O, In = I>>(&mut self, server: &mut S, ran: Ran) {
         let now_ms = self.now_ms();
+        let (Ran::Shell(_, ShellEnd { output: printed, .. }) | Ran::Hook(_, printed)) = &ran;
+        self.emit(HostEventKind::Printed(printed.clone())).await;
         let effects = match ran {
             Ran::Shell(id, end) => self.machine.on_shell_end(now_ms, id, end),
             Ran::Hook(id, answer) => self.machine.on_hook_answer(now_ms, id, &answer),

@@ -67,6 +67,10 @@ pub struct Ledger {
     disturbed_ms: Vec<u64>,
     /// Messages whose push was on the wire, with the time of the first.
     pushed_ms: BTreeMap<(String, String), u64>,
+    /// Messages that a command printed for another session of the consumer, with the time of the first.
+    printed_ms: BTreeMap<(String, String), u64>,
+    /// The same for this session.
+    printed_here_ms: BTreeMap<(String, String), u64>,
     /// Messages that went through a host's door; the host may show them later.
     knocked: BTreeSet<(String, String)>,
     /// Texts that messages were given later, by label, with the time of the change.
@@ -105,13 +109,18 @@ impl Ledger {
 
     /// Notes a message that a model was shown.
     pub fn see(&mut self, mut sighting: Sighting) {
+        self.fill_chat(&mut sighting);
+        self.seen_by_id.entry(sighting.message_id.clone()).or_default().push(self.seen.len());
+        self.seen.push(sighting);
+    }
+
+    /// Not every way shows the chat.
+    fn fill_chat(&self, sighting: &mut Sighting) {
         if sighting.chat_id.is_empty()
             && let Some(meant) = self.written.iter().find(|message| message.message_id == sighting.message_id)
         {
             sighting.chat_id.clone_from(&meant.chat_id);
         }
-        self.seen_by_id.entry(sighting.message_id.clone()).or_default().push(self.seen.len());
-        self.seen.push(sighting);
     }
 
     /// Notes that what was handed out before may not have arrived.
@@ -124,12 +133,16 @@ impl Ledger {
         self.pushed_ms.entry((chat_id.to_owned(), message_id.to_owned())).or_insert(at_ms);
     }
 
-    /// Notes what was pushed to another session of the consumer: that marks it for all of them.
-    pub fn pushed_to_another(&mut self, other: &Self) {
-        for (ids, at_ms) in &other.pushed_ms {
-            let first_ms = self.pushed_ms.entry(ids.clone()).or_insert(*at_ms);
-            *first_ms = (*first_ms).min(*at_ms);
-        }
+    /// Notes that a command printed a message: it counts as shown, whether or not the model is shown it.
+    pub fn print(&mut self, mut sighting: Sighting) {
+        self.fill_chat(&mut sighting);
+        self.printed_here_ms.entry((sighting.chat_id, sighting.message_id)).or_insert(sighting.at_ms);
+    }
+
+    /// Notes what another session of the consumer was pushed, and what commands printed for it: that marks it for all.
+    pub fn marked_by(&mut self, other: &Self) {
+        merge(&mut self.pushed_ms, &other.pushed_ms);
+        merge(&mut self.printed_ms, &other.printed_here_ms);
     }
 
     /// Notes that the server knocked with a message.
@@ -238,7 +251,7 @@ impl Ledger {
             all.forgotten_ms.extend(&ledger.forgotten_ms);
             all.disturbed_ms.extend(&ledger.disturbed_ms);
             all.knocked.extend(ledger.knocked.iter().cloned());
-            all.pushed_to_another(ledger);
+            all.marked_by(ledger);
         }
         seen.sort_by_key(|sighting| sighting.at_ms);
         for sighting in seen {
@@ -265,6 +278,13 @@ impl Ledger {
             less.see(sighting.clone());
         }
         less
+    }
+}
+
+fn merge(all: &mut BTreeMap<(String, String), u64>, other: &BTreeMap<(String, String), u64>) {
+    for (ids, at_ms) in other {
+        let first_ms = all.entry(ids.clone()).or_insert(*at_ms);
+        *first_ms = (*first_ms).min(*at_ms);
     }
 }
 
@@ -303,6 +323,22 @@ mod tests {
 
     fn rules(ledger: &Ledger) -> Vec<String> {
         ledger.judge(99).into_iter().chain(ledger.judge_lost(99)).map(|f| f.rule).collect()
+    }
+
+    /// What a command printed for one session is shown before, to all that read as the same consumer, and to nobody else.
+    #[test]
+    fn what_a_command_printed_comes_marked_to_the_others() {
+        let mut beside = Ledger::default();
+        beside.write(written("a", 1, true));
+        beside.print(Sighting { chat_id: String::new(), ..seen("a", 3, "t", false) });
+        for (at_ms, expected) in [(4, vec![]), (2, vec!["oracle.mark"])] {
+            let mut ledger = Ledger::default();
+            ledger.write(written("a", 1, true));
+            ledger.see(seen("a", at_ms, "t", true));
+            assert_eq!(rules(&ledger), ["oracle.mark"]);
+            ledger.marked_by(&beside);
+            assert_eq!(rules(&ledger), expected);
+        }
     }
 
     /// Whose rights change may or may not be heard with what nobody has read yet, and with nothing else.

@@ -340,14 +340,14 @@ impl<'a> Play<'a> {
         self.failures.append(&mut found);
     }
 
-    /// What a session was pushed, or held when its server ended, comes marked to the others that read as the same consumer.
+    /// What a session was pushed, what a command printed for it and what it held when its server ended comes marked to the others that read as the same consumer.
     fn share_marks(&self) {
         for (name, session) in &self.sessions {
             let alike = self.sessions.iter().filter(|(other, _)| *other != name);
             for (_, other) in alike.filter(|(_, other)| other.consumer() == session.consumer()) {
                 let other = other.view.borrow();
                 let mut view = session.view.borrow_mut();
-                view.ledger.pushed_to_another(&other.ledger);
+                view.ledger.marked_by(&other.ledger);
                 for at_ms in &other.ended_ms {
                     view.ledger.disturb(*at_ms);
                 }

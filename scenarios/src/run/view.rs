@@ -14,6 +14,9 @@ const TRANSCRIPT_LINES_MAX: usize = 4_000;
 /// The wire rule that some hosts break in their own way.
 const UNDECLARED: &str = "undeclared-capability";
 
+/// Where hooks answer in words.
+const HOOK_WORDS: [&str; 3] = ["/reason", "/additionalContext", "/hookSpecificOutput/additionalContext"];
+
 /// The carrier that shows no ids.
 const DOOR: &str = "door";
 
@@ -234,6 +237,15 @@ impl SessionView {
                 let (chat, id) = (message.chat_id.clone(), message.message_id.clone());
                 self.ledger.knock(&chat, &id, at_ms);
             }
+        }
+    }
+
+    /// A command printed something, or answered as a hook; the host may show it later.
+    pub(crate) fn printed(&mut self, at_ms: u64, text: &str) {
+        let answer: Value = serde_json::from_str(text).unwrap_or_default();
+        let told = HOOK_WORDS.iter().find_map(|place| answer.pointer(place)?.as_str()).unwrap_or(text);
+        for sighting in look(at_ms, "background_shell", None, false, told).1 {
+            self.ledger.print(sighting);
         }
     }
 

@@ -77,6 +77,7 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
         }
         HostEventKind::Turn { running, by_itself } => view.turn(running, by_itself),
         HostEventKind::Knocked(text) => view.knocked(at_ms, &text),
+        HostEventKind::Printed(text) => view.printed(at_ms, &text),
         HostEventKind::Note(text) => {
             // What it held may come again.
             if text.starts_with("dropped an answer") {
