@@ -11,6 +11,10 @@ if [ "${1-}" = --update ]; then
 fi
 run=${1-hostcheck-out}
 cd "$(dirname "$0")/../.."
+if [ -e "$run/corpus.txt" ]; then
+  echo "$run keeps seeds that broke a rule and were played first; remove the folder and run again" >&2
+  exit 1
+fi
 release=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 kept=reports/releases/$release
 made=$(mktemp -d)
