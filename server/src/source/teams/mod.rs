@@ -1,6 +1,7 @@
 //! Teams: one look at the list of chats a tick, then only the chats that changed; and sending.
 //! It must never decide who may speak, which the gate does, nor show a text that has not passed the sanitiser.
 
+mod claims;
 mod cursor;
 mod door;
 mod draft;

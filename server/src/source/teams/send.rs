@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use super::claims::claim;
 use super::identity::identify;
 use super::outgoing::{self, CONTENT_CHARS_MAX};
 use super::turn::turn;
@@ -164,11 +165,13 @@ impl TeamsOutbox {
     fn sent(&self, chat_id: &str, body: &Value) -> Option<Sent> {
         let message = wire::message(body)?;
         self.known.note_sent(chat_id, &message.id);
+        claim(&*self.storage, chat_id, &message.id);
         let ts = message.created.unwrap_or_else(|| self.client.server_now());
         Some(Sent { message_id: message.id, ts: ts.to_string() })
     }
 
-    /// Looks for a message of ours in the chat that reads the same and is not older than the attempt.
+    /// Looks for a message of ours in the chat that reads the same, is not older than the attempt, and that no other
+    /// session has sent.
     async fn look_back(&self, message: &OutgoingTeams, posted_at: Timestamp) -> Option<Sent> {
         let wanted = outgoing::visible(&message.content, message.content_type == ContentType::Html);
         let since = posted_at.checked_sub(CLOCK_TOLERANCE).unwrap_or(posted_at);
@@ -179,11 +182,12 @@ impl TeamsOutbox {
             let Ok(page) = self.client.get_once(&url, Scope::Chat(&message.chat_id)).await else { continue };
             let (messages, _) = wire::items(&page.body, wire::message);
             let ours = messages.into_iter().find(|candidate| {
-                self.is_own(candidate)
+                let may_be_it = self.is_own(candidate)
                     && candidate.created.is_some_and(|at| at >= since)
                     && !self.known.was_sent(&message.chat_id, &candidate.id)
                     // A quoted reply has its quotes in front.
-                    && outgoing::visible(&candidate.content, candidate.html).ends_with(&wanted)
+                    && outgoing::visible(&candidate.content, candidate.html).ends_with(&wanted);
+                may_be_it && claim(&*self.storage, &message.chat_id, &candidate.id)
             });
             if let Some(found) = ours {
                 self.known.note_sent(&message.chat_id, &found.id);
