@@ -4,8 +4,8 @@
 use serde::{Deserialize, Deserializer};
 
 use crate::scenario::Trouble::{
-    self, Change, ClockStep, Crash, CutJson, DeltaReset, Denied, DiskFull, FailedSync, Late, LostReply,
-    Outage, PowerCut, ServerError, Slow, Terminal, Throttle, TokenExpiry, TokenRefused,
+    self, Change, ClockStep, Crash, CutJson, DeltaReset, Denied, DiskFull, FailedSync, Late, LostAnswer,
+    LostReply, Outage, PowerCut, ServerError, Slow, Terminal, Throttle, TokenExpiry, TokenRefused,
 };
 
 /// A mix of troubles.
@@ -56,11 +56,19 @@ pub static PROFILES: &[FaultProfile] = &[
     },
     FaultProfile {
         name: "network",
-        says: "every other burst: outages, throttling, broken, slow and late answers, two at once",
+        says: "every other burst: outages, throttling, broken, lost, slow and late answers, two at once",
         of_bursts: 2,
         troubled: 1,
         at_once: 2,
-        weights: &[(Throttle, 2), (Outage, 2), (ServerError, 2), (CutJson, 3), (Slow, 2), (Late, 3)],
+        weights: &[
+            (Throttle, 2),
+            (Outage, 2),
+            (ServerError, 2),
+            (CutJson, 3),
+            (LostAnswer, 3),
+            (Slow, 2),
+            (Late, 3),
+        ],
     },
     FaultProfile {
         name: "disk",

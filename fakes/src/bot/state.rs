@@ -82,6 +82,8 @@ pub struct BotDelivery {
 /// An answer that the connector took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BotSent {
+    /// The activity's id.
+    pub id: String,
     /// Where.
     pub conversation_id: String,
     /// The activity that it answers; empty for none.
@@ -383,12 +385,14 @@ impl FakeBot {
                 &json!({"error": {"code": "BadSyntax", "message": "The activity is not one."}}),
             );
         };
+        let id = format!("bot-{}", self.sent.len() + 1);
         self.sent.push(BotSent {
+            id: id.clone(),
             conversation_id: conversation_id.to_owned(),
             reply_to: reply_to.to_owned(),
             text: text.to_owned(),
         });
-        let answer = plain(201, &json!({"id": format!("bot-{}", self.sent.len())}));
+        let answer = plain(201, &json!({"id": id}));
         let lost = self.meets(BotFault::LostAnswer);
         if lost { Answer { fate: Fate::DroppedAfterApply, ..answer } } else { answer }
     }

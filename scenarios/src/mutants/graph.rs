@@ -14,6 +14,8 @@ pub(super) enum Fault {
     AsksTwice,
     /// Sends everything twice.
     SendsTwice,
+    /// Sends again what it got no answer to.
+    SendsAgain,
     /// Says that it sent, and did not.
     NeverSends,
     /// Sees no `Retry-After`.
@@ -66,7 +68,10 @@ impl GraphTransport for FaultyClient {
                 }
                 _ => {}
             }
-            let mut answer = self.inner.send(request).await?;
+            let mut answer = match self.inner.send(request.clone()).await {
+                Err(_) if self.fault == Fault::SendsAgain && !is_read => self.inner.send(request).await?,
+                answered => answered?,
+            };
             if self.fault == Fault::SeesNoLimits {
                 answer.headers.retain(|(name, _)| name != "retry-after");
             }

@@ -325,9 +325,16 @@ pub const MUTANTS: &[Mutant] = &[
         Way::Graph(Graph::SendsTwice),
     ),
     mutant(
+        "sends-again",
+        "sends again what it got no answer to",
+        ("oracle.sent-twice", ""),
+        ("graph.send-not-repeated", COPILOT),
+        Way::Graph(Graph::SendsAgain),
+    ),
+    mutant(
         "never-sends",
         "says that it sent, and did not",
-        ("expect.sent", ""),
+        ("oracle.untrue", "is not there"),
         ("delivery.answer-where-asked", COPILOT),
         Way::Graph(Graph::NeverSends),
     ),

@@ -20,7 +20,7 @@ use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
 use super::view::{CallView, SessionView};
 use super::world::TOKEN;
-use crate::oracle::{Ledger, Written};
+use crate::oracle::{Ledger, Posted, Written, judge_answers};
 use crate::plan::Cell;
 use crate::scenario::SetUp;
 
@@ -285,6 +285,7 @@ impl<'a> Play<'a> {
             self.failures.append(&mut found);
         }
         self.judge_consumers(now_ms, all_delivered);
+        self.judge_answers(now_ms);
         self.judge_secret(now_ms);
         let hostile =
             self.graph_violations().into_iter().filter(|v| v.contains("foreign_origin")).collect::<Vec<_>>();
@@ -340,7 +341,8 @@ impl<'a> Play<'a> {
         self.failures.append(&mut found);
     }
 
-    /// What a session was pushed, what a command printed for it and what it held when its server ended comes marked to the others that read as the same consumer.
+    /// What a session was pushed, what a command printed for it and what it let go of comes marked to the others that read
+    /// as the same consumer.
     fn share_marks(&self) {
         for (name, session) in &self.sessions {
             let alike = self.sessions.iter().filter(|(other, _)| *other != name);
@@ -348,11 +350,32 @@ impl<'a> Play<'a> {
                 let other = other.view.borrow();
                 let mut view = session.view.borrow_mut();
                 view.ledger.marked_by(&other.ledger);
-                for at_ms in &other.ended_ms {
+                for at_ms in &other.let_go_ms {
                     view.ledger.disturb(*at_ms);
                 }
             }
         }
+    }
+
+    /// What a tool said of what it sent is so.
+    fn judge_answers(&mut self, now_ms: u64) {
+        let mut posted = self.graph.with(|graph| {
+            let chats = graph.messages_sent_by_agent().iter().map(|sent| {
+                Posted::in_chat(&sent.chat_id, &sent.message_id, &sent.content, !sent.quotes.is_empty())
+            });
+            let mails = graph.mails_sent_by_agent().iter();
+            chats
+                .chain(mails.map(|sent| Posted::by_mail(&sent.message_id, &sent.content)))
+                .collect::<Vec<_>>()
+        });
+        self.bot.with(|bot| {
+            let sent = bot.sent().iter();
+            posted.extend(sent.map(|sent| Posted::by_bot(&sent.conversation_id, &sent.id, &sent.text)));
+        });
+        let views: Vec<_> = self.sessions.values().map(|session| session.view.borrow()).collect();
+        let failures = judge_answers(views.iter().map(|view| &view.answers), &posted, now_ms);
+        drop(views);
+        self.failures.extend(failures);
     }
 
     /// No token is in a file or a line. The key store is the one place for refresh tokens.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use entraclaw::random::{Random as _, SplitMix};
+use fakes::bot::BotFault;
 use fakes::graph::{ChatSpec, DeltaLoss, ErrorBody, FaultAction, FaultSpec, MessageSpec};
 
 use super::kills;
@@ -310,6 +311,15 @@ impl Draw<'_> {
             }
             Trouble::CutJson => {
                 self.fault(FaultAction::TruncatedJson { keep_percent: 60 }, None, Some(0.5));
+                heals.push(Step::Heal);
+            }
+            Trouble::LostAnswer => {
+                let always = FaultSpec::always(FaultAction::ResetAfterApply);
+                let method = Some("POST".to_owned());
+                self.steps.push(Step::Fault(FaultSpec { method, probability: Some(0.5), ..always }));
+                if !self.cast.callers.is_empty() {
+                    self.steps.push(Step::Bot(BotStep::Fault(BotFault::LostAnswer)));
+                }
                 heals.push(Step::Heal);
             }
             Trouble::TokenRefused => {

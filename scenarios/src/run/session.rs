@@ -182,6 +182,7 @@ impl Session {
             calls_made: Rc::clone(&self.calls_made),
             wait: self.host.wait.clone(),
             shell_shown: self.host.profile.as_ref().map_or(ShellShown::Path, |profile| *profile.shell.shown),
+            number: self.host.number,
         };
         let agent = tokio::task::spawn_local(agent::follow(self.policy.subscribe(), port));
         let tasks = [agent, host, watcher].into_iter();
@@ -268,9 +269,15 @@ pub(crate) struct SessionPort {
     calls_made: Rc<Flag<u64>>,
     wait: Vec<String>,
     shell_shown: ShellShown,
+    number: u64,
 }
 
 impl SessionPort {
+    /// Which of the cell's sessions it is; the main one is 1.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Waits until the host has the server's tools.
     pub(crate) async fn ready(&self) {
         self.until(|view| view.ready.then_some(())).await;

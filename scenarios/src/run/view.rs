@@ -7,7 +7,7 @@ use reports::event::{Arrival, Failure, Lane, ModelLine, WireLine};
 use schemas::{Direction, WireValidator};
 use serde_json::Value;
 
-use crate::oracle::{Heard, Ledger, Sighting, Written, look, quoted};
+use crate::oracle::{Answers, Heard, Ledger, Sighting, Written, look, quoted};
 
 /// Lines of a transcript that are kept; later ones are counted.
 const TRANSCRIPT_LINES_MAX: usize = 4_000;
@@ -55,6 +55,7 @@ pub(crate) struct SessionView {
     pub(crate) model: Vec<ModelLine>,
     pub(crate) calls: BTreeMap<String, CallView>,
     pub(crate) ledger: Ledger,
+    pub(crate) answers: Answers,
     pub(crate) transcript: Vec<WireLine>,
     pub(crate) left_out: usize,
     pub(crate) failures: Vec<Failure>,
@@ -63,8 +64,8 @@ pub(crate) struct SessionView {
     pub(crate) alive: bool,
     /// Whether it was asked to end.
     may_end: bool,
-    /// When its server was told to end or ended.
-    pub(crate) ended_ms: Vec<u64>,
+    /// When it let go of what it held: its server was told to end or ended, or a call was cancelled.
+    pub(crate) let_go_ms: Vec<u64>,
     pub(crate) starts: u32,
     /// Whether a turn of the model runs.
     pub(crate) in_turn: bool,
@@ -95,6 +96,7 @@ impl SessionView {
             model: Vec::new(),
             calls: BTreeMap::new(),
             ledger: Ledger::default(),
+            answers: Answers::default(),
             transcript: Vec::new(),
             left_out: 0,
             failures: Vec::new(),
@@ -102,7 +104,7 @@ impl SessionView {
             ready: false,
             alive: false,
             may_end: false,
-            ended_ms: Vec::new(),
+            let_go_ms: Vec::new(),
             starts: 0,
             in_turn: false,
             turns_by_itself: 0,
@@ -125,6 +127,7 @@ impl SessionView {
         self.may_end = false;
         self.starts += 1;
         self.ledger.disturb(at_ms);
+        self.answers.connect();
     }
 
     /// Something happened to the server's process. One that ends although nobody asked it to has failed, whatever the
@@ -134,9 +137,9 @@ impl SessionView {
             self.connect(at_ms);
         } else if event.starts_with("signal") || event == "stdin closed" {
             self.may_end = true;
-            self.ended_ms.push(at_ms);
+            self.let_go_ms.push(at_ms);
         } else if event.starts_with("exit") {
-            self.ended_ms.push(at_ms);
+            self.let_go_ms.push(at_ms);
             self.facts.insert("server ended".to_owned(), event.to_owned());
             if !self.may_end {
                 self.fail("oracle.died", at_ms, format!("the server ended by itself: {event}"), None);
@@ -170,6 +173,7 @@ impl SessionView {
         }
         if let Some(json) = &json {
             self.note_marks(at_ms, by_host, json);
+            self.answers.line(at_ms, by_host, json);
         }
         let lane = if by_host { Lane::HostToServer } else { Lane::ServerToHost };
         self.note(at_ms, lane, text);
@@ -187,7 +191,11 @@ impl SessionView {
                     self.ledger.push(chat, id, at_ms);
                 }
             }
-            (true, Some("notifications/cancelled" | "resources/read")) => self.ledger.disturb(at_ms),
+            (true, Some("notifications/cancelled")) => {
+                self.ledger.disturb(at_ms);
+                self.let_go_ms.push(at_ms);
+            }
+            (true, Some("resources/read")) => self.ledger.disturb(at_ms),
             (true, Some("tools/call"))
                 if json.pointer("/params/arguments/mark_consumed") == Some(&Value::Bool(false)) =>
             {

@@ -43,6 +43,8 @@ pub enum Trouble {
     ServerError,
     /// Some of Graph's answers are cut in the middle.
     CutJson,
+    /// Graph does what it is asked to do, and every other time does not say so.
+    LostAnswer,
     /// Graph refuses the token for a while.
     TokenRefused,
     /// Graph takes its time.
