@@ -22,7 +22,7 @@ use crate::entra::{EntraParts, SIGN_IN_RETRIES_MAX, TokenSource, graph_resource,
 use crate::gate::{Agent, Gate, MailGate, PairingReply, Person, PolicyNews};
 use crate::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
 use crate::journal::{Interaction, Journal, JournalOptions};
-use crate::knock::{DoorCarrier, Knock, NoKnock, Sight};
+use crate::knock::{DoorCarrier, InboxSocket, Knock, NoKnock, Sight, Trust};
 use crate::mcp::{self, Presence, SessionOptions};
 use crate::permission::{self, PermissionPort, REQUESTS_MAX, Relay};
 use crate::random::Random;
@@ -68,6 +68,8 @@ pub struct App {
     pub endpoint: Arc<dyn Endpoint>,
     /// What moves the doors of hosts.
     pub knock: Arc<dyn Knock>,
+    /// The inbox socket of the host's session, where its environment names one.
+    pub inbox_socket: Option<InboxSocket>,
     /// How the Teams source is doing; a handle for whoever wants to watch.
     pub teams_status: SourceStatus,
     /// How the mail source is doing.
@@ -100,6 +102,7 @@ impl App {
             keys,
             endpoint: Arc::new(NoEndpoint),
             knock: Arc::new(NoKnock),
+            inbox_socket: None,
             teams_status,
             mail_status,
             bot_status: SourceStatus::default(),
@@ -266,10 +269,12 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     session.tool_sets.clone_from(&app.config.tools);
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
-    let (sight, knocks) = (Sight::default(), app.trouble.is_none() && app.config.doors.is_any_on());
-    let doors = knocks.then(|| DoorCarrier {
+    let sight = Sight::default();
+    let doors = app.trouble.is_none().then(|| DoorCarrier {
         knock: app.knock.clone(),
         doors: app.config.doors.clone(),
+        inbox: app.inbox_socket.clone(),
+        trust: Trust { whole_text: app.config.whole_text, operator: app.config.gate.operator.clone() },
         journal: journal.clone(),
         clock: app.clock.clone(),
         sight: sight.clone(),

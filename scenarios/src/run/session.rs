@@ -181,6 +181,8 @@ impl Session {
             watch: self.watch,
             calls_made: Rc::clone(&self.calls_made),
             wait: self.host.wait.clone(),
+            has_shell: self.host.options.shell
+                && self.host.profile.as_ref().is_some_and(|profile| *profile.shell.available),
             shell_shown: self.host.profile.as_ref().map_or(ShellShown::Path, |profile| *profile.shell.shown),
             number: self.host.number,
         };
@@ -268,6 +270,7 @@ pub(crate) struct SessionPort {
     watch: Stopwatch,
     calls_made: Rc<Flag<u64>>,
     wait: Vec<String>,
+    has_shell: bool,
     shell_shown: ShellShown,
     number: u64,
 }
@@ -327,6 +330,11 @@ impl SessionPort {
             view.model.iter().filter(|line| carriers.contains(&line.carrier.as_str())).count()
         };
         self.until(|view| (by(view) > texts).then_some(())).await;
+    }
+
+    /// Whether the model may leave our command running in its shell.
+    pub(crate) fn has_shell(&self) -> bool {
+        self.has_shell
     }
 
     /// What the host shows of a background shell that ended.

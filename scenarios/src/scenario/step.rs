@@ -196,6 +196,9 @@ pub enum AgentPolicy {
     /// Keeps `entraclaw wait` running in its background shell and ends its turn. When that wakes it, it reads what came
     /// and starts the command again.
     Arms,
+    /// Has nobody at its keyboard: rests until something wakes it, reads its inbox, answers each message once where it was
+    /// written, works for a while, listens again by the command in its shell where that is set up, and ends its turn.
+    Attends,
     /// Works for a minute, uses a tool of the host's own every ten seconds, rests for a minute, and never asks.
     Works,
 }

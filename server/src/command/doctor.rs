@@ -19,7 +19,7 @@ use crate::doctor::{
 use crate::entra;
 use crate::gate::operator;
 use crate::graph::{GraphError, Scope};
-use crate::knock::{DOOR_FAMILIES, DoorState, HostDoor, look_at_file};
+use crate::knock::{DoorState, HostDoor, look_at_file, look_at_socket};
 use crate::source::bot::Credentials;
 use crate::status::gather;
 
@@ -101,11 +101,11 @@ async fn facts(place: &Place, environment: &Environment) -> Facts {
 /// Looks at the doors that are on, and moves none.
 async fn doors(app: &App) -> Vec<(&'static str, Answered)> {
     let mut found = Vec::new();
-    for family in DOOR_FAMILIES {
-        let Some(door) = HostDoor::of(family, &app.config.doors) else { continue };
+    for door in HostDoor::all(&app.config.doors, app.inbox_socket.as_ref()) {
         let looked = match (door.trial(), &door) {
             (Some(trial), _) => app.knock.knock(trial).await.map(|_| ()),
             (None, HostDoor::QwenFile { path }) => look_at_file(path),
+            (None, HostDoor::InboxSocket(inbox)) => look_at_socket(&inbox.path),
             (None, _) => Ok(()),
         };
         let answered = match looked {

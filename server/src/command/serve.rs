@@ -75,6 +75,7 @@ pub(super) fn production(
     );
     app.endpoint = Arc::new(HttpEndpoint);
     app.knock = Arc::new(ProductionKnock::new(environment.for_programs.clone()));
+    app.inbox_socket.clone_from(&environment.inbox_socket);
     app.home = home_text;
     app.login_transport = Arc::new(HttpTransport::new(login_loopback));
     app.keys = keys;

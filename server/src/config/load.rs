@@ -9,7 +9,7 @@ use super::key::{self, Key};
 use super::{
     ALLOW_ENTRIES_MAX, Allow, Config, Gate, Graph, GroupMessages, Identity, Inbox, Limits, Log,
     MAIL_MESSAGES_PER_HOUR_MAX, Mail, Mcp, PAGE_SIZE_MAX, POLL_INTERVAL_REMOTE_MIN, Retention, Sources,
-    Teams, Watchable, duration, file,
+    Teams, Watchable, WholeText, duration, file,
 };
 use crate::gate::{Guid, Person, WILDCARDS};
 use crate::graph;
@@ -101,6 +101,7 @@ impl Loader {
             retention: self.retention(),
             teams: self.teams(origin.is_loopback()),
             tools: self.tool_sets(),
+            whole_text: self.whole_text(),
             allow: self.people(),
             graph: Graph {
                 origin,
@@ -356,6 +357,20 @@ impl Loader {
             );
         }
         known.into_iter().filter_map(Result::ok).collect()
+    }
+
+    fn whole_text(&mut self) -> WholeText {
+        let Some((text, at)) = self.value(&key::WAKE_WHOLE_TEXT) else { return WholeText::default() };
+        match text.as_str() {
+            "operator" => WholeText::Operator,
+            "allowed" => WholeText::Allowed,
+            "nobody" => WholeText::Nobody,
+            _ => {
+                let fix = "write \"operator\", \"allowed\" or \"nobody\"";
+                self.error(&at, format!("`wake.whole_text` is {text:?}"), fix);
+                WholeText::default()
+            }
+        }
     }
 
     fn page_size(&mut self) -> u32 {

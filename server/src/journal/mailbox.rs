@@ -11,6 +11,7 @@
 //! **A new consumer** begins at the oldest record there is, because what is skipped silently is lost; see
 //! [`NewConsumerStarts`](super::NewConsumerStarts) for the other choice.
 
+mod announce;
 mod claim;
 
 use std::collections::{BTreeMap, BTreeSet};

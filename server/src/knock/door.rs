@@ -1,16 +1,18 @@
 //! Which door a host has, where in it the message belongs, and the movement that brings it there.
-//! Facts were seen on Codex CLI 0.169.0, opencode 1.18.33 and Qwen Code 0.24.4. It must never guess a place: a turn in a
+//! Facts were seen on Claude Code 2.1.330, Codex CLI 0.169.0, opencode 1.18.33 and Qwen Code 0.24.4. It must never guess a place: a turn in a
 //! conversation that nobody looks at is worse than a message that waits.
 
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{HttpMethod, Knock, KnockError, KnockRequest, Sighted};
+use super::{HttpMethod, InboxSocket, Knock, KnockError, KnockRequest, Met, Sighted};
 use crate::config::{Doors, Secret};
 
-/// Families of hosts that have a door.
-pub const DOOR_FAMILIES: [&str; 3] = ["codex", "opencode", "qwen-code"];
+/// The first version of Claude Code that may give its inbox socket to MCP servers; from 2.1.248 on it does by default, and
+/// before that where the vendor has switched it on. An older one may have inherited the variables of a newer one that it
+/// was started in.
+const INBOX_SOCKET_SINCE: [u64; 3] = [2, 1, 224];
 
 /// Longest id of a session of opencode.
 const SESSION_CHARS_MAX: usize = 128;
@@ -20,6 +22,8 @@ const SESSIONS_PATH: &str = "/session";
 /// A door that is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostDoor {
+    /// The inbox socket of Claude Code's session.
+    InboxSocket(InboxSocket),
     /// `codex queue`: a message for a thread, taken when the running turn has ended.
     CodexQueue {
         /// The program.
@@ -51,21 +55,33 @@ pub enum DoorState {
 }
 
 impl HostDoor {
-    /// The door of a host's family, if that is on.
-    pub fn of(family: &str, doors: &Doors) -> Option<Self> {
-        match family {
-            "codex" if doors.codex_queue => Some(Self::CodexQueue { command: doors.codex_command.clone() }),
-            "opencode" => doors
-                .opencode_port
-                .map(|port| Self::OpencodePort { port, password: doors.opencode_password.clone() }),
-            "qwen-code" => doors.qwen_input_file.clone().map(|path| Self::QwenFile { path }),
-            _ => None,
-        }
+    /// Every door that is on. `inbox` is what this program's environment says of a session's own.
+    pub fn all(doors: &Doors, inbox: Option<&InboxSocket>) -> Vec<Self> {
+        let inbox = inbox.filter(|_| doors.inbox_socket).cloned().map(Self::InboxSocket);
+        let queue = doors.codex_queue.then(|| Self::CodexQueue { command: doors.codex_command.clone() });
+        let port = doors
+            .opencode_port
+            .map(|port| Self::OpencodePort { port, password: doors.opencode_password.clone() });
+        let file = doors.qwen_input_file.clone().map(|path| Self::QwenFile { path });
+        [inbox, queue, port, file].into_iter().flatten().collect()
+    }
+
+    /// The door of a host, if that is on.
+    pub fn of(host: &Met, doors: &Doors, inbox: Option<&InboxSocket>) -> Option<Self> {
+        let fits = |door: &Self| match door {
+            Self::InboxSocket(_) => host.family == "claude-code" && host.version >= INBOX_SOCKET_SINCE,
+            Self::CodexQueue { .. } => host.family == "codex",
+            Self::OpencodePort { .. } => host.family == "opencode",
+            Self::QwenFile { .. } => host.family == "qwen-code",
+        };
+        Self::all(doors, inbox).into_iter().find(fits)
     }
 
     /// Its name among the carriers.
     pub fn name(&self, state: DoorState) -> &'static str {
         match (self, state) {
+            (Self::InboxSocket(_), DoorState::Failing) => "inbox socket (failing)",
+            (Self::InboxSocket(_), _) => "inbox socket",
             (Self::CodexQueue { .. }, DoorState::Ready) => "codex queue",
             (Self::CodexQueue { .. }, DoorState::Waiting) => "codex queue (waits for a first call)",
             (Self::CodexQueue { .. }, DoorState::Failing) => "codex queue (failing)",
@@ -95,7 +111,7 @@ impl HostDoor {
     ) -> Result<Option<String>, KnockError> {
         match self {
             Self::CodexQueue { .. } => Ok(sighted.thread.clone()),
-            Self::QwenFile { .. } => Ok(Some(String::new())),
+            Self::InboxSocket(_) | Self::QwenFile { .. } => Ok(Some(String::new())),
             Self::OpencodePort { port, password } => {
                 let path = SESSIONS_PATH.to_owned();
                 let list = KnockRequest::Http {
@@ -114,6 +130,7 @@ impl HostDoor {
     /// The movement that brings `text` to `place`.
     pub(super) fn knock(&self, place: &str, text: &str) -> KnockRequest {
         match self {
+            Self::InboxSocket(inbox) => inbox.frame(text),
             Self::CodexQueue { command } => KnockRequest::Run {
                 program: command.clone(),
                 arguments: ["queue", "--thread", place, "--message", text].map(str::to_owned).into(),
@@ -132,7 +149,14 @@ impl HostDoor {
         }
     }
 
-    /// What shows whether the door is there without moving it, for `entraclaw doctor`; a file is looked at otherwise.
+    /// Whether a request that went well shows that the host has the text: its own server answered. An exit code or a line
+    /// that was written shows nothing.
+    pub(super) fn confirms(&self) -> bool {
+        matches!(self, Self::OpencodePort { .. })
+    }
+
+    /// What shows whether the door is there without moving it, for `entraclaw doctor`; a file or socket is looked at
+    /// otherwise.
     pub fn trial(&self) -> Option<KnockRequest> {
         match self {
             Self::CodexQueue { command } => Some(KnockRequest::Run {
@@ -146,7 +170,7 @@ impl HostDoor {
                 body: None,
                 password: password.clone(),
             }),
-            Self::QwenFile { .. } => None,
+            Self::InboxSocket(_) | Self::QwenFile { .. } => None,
         }
     }
 }

@@ -79,6 +79,8 @@ pub enum DoorKind {
     HttpPort,
     /// A file to which a JSON line a prompt is appended.
     InputFile,
+    /// A socket that the host gives to the programs that it starts: a line with a token, then one with a prompt.
+    InboxSocket,
     /// Code of ours that the host loads and that sends a prompt.
     Extension,
 }
