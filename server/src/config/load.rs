@@ -445,7 +445,7 @@ impl Loader {
         (self.errors.len() == before).then(|| Allow {
             tenant_id: text.tenant_id.as_deref().and_then(Guid::parse),
             object_id: text.object_id.as_deref().and_then(Guid::parse),
-            mail: text.mail.map(|m| m.trim().to_lowercase()),
+            mail: text.mail.map(|m| m.trim().to_ascii_lowercase()),
             name: text.name,
         })
     }

@@ -9,7 +9,6 @@ mod identity;
 mod judge;
 mod known;
 mod listing;
-pub(in crate::source) mod outgoing;
 mod page;
 mod poll;
 mod reading;

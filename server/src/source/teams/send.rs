@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use super::claims::claim;
 use super::identity::identify;
-use super::outgoing::{self, CONTENT_CHARS_MAX};
 use super::turn::turn;
 use super::{Known, wire};
 use crate::gate::{ChatRule, Gate, Sender, SenderKind, Verdict};
@@ -18,6 +17,7 @@ use crate::graph::{Failure, GraphClient, GraphError, Scope};
 use crate::journal::{Interaction, InteractionKind, Journal};
 use crate::random::Random;
 use crate::record::Channel;
+use crate::source::outgoing::{self, CONTENT_CHARS_MAX};
 use crate::storage::{Lock, Storage};
 use crate::tool::{ContentType, Outbox, OutgoingTeams, SendError, Sent};
 
@@ -60,7 +60,7 @@ impl Outbox for TeamsOutbox {
     fn send_teams_message(&self, message: OutgoingTeams) -> BoxFuture<'static, Result<Sent, SendError>> {
         let outbox = self.clone();
         Box::pin(async move {
-            let outcome = outbox.send(&message).await;
+            let outcome = outbox.send(message.clone()).await;
             let detail = match &outcome {
                 Ok(sent) => format!("sent as {}", sent.message_id),
                 Err(error) => format!("not sent, or not known to be: {error}"),
@@ -72,13 +72,13 @@ impl Outbox for TeamsOutbox {
 }
 
 impl TeamsOutbox {
-    async fn send(&self, message: &OutgoingTeams) -> Result<Sent, SendError> {
+    async fn send(&self, mut message: OutgoingTeams) -> Result<Sent, SendError> {
         let deadline = tokio::time::Instant::now() + SEND_TIME_MAX;
         if message.content.chars().count() > CONTENT_CHARS_MAX {
             return Err(SendError::TooLarge { bytes_max: CONTENT_CHARS_MAX });
         }
         let token = self.client.token().await;
-        outgoing::check(&message.content, message.content_type, token.as_ref())
+        message.content = outgoing::made_anew(&message.content, message.content_type, token.as_ref())
             .map_err(SendError::Refused)?;
         if message.reply_to.len() > QUOTES_MAX {
             let count = message.reply_to.len();
@@ -90,20 +90,20 @@ impl TeamsOutbox {
         let acceptable = tokio::time::timeout_at(deadline, self.chat_is_acceptable(&message.chat_id)).await;
         acceptable
             .unwrap_or_else(|_| Err(SendError::Graph("looking up the chat took too long".to_owned())))?;
-        self.deliver(message, deadline).await
+        self.deliver(&message, deadline).await
     }
 
     /// Sends words of the server's own. Whoever calls it has decided that they may go there: no model is asked, and
     /// none can reach it.
     pub(crate) async fn tell(&self, chat_id: &str, html: String) -> Result<Sent, SendError> {
-        let message = OutgoingTeams {
+        let mut message = OutgoingTeams {
             chat_id: chat_id.to_owned(),
             content: html,
             content_type: ContentType::Html,
             reply_to: Vec::new(),
         };
         let token = self.client.token().await;
-        outgoing::check(&message.content, message.content_type, token.as_ref())
+        message.content = outgoing::made_anew(&message.content, message.content_type, token.as_ref())
             .map_err(SendError::Refused)?;
         let deadline = tokio::time::Instant::now() + SEND_TIME_MAX;
         let _turn = self.turn(chat_id).await;

@@ -158,7 +158,10 @@ fn sender(from: &Value) -> From {
         };
         return From { kind, object_id: text(who, "id"), tenant_id: None, name: text(who, "displayName") };
     };
+    let by_application = from.get("application").is_some_and(Value::is_object);
     let kind = match user.get("userIdentityType").and_then(Value::as_str) {
+        // What a program wrote in somebody's name is not that person's word. The ids stay, to know the agent's own.
+        _ if by_application => SenderKind::Application,
         Some("federatedUser") => SenderKind::Federated,
         Some(
             "anonymousGuest"
@@ -281,6 +284,9 @@ mod tests {
     #[case(json!({"user": {"id": "a", "userIdentityType": "unknownFutureValue"}}), SenderKind::Person, Some("a"))]
     #[case(json!({"user": {"id": 7}}), SenderKind::Person, None)]
     #[case(json!({"user": null, "application": {"id": "app"}}), SenderKind::Application, Some("app"))]
+    #[case(json!({"user": {"id": "a", "tenantId": "t"}, "application": {"id": "app"}}), SenderKind::Application, Some("a"))]
+    #[case(json!({"user": {"id": "a"}, "application": {}}), SenderKind::Application, Some("a"))]
+    #[case(json!({"user": {"id": "a"}, "application": null}), SenderKind::Person, Some("a"))]
     #[case(json!({"user": null, "application": null, "device": {"id": "d"}}), SenderKind::Thing, Some("d"))]
     #[case(json!({"conversation": {}}), SenderKind::Thing, None)]
     #[case(json!({}), SenderKind::Nobody, None)]
