@@ -9,6 +9,7 @@ mod identity;
 mod judge;
 mod known;
 mod listing;
+mod members;
 pub(in crate::source) mod outgoing;
 mod page;
 mod poll;
