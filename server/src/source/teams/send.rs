@@ -218,6 +218,17 @@ impl TeamsOutbox {
         self.gate.decide(&sender, &self.known.agent())
     }
 
+    /// Judges the author of a message by when it was written: what somebody wrote before being let in stays unheard.
+    pub(super) fn judge_message(&self, message: &wire::Message) -> Verdict {
+        let sender = Sender {
+            tenant_id: message.sender.tenant_id.as_deref(),
+            object_id: message.sender.object_id.as_deref(),
+            kind: message.sender.kind,
+        };
+        let written = message.created.and_then(|at| self.client.on_our_clock(at));
+        self.gate.decide_at(&sender, &self.known.agent(), written)
+    }
+
     /// What a look at chats that begins now goes by: one look at a file of ours, nothing is asked of Graph.
     pub(super) fn look(&self) -> Look {
         match members::stamp(&*self.storage) {
