@@ -354,6 +354,12 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
         ) => checker.known(step, "message", label, &checker.labels)?,
         Step::Edit(edit) => checker.known(step, "message", &edit.message, &checker.labels)?,
         Step::Delete(message) => checker.known(step, "message", &message.message, &checker.labels)?,
+        Step::Members(members) => {
+            checker.known(step, "chat", &members.chat, &checker.chats)?;
+            for who in members.add.iter().chain(&members.remove) {
+                checker.known(step, "person", who, &checker.people)?;
+            }
+        }
         Step::Call(call) => {
             if let Some(name) = &call.on {
                 on(checker, name)?;

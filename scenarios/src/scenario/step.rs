@@ -21,6 +21,8 @@ pub enum Step {
     Edit(Edit),
     /// A person takes a message back.
     Delete(MessageRef),
+    /// Somebody comes into a group chat, or leaves it.
+    Members(Members),
     /// Time passes.
     Advance(Span),
     /// The model calls a tool and the step goes on at once; see `expect: {result: …}`.
@@ -144,6 +146,18 @@ pub struct Edit {
     pub message: String,
     /// New plain text.
     pub text: String,
+}
+
+/// Who comes and who goes. The chat shows it as system messages, as Teams does.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Members {
+    /// The chat's handle.
+    pub chat: String,
+    /// People who come in.
+    pub add: Vec<String>,
+    /// People who leave.
+    pub remove: Vec<String>,
 }
 
 /// Names a message.

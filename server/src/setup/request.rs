@@ -202,6 +202,17 @@ pub struct Request {
 }
 
 impl Request {
+    /// The folders within which a symlink may lead from one place to another: a project's own for its files, else the
+    /// user's.
+    pub fn roots(&self) -> Vec<PathBuf> {
+        let Places { user, project, claude, copilot, codex, config, .. } = &self.places;
+        if self.scope == Scope::Project {
+            return vec![project.clone()];
+        }
+        let given = [claude, copilot, codex, config].into_iter().flatten();
+        std::iter::once(user).chain(given).cloned().collect()
+    }
+
     /// The name that a receipt keeps for who asked.
     pub fn owner(&self) -> String {
         match self.scope {

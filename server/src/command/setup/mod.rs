@@ -91,6 +91,10 @@ fn perform(work: &Work<'_>, steps: &[Step], remove: bool, dry_run: bool) -> Exit
     for step in steps {
         let path = step.path.display().to_string();
         told.push_str(&unified(&path, step.before.as_deref(), step.outcome.text.as_deref()));
+        if let Some(real) = step.leads_to.as_ref().filter(|_| step.changes_text()) {
+            // Writing to a text can't fail.
+            let _ = writeln!(told, "{path}: a symlink on the way leads to {}", real.display());
+        }
     }
     let changed = steps.iter().filter(|step| step.changes_text()).count();
     if changed > 0 {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::gate::Guid;
 use crate::storage::Storage;
 
 /// The file.
@@ -125,6 +126,19 @@ impl Conversations {
         self.conversations.remove(id).is_some()
     }
 
+    /// Forgets people who left, by their object ids; whoever left without one may have been anybody. Says whether the
+    /// file has to be written. A conversation in which nobody is known any more is not written to until somebody speaks.
+    pub(super) fn leave(&mut self, id: &str, gone: &[Option<Guid>]) -> bool {
+        let Some(conversation) = self.conversations.get_mut(id) else { return false };
+        let before = conversation.people.len();
+        let stays = |person: &String| {
+            let object_id = person.split_once('/').and_then(|(_, object_id)| Guid::parse(object_id));
+            gone.iter().all(|gone| gone.is_some() && *gone != object_id)
+        };
+        conversation.people.retain(stays);
+        conversation.people.len() < before
+    }
+
     fn prune(&mut self, keep: &str) {
         while self.conversations.len() > CONVERSATIONS_MAX {
             let others = self.conversations.iter().filter(|(id, _)| *id != keep);
@@ -165,6 +179,21 @@ mod tests {
         file.save(&storage).unwrap();
         assert_eq!(Conversations::read(&storage).unwrap(), file);
         assert!(file.forget("c") && !file.forget("c"));
+    }
+
+    #[test]
+    fn who_left_opens_no_conversation() {
+        let id = |n: u8| format!("bbbbbbbb-0000-0000-0000-{n:012}");
+        let gone = |n: u8| Guid::parse(&id(n).to_uppercase());
+        let mut file = Conversations::default();
+        for n in [1, 2] {
+            file.note("c", SERVICE, "28:b", &format!("t/{}", id(n)), at(0));
+        }
+        assert!(!file.leave("c", &[]) && !file.leave("c", &[gone(3)]) && !file.leave("d", &[gone(1)]));
+        assert!(file.leave("c", &[gone(1)]));
+        assert_eq!(file.conversations["c"].people, BTreeSet::from([format!("t/{}", id(2))]));
+        assert!(file.leave("c", &[None]), "somebody left, and nobody says who");
+        assert!(file.conversations["c"].people.is_empty());
     }
 
     #[test]

@@ -227,10 +227,10 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// The bot was taken out of a conversation, or an allowed person brought it in.
+    /// The bot was taken out of a conversation, an allowed person brought it in, or people left.
     fn came_or_went(&self, activity: &Activity, now: Timestamp) -> BotReply {
         let bot = &activity.recipient.id;
-        if activity.removed.contains(bot) {
+        if activity.removed.iter().any(|went| went.id == *bot) {
             if self.conversations.borrow_mut().forget(&activity.conversation_id) {
                 self.save_conversations();
             }
@@ -240,6 +240,11 @@ impl<'a> Desk<'a> {
                 Verdict::Later => return later(),
                 Verdict::Own | Verdict::Refuse(_) => {}
             }
+        }
+        let gone: Vec<Option<Guid>> =
+            activity.removed.iter().map(|went| went.object_id.as_deref().and_then(Guid::parse)).collect();
+        if self.conversations.borrow_mut().leave(&activity.conversation_id, &gone) {
+            self.save_conversations();
         }
         BotReply::status(200)
     }

@@ -9,6 +9,7 @@ mod identity;
 mod judge;
 mod known;
 mod listing;
+mod members;
 mod page;
 mod poll;
 mod reading;

@@ -5,7 +5,7 @@ mod listed;
 mod taken;
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::rc::Rc;
 use std::time::Duration;
@@ -19,7 +19,9 @@ use super::TeamsParts;
 use super::cursor::{ChatCursor, Cursor};
 use super::identity::identify;
 use super::judge::News;
+use super::known::Look;
 use super::listing::{ListJob, Listing, list};
+use super::members;
 use super::page::LastPage;
 use super::reading::{ReadDone, ReadJob, read};
 use super::wire::{ChatRow, Message, Preview};
@@ -66,6 +68,10 @@ enum Event {
 #[derive(Default)]
 struct Live {
     kind: String,
+    /// As the list of chats said last; empty before it did.
+    updated: String,
+    /// Comings and goings in what was read last.
+    comings: BTreeSet<String>,
     /// The preview that has not been read yet.
     wanted: Option<Preview>,
     reading: bool,
@@ -119,8 +125,8 @@ struct Gathered {
     chat_id: String,
     news: Vec<News>,
     cursor: ChatCursor,
-    /// The gate's, when they were judged.
-    generation: u64,
+    /// How long ago, of the newest of them, and by what its author opens the chat for answers; nothing where it does not.
+    opened: Option<(Look, Instant)>,
 }
 
 pub(super) struct Poll<'a> {
@@ -361,6 +367,12 @@ impl<'a> Poll<'a> {
             state.conversations = conversations;
             state.unsaved = unsaved.cloned();
         });
+    }
+
+    /// Members of a chat have changed, so nobody is written to there before somebody has looked who is in it.
+    fn members_changed(&self, chat_id: &str) {
+        self.parts.known.members_changed(chat_id);
+        members::tell(&*self.parts.storage, chat_id, self.parts.clock.now());
     }
 
     fn pause_after(&self, error: &GraphError, failures: u32) -> Duration {

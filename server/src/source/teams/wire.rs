@@ -17,6 +17,8 @@ pub(super) struct ChatRow {
     pub(super) id: String,
     /// `oneOnOne`, `group`, `meeting`, or something newer.
     pub(super) kind: String,
+    /// Changes with the chat's name and its members, not with its messages; to be compared with other lists only.
+    pub(super) updated: String,
     pub(super) preview: Option<Preview>,
 }
 
@@ -34,7 +36,9 @@ pub(super) struct Preview {
 pub(super) enum MessageKind {
     /// Somebody wrote it.
     Text,
-    /// Members, calls, renamings, typing, and whatever comes later.
+    /// Somebody came into the chat or left it, or it can't be told what happened.
+    Members,
+    /// Calls, renamings, typing, and whatever comes later.
     System,
 }
 
@@ -103,7 +107,12 @@ pub(super) fn is_page(body: &Value) -> bool {
 /// Reads a chat; `None` without a usable id.
 pub(super) fn chat(value: &Value) -> Option<ChatRow> {
     let preview = value.get("lastMessagePreview").filter(|p| p.is_object()).map(preview);
-    Some(ChatRow { id: id(value)?, kind: text(value, "chatType").unwrap_or_default(), preview })
+    Some(ChatRow {
+        id: id(value)?,
+        kind: text(value, "chatType").unwrap_or_default(),
+        updated: stamp(value, "lastUpdatedDateTime"),
+        preview,
+    })
 }
 
 fn preview(value: &Value) -> Preview {
@@ -129,7 +138,7 @@ pub(super) fn message(value: &Value) -> Option<Message> {
     Some(Message {
         kind: match value.get("messageType").and_then(Value::as_str) {
             Some("message") | None => MessageKind::Text,
-            Some(_) => MessageKind::System,
+            Some(_) => system_kind(value),
         },
         created,
         modified: time(value, "lastModifiedDateTime").or(created),
@@ -144,6 +153,13 @@ pub(super) fn message(value: &Value) -> Option<Message> {
         mentions: list(value, "mentions").filter_map(mentioned).take(PARTS_MAX).collect(),
         id,
     })
+}
+
+fn system_kind(value: &Value) -> MessageKind {
+    let event = value.pointer("/eventDetail/@odata.type").and_then(Value::as_str).unwrap_or("");
+    let is_typing = value.get("messageType").and_then(Value::as_str) == Some("typing");
+    let tells = event.is_empty() || event.to_ascii_lowercase().contains("member");
+    if tells && !is_typing { MessageKind::Members } else { MessageKind::System }
 }
 
 fn sender(from: &Value) -> From {
