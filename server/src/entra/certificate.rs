@@ -73,11 +73,11 @@ mod tests {
     const CERTIFICATE: &str = include_str!("../../../fakes/src/entra/credentials/blueprint.cert.pem");
 
     #[rstest]
-    #[case::the_first_second("2026-11-22T01:59:32Z", None)]
+    #[case::the_first_second("2020-01-01T00:00:00Z", None)]
     #[case::the_last_second("2126-10-29T01:59:32Z", None)]
     #[case::before(
-        "2026-11-22T01:59:31Z",
-        Some("is not valid before 2026-11-22 01:59 UTC, and it is 2026-11-22 01:59 UTC")
+        "2019-12-31T23:59:59Z",
+        Some("is not valid before 2020-01-01 00:00 UTC, and it is 2019-12-31 23:59 UTC")
     )]
     #[case::after("2126-10-29T01:59:33Z", Some("ended on 2126-10-29 01:59 UTC"))]
     fn the_dates_are_those_that_openssl_wrote(#[case] now: &str, #[case] problem: Option<&str>) {
