@@ -6,15 +6,18 @@
 //! every tool says what to do.
 
 mod access;
+mod consumers;
 mod doctor;
 mod environment;
 mod hook;
 mod import;
 mod inbox;
+mod init;
 mod log_file;
 mod logging;
 mod login;
 mod loopback;
+mod manual;
 mod output;
 mod place;
 mod serve;
@@ -26,7 +29,7 @@ mod watch;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::clock::Clock;
 use crate::storage::Storage;
@@ -58,6 +61,8 @@ enum Command {
     Status(status::Flags),
     /// Show the messages that wait, without taking them from the model
     Inbox(inbox::Flags),
+    /// Show who reads the inbox, or forget one that nobody needs
+    Consumers(consumers::Flags),
     /// Print a line for each message as it comes, beside the agent
     Watch(watch::Flags),
     /// Check configuration, folders, sign-in, clock and Graph, each with the fix
@@ -68,8 +73,14 @@ enum Command {
     Login(login::LoginFlags),
     /// Forget the sign-in: remove what `login` put into the key store
     Logout(login::LogoutFlags),
+    /// Write a commented starter configuration into the home folder
+    Init(init::Flags),
     /// Take over the settings and positions of the Python server of the same name
     Import(import::Flags),
+    /// Print completions for a shell
+    Completions(manual::CompletionFlags),
+    /// Write man pages, one for each command
+    Man(manual::ManFlags),
 }
 
 /// What the operator's commands do and say, over seams that are given: the rest of the command line after the program's
@@ -83,7 +94,7 @@ pub fn operate(
     let line = CommandLine::try_parse_from(typed).map_err(|error| error.to_string())?;
     match line.command {
         Command::Access(act) => access::perform(&act, storage, clock),
-        _ => Err("only pair, allow, deny and chat can be simulated".to_owned()),
+        _ => Err("only pair, allow, deny, forget and chat can be simulated".to_owned()),
     }
 }
 
@@ -97,12 +108,16 @@ pub fn run() -> ExitCode {
             Command::Setup(flags) => setup::run(flags),
             Command::Status(flags) => status::run(flags),
             Command::Inbox(flags) => inbox::run(flags),
+            Command::Consumers(flags) => consumers::run(flags),
             Command::Watch(flags) => watch::run(flags),
             Command::Doctor(flags) => doctor::run(flags),
             Command::Access(act) => access::run(&act),
             Command::Login(flags) => login::login(flags),
             Command::Logout(flags) => login::logout(flags),
             Command::Import(flags) => import::run(flags),
+            Command::Init(flags) => init::run(flags),
+            Command::Completions(flags) => manual::completions(&flags, CommandLine::command()),
+            Command::Man(flags) => manual::pages(&flags, CommandLine::command()),
         },
         Err(error) => {
             // Help and version are asked for, and belong on stdout; clap knows which is which.

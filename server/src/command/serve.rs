@@ -1,6 +1,7 @@
 //! `entraclaw serve`: puts the production adapters together and runs the server on the process's own pipes.
 //! It must never end because of a wrong configuration, and never linger when the host is gone.
 
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -21,6 +22,12 @@ use crate::storage::Storage;
 const EXAMPLE: &str = "\
 Example: claude mcp add entraclaw -- entraclaw serve --consumer reviewer
 Exit codes: 0 the host closed the connection or asked to stop, 1 the server could not run, 2 wrong usage.";
+
+/// What somebody is told who typed `serve`.
+const AT_A_TERMINAL: &str = "\
+entraclaw serve waits for JSON-RPC lines on stdin: it is started by a host, not by hand.
+Connect a host with `entraclaw setup HOST`, and see how all is with `entraclaw status`; Ctrl-D or Ctrl-C ends this one.
+";
 
 /// Flags of `serve`; they win over the environment, which wins over the file.
 #[derive(Debug, clap::Args)]
@@ -49,6 +56,10 @@ pub(super) fn serve(flags: Flags) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    if std::io::stdin().is_terminal() {
+        // Nobody else is there to tell it, and it waits for ever.
+        let _ = anstream::stderr().write_all(AT_A_TERMINAL.as_bytes());
+    }
     runtime.block_on(until_the_end(app));
     // A thread still waits in a read of stdin that nothing can interrupt.
     runtime.shutdown_background();

@@ -11,7 +11,8 @@ use super::place::{Entry, Home, Place};
 use crate::clock::SystemClock;
 use crate::config::duration;
 use crate::journal::ConsumerName;
-use crate::notice::{self, EXIT_FAILED, NoticeParts, WaitAsk};
+use crate::notice::{self, EXIT_FAILED, NoticeParts, WaitAsk, reader};
+use crate::storage::Storage;
 
 const EXAMPLE: &str = "\
 Example: entraclaw wait --consumer claude-code --timeout 8h
@@ -62,6 +63,18 @@ pub(super) fn run(flags: Flags) -> ExitCode {
         let problem = "there is no home folder yet; start a session of a host with entraclaw in it first";
         return output::complain(problem, ExitCode::from(EXIT_FAILED));
     };
+    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+    // What the configuration names is meant.
+    let typed = consumer.as_ref().filter(|name| Some(*name) != place.config.inbox.consumer.as_ref());
+    let known = typed.map_or(Ok(Ok(())), |name| reader::may_wait(&storage, name));
+    match known {
+        Ok(Ok(())) => {}
+        Ok(Err(problem)) => return output::complain(&problem, ExitCode::from(EXIT_FAILED)),
+        Err(error) => {
+            let problem = format!("the inbox can't be read: {error}; run `entraclaw doctor`");
+            return output::complain(&problem, ExitCode::from(EXIT_FAILED));
+        }
+    }
     let format = match flags.format {
         Format::Text => notice::Format::Text,
         Format::Json => notice::Format::Json,

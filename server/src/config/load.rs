@@ -21,6 +21,8 @@ pub(super) fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
     let mut loader = Loader::default();
     loader.gather(sources);
     let config = loader.build(&sources.environment);
+    // In the order in which somebody goes through the file.
+    loader.errors.sort_by(|a, b| a.origin.cmp(&b.origin));
     if loader.errors.is_empty() { Ok(config) } else { Err(ConfigErrors(loader.errors)) }
 }
 
@@ -346,10 +348,16 @@ impl Loader {
 
     fn tool_sets(&mut self) -> BTreeSet<ToolSet> {
         let Some((text, at)) = self.value(&key::TOOLS_SETS) else { return ToolSet::ALL.into() };
+        let names = ToolSet::ALL.map(ToolSet::as_str).join(", ");
+        let given = words(&text);
+        if given.is_empty() {
+            let fix = format!("write some of {names}, with commas between, or leave it out for all of them");
+            self.error(&at, "`tools.sets` names no set of tools".to_owned(), fix);
+            return ToolSet::ALL.into();
+        }
         let (known, unknown): (Vec<_>, Vec<_>) =
-            words(&text).into_iter().map(|word| ToolSet::parse(&word).ok_or(word)).partition(Result::is_ok);
+            given.into_iter().map(|word| ToolSet::parse(&word).ok_or(word)).partition(Result::is_ok);
         for word in unknown.into_iter().filter_map(Result::err) {
-            let names = ToolSet::ALL.map(ToolSet::as_str).join(", ");
             self.error(
                 &at,
                 format!("`tools.sets` names {word:?}"),

@@ -3,7 +3,10 @@
 //! Order of every append: files, sync, audit log, watchers, summary. It must never tell anybody about a record
 //! before the disk has it, but in the declared failure mode, where it says so.
 
+mod forget;
 mod prune;
+
+pub use forget::Removed;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -23,6 +26,7 @@ use super::log::{Entry, Log};
 use super::options::{Appended, Finding, Held, JournalOptions, JournalStats, OpenReport};
 use super::segment::{INBOX, INDEXES};
 use super::state::StateFile;
+use super::story;
 use super::window::Window;
 use super::writer::Writer;
 use crate::clock::Clock;
@@ -282,10 +286,12 @@ impl Core {
     fn store(&mut self) -> Result<()> {
         let waiting: Vec<Interaction> =
             self.pending.iter().map(|e| Interaction::inbound(&e.record)).collect();
+        let arrived: Vec<_> = self.pending.iter().cloned().collect();
         let stored = self.write_pending();
         let mut events = Vec::new();
         match &stored {
             Ok(()) => {
+                arrived.iter().for_each(|entry| story::arrived(&entry.record));
                 events.extend(waiting);
                 if self.stats.disk_failure.take().is_some() {
                     events.push(Interaction::fault("the disk takes writes again"));

@@ -34,6 +34,7 @@ mod retention;
 mod scan;
 mod segment;
 mod state;
+mod story;
 mod window;
 mod writer;
 
@@ -41,6 +42,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
+pub use self::core::Removed;
 pub use consumer::{ConsumerName, WATCHER};
 pub use delivery::{Batch, DeliveryId, Handed, Query};
 pub use error::{JournalError, Result};
@@ -51,6 +53,7 @@ pub use mailbox::Mailbox;
 pub use options::{Appended, Finding, Held, JournalOptions, JournalStats, NewConsumerStarts, OpenReport};
 pub use retention::{Pruned, RetentionPolicy, is_idle};
 pub use state::State;
+pub use story::refused;
 
 use self::core::Core;
 use self::owed::Owed;
@@ -183,6 +186,11 @@ impl Journal {
     /// acknowledged. Only the leader does anything. Call it at the start and every hour.
     pub fn prune(&self, policy: &RetentionPolicy) -> Result<Pruned> {
         self.core().prune(policy)
+    }
+
+    /// Forgets a consumer for good, unless somebody reads as it.
+    pub fn remove_consumer(&self, name: &ConsumerName) -> Result<Removed> {
+        self.core().remove_consumer(name)
     }
 
     /// Writes one line to the audit log, its time filled in. A failure is counted and stops nothing.

@@ -6,6 +6,7 @@
 
 mod hook;
 mod host_version;
+pub mod reader;
 mod rows;
 mod text;
 mod wait;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::report::{JournalSummary, Report};
+use super::show::counted;
 use super::{SessionLine, SourceLine, StatusFile};
 use crate::source::silence;
 
@@ -60,7 +61,11 @@ fn sessions(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>
     let dead = report.sessions.len() - alive.len();
     if dead > 0 {
         notes.push(format!(
-            "{dead} session files are left over from processes that died; the next leader removes them"
+            "{} left over from processes that died; the next leader removes what is left",
+            match dead {
+                1 => "1 session file is".to_owned(),
+                _ => format!("{dead} session files are"),
+            }
         ));
     }
     for session in &alive {
@@ -175,8 +180,12 @@ fn journal(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>)
     }
     if journal.dropped_total > 0 {
         problems.push(format!(
-            "{} messages were lost while the disk took no writes; `interactions/` names them",
-            journal.dropped_total
+            "{} lost while the disk took no writes; `interactions/` names what is gone",
+            if journal.dropped_total == 1 {
+                "1 message was".to_owned()
+            } else {
+                format!("{} messages were", journal.dropped_total)
+            }
         ));
     }
     for damage in &journal.damage {
@@ -207,8 +216,9 @@ fn journal(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>)
 fn consumers(report: &Report, notes: &mut Vec<String>) {
     for consumer in report.consumers.iter().filter(|consumer| consumer.idle && consumer.unread > 0) {
         notes.push(format!(
-            "{} was not seen for so long that its {} unread messages may be deleted when they are old",
-            consumer.name, consumer.unread
+            "{} was not seen for so long that its {} may be deleted when old",
+            consumer.name,
+            counted(consumer.unread, "unread message")
         ));
     }
 }

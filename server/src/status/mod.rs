@@ -11,7 +11,10 @@ pub mod show;
 pub use file::{GraphLine, HostLine, JournalLine, SessionFile, SourceLine, SponsorsLine, StatusFile};
 pub(crate) use keeper::state_of;
 pub use keeper::{Keeper, WatchedSource};
-pub use report::{ConsumerLine, Report, SessionLine, gather, gather_sessions, leaders_word, somebody_polls};
+pub use report::{
+    ConsumerLine, Report, SessionLine, gather, gather_sessions, leaders_word, living_consumers,
+    somebody_polls,
+};
 
 /// The leader's word on sources and journal.
 pub const STATUS_FILE: &str = "status.json";

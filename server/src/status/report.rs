@@ -165,6 +165,12 @@ pub fn somebody_polls(storage: &dyn Storage) -> bool {
     sessions(storage).iter().any(|session| session.alive && session.file.leads)
 }
 
+/// Consumers that living sessions read as.
+pub fn living_consumers(storage: &dyn Storage) -> Vec<String> {
+    let alive = sessions(storage).into_iter().filter(|session| session.alive);
+    alive.flat_map(|session| session.file.consumers).collect()
+}
+
 fn read<T: DeserializeOwned>(storage: &dyn Storage, path: &str) -> Option<T> {
     serde_json::from_slice(&read_whole(storage, path, FILE_BYTES_MAX).ok()??).ok()
 }

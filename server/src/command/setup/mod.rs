@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use self::work::{Step, Work};
 use super::environment::Environment;
 use super::output;
-use super::place::{Entry, Home, open_home};
+use super::place::{Entry, Home, Place, open_home};
 use crate::setup::{Carrier, Host, Os, Places, Request, Scope, recipe, runbook, unified};
 
 const EXAMPLE: &str = "\
@@ -62,6 +62,8 @@ pub(super) fn run(flags: Flags) -> ExitCode {
         return output::text(&runbook(&request), ExitCode::SUCCESS);
     }
     let entry = if flags.dry_run || flags.remove { Entry::Look } else { Entry::Take };
+    let place = Place::find(Entry::Look, flags.home.clone(), Vec::new(), &environment);
+    let not_signed_in = place.without_sign_in();
     let home = match open_home(entry, flags.home, &environment) {
         Ok(home) => home,
         Err(trouble) => return output::complain(&trouble, ExitCode::FAILURE),
@@ -81,12 +83,18 @@ pub(super) fn run(flags: Flags) -> ExitCode {
             return output::complain(&told, ExitCode::FAILURE);
         }
     };
-    let code = perform(&work, &steps, flags.remove, flags.dry_run);
+    let code = perform(&work, &steps, flags.remove, flags.dry_run, not_signed_in.as_deref());
     drop(lock);
     code
 }
 
-fn perform(work: &Work<'_>, steps: &[Step], remove: bool, dry_run: bool) -> ExitCode {
+fn perform(
+    work: &Work<'_>,
+    steps: &[Step],
+    remove: bool,
+    dry_run: bool,
+    not_signed_in: Option<&str>,
+) -> ExitCode {
     let mut told = String::new();
     for step in steps {
         let path = step.path.display().to_string();
@@ -116,6 +124,11 @@ fn perform(work: &Work<'_>, steps: &[Step], remove: bool, dry_run: bool) -> Exit
         return output::complain(&problem, ExitCode::FAILURE);
     }
     told.push_str(&summary(work.request, steps, changed, remove));
+    if !remove && let Some(trouble) = not_signed_in {
+        told.push_str("Before you leave:\n  ");
+        told.push_str(trouble);
+        told.push('\n');
+    }
     output::text(&told, ExitCode::SUCCESS)
 }
 

@@ -71,6 +71,8 @@ impl Core {
         };
         let (count, held_back_by) = retention::plan(policy, today, &candidates, bytes_total, unread_by)?;
         pruned.held_back_by = held_back_by;
+        // Where nothing would go, nothing waits: a new home has no calendar that jumped.
+        pruned.waits_for_calendar &= count > 0;
         if !pruned.waits_for_calendar
             && let Some(last) = count.checked_sub(1).and_then(|last| self.log.segments.get(last))
         {

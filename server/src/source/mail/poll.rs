@@ -18,7 +18,7 @@ use super::wire::Row;
 use super::{MailParts, auth};
 use crate::gate::{MailAddress, Refusals};
 use crate::graph::{Failure, GraphError};
-use crate::journal::{Interaction, InteractionKind, Journal};
+use crate::journal::{self, Interaction, InteractionKind, Journal};
 use crate::record::Channel;
 use crate::sanitize::clean_name;
 use crate::source::position::{self, FirstStart};
@@ -299,6 +299,7 @@ impl<'a> Poll<'a> {
     }
 
     fn refuse(&mut self, id: &str, who: &str, reason: Reason) {
+        journal::refused(Channel::Email, id, &reason.to_string());
         let who = clean_name(who);
         let Some(unwritten) = self.refusals.note(CHAT_ID, &who, reason, self.parts.clock.now()) else {
             return;

@@ -11,7 +11,7 @@ use super::{
     APPEND_PAUSE, GATHER, Gathered, HELD_ORDER, Held, Live, MISSING_PAUSE, MISSING_TRIES_MAX, Poll,
     REFUSED_PAUSE, SWEPT_CHATS_MAX,
 };
-use crate::journal::{Interaction, InteractionKind};
+use crate::journal::{self, Interaction, InteractionKind};
 use crate::permission::{self, Answer};
 use crate::record::Channel;
 use crate::source::position;
@@ -243,6 +243,7 @@ impl Poll<'_> {
 
     fn refuse(&mut self, chat_id: &str, refused: Refused) {
         let Refused { message_id, who, reason, .. } = refused;
+        journal::refused(Channel::Teams, &message_id, &reason.to_string());
         let now = self.parts.clock.now();
         let Some(unwritten) = self.refusals.note(chat_id, who.as_deref().unwrap_or(""), reason, now) else {
             return;
