@@ -229,7 +229,11 @@ mod tests {
                         HookAnswer::Context => Form::Context,
                         HookAnswer::SpecificContext => Form::SpecificContext,
                     };
-                    assert_eq!((hook.event.as_str(), form), (row.event, row.form), "{place}");
+                    assert_eq!(
+                        (hook.event.as_str(), form),
+                        (row.event, row.form_of(Some(told(profile)))),
+                        "{place}"
+                    );
                 }
                 let Some(since) = row.since else { continue };
                 if told(profile) >= since {
