@@ -27,7 +27,7 @@ where channel is email, send_email with its id in reply_to; where channel is bot
 
 const READING: &str = "\
 Reading: & < > that a person typed arrive as &amp; &lt; &gt;. redelivered: true means that you may have seen this message \
-already; do not act on it twice. pushed: true means that it was already pushed into the conversation. edit_of names an \
+already; do not act on it twice. pushed: true means that it was also sent to you by itself; if you have not seen it, it is new. edit_of names an \
 earlier message that this one replaces; deleted: true means that the person took it back. rest_since_id means that the \
 text goes on: call inbox_pull with that value as since_id.";
 

@@ -53,7 +53,7 @@ pub struct Hook {
     pub event: String,
     /// What it obeys.
     pub answer: HookAnswer,
-    /// What the model is shown; `{text}` is the answer's.
+    /// What the model is shown; `{text}` is the answer's, `{tool}` the tool's name after a tool.
     pub text: String,
 }
 
@@ -110,6 +110,8 @@ facts! {
         run: PerMode<bool>,
         /// The session begins.
         session_start: Option<Hook>,
+        /// Whether that hook runs again with every prompt, and with every turn that a hook makes go on.
+        session_start_repeats: bool,
         /// The person has typed a prompt; the model has not seen it.
         prompt: Option<Hook>,
         /// A tool is done.
