@@ -26,6 +26,7 @@ use crate::knock::{DoorCarrier, InboxSocket, Knock, NoKnock, Sight, Trust};
 use crate::mcp::{self, Presence, SessionOptions};
 use crate::permission::{self, PermissionPort, REQUESTS_MAX, Relay};
 use crate::random::Random;
+use crate::rules::WaitCommand;
 use crate::source::SourceStatus;
 use crate::source::bot::{BotSource, Credentials, Endpoint, NoEndpoint};
 use crate::source::mail::{GraphMailDesk, MailKnown, MailParts, MailSource, Quota};
@@ -62,6 +63,8 @@ pub struct App {
     pub transport: Arc<dyn GraphTransport>,
     /// The way to where the agent signs in.
     pub login_transport: Arc<dyn GraphTransport>,
+    /// What the model is told to leave running in its shell.
+    pub wait: WaitCommand,
     /// Where private keys and refresh tokens are.
     pub keys: Arc<dyn KeyStore>,
     /// What the bot's activities arrive at.
@@ -97,6 +100,7 @@ impl App {
             random,
             storage,
             home: String::new(),
+            wait: WaitCommand::default(),
             transport,
             login_transport,
             keys,
@@ -249,6 +253,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
 
     let mut session =
         SessionOptions::new(journal.clone(), app.random.clone(), app.clock.clone(), Arc::new(outbox.clone()));
+    session.wait = app.wait.clone();
     session.events = app.config.mcp.events;
     let bot = bot::source(&app, &gate, known.agent());
     let relay = relay(&app, &gate, &journal, &outbox, bot.as_ref());

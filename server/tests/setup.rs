@@ -448,7 +448,7 @@ fn another_home_folder_reaches_every_part() {
     );
     assert!(
         user.read(".claude/CLAUDE.md")
-            .contains(&format!("wait --home '{elsewhere}' --consumer claude-code`"))
+            .contains(&format!("entraclaw-wait '--home={elsewhere}' --consumer claude-code`"))
     );
     user.done(&["claude-code", "--home", elsewhere, "--remove"]);
     assert!(!user.file(".claude").exists() && !user.file(".claude.json").exists());

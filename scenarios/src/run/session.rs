@@ -15,7 +15,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::bell::Bell;
-use super::commands::Counted;
+use super::commands::{Counted, told_to_run};
 use super::stage::AnyServer;
 use super::stopwatch::Stopwatch;
 use super::view::{CallEnd, SessionView};
@@ -345,8 +345,16 @@ impl SessionPort {
     /// Leaves our command running in the background; how that began.
     pub(crate) async fn shell(&self) -> CallEnd {
         let label = self.started("shell");
-        self.act(start_shell(&self.wait, label.clone()));
+        let told = self.told_last().map_or_else(|| self.wait.clone(), |line| vec![line]);
+        self.act(start_shell(&told, label.clone()));
         self.outcome(&label).await
+    }
+
+    /// The command that an output of the shell last told the model to run, where it read one.
+    fn told_last(&self) -> Option<String> {
+        let view = self.view.borrow();
+        let mut shown = view.model.iter().rev().filter(|line| line.carrier == "background_shell");
+        shown.find_map(|line| told_to_run(&line.text)).map(str::to_owned)
     }
 
     /// Reads what the command wrote that ended last.

@@ -24,14 +24,18 @@ mod serve;
 mod setup;
 mod status;
 mod wait;
+mod waiter;
 mod watch;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::clock::Clock;
+use crate::notice::WaitAsk;
+use crate::rules::WaitCommand;
 use crate::storage::Storage;
 pub use inbox::{InboxView, WaitingMessage};
 
@@ -95,6 +99,32 @@ pub fn operate(
     match line.command {
         Command::Access(act) => access::perform(&act, storage, clock),
         _ => Err("only pair, allow, deny, forget and chat can be simulated".to_owned()),
+    }
+}
+
+/// What a line of a shell asks that starts with the wait program: the home folder that it names, and the rest. `command` is how
+/// it is started again. For the simulation, where nobody has a shell.
+pub fn wait_ask(words: &[&str], command: WaitCommand) -> Result<(Option<PathBuf>, WaitAsk), String> {
+    wait::read(words, command)
+}
+
+/// `entraclaw wait` as a program of its own.
+#[derive(Debug, Parser)]
+#[command(name = "entraclaw-wait", version, max_term_width = 100, after_help = wait::EXAMPLE)]
+#[command(about = "Wait until somebody writes, print it and end. It can do nothing else.")]
+struct WaitLine {
+    #[command(flatten)]
+    flags: wait::Flags,
+}
+
+/// Runs the program that can only wait, with its arguments, and returns its exit code.
+pub fn run_wait() -> ExitCode {
+    match WaitLine::try_parse() {
+        Ok(WaitLine { flags }) => wait::run(flags),
+        Err(error) => {
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            if error.print().is_err() { ExitCode::FAILURE } else { ExitCode::from(code) }
+        }
     }
 }
 

@@ -40,6 +40,11 @@ pub(super) struct Home {
 }
 
 impl Home {
+    /// What the flag says.
+    pub(super) fn given(self) -> Option<PathBuf> {
+        self.home
+    }
+
     /// The folder, whether or not it can be used.
     pub(super) fn folder(&self, environment: &Environment) -> Option<PathBuf> {
         environment.home(self.home.clone())

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::environment::Environment;
-use super::logging;
 use super::place::{Entry, Home, Place};
+use super::{logging, waiter};
 use crate::app::{self, App};
 use crate::clock::SystemClock;
 use crate::config::{Config, key};
@@ -76,6 +76,7 @@ pub(super) fn production(
     let loopback = config.graph.origin.is_loopback();
     let login_loopback = config.sign_in.authority.is_loopback();
     let home_text = home.display().to_string();
+    let wait = waiter::command(Some(&home), environment);
     let keys = production_store(&config, &storage, home);
     let mut app = App::new(
         config,
@@ -88,6 +89,7 @@ pub(super) fn production(
     app.knock = Arc::new(ProductionKnock::new(environment.for_programs.clone()));
     app.inbox_socket.clone_from(&environment.inbox_socket);
     app.home = home_text;
+    app.wait = wait;
     app.login_transport = Arc::new(HttpTransport::new(login_loopback));
     app.keys = keys;
     app

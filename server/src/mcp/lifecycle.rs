@@ -70,7 +70,7 @@ impl Session {
             "protocolVersion": version,
             "capabilities": capabilities,
             "serverInfo": self.server_info(),
-            "instructions": rules::instructions(family)
+            "instructions": rules::instructions(family, &self.options.wait)
         }))
     }
 
@@ -114,7 +114,7 @@ impl Session {
         let result = json!({
             "supportedVersions": MODERN_VERSIONS,
             "capabilities": capabilities,
-            "instructions": rules::instructions(family)
+            "instructions": rules::instructions(family, &self.options.wait)
         });
         Ok(cacheable(caller.route.era, result, DISCOVER_TTL_MS))
     }

@@ -8,6 +8,7 @@ use entraclaw::notice::{
     BLOCKS_IN_A_ROW_MAX, EXIT_FAILED, EXIT_NOBODY_POLLS, EXIT_NOTHING_CAME, Format, HOOKS, HookAsk, Moment,
     NoticeParts, WaitAsk, hook, wait,
 };
+use entraclaw::rules::WaitCommand;
 use entraclaw::status::{HostLine, SessionFile};
 use entraclaw::storage::{Lock, MemoryStorage, Storage};
 use rstest::rstest;
@@ -21,7 +22,7 @@ fn parts(home: &Home) -> NoticeParts {
 
 fn ask(consumer: &str, timeout_s: u64, format: Format) -> WaitAsk {
     let consumer = Some(ConsumerName::new(consumer).unwrap());
-    WaitAsk { consumer, timeout: Duration::from_secs(timeout_s), format }
+    WaitAsk { consumer, timeout: Duration::from_secs(timeout_s), format, command: WaitCommand::default() }
 }
 
 /// A session that polls, with a host of this version, until the lock is dropped.
@@ -64,7 +65,7 @@ async fn a_wait_ends_with_what_is_written_meanwhile_and_takes_nothing() {
     assert!(written_at.elapsed() <= Duration::from_millis(60));
     let view: Value = serde_json::from_str(&waited.text).unwrap();
     assert_eq!((waited.exit, view["messages"].as_array().unwrap().len()), (0, 2));
-    assert!(view["next"].as_str().unwrap().contains("entraclaw wait --consumer claude-code"));
+    assert!(view["next"].as_str().unwrap().contains("entraclaw-wait --consumer claude-code"));
     // The same again is not news, and the agent still gets it, marked.
     let again = wait(parts(&home), ask("claude-code", 30, Format::Text)).await;
     assert_eq!(again.exit, EXIT_NOTHING_CAME);
@@ -141,7 +142,12 @@ async fn a_wait_says_that_nobody_polls() {
     let waited = wait(parts(&home), ask("claude-code", 3_600, Format::Text)).await;
     assert_eq!(waited.exit, EXIT_NOBODY_POLLS);
     assert!(waited.text.contains("no session is polling"), "{}", waited.text);
-    let ask = WaitAsk { consumer: None, timeout: Duration::from_secs(1), format: Format::Text };
+    let ask = WaitAsk {
+        consumer: None,
+        timeout: Duration::from_secs(1),
+        format: Format::Text,
+        command: WaitCommand::default(),
+    };
     let waited = wait(parts(&Home::filled(0)), ask).await;
     assert!(waited.exit == EXIT_FAILED && waited.text.contains("--consumer"), "{}", waited.text);
 }
@@ -153,7 +159,12 @@ async fn a_wait_is_for_the_agent_and_never_for_a_terminal_that_watches() {
     drop(super::support::mailbox(&journal, "codex"));
     home.clock.move_by(2);
     drop(super::support::mailbox(&journal, "watch-cli"));
-    let ask = WaitAsk { consumer: None, timeout: Duration::from_secs(1), format: Format::Json };
+    let ask = WaitAsk {
+        consumer: None,
+        timeout: Duration::from_secs(1),
+        format: Format::Json,
+        command: WaitCommand::default(),
+    };
     let waited = wait(parts(&home), ask).await;
     assert!(waited.text.contains("\"consumer\":\"codex\""), "{}", waited.text);
 }

@@ -11,8 +11,8 @@ use std::process::ExitCode;
 
 use self::work::{Step, Work};
 use super::environment::Environment;
-use super::output;
 use super::place::{Entry, Home, Place, open_home};
+use super::{output, waiter};
 use crate::setup::{Carrier, Host, Os, Places, Request, Scope, recipe, runbook, unified};
 
 const EXAMPLE: &str = "\
@@ -189,6 +189,7 @@ fn request(flags: &Flags, environment: &Environment) -> Result<Request, String> 
         host: flags.host,
         scope: flags.scope,
         carriers: flags.with.clone(),
+        waiter: waiter::beside(&binary).as_deref().map(plain).transpose()?,
         binary: plain(&binary)?,
         home_is_default: Some(&home) == environment.default_home().as_ref(),
         home: plain(&home)?,
