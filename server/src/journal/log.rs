@@ -125,6 +125,11 @@ impl Log {
         Ok(term::newest(&*self.storage, self.terms.term)? > self.terms.term)
     }
 
+    /// Whether the term is over in which this process leads, whatever it has read since.
+    pub(super) fn is_term_over(&self) -> io::Result<bool> {
+        Ok(term::newest(&*self.storage, self.own_term)? > self.own_term)
+    }
+
     /// Begins a term as its leader, with all that is read. The file that the leader before may still be writing is copied
     /// under a name of this term and counts no more, so whatever is done to it does no harm.
     pub(super) fn begin_term(&mut self) -> io::Result<()> {

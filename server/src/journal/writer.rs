@@ -41,7 +41,7 @@ impl Writer {
         bytes_max: u64,
         entries: impl Iterator<Item = &'a Entry> + Clone,
     ) -> io::Result<()> {
-        if log.is_outdated()? {
+        if log.is_term_over()? {
             return Err(outdated());
         }
         self.ensure_open(log, today, bytes_max)?;
@@ -55,7 +55,7 @@ impl Writer {
             self.spoil(log);
             return Err(error);
         }
-        match log.is_outdated() {
+        match log.is_term_over() {
             Ok(false) => {}
             // The file is no longer ours to cut.
             Ok(true) => return Err(outdated()),
@@ -114,7 +114,7 @@ impl Writer {
     /// Cuts what a failed write left.
     fn undo(&mut self, log: &Log) {
         let Some(open) = &mut self.open else { return };
-        if log.is_outdated().unwrap_or(false) {
+        if log.is_term_over().unwrap_or(false) {
             return;
         }
         if open.file.truncate(open.good_len).is_err() {
@@ -125,7 +125,7 @@ impl Writer {
     /// Gives the file up, as far as possible without what it should not have.
     fn spoil(&mut self, log: &Log) {
         let Some(mut open) = self.open.take() else { return };
-        if log.is_outdated().unwrap_or(false) {
+        if log.is_term_over().unwrap_or(false) {
             return;
         }
         let _ = open.file.truncate(open.good_len);

@@ -34,20 +34,27 @@ pub(super) fn take(storage: &Arc<dyn Storage>) -> io::Result<Option<(Lead, Log)>
     }
 }
 
-/// Reads the journal as the leader of a term whose lock is held. Nothing when somebody has begun the next one meanwhile.
+/// Reads the journal as the leader of a term whose lock is held. Nothing when somebody has begun the next one meanwhile,
+/// who may have put aside what was to be read here.
 fn begin(storage: &Arc<dyn Storage>, term: u64, lock: Box<dyn Lock>) -> io::Result<Option<(Lead, Log)>> {
     if term::newest(&**storage, term)? > term {
         return Ok(None);
     }
+    let log = read(storage, term);
+    if term::newest(&**storage, term)? > term {
+        return Ok(None);
+    }
+    let mut log = log?;
+    log.is_unsettled = false;
+    Ok(Some((Lead { _lock: lock, beat: None, beats: 0 }, log)))
+}
+
+fn read(storage: &Arc<dyn Storage>, term: u64) -> io::Result<Log> {
     let mut log = Log::load(Arc::clone(storage), Some(term))?;
     if log.terms.term < term {
         log.begin_term()?;
     }
-    if term::newest(&**storage, term)? > term {
-        return Ok(None);
-    }
-    log.is_unsettled = false;
-    Ok(Some((Lead { _lock: lock, beat: None, beats: 0 }, log)))
+    Ok(log)
 }
 
 impl Core {
@@ -89,6 +96,11 @@ impl Core {
             // The next leader writes into these files.
             self.log.repair = false;
             self.lead = None;
+            // Whoever leads already may have put aside what was read here.
+            if self.log.is_term_over().unwrap_or(false) {
+                self.must_reload = true;
+                return Ok(false);
+            }
         }
         settled.map_err(JournalError::storage("read the journal as its new leader"))?;
         self.take_findings();
@@ -101,7 +113,7 @@ impl Core {
         if !self.is_leader() {
             return Ok(false);
         }
-        if self.log.is_outdated().map_err(JournalError::storage("see who leads"))? {
+        if self.log.is_term_over().map_err(JournalError::storage("see who leads"))? {
             self.step_down();
         }
         Ok(self.is_leader())

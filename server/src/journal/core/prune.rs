@@ -82,7 +82,7 @@ impl Core {
         }
         floor.save(&*self.storage, self.log.own_term)?;
         // Whoever has replaced this process may have begun with the floor of before.
-        if self.log.is_outdated()? {
+        if self.log.is_term_over()? {
             return Ok(Pruned::default());
         }
         self.log.begin_after(floor);
