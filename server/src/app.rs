@@ -337,7 +337,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     tokio::select! {
         biased;
         exit = mcp::serve(session, reader, writer) => exit,
-        never = keep_up(&journal, &gate, &lead, may_lead) => match never {},
+        never = keep_up(&journal, &gate, &*app.storage, &lead, may_lead) => match never {},
         never = send_pairings(pairings, &outbox) => match never {},
         never = or_never(relay) => match never {},
         never = or_never(doors) => match never {},
@@ -399,6 +399,10 @@ async fn or_never(future: Option<impl Future<Output = Infallible>>) -> Infallibl
 async fn send_pairings(pairings: Option<mpsc::Receiver<PairingReply>>, outbox: &TeamsOutbox) -> Infallible {
     let Some(mut pairings) = pairings else { return std::future::pending().await };
     while let Some(reply) = pairings.recv().await {
+        // Who was replaced while it did not move says nothing twice.
+        if !outbox.journal.leads() {
+            continue;
+        }
         // It is not tried again: the person is told no other code for an hour, whatever became of this one.
         if let Err(error) = outbox.tell(&reply.chat_id, reply.html()).await {
             tracing::warn!(%error, who = reply.who, "a pairing code could not be sent");

@@ -163,6 +163,8 @@ fn send(child: &mut Child, signal: Signal) {
         Signal::Int => UnixSignal::SIGINT,
         Signal::Term => UnixSignal::SIGTERM,
         Signal::Kill => UnixSignal::SIGKILL,
+        Signal::Stop => UnixSignal::SIGSTOP,
+        Signal::Continue => UnixSignal::SIGCONT,
     };
     if let Some(id) = child.id().and_then(|id| i32::try_from(id).ok()) {
         // It may have ended meanwhile, which is what the signal wanted.
@@ -173,7 +175,7 @@ fn send(child: &mut Child, signal: Signal) {
 /// Without signals there is only the end; a process that is asked politely is left alone.
 #[cfg(not(unix))]
 fn send(child: &mut Child, signal: Signal) {
-    if signal != Signal::Int {
+    if matches!(signal, Signal::Term | Signal::Kill) {
         let _ = child.start_kill();
     }
 }

@@ -139,6 +139,14 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
                 forget_marks(play);
             }
         }
+        Step::Server(ServerStep::Stop(name)) => {
+            session(play, name)?.order(Order::Signal(Signal::Stop));
+            tokio::time::sleep(SETTLE).await;
+        }
+        Step::Server(ServerStep::Wake(name)) => {
+            session(play, name)?.order(Order::Signal(Signal::Continue));
+            tokio::time::sleep(SETTLE).await;
+        }
         Step::Server(ServerStep::PowerCut(name)) => {
             session(play, name)?.order(Order::Signal(Signal::Kill));
             tokio::time::sleep(SETTLE).await;

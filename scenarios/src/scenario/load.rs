@@ -384,7 +384,12 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
             | HostStep::Interrupt(name)
             | HostStep::LoseReply(name),
         )
-        | Step::Server(ServerStep::Crash(name) | ServerStep::PowerCut(name)) => on(checker, name)?,
+        | Step::Server(
+            ServerStep::Crash(name)
+            | ServerStep::Stop(name)
+            | ServerStep::Wake(name)
+            | ServerStep::PowerCut(name),
+        ) => on(checker, name)?,
         Step::Shell(shell) => {
             if let Some(name) = &shell.on {
                 on(checker, name)?;

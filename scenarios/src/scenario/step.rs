@@ -382,6 +382,10 @@ pub enum HostStep {
 pub enum ServerStep {
     /// `kill -9`; what was written stays. The host starts it again by its manners, or a new session does.
     Crash(String),
+    /// `kill -STOP`, as by Ctrl-Z on its host: it stands still, and keeps its locks, pipes and port.
+    Stop(String),
+    /// `kill -CONT`: it goes on where it stood.
+    Wake(String),
     /// Power is cut: what was not synced may be gone.
     PowerCut(String),
     /// The machine's wall clock jumps by so many milliseconds, back when negative (sim only).

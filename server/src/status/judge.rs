@@ -71,6 +71,21 @@ fn sessions(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>
     for session in &alive {
         problems.extend(idle(session));
     }
+    if let Some(leader) = &report.leader {
+        let pid = leader.file.pid;
+        if alive.iter().any(|session| session.file.leader_silent) {
+            problems.push(format!(
+                "process {pid} polls, but does not move: it was stopped (Ctrl-Z) or hangs; resume it with `fg`, or end \
+                 it; another session takes over within 30 s"
+            ));
+        }
+        for session in alive.iter().filter(|s| s.file.leads && s.file.id != leader.file.id) {
+            notes.push(format!(
+                "process {} did not move and was replaced as the one that polls; it follows when it moves again",
+                session.file.pid
+            ));
+        }
+    }
     if alive.is_empty() {
         notes.push("no session is running, so nothing is polled; start a host".to_owned());
     } else if report.leader.is_none() {

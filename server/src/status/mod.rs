@@ -16,6 +16,8 @@ pub use report::{
     somebody_polls,
 };
 
+use crate::storage::Storage;
+
 /// The leader's word on sources and journal.
 pub const STATUS_FILE: &str = "status.json";
 /// The folder of sessions: `<id>.json` is what one says, `<id>.lock` is held while it lives.
@@ -24,6 +26,12 @@ pub const SESSIONS: &str = "sessions";
 /// A session's file.
 fn session_file(id: &str) -> String {
     format!("{SESSIONS}/{id}.json")
+}
+
+/// How many sessions have a file, those that died lately included.
+pub(crate) fn sessions_there(storage: &dyn Storage) -> usize {
+    let names = storage.list(SESSIONS).unwrap_or_default();
+    names.iter().filter(|name| name.ends_with(".json")).count()
 }
 
 /// The lock that a living session holds.

@@ -19,7 +19,7 @@ use crate::record::Channel;
 impl Core {
     /// Deletes what the policy lets go. A follower does nothing.
     pub(in crate::journal) fn prune(&mut self, policy: &RetentionPolicy) -> Result<Pruned> {
-        if !self.is_leader() {
+        if !self.still_leads()? {
             return Ok(Pruned::default());
         }
         let pruned =
@@ -82,7 +82,11 @@ impl Core {
             pruned.records = last.before.then(last.index.tally).total();
             pruned.bytes = candidates.iter().take(count).map(|file| file.bytes).sum();
         }
-        floor.save(&*self.storage)?;
+        floor.save(&*self.storage, self.log.own_term)?;
+        // Whoever has replaced this process may have begun with the floor of before.
+        if self.log.is_term_over()? {
+            return Ok(Pruned::default());
+        }
         self.log.begin_after(floor);
         // Also what an earlier round could not finish.
         let swept = self.sweep();

@@ -136,6 +136,8 @@ pub(super) struct Poll<'a> {
     /// When this process began to poll.
     begun: Instant,
     cursor: Cursor,
+    /// In which the position is saved.
+    term: u64,
     /// The first start, while nothing has been listed since.
     first_look: Option<FirstStart>,
     chats: BTreeMap<String, Live>,
@@ -166,13 +168,14 @@ impl<'a> Poll<'a> {
         started: Instant,
     ) -> Self {
         let now = Instant::now();
-        let (cursor, first_look) = position::begin(&*parts.storage, journal, &*parts.clock, started);
+        let (cursor, first_look, term) = position::begin(&*parts.storage, journal, &*parts.clock, started);
         Self {
             parts,
             journal,
             status,
             begun: now,
             cursor,
+            term,
             first_look,
             chats: BTreeMap::new(),
             reads: FuturesUnordered::new(),

@@ -313,7 +313,7 @@ impl Poll<'_> {
         if !std::mem::take(&mut self.dirty) {
             return;
         }
-        let Self { cursor, chats, .. } = self;
+        let Self { cursor, chats, term, .. } = self;
         cursor.prune(|id| chats.get(id).is_some_and(Live::is_needed));
         chats.retain(|id, live| live.is_needed() || cursor.chats.contains_key(id));
         let mut cursor = cursor.clone();
@@ -322,7 +322,7 @@ impl Poll<'_> {
         cursor.behind = unread.chain(open).chain(cursor.behind).min();
         self.unsaved = position::note_saved::<Cursor>(
             self.unsaved.as_ref(),
-            position::save(&*self.parts.storage, &cursor),
+            position::save(&*self.parts.storage, *term, &cursor),
         );
         // It is tried again at the next event.
         self.dirty = self.unsaved.is_some();
