@@ -94,16 +94,17 @@ pub(super) fn recipe(request: &Request) -> Recipe {
 }
 
 fn hook_entry(request: &Request, event: &str) -> Value {
-    command_entry(request, hook(request, event))
+    command_entry(request, &hook(request, event))
 }
 
 /// The hook that answers the host's questions for permission.
 fn approval_entry(request: &Request) -> Value {
-    command_entry(request, hook(request, APPROVAL_EVENT))
+    command_entry(request, &hook(request, APPROVAL_EVENT))
 }
 
-fn command_entry(request: &Request, command: String) -> Value {
-    let powershell = if request.places.os == Os::Windows { format!("& {command}") } else { command.clone() };
+fn command_entry(request: &Request, command: &str) -> Value {
+    let powershell =
+        if request.places.os == Os::Windows { format!("& {command}") } else { command.to_owned() };
     json!({"type": "command", "bash": command, "powershell": powershell, "timeoutSec": HOOK_TIMEOUT_S})
 }
 
