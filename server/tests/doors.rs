@@ -287,7 +287,8 @@ async fn the_shipped_program_knocks_with_the_thread_of_the_last_call() {
     let (folder, _) =
         with_program("printf '%s\\n' \"$@\" > \"$HOME/new\"; mv \"$HOME/new\" \"$HOME/arguments\"");
     leave_a_message(folder.path());
-    let mut command = entraclaw(folder.path(), &["serve"], &[("ENTRACLAW_DOORS_CODEX_QUEUE", "true")]);
+    let settings = [("ENTRACLAW_DOORS_CODEX_QUEUE", "true"), ("ENTRACLAW_WAKE_WHOLE_TEXT", "allowed")];
+    let mut command = entraclaw(folder.path(), &["serve"], &settings);
     let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = server.stdin.take().unwrap();
     let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();

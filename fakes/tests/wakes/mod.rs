@@ -94,13 +94,21 @@ fn a_command_that_nobody_allowed_does_not_run() {
     assert_eq!(bench.outcomes(), [("shell".to_owned(), Outcome::Error)]);
 }
 
+fn block() -> Value {
+    json!({"decision": "block", "reason": "read your mail"})
+}
+
 #[rstest]
-#[case("claude-code@2.1.330", "Stop", "hook_event_name", "Stop hook feedback:\nread your mail")]
-#[case("copilot-cli@1.0.102", "agentStop", "sessionId", "read your mail")]
+#[case("claude-code@2.1.330", "Stop", "hook_event_name",
+    json!({"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "read your mail"}}),
+    "<system-reminder>\nStop hook additional context: read your mail\n</system-reminder>")]
+#[case("claude-code@2.1.148", "Stop", "hook_event_name", block(), "Stop hook feedback:\nread your mail")]
+#[case("copilot-cli@1.0.102", "agentStop", "sessionId", block(), "read your mail")]
 fn a_hook_at_the_end_of_a_turn_makes_it_go_on(
     #[case] host: &str,
     #[case] event: &str,
     #[case] member: &str,
+    #[case] answer: Value,
     #[case] shown: &str,
 ) {
     let mut bench = open(host, Mode::Tui);
@@ -111,7 +119,7 @@ fn a_hook_at_the_end_of_a_turn_makes_it_go_on(
     assert_eq!(asked, event);
     assert!(input.get(member).is_some(), "{input}");
     assert_eq!(input["stop_hook_active"], false);
-    bench.answer_hook(&json!({"decision": "block", "reason": "read your mail"}).to_string());
+    bench.answer_hook(&answer.to_string());
     assert!(bench.host.in_turn());
     assert_eq!(bench.shown(Carrier::Hook).last().unwrap().text, shown);
     bench.act(Action::EndTurn);
@@ -211,7 +219,8 @@ fn a_hook_adds_to_the_prompt_and_to_a_tool_result() {
 #[rstest]
 #[case("copilot-cli@1.0.102", Mode::Tui, true)]
 #[case("copilot-cli@1.0.102", Mode::Print, false)]
-#[case("claude-code@2.1.330", Mode::Tui, false)]
+#[case("claude-code@2.1.330", Mode::Tui, true)]
+#[case("claude-code@2.1.237", Mode::Tui, false)]
 fn a_door_wakes_where_there_is_one(#[case] host: &str, #[case] mode: Mode, #[case] wakes: bool) {
     let mut bench = open(host, mode);
     let effects = bench.host.on_door(0, "a message from outside");

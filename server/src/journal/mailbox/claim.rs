@@ -117,7 +117,9 @@ impl Mailbox {
     pub fn others_hold(&self) -> bool {
         let slots = self.file.ledger().slots.iter().filter(|(slot, _)| **slot != self.slot);
         let mut held = slots.flat_map(|(_, what)| what.held.iter());
-        held.any(|(seq, held)| !held.is_pushed_again && !self.known.older.contains(seq))
+        // What another one has announced waits for this one when that session dies.
+        let announces = self.file.ledger().announced.is_some_and(|announced| announced.slot != self.slot);
+        announces || held.any(|(seq, held)| !held.is_pushed_again && !self.known.older.contains(seq))
     }
 
     /// By place: the slot of a dead session that holds it still.

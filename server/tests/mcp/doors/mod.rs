@@ -150,6 +150,7 @@ fn connect_by(
 ) -> Knocked {
     let (sight, presence) = (Sight::default(), Presence::default());
     options.sight = sight.clone();
+    options.inbox_socket = doors.inbox_socket;
     options.presence = presence.clone();
     let trust = Trust { whole_text: WholeText::Allowed, operator: None };
     let carrier = carrier(home, doors.clone(), door, trust, &sight, &presence);

@@ -118,11 +118,11 @@ impl World {
         let (mut to_server, server_in) = tokio::io::duplex(64 * 1024);
         let (server_out, from_server) = tokio::io::duplex(256 * 1024);
         let server = tokio::spawn(serve(options, server_in, server_out));
-        let opening = format!(
-            "{}\n{}\n",
-            initialize(client, "2025-11-25"),
-            json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        );
+        let mut initialize = initialize(client, "2025-11-25");
+        // One whose channel is known.
+        initialize["params"]["clientInfo"]["version"] = json!("2.1.330");
+        let opening =
+            format!("{initialize}\n{}\n", json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         to_server.write_all(opening.as_bytes()).await.unwrap();
         Some(Live { process, journal, to_server, from_server, unread: Vec::new(), server, last: None })
     }
