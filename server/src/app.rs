@@ -266,7 +266,8 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     session.tool_sets.clone_from(&app.config.tools);
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
-    let (sight, knocks) = (Sight::default(), app.trouble.is_none() && app.config.doors.is_any_on());
+    let (sight, knocks) =
+        (Sight::default(), app.trouble.is_none() && app.config.doors.is_any_on(app.knock.has_peer()));
     let doors = knocks.then(|| DoorCarrier {
         knock: app.knock.clone(),
         doors: app.config.doors.clone(),

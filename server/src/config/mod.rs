@@ -119,7 +119,7 @@ pub struct Bot {
     pub login_url: Url,
 }
 
-/// Doors of hosts that may be used to bring messages; each is off unless it is named.
+/// Doors of hosts that may be used to bring messages; each but Qwen Code's inbox is off unless it is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doors {
     /// Whether `codex queue` is run.
@@ -130,6 +130,8 @@ pub struct Doors {
     pub opencode_port: Option<u16>,
     /// What opencode's port asks for, from the environment.
     pub opencode_password: Option<Secret>,
+    /// Whether messages are handed in at the inbox of a Qwen Code session that has one.
+    pub qwen_peer: bool,
     /// The file that Qwen Code was started with, as an absolute path.
     pub qwen_input_file: Option<String>,
     /// Least time between two uses of a door; what comes in between goes together.

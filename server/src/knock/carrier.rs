@@ -11,6 +11,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep_until};
 
+use super::receipts::HandedIn;
 use super::{DoorState, HostDoor, Knock, KnockError, Sight, words};
 use crate::carrier::channel::BACKLOG_RECORDS_MAX;
 use crate::clock::Clock;
@@ -54,27 +55,29 @@ pub struct DoorCarrier {
 }
 
 /// One host, its door, and how far we are.
-struct Round {
-    door: HostDoor,
-    consumer: ConsumerName,
+pub(super) struct Round {
+    pub(super) door: HostDoor,
+    pub(super) consumer: ConsumerName,
     since: Timestamp,
     /// Records up to here need no knock of ours.
-    done_seq: u64,
+    pub(super) done_seq: u64,
     /// Records behind that which are marked as pushed, and whose knock surely did not arrive.
-    claimed: BTreeSet<u64>,
+    pub(super) claimed: BTreeSet<u64>,
     /// Taken over from sessions that died, and whose knock surely did not arrive.
-    left: Vec<Record>,
+    pub(super) left: Vec<Record>,
     /// When it is looked whether a session has died with what it was given, while something is unread.
     grave_look_at: Option<Instant>,
     /// Opened at its first use, and kept, for it knows what it has pushed and who was dead before.
-    mailbox: Option<Mailbox>,
+    pub(super) mailbox: Option<Mailbox>,
+    /// Where the host says what became of messages.
+    pub(super) handed_in: HandedIn,
     /// Nothing moves before.
-    next_at: Instant,
+    pub(super) next_at: Instant,
     /// Tries of the present message that failed.
-    failures: usize,
+    pub(super) failures: usize,
     /// When messages of the last hour went.
-    hour: VecDeque<Instant>,
-    state: DoorState,
+    pub(super) hour: VecDeque<Instant>,
+    pub(super) state: DoorState,
 }
 
 impl DoorCarrier {
@@ -84,7 +87,9 @@ impl DoorCarrier {
         let (mut sight, mut grown) = (self.sight.watch(), self.journal.watch());
         let seen = sight.wait_for(|sighted| sighted.host.is_some()).await;
         let host = seen.ok().and_then(|sighted| sighted.host.clone());
-        let door = host.and_then(|(family, consumer)| Some((HostDoor::of(family, &self.doors)?, consumer)));
+        let door = host.and_then(|(family, consumer)| {
+            Some((HostDoor::of(family, &self.doors, self.knock.has_peer())?, consumer))
+        });
         let Some((door, consumer)) = door else { return std::future::pending().await };
         let mut round = Round {
             state: door.first_state(&self.sight.get()),
@@ -96,6 +101,7 @@ impl DoorCarrier {
             left: Vec::new(),
             grave_look_at: None,
             mailbox: None,
+            handed_in: HandedIn::default(),
             next_at: Instant::now() + FIRST_AFTER,
             failures: 0,
             hour: VecDeque::new(),
@@ -109,6 +115,9 @@ impl DoorCarrier {
                 biased;
                 Ok(()) = sight.changed() => {}
                 Ok(()) = grown.changed() => {}
+                receipt = self.knock.receipt(), if round.door == HostDoor::QwenPeer => {
+                    self.heard(&mut round, &receipt);
+                }
                 () = sleep_until(again_at.unwrap_or_else(Instant::now)), if again_at.is_some() => {}
                 else => return std::future::pending().await,
             }
@@ -120,6 +129,11 @@ impl DoorCarrier {
         let sighted = self.sight.get();
         if round.state == DoorState::Waiting {
             self.tell(round, round.door.first_state(&sighted));
+        }
+        match self.awaits(round).await {
+            Ok(None) => {}
+            Ok(until) => return until,
+            Err(error) => return Some(inbox_failed(round, &error)),
         }
         let has_grown = round.done_seq < self.journal.last_seq();
         if has_grown {
@@ -136,7 +150,7 @@ impl DoorCarrier {
             let waiting = if left { Vec::new() } else { self.waiting(round)? };
             Ok((left, waiting))
         });
-        let (again, waiting) = match found {
+        let (again, mut waiting) = match found {
             Ok((false, waiting)) if waiting.is_empty() => {
                 // What failed to be said was pulled meanwhile.
                 round.claimed.clear();
@@ -154,6 +168,10 @@ impl DoorCarrier {
             }
             Err(error) => return Some(self.failed(round, &waiting, again, &error)),
         };
+        let is_handed_in = round.door == HostDoor::QwenPeer;
+        if is_handed_in {
+            waiting.truncate(1);
+        }
         // The host may have begun to listen or to ask meanwhile.
         if let Err(until) = self.is_free(round) {
             return until;
@@ -163,9 +181,14 @@ impl DoorCarrier {
             Ok(records) => records,
             Err(error) => return Some(inbox_failed(round, &error)),
         };
-        if !records.is_empty() {
-            let text = words(&records, again).text;
-            match self.knock.knock(round.door.knock(&place, &text)).await {
+        if is_handed_in {
+            return Some(self.hand_in(round, records, again).await);
+        }
+        let text = words(&records, again).text;
+        if !records.is_empty()
+            && let Some(request) = round.door.knock(&place, &text)
+        {
+            match self.knock.knock(request).await {
                 Ok(_) => {
                     self.moved(round, &records, again);
                     note_shown(round, &records);
@@ -321,7 +344,13 @@ impl DoorCarrier {
         round.next_at = Instant::now() + self.doors.min_interval;
     }
 
-    fn tell(&self, round: &mut Round, state: DoorState) {
+    /// Another door is used from now on.
+    pub(super) fn use_instead(&self, round: &mut Round, door: HostDoor) {
+        self.presence.door(None, door.name(DoorState::Ready));
+        (round.door, round.state) = (door, DoorState::Ready);
+    }
+
+    pub(super) fn tell(&self, round: &mut Round, state: DoorState) {
         if round.state != state {
             self.presence.door(Some(round.door.name(round.state)), round.door.name(state));
             round.state = state;
@@ -330,7 +359,7 @@ impl DoorCarrier {
 }
 
 /// The host took them, so a hook need not tell them too.
-fn note_shown(round: &mut Round, records: &[Record]) {
+pub(super) fn note_shown(round: &mut Round, records: &[Record]) {
     let seqs: Vec<u64> = records.iter().map(|record| record.seq).collect();
     if let Some(Err(error)) = round.mailbox.as_mut().map(|mailbox| mailbox.note_shown(&seqs)) {
         tracing::warn!(%error, "that a knock has arrived could not be noted; a hook may tell it again, marked");

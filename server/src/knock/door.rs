@@ -32,6 +32,8 @@ pub enum HostDoor {
         /// What it asks for.
         password: Option<Secret>,
     },
+    /// The inbox of the Qwen Code session that started this server.
+    QwenPeer,
     /// The file that Qwen Code reads prompts from.
     QwenFile {
         /// Its absolute path.
@@ -48,16 +50,21 @@ pub enum DoorState {
     Waiting,
     /// It did not move when it was last used.
     Failing,
+    /// What it was given waits for the person's decision.
+    Held,
+    /// The person's settings shut it.
+    Refused,
 }
 
 impl HostDoor {
-    /// The door of a host's family, if that is on.
-    pub fn of(family: &str, doors: &Doors) -> Option<Self> {
+    /// The door of a host's family, if that is on. `has_peer` where the host's session has an inbox for this server.
+    pub fn of(family: &str, doors: &Doors, has_peer: bool) -> Option<Self> {
         match family {
             "codex" if doors.codex_queue => Some(Self::CodexQueue { command: doors.codex_command.clone() }),
             "opencode" => doors
                 .opencode_port
                 .map(|port| Self::OpencodePort { port, password: doors.opencode_password.clone() }),
+            "qwen-code" if has_peer && doors.qwen_peer => Some(Self::QwenPeer),
             "qwen-code" => doors.qwen_input_file.clone().map(|path| Self::QwenFile { path }),
             _ => None,
         }
@@ -66,12 +73,18 @@ impl HostDoor {
     /// Its name among the carriers.
     pub fn name(&self, state: DoorState) -> &'static str {
         match (self, state) {
-            (Self::CodexQueue { .. }, DoorState::Ready) => "codex queue",
+            (Self::QwenPeer, DoorState::Ready | DoorState::Waiting) => "qwen peer protocol",
+            (Self::QwenPeer, DoorState::Failing) => "qwen peer protocol (failing)",
+            (Self::QwenPeer, DoorState::Held) => "qwen peer protocol (held: decide with /peers)",
+            (Self::QwenPeer, DoorState::Refused) => {
+                "qwen peer protocol (refused by agents.crossSessionInbound)"
+            }
             (Self::CodexQueue { .. }, DoorState::Waiting) => "codex queue (waits for a first call)",
             (Self::CodexQueue { .. }, DoorState::Failing) => "codex queue (failing)",
-            (Self::OpencodePort { .. }, DoorState::Ready) => "opencode port",
+            (Self::CodexQueue { .. }, _) => "codex queue",
             (Self::OpencodePort { .. }, DoorState::Waiting) => "opencode port (waits for a first prompt)",
             (Self::OpencodePort { .. }, DoorState::Failing) => "opencode port (failing)",
+            (Self::OpencodePort { .. }, _) => "opencode port",
             (Self::QwenFile { .. }, DoorState::Failing) => "qwen input file (failing)",
             (Self::QwenFile { .. }, _) => "qwen input file",
         }
@@ -95,7 +108,7 @@ impl HostDoor {
     ) -> Result<Option<String>, KnockError> {
         match self {
             Self::CodexQueue { .. } => Ok(sighted.thread.clone()),
-            Self::QwenFile { .. } => Ok(Some(String::new())),
+            Self::QwenPeer | Self::QwenFile { .. } => Ok(Some(String::new())),
             Self::OpencodePort { port, password } => {
                 let path = SESSIONS_PATH.to_owned();
                 let list = KnockRequest::Http {
@@ -111,9 +124,10 @@ impl HostDoor {
         }
     }
 
-    /// The movement that brings `text` to `place`.
-    pub(super) fn knock(&self, place: &str, text: &str) -> KnockRequest {
-        match self {
+    /// The movement that brings `text` to `place`; none where it goes with an id of its own.
+    pub(super) fn knock(&self, place: &str, text: &str) -> Option<KnockRequest> {
+        Some(match self {
+            Self::QwenPeer => return None,
             Self::CodexQueue { command } => KnockRequest::Run {
                 program: command.clone(),
                 arguments: ["queue", "--thread", place, "--message", text].map(str::to_owned).into(),
@@ -129,7 +143,7 @@ impl HostDoor {
                 path: path.clone(),
                 line: json!({"type": "submit", "text": text}).to_string(),
             },
-        }
+        })
     }
 
     /// What shows whether the door is there without moving it, for `entraclaw doctor`; a file is looked at otherwise.
@@ -146,7 +160,7 @@ impl HostDoor {
                 body: None,
                 password: password.clone(),
             }),
-            Self::QwenFile { .. } => None,
+            Self::QwenPeer | Self::QwenFile { .. } => None,
         }
     }
 }

@@ -73,6 +73,7 @@ fn text(request: &KnockRequest) -> String {
             json(body.as_ref().unwrap())["parts"][0]["text"].as_str().unwrap().to_owned()
         }
         KnockRequest::Append { line, .. } => json(line)["text"].as_str().unwrap().to_owned(),
+        KnockRequest::Peer { text, .. } => text.clone(),
     }
 }
 
