@@ -129,7 +129,7 @@ impl Stage for SimStage {
             );
             app.endpoint = Arc::new(port.clone());
             app.keys = Arc::new(keys.clone());
-            app.knock = Arc::new(Doorway { bell: bell.clone(), clock: Arc::clone(&clock) });
+            app.knock = Arc::new(Doorway::new(bell.clone(), Arc::clone(&clock)));
             app.trouble = config.err().map(|errors| errors.to_string());
             Box::pin(async move {
                 let _alive = process;

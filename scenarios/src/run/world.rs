@@ -123,6 +123,7 @@ fn door(cell: &Cell) -> Option<(&'static str, &'static str)> {
         DoorKind::QueueCommand => Some(("ENTRACLAW_DOORS_CODEX_QUEUE", "true")),
         DoorKind::HttpPort => Some(("ENTRACLAW_DOORS_OPENCODE_PORT", "4096")),
         DoorKind::InputFile => Some(("ENTRACLAW_DOORS_QWEN_INPUT_FILE", "/home/alice/input.jsonl")),
-        DoorKind::None | DoorKind::Extension => None,
+        // It is open by itself.
+        DoorKind::PeerProtocol | DoorKind::None | DoorKind::Extension => None,
     }
 }

@@ -152,6 +152,37 @@ impl Carrier {
     }
 }
 
+/// A carrier that is on by itself, and can be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeftOut {
+    /// Qwen Code's cross-session protocol.
+    PeerProtocol,
+}
+
+impl LeftOut {
+    /// Reads its name.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "peer-protocol" => Ok(Self::PeerProtocol),
+            _ => Err(format!("{text:?} is not peer-protocol, the only carrier that can be left out")),
+        }
+    }
+
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PeerProtocol => "peer-protocol",
+        }
+    }
+
+    /// The one host that has it.
+    pub fn host(self) -> Host {
+        match self {
+            Self::PeerProtocol => Host::QwenCode,
+        }
+    }
+}
+
 /// Which system's places and shell count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Os {
@@ -191,6 +222,8 @@ pub struct Request {
     pub scope: Scope,
     /// What is asked for beyond what needs no flag.
     pub carriers: Vec<Carrier>,
+    /// What is on by itself and is not wanted.
+    pub left_out: Vec<LeftOut>,
     /// This program, as an absolute path.
     pub binary: String,
     /// The home folder of this program, as an absolute path.
@@ -224,6 +257,13 @@ impl Request {
                     variables.push(("ENTRACLAW_DOORS_QWEN_INPUT_FILE", self.input_file()));
                 }
                 Carrier::Channel | Carrier::Extension => {}
+            }
+        }
+        for left_out in &self.left_out {
+            match left_out {
+                LeftOut::PeerProtocol => {
+                    variables.push(("ENTRACLAW_DOORS_QWEN_PEER", "false".to_owned()));
+                }
             }
         }
         variables

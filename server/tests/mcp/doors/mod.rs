@@ -1,6 +1,7 @@
 //! The host's own door, with a connection beside it: when it is used, what goes through, and when it must not be.
 
 mod hosts;
+mod peer;
 mod random;
 
 use std::collections::VecDeque;
@@ -35,6 +36,8 @@ struct Scripted {
     moved: Mutex<Vec<(Duration, String)>>,
     outcomes: Mutex<VecDeque<Result<KnockAnswer, KnockError>>>,
     sessions: Mutex<Value>,
+    /// Where it is one that says what became of a message.
+    inbox: peer::Inbox,
     began: Instant,
 }
 
@@ -45,6 +48,7 @@ impl Scripted {
             moved: Mutex::default(),
             outcomes: Mutex::default(),
             sessions: Mutex::new(json!([])),
+            inbox: peer::Inbox::default(),
             began: Instant::now(),
         })
     }
@@ -87,6 +91,9 @@ impl Knock for Scripted {
             let outcome = self.outcomes.lock().unwrap().pop_front();
             let outcome = outcome.unwrap_or_else(|| Ok(KnockAnswer::default()));
             let now = self.began.elapsed();
+            if let (KnockRequest::Peer { id, text }, true) = (&request, outcome.is_ok()) {
+                self.inbox.take(id, text, now);
+            }
             if !outcome.as_ref().is_err_and(KnockError::is_certain) {
                 self.moved.lock().unwrap().push((now, text(&request)));
             }
@@ -96,6 +103,14 @@ impl Knock for Scripted {
             outcome
         }
         .boxed()
+    }
+
+    fn has_peer(&self) -> bool {
+        self.inbox.is_there
+    }
+
+    fn receipt(&self) -> BoxFuture<'_, entraclaw::knock::Receipt> {
+        self.inbox.receipt().boxed()
     }
 }
 
