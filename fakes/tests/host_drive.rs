@@ -232,6 +232,23 @@ async fn a_real_process_is_opened_and_ended_by_the_first_signal() {
     assert_eq!(server.stderr(), "starting\n");
 }
 
+/// A shell without job control lets what it leaves in the background ignore these: a child of the host ignored them too, and
+/// was killed where it should have ended.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_has_the_default_signals_where_its_host_ignores_them() {
+    let again = "a_real_process_is_opened_and_ended_by_the_first_signal";
+    let ran = std::process::Command::new("sh")
+        .args(["-c", "trap '' HUP INT QUIT; exec \"$0\" --exact \"$1\""])
+        .arg(std::env::current_exe().unwrap())
+        .arg(again)
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && told.contains("1 passed"), "{told}");
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_stubborn_process_is_killed() {

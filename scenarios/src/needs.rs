@@ -164,8 +164,8 @@ mod tests {
     #[case("copilot-cli@1.0.60", Need::NoShell, Some("not known of this host: `shell.wakes`"))]
     #[case("copilot-cli@0.0.420", Need::NoShell, None)]
     #[case("copilot-cli@1.0.0", Need::Shell, None)]
-    #[case("claude-code@2.1.237", Need::PromptHook, Some("not known of this host: `hooks.prompt`"))]
-    #[case("claude-code@2.1.274", Need::PromptHook, None)]
+    #[case("copilot-cli@1.0.50", Need::PromptHook, Some("no hook of this host adds to a prompt"))]
+    #[case("claude-code@2.0.73", Need::PromptHook, None)]
     #[case("claude-code@2.1.148", Need::Background, Some("a call that lasts holds this host's turn"))]
     fn what_nobody_knows_is_neither_met_nor_denied(
         #[case] host: &str,

@@ -22,10 +22,11 @@ use crate::entra::{EntraParts, SIGN_IN_RETRIES_MAX, TokenSource, graph_resource,
 use crate::gate::{Agent, Gate, MailGate, PairingReply, Person, PolicyNews};
 use crate::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
 use crate::journal::{Interaction, Journal, JournalOptions};
-use crate::knock::{DoorCarrier, Knock, NoKnock, Sight};
+use crate::knock::{DoorCarrier, InboxSocket, Knock, NoKnock, Sight, Trust};
 use crate::mcp::{self, Presence, SessionOptions};
 use crate::permission::{self, PermissionPort, REQUESTS_MAX, Relay};
 use crate::random::Random;
+use crate::rules::WaitCommand;
 use crate::source::SourceStatus;
 use crate::source::bot::{BotSource, Credentials, Endpoint, NoEndpoint};
 use crate::source::mail::{GraphMailDesk, MailKnown, MailParts, MailSource, Quota};
@@ -62,12 +63,16 @@ pub struct App {
     pub transport: Arc<dyn GraphTransport>,
     /// The way to where the agent signs in.
     pub login_transport: Arc<dyn GraphTransport>,
+    /// What the model is told to leave running in its shell.
+    pub wait: WaitCommand,
     /// Where private keys and refresh tokens are.
     pub keys: Arc<dyn KeyStore>,
     /// What the bot's activities arrive at.
     pub endpoint: Arc<dyn Endpoint>,
     /// What moves the doors of hosts.
     pub knock: Arc<dyn Knock>,
+    /// The inbox socket of the host's session, where its environment names one.
+    pub inbox_socket: Option<InboxSocket>,
     /// How the Teams source is doing; a handle for whoever wants to watch.
     pub teams_status: SourceStatus,
     /// How the mail source is doing.
@@ -95,11 +100,13 @@ impl App {
             random,
             storage,
             home: String::new(),
+            wait: WaitCommand::default(),
             transport,
             login_transport,
             keys,
             endpoint: Arc::new(NoEndpoint),
             knock: Arc::new(NoKnock),
+            inbox_socket: None,
             teams_status,
             mail_status,
             bot_status: SourceStatus::default(),
@@ -246,6 +253,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
 
     let mut session =
         SessionOptions::new(journal.clone(), app.random.clone(), app.clock.clone(), Arc::new(outbox.clone()));
+    session.wait = app.wait.clone();
     session.events = app.config.mcp.events;
     let bot = bot::source(&app, &gate, known.agent());
     let relay = relay(&app, &gate, &journal, &outbox, bot.as_ref());
@@ -266,11 +274,12 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     session.tool_sets.clone_from(&app.config.tools);
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
-    let (sight, knocks) =
-        (Sight::default(), app.trouble.is_none() && app.config.doors.is_any_on(app.knock.has_peer()));
-    let doors = knocks.then(|| DoorCarrier {
+    let sight = Sight::default();
+    let doors = app.trouble.is_none().then(|| DoorCarrier {
         knock: app.knock.clone(),
         doors: app.config.doors.clone(),
+        inbox: app.inbox_socket.clone(),
+        trust: Trust { whole_text: app.config.whole_text, operator: app.config.gate.operator.clone() },
         journal: journal.clone(),
         clock: app.clock.clone(),
         sight: sight.clone(),
@@ -328,7 +337,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     tokio::select! {
         biased;
         exit = mcp::serve(session, reader, writer) => exit,
-        never = keep_up(&journal, &gate, &lead, may_lead) => match never {},
+        never = keep_up(&journal, &gate, &*app.storage, &lead, may_lead) => match never {},
         never = send_pairings(pairings, &outbox) => match never {},
         never = or_never(relay) => match never {},
         never = or_never(doors) => match never {},
@@ -390,6 +399,10 @@ async fn or_never(future: Option<impl Future<Output = Infallible>>) -> Infallibl
 async fn send_pairings(pairings: Option<mpsc::Receiver<PairingReply>>, outbox: &TeamsOutbox) -> Infallible {
     let Some(mut pairings) = pairings else { return std::future::pending().await };
     while let Some(reply) = pairings.recv().await {
+        // Who was replaced while it did not move says nothing twice.
+        if !outbox.journal.leads() {
+            continue;
+        }
         // It is not tried again: the person is told no other code for an hour, whatever became of this one.
         if let Err(error) = outbox.tell(&reply.chat_id, reply.html()).await {
             tracing::warn!(%error, who = reply.who, "a pairing code could not be sent");

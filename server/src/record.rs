@@ -115,6 +115,11 @@ pub struct Record {
 }
 
 impl Record {
+    /// What kind of conversation it is in, such as `group`, where more people are in it than two.
+    pub fn group_kind(&self) -> Option<String> {
+        group_kind(&self.meta)
+    }
+
     /// Gives a draft its place and time.
     pub fn from_draft(draft: Draft, seq: u64, received_at: String) -> Self {
         let Draft { key, id, channel, chat_id, from, ts, content_text_sanitized, meta, edit_of, deleted } =
@@ -135,5 +140,15 @@ impl Record {
             deleted,
             consumed_by: Vec::new(),
         }
+    }
+}
+
+/// See [`Record::group_kind`].
+pub(crate) fn group_kind(meta: &BTreeMap<String, String>) -> Option<String> {
+    let kind = meta.get("chat_type")?.to_lowercase();
+    match kind.as_str() {
+        "oneonone" | "personal" | "" => None,
+        "groupchat" => Some("group".to_owned()),
+        _ => Some(kind),
     }
 }

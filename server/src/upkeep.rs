@@ -5,6 +5,7 @@
 //! fetches another makes room for. The journal's own rules are the journal's.
 
 use std::convert::Infallible;
+use std::future::pending;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,10 +97,23 @@ pub struct Upkeep {
 }
 
 impl Upkeep {
-    /// Tidies up for ever, once this process leads.
+    /// Tidies up for ever, while this process leads.
     pub async fn run(self, mut leading: watch::Receiver<bool>) -> Infallible {
-        // If the sender is gone, so is the session.
-        let _ = leading.wait_for(|leading| *leading).await;
+        let mut follows = leading.clone();
+        loop {
+            // If the sender is gone, so is the session.
+            if leading.wait_for(|leading| *leading).await.is_err() {
+                return pending().await;
+            }
+            tokio::select! {
+                biased;
+                Ok(_) = follows.wait_for(|leading| !*leading) => {}
+                never = self.rounds() => match never {},
+            }
+        }
+    }
+
+    async fn rounds(&self) -> Infallible {
         sleep(FIRST_AFTER).await;
         loop {
             let round = self.round();

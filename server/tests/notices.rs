@@ -99,7 +99,24 @@ fn a_shell_that_waits_ends_with_the_message_and_says_what_to_do() {
     assert_eq!(exit, 0);
     assert!(stdout.contains("From Alice by teams") && stdout.contains("    hello 1\n"), "{stdout}");
     assert!(stdout.contains("chat_id \"19:a\", reply_to [\"m1\"]"), "{stdout}");
-    assert!(stdout.contains("entraclaw wait --consumer copilot-cli"), "{stdout}");
+    // What it says is run to the letter, by a shell that finds neither program nor home by itself.
+    #[cfg(unix)]
+    {
+        let told = stdout.split('`').nth(1).unwrap();
+        let mut shell = Command::new("/bin/sh");
+        shell
+            .args(["-c", told])
+            .env_clear()
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let shell = shell.spawn().unwrap();
+        journal.append(vec![draft(2)]).unwrap();
+        let (exit, again, stderr) = said(&shell.wait_with_output().unwrap());
+        assert_eq!((exit, stderr.as_str()), (0, ""), "{told}");
+        assert!(again.contains("    hello 2\n") && again.contains(&format!("`{told}`")), "{again}");
+        assert!(told.contains("/entraclaw-wait --home="), "{told}");
+    }
 }
 
 #[test]
@@ -157,4 +174,35 @@ fn a_home_that_can_not_be_used_is_told_to_the_person_alone() {
     assert!(stderr.contains("home folder"), "{stderr}");
     let (exit, stdout, _) = said(&desk.run(&["wait", "--consumer", "codex"], ""));
     assert_eq!((exit, stdout.as_str()), (1, ""));
+}
+
+#[test]
+fn the_program_that_can_only_wait_does_nothing_else() {
+    for arguments in [
+        vec!["allow", "mallory@contoso.com"],
+        vec!["pair", "123"],
+        vec!["serve"],
+        vec!["wait"],
+        vec!["--tools", "x"],
+    ] {
+        let output = Command::new(cargo_bin("entraclaw-wait")).args(&arguments).env_clear().output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn copilot_is_told_yes_for_the_one_command_that_waits() {
+    let desk = Desk::new();
+    let home = desk.home().display().to_string();
+    let ask = |command: &str| {
+        let asked = serde_json::json!({"toolName": "bash", "toolInput": {"command": command}});
+        said(&desk.run(&["hook", "copilot-cli", "permissionRequest", "--home", &home], &asked.to_string()))
+    };
+    let waiter = cargo_bin("entraclaw-wait");
+    let wait = format!("{} --home={home} --consumer copilot-cli", waiter.display());
+    assert_eq!(ask(&wait), (0, "{\"behavior\":\"allow\"}\n".to_owned(), String::new()));
+    for other in [format!("{wait} ; id"), format!("{} pair 1", cargo_bin("entraclaw").display())] {
+        assert_eq!(ask(&other), (0, String::new(), String::new()), "{other}");
+    }
 }

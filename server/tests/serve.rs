@@ -252,3 +252,48 @@ fn the_list_of_tools_keeps_its_budget(#[case] variables: &[(&str, &str)], #[case
     assert!(bytes <= bytes_max, "{bytes} bytes");
     server.end();
 }
+
+/// A leader that is stopped by the system is replaced by a session that follows, and follows it when it goes on.
+#[cfg(unix)]
+#[test]
+fn a_stopped_leader_is_replaced_and_follows_when_it_goes_on() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+
+    let home = home();
+    let variables =
+        [("ENTRACLAW_GRAPH_URL", "http://127.0.0.1:9"), ("ENTRACLAW_ACCESS_TOKEN", "secret-token")];
+    // Whether the session of a process says that it leads; nothing before it has said anything.
+    let leads = |process: u32| {
+        let files = std::fs::read_dir(home.path().join("sessions")).into_iter().flatten().flatten();
+        let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+        let sessions = texts.filter_map(|text| serde_json::from_str::<Value>(&text).ok());
+        sessions.filter(|session| session["pid"] == process).find_map(|session| session["leads"].as_bool())
+    };
+    let until = |process: u32, wanted: bool| {
+        let begun = Instant::now();
+        while leads(process) != Some(wanted) {
+            assert!(begun.elapsed() < Duration::from_secs(120), "process {process} does not lead: {wanted}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        begun.elapsed()
+    };
+    let mut first = Server::start(home.path(), &variables);
+    first.initialize();
+    until(first.child.id(), true);
+    let mut second = Server::start(home.path(), &variables);
+    second.initialize();
+    until(second.child.id(), false);
+    let pid = Pid::from_raw(i32::try_from(first.child.id()).unwrap());
+    kill(pid, Signal::SIGSTOP).unwrap();
+    println!("replaced after {:?}", until(second.child.id(), true));
+    let (_, told) = second.call("inbound_queue_stats", &json!({}));
+    assert!(!told.contains("does not move"), "{told}");
+    assert_eq!(leads(first.child.id()), Some(true), "it can't say anything while it is stopped");
+    kill(pid, Signal::SIGCONT).unwrap();
+    println!("follows after {:?}", until(first.child.id(), false));
+    assert_eq!(leads(second.child.id()), Some(true));
+    assert!(first.call("inbound_queue_stats", &json!({})).1.contains("depth"));
+    assert_eq!(first.end().0, Some(0));
+    assert_eq!(second.end().0, Some(0));
+}

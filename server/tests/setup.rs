@@ -352,7 +352,13 @@ fn links_folders_and_open_places_are_left_alone() {
     user.write(".claude/CLAUDE.md", "");
     std::os::unix::fs::symlink(user.file("dotfiles/settings.json"), user.file(".claude/settings.json"))
         .unwrap();
-    assert!(user.refused(&["claude-code"]).contains("it is a symlink, which is left as it is"));
+    let complaint = user.refused(&["claude-code"]);
+    let target = user.file("dotfiles/settings.json").display().to_string();
+    assert!(
+        complaint.contains(&format!("it is a symlink to {target}, which is left as it is")),
+        "{complaint}"
+    );
+    assert!(complaint.contains(".claude/settings.json") && complaint.contains("--print"), "{complaint}");
     assert_eq!(user.read("dotfiles/settings.json"), "{}");
 
     fs::create_dir_all(user.file(".cursor/mcp.json")).unwrap();
@@ -364,6 +370,39 @@ fn links_folders_and_open_places_are_left_alone() {
 
     user.write(".copilot", "a file where a folder should be");
     assert!(user.refused(&["copilot-cli"]).contains("can't be looked at"));
+}
+
+/// Whoever keeps dotfiles elsewhere in their own folder links folders; what a project links may be anybody's.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_linked_folder_is_followed_within_ones_own_only_and_shown() {
+    use std::os::unix::fs::symlink;
+
+    let user = User::new();
+    user.write("dotfiles/gemini/settings.json", "{}");
+    symlink(user.file("dotfiles/gemini"), user.file(".gemini")).unwrap();
+    let told = user.done(&["gemini-cli"]);
+    let real = user.file("dotfiles/gemini").display().to_string();
+    assert!(told.contains(&format!("a symlink on the way leads to {real}")), "{told}");
+    assert!(user.read("dotfiles/gemini/settings.json").contains("entraclaw"));
+    user.done(&["gemini-cli", "--remove"]);
+    assert_eq!(user.read("dotfiles/gemini/settings.json"), "{}");
+
+    let outside = tempfile::tempdir().unwrap();
+    symlink(outside.path(), user.file(".qwen")).unwrap();
+    let complaint = user.refused(&["qwen-code"]);
+    let link = user.file(".qwen").display().to_string();
+    assert!(complaint.contains(&format!("the folder {link} is a symlink that leads to ")), "{complaint}");
+    assert!(complaint.contains("--print"), "{complaint}");
+
+    // Of a project, nothing may lead out of it, though the user owns what it leads to.
+    symlink(user.file("dotfiles/gemini"), user.file("project/.gemini")).unwrap();
+    let complaint = user.refused(&["gemini-cli", "--scope", "project"]);
+    assert!(complaint.contains("is a symlink that leads to"), "{complaint}");
+
+    symlink(user.file("nowhere"), user.file(".cursor")).unwrap();
+    assert!(user.refused(&["cursor"]).contains("leads nowhere"));
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
 }
 
 #[cfg(target_os = "linux")]
@@ -409,7 +448,7 @@ fn another_home_folder_reaches_every_part() {
     );
     assert!(
         user.read(".claude/CLAUDE.md")
-            .contains(&format!("wait --home '{elsewhere}' --consumer claude-code`"))
+            .contains(&format!("entraclaw-wait '--home={elsewhere}' --consumer claude-code`"))
     );
     user.done(&["claude-code", "--home", elsewhere, "--remove"]);
     assert!(!user.file(".claude").exists() && !user.file(".claude.json").exists());

@@ -258,5 +258,5 @@ fn the_inbox_of_an_agent_is_shown_before_that_of_a_terminal() {
     desk.settled();
     assert_eq!(terminal.signal(Signal::SIGINT).0, 0);
     let shown = String::from_utf8(runs(&desk.home, &["inbox"]).stdout).unwrap();
-    assert!(shown.starts_with("1 unread messages for reviewer"), "{shown}");
+    assert!(shown.starts_with("1 unread message for reviewer"), "{shown}");
 }

@@ -33,6 +33,8 @@ pub enum Forgery {
     Tampered,
     /// For another bot.
     WrongAudience,
+    /// For a bot whose id begins with that of this one.
+    LongerAudience,
     /// By another issuer.
     WrongIssuer,
     /// An hour too old.
@@ -51,6 +53,10 @@ pub enum Forgery {
     NoServiceUrl,
     /// A published key that may not speak for the channel.
     Unendorsed,
+    /// A published key that may speak for no channel: its list is empty.
+    EndorsedForNothing,
+    /// A published key without a word of what it may speak for.
+    WithoutEndorsements,
     /// Another channel, whose key is right.
     OtherChannel,
     /// A right token on a body that is no activity.
@@ -61,6 +67,10 @@ pub enum Forgery {
 const KIDS: [&str; 2] = ["bot-key-1", "bot-key-2"];
 /// A key that is published for another channel.
 const UNENDORSED_KID: &str = "bot-key-web";
+/// A key that is published with an empty list of channels.
+const FOR_NOTHING_KID: &str = "bot-key-nothing";
+/// A key that is published without a list of channels.
+const SILENT_KID: &str = "bot-key-silent";
 /// A channel in which a client can choose who it is.
 pub(super) const OTHER_CHANNEL: &str = "webchat";
 const HOUR_S: i64 = 3_600;
@@ -77,17 +87,23 @@ fn key(place: usize) -> Option<&'static RsaKeyPair> {
 
 /// The key set as it is published when so many changes have been.
 pub(super) fn key_set(changes: usize) -> Value {
-    let entry = |place: usize, kid: &str, endorsed: &[&str]| {
+    let entry = |place: usize, kid: &str, endorsed: Option<&[&str]>| {
         let public = key(place).map(|key| PublicKeyComponents::<Vec<u8>>::from(key.public()));
         let (n, e) = public.map(|public| (public.n, public.e)).unwrap_or_default();
-        json!({
+        let mut entry = json!({
             "kty": "RSA", "use": "sig", "kid": kid, "x5t": kid, "n": URL_SAFE_NO_PAD.encode(n),
-            "e": URL_SAFE_NO_PAD.encode(e), "endorsements": endorsed
-        })
+            "e": URL_SAFE_NO_PAD.encode(e)
+        });
+        if let Some(endorsed) = endorsed {
+            entry["endorsements"] = json!(endorsed);
+        }
+        entry
     };
     json!({"keys": [
-        entry(changes, KIDS[changes % KIDS.len()], &[super::CHANNEL, OTHER_CHANNEL]),
-        entry(changes, UNENDORSED_KID, &[OTHER_CHANNEL]),
+        entry(changes, KIDS[changes % KIDS.len()], Some(&[super::CHANNEL, OTHER_CHANNEL])),
+        entry(changes, UNENDORSED_KID, Some(&[OTHER_CHANNEL])),
+        entry(changes, FOR_NOTHING_KID, Some(&[])),
+        entry(changes, SILENT_KID, None),
     ]})
 }
 
@@ -122,6 +138,7 @@ pub(super) fn authorization(saying: &Saying<'_>, forgery: Option<Forgery>) -> Op
         Some(Forgery::Unsigned) => alg = "none",
         Some(Forgery::Symmetric) => alg = "HS256",
         Some(Forgery::WrongAudience) => claims["aud"] = json!("00000000-0000-0000-0000-000000000000"),
+        Some(Forgery::LongerAudience) => claims["aud"] = json!(format!("{}0", saying.app_id)),
         Some(Forgery::WrongIssuer) => {
             claims["iss"] = json!("https://sts.windows.net/00000000-0000-0000-0000-000000000000/");
         }
@@ -142,6 +159,8 @@ pub(super) fn authorization(saying: &Saying<'_>, forgery: Option<Forgery>) -> Op
             drop(claims.as_object_mut().and_then(|claims| claims.shift_remove("serviceurl")));
         }
         Some(Forgery::Unendorsed) => kid = UNENDORSED_KID,
+        Some(Forgery::EndorsedForNothing) => kid = FOR_NOTHING_KID,
+        Some(Forgery::WithoutEndorsements) => kid = SILENT_KID,
         _ => {}
     }
     let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());

@@ -45,6 +45,8 @@ pub enum BotEvent {
     Added,
     /// The bot was taken out of it.
     Removed,
+    /// The person who says it was taken out of it.
+    Left,
 }
 
 /// An activity to be made.
@@ -60,6 +62,8 @@ pub struct BotSaying {
     pub mention: bool,
     /// The text.
     pub text: String,
+    /// Words of somebody else that it quotes. Teams puts them into the text too, in front.
+    pub quote: Option<String>,
     /// Id of the message that is changed or taken back; a new one where absent.
     pub id: Option<String>,
     /// What is wrong with it.
@@ -234,7 +238,7 @@ impl FakeBot {
             BotEvent::Message => ("message", None),
             BotEvent::Update => ("messageUpdate", Some("editMessage")),
             BotEvent::Delete => ("messageDelete", Some("softDeleteMessage")),
-            BotEvent::Added | BotEvent::Removed => ("conversationUpdate", None),
+            BotEvent::Added | BotEvent::Removed | BotEvent::Left => ("conversationUpdate", None),
         };
         let mut activity = json!({
             "type": kind, "id": id, "channelId": channel, "serviceUrl": service_url,
@@ -254,7 +258,15 @@ impl FakeBot {
         match saying.event {
             BotEvent::Message | BotEvent::Update => {
                 let mention = if saying.mention { "<at>Agent</at> " } else { "" };
-                activity["text"] = json!(format!("{mention}{}", saying.text));
+                let quote = saying.quote.as_deref().unwrap_or_default();
+                activity["text"] = json!(format!("{mention}{quote}{}", saying.text));
+                if saying.quote.is_some() {
+                    let html = format!(
+                        "<blockquote itemtype=\"http://schema.skype.com/Reply\"><p>{quote}</p></blockquote><p>{}</p>",
+                        saying.text
+                    );
+                    activity["attachments"] = json!([{"contentType": "text/html", "content": html}]);
+                }
                 activity["textFormat"] = json!("plain");
                 activity["entities"] = if saying.mention {
                     json!([{"type": "mention", "text": "<at>Agent</at>", "mentioned": {"id": bot_id, "name": "Agent"}}])
@@ -264,6 +276,10 @@ impl FakeBot {
             }
             BotEvent::Added => activity["membersAdded"] = json!([{"id": bot_id}]),
             BotEvent::Removed => activity["membersRemoved"] = json!([{"id": bot_id}]),
+            BotEvent::Left => {
+                activity["membersRemoved"] =
+                    json!([{"id": activity["from"]["id"], "aadObjectId": from.object_id}]);
+            }
             BotEvent::Delete => {}
         }
         let said =

@@ -145,6 +145,10 @@ pub enum Signal {
     Term,
     /// SIGKILL.
     Kill,
+    /// SIGSTOP: it stands still, wherever it is.
+    Stop,
+    /// SIGCONT: it goes on.
+    Continue,
 }
 
 impl Signal {
@@ -154,6 +158,8 @@ impl Signal {
             Self::Int => "SIGINT",
             Self::Term => "SIGTERM",
             Self::Kill => "SIGKILL",
+            Self::Stop => "SIGSTOP",
+            Self::Continue => "SIGCONT",
         }
     }
 }

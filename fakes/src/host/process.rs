@@ -117,6 +117,8 @@ impl Server for ProcessServer {
             command.process_group(0);
         }
         self.end_group();
+        #[cfg(target_os = "linux")]
+        defaults::restore()?;
         let mut child = command.spawn()?;
         let missing = || io::Error::other("a pipe of the new process is missing");
         let stdout = child.stdout.take().ok_or_else(missing)?;
@@ -161,6 +163,8 @@ fn send(child: &mut Child, signal: Signal) {
         Signal::Int => UnixSignal::SIGINT,
         Signal::Term => UnixSignal::SIGTERM,
         Signal::Kill => UnixSignal::SIGKILL,
+        Signal::Stop => UnixSignal::SIGSTOP,
+        Signal::Continue => UnixSignal::SIGCONT,
     };
     if let Some(id) = child.id().and_then(|id| i32::try_from(id).ok()) {
         // It may have ended meanwhile, which is what the signal wanted.
@@ -171,8 +175,41 @@ fn send(child: &mut Child, signal: Signal) {
 /// Without signals there is only the end; a process that is asked politely is left alone.
 #[cfg(not(unix))]
 fn send(child: &mut Child, signal: Signal) {
-    if signal != Signal::Int {
+    if matches!(signal, Signal::Term | Signal::Kill) {
         let _ = child.start_kill();
+    }
+}
+
+/// Hosts give a server the default signals. What this process ignores, as every program that a shell without job control
+/// leaves in the background ignores SIGINT, a child would ignore too; what it handles is the default again in a child.
+#[cfg(target_os = "linux")]
+mod defaults {
+    use std::{fs, io};
+
+    use nix::sys::signal::Signal as UnixSignal;
+    use tokio::signal::unix::{SignalKind, signal};
+
+    const ENDING: [UnixSignal; 4] =
+        [UnixSignal::SIGHUP, UnixSignal::SIGINT, UnixSignal::SIGQUIT, UnixSignal::SIGTERM];
+
+    /// Handles, by doing nothing, each of those signals that is ignored. The others stay as they are, so that a person
+    /// can still end this program.
+    pub(super) fn restore() -> io::Result<()> {
+        let ignored = ignored(&fs::read_to_string("/proc/self/status")?);
+        for one in ENDING {
+            let number = one as i32;
+            if ignored & (1 << (number - 1)) != 0 {
+                // The handler outlives what it returns.
+                drop(signal(SignalKind::from_raw(number))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The mask of ignored signals; nothing is ignored where it is not told.
+    fn ignored(status: &str) -> u64 {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
     }
 }
 

@@ -1,8 +1,12 @@
 //! A server that is a future of this program, for simulated runs: in-memory pipes, no process.
-//! A signal ends it at once, as a crash does; it never sees one.
+//! A signal ends it at once, as a crash does, or holds it where it waits until another one lets it go on; it never sees one.
 
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
 
 use tokio::io::{DuplexStream, duplex};
 use tokio::task::JoinHandle;
@@ -13,11 +17,46 @@ use super::effect::Signal;
 /// Size of each pipe, in bytes: what a Linux pipe holds.
 const PIPE_BYTES: usize = 64 * 1024;
 
+/// Whether a server stands still.
+#[derive(Debug, Default)]
+struct Hold {
+    on: Cell<bool>,
+    waiting: RefCell<Option<Waker>>,
+}
+
+impl Hold {
+    fn set(&self, on: bool) {
+        self.on.set(on);
+        if !on && let Some(waker) = self.waiting.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// A future that is not polled while it is held.
+struct Held<S> {
+    server: Pin<Box<S>>,
+    hold: Rc<Hold>,
+}
+
+impl<S: Future> Future for Held<S> {
+    type Output = S::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<S::Output> {
+        if self.hold.on.get() {
+            self.hold.waiting.replace(Some(context.waker().clone()));
+            return Poll::Pending;
+        }
+        self.server.as_mut().poll(context)
+    }
+}
+
 /// Runs a server's future on the current `LocalSet`, anew for every start.
 #[derive(Debug)]
 pub struct TaskServer<F> {
     serve: F,
     running: Option<JoinHandle<i32>>,
+    hold: Rc<Hold>,
 }
 
 impl<F, S> TaskServer<F>
@@ -27,7 +66,7 @@ where
 {
     /// `serve` gets the server's input and output, and returns its exit code.
     pub fn new(serve: F) -> Self {
-        Self { serve, running: None }
+        Self { serve, running: None, hold: Rc::default() }
     }
 }
 
@@ -43,13 +82,18 @@ where
         let (host_in, server_in) = duplex(PIPE_BYTES);
         let (server_out, host_out) = duplex(PIPE_BYTES);
         let serve = (self.serve)(server_in, server_out);
-        self.running = Some(tokio::task::spawn_local(serve));
+        self.hold = Rc::default();
+        let held = Held { server: Box::pin(serve), hold: Rc::clone(&self.hold) };
+        self.running = Some(tokio::task::spawn_local(held));
         Ok((host_out, host_in))
     }
 
-    fn signal(&mut self, _signal: Signal) {
-        if let Some(running) = &self.running {
-            running.abort();
+    fn signal(&mut self, signal: Signal) {
+        match (signal, &self.running) {
+            (Signal::Stop, _) => self.hold.set(true),
+            (Signal::Continue, _) => self.hold.set(false),
+            (Signal::Int | Signal::Term | Signal::Kill, Some(running)) => running.abort(),
+            (Signal::Int | Signal::Term | Signal::Kill, None) => {}
         }
     }
 

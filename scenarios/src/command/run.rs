@@ -329,6 +329,8 @@ fn build_server(folder: &Path, binary: &Path) -> anyhow::Result<()> {
             "entraclaw",
             "--bin",
             "entraclaw",
+            "--bin",
+            "entraclaw-wait",
             "--manifest-path",
         ])
         .arg(&manifest);

@@ -1,5 +1,6 @@
 //! The scripted agent: what a model does of its own accord in a session. It sees only its own results.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -56,6 +57,11 @@ async fn act(policy: AgentPolicy, port: &SessionPort) {
                 arm(port).await;
             }
         }
+        AgentPolicy::Attends => {
+            port.ready().await;
+            port.begin_turn("Answer whoever writes while I am away.");
+            attend(port).await;
+        }
         AgentPolicy::Works => {
             port.ready().await;
             loop {
@@ -94,6 +100,59 @@ async fn act(policy: AgentPolicy, port: &SessionPort) {
                 finish(port).await;
                 tokio::time::sleep(TURN_EVERY).await;
             }
+        }
+    }
+}
+
+/// Answers what comes, works on it, and rests until it is woken.
+async fn attend(port: &SessionPort) -> Infallible {
+    const SHELL: [&str; 1] = ["background_shell"];
+    let mut answered = BTreeSet::new();
+    // How often the command in the shell had ended when it was last started.
+    let mut armed = None;
+    loop {
+        let news = answer_all(port, &mut answered).await;
+        for _ in 0..news.min(WORKS) {
+            tokio::time::sleep(WORK_EVERY).await;
+            port.work();
+        }
+        // What came meanwhile is not left for later.
+        if news > 0 {
+            continue;
+        }
+        let ended = port.shown_by(&SHELL);
+        if port.has_shell() && armed.is_none_or(|before| ended > before) && port.shell().await.outcome == "ok"
+        {
+            armed = Some(ended);
+        }
+        let turns = port.turns_by_itself();
+        if port.end_turn().await {
+            port.woken_after(turns).await;
+        }
+        tokio::time::sleep(AFTER_WAKING).await;
+    }
+}
+
+/// Pulls until nothing is left and answers what was not answered before. How many that were.
+async fn answer_all(port: &SessionPort, answered: &mut BTreeSet<String>) -> u32 {
+    let mut news = 0;
+    loop {
+        let end = port.call("inbox_pull", json!({})).await;
+        if end.outcome != "ok" || end.is_error {
+            tokio::time::sleep(AFTER_ERROR).await;
+            continue;
+        }
+        let page = first_json(&end.text).unwrap_or_default();
+        let messages = page.get("messages").and_then(Value::as_array).cloned().unwrap_or_default();
+        for message in &messages {
+            let id = message.get("id").and_then(Value::as_str).unwrap_or_default();
+            if answered.insert(id.to_owned()) {
+                answer(port, message).await;
+                news += 1;
+            }
+        }
+        if messages.is_empty() || page.get("unread_remaining").and_then(Value::as_u64) == Some(0) {
+            return news;
         }
     }
 }

@@ -4,7 +4,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use entraclaw::clock::Clock;
-use entraclaw::knock::{HttpMethod, Knock, KnockAnswer, KnockError, KnockRequest, Receipt};
+use entraclaw::config::Secret;
+use entraclaw::knock::{HttpMethod, InboxSocket, Knock, KnockAnswer, KnockError, KnockRequest, Receipt};
 use fakes::host::DoorKind;
 use fakes::host::drive::Order;
 use futures_util::future::BoxFuture;
@@ -17,22 +18,60 @@ use crate::scenario::PeerStep;
 
 /// What opencode's port names the one session of a fake host.
 const SESSION: &str = "ses_1";
+/// Where a fake host's inbox socket is, and what opens it.
+const SOCKET: &str = "/tmp/cc-socks/1.sock";
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+/// Read in the program (Claude Code 2.1.330): a sender has so many texts at once, one more every two seconds, and a text
+/// that is the same as its last one within half a minute is dropped.
+const SOCKET_TEXTS_MAX: i64 = 30;
+const SOCKET_TEXT_EVERY_MS: i64 = 2_000;
+const SOCKET_SAME_MS: i64 = 30_000;
 
 /// The bell of one session; quiet while its host does not run or its door is not open.
 #[derive(Debug, Clone)]
 pub(crate) struct Bell {
     kind: DoorKind,
     rings: Arc<Mutex<Option<mpsc::Sender<Order>>>>,
-    /// Where the door is an inbox.
+    socket: Arc<Mutex<SocketState>>,
+    /// Where the door is an inbox that gives receipts.
     peer: Arc<Mutex<PeerInbox>>,
     receipt_ms: u64,
+}
+
+/// What an inbox socket remembers of its one sender.
+#[derive(Debug, Default)]
+struct SocketState {
+    /// The last text and when it came.
+    last: Option<(String, i64)>,
+    /// Until when the texts so far use up what a sender has.
+    spent_until_ms: i64,
+}
+
+impl SocketState {
+    /// Whether the text is taken. A sender is told nothing of it.
+    fn takes(&mut self, text: &str, now_ms: i64) -> bool {
+        let is_same =
+            self.last.as_ref().is_some_and(|(last, at)| last == text && now_ms - at < SOCKET_SAME_MS);
+        let spent_until_ms = self.spent_until_ms.max(now_ms) + SOCKET_TEXT_EVERY_MS;
+        if is_same || spent_until_ms - now_ms > SOCKET_TEXTS_MAX * SOCKET_TEXT_EVERY_MS {
+            return false;
+        }
+        (self.last, self.spent_until_ms) = (Some((text.to_owned(), now_ms)), spent_until_ms);
+        true
+    }
 }
 
 impl Bell {
     /// A bell that rings nowhere yet.
     pub(crate) fn new(kind: DoorKind, limits: Limits) -> Self {
         let peer = Arc::new(Mutex::new(PeerInbox::new(limits)));
-        Self { kind, rings: Arc::default(), peer, receipt_ms: limits.receipt_ms }
+        Self { kind, rings: Arc::default(), socket: Arc::default(), peer, receipt_ms: limits.receipt_ms }
+    }
+
+    /// The inbox socket that the host names in the environment of its servers.
+    pub(crate) fn inbox_socket(&self) -> Option<InboxSocket> {
+        let inbox = || InboxSocket { path: SOCKET.to_owned(), token: Secret::new(TOKEN) };
+        (self.kind == DoorKind::InboxSocket).then(inbox)
     }
 
     /// From now on it rings at this host, or nowhere.
@@ -103,6 +142,24 @@ impl Bell {
                     _ => Err(missing),
                 }
             }
+            KnockRequest::Socket { path, credential, line } => {
+                let refused =
+                    |reason: &str| KnockError::Socket { path: path.clone(), reason: reason.to_owned() };
+                if self.kind != DoorKind::InboxSocket || path != SOCKET || !self.is_open() {
+                    return Err(refused("there is no such socket"));
+                }
+                let read = |line: &str| serde_json::from_str::<Value>(line).unwrap_or_default();
+                let (credential, line) = (read(credential.expose()), read(line));
+                // Nothing is answered, whatever becomes of it.
+                if credential == json!({"type": "auth", "token": TOKEN})
+                    && line.get("type").and_then(Value::as_str) == Some("user")
+                    && let Some(text) = line.pointer("/message/content").and_then(Value::as_str)
+                    && self.socket.lock().unwrap_or_else(PoisonError::into_inner).takes(text, now_ms)
+                {
+                    self.ring(text);
+                }
+                Ok(KnockAnswer::default())
+            }
             KnockRequest::Append { path, line } => {
                 let refused =
                     |reason: &str| KnockError::File { path: path.clone(), reason: reason.to_owned() };
@@ -120,7 +177,7 @@ impl Bell {
             KnockRequest::Peer { id, text } => {
                 if !self.has_peer() {
                     let (path, reason) = ("the session's inbox".to_owned(), "nobody listens".to_owned());
-                    return Err(KnockError::Socket { path, reason });
+                    return Err(KnockError::Peer { path, reason });
                 }
                 self.inbox().admit(id, text, now_ms, &|text| self.ring(text));
                 Ok(KnockAnswer::default())

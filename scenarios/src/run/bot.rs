@@ -198,6 +198,7 @@ fn make(play: &Play<'_>, say: &BotSay, label: &str, n: u32) -> anyhow::Result<Bo
         group,
         mention: say.mention,
         text: say.text.replace("{n}", &n.to_string()),
+        quote: say.quote.clone(),
         id,
         forgery: say.forged,
     };

@@ -3,15 +3,15 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use entraclaw::clock::Clock;
 use entraclaw::journal::ConsumerName;
-use entraclaw::notice::{self, Format, HookAsk, NoticeParts, WaitAsk};
+use entraclaw::notice::{self, HookAsk, NoticeParts};
+use entraclaw::rules::{Shell, WAIT_PROGRAM, WaitCommand};
 use entraclaw::storage::memory::MemoryStorage;
 use fakes::host::ShellEnd;
 use fakes::host::drive::Commands;
@@ -20,12 +20,37 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::sim::Process;
 
-/// How long the command waits when nothing else is said; as on its command line.
-const WAIT_DEFAULT: Duration = Duration::from_secs(8 * 3_600);
+/// Where our programs are on a simulated machine: in a folder that is on nobody's path.
+const SIM_WAITER: &str = "/opt/entraclaw/entraclaw-wait";
+/// The home folder there; not the usual one.
+const SIM_HOME: &str = "/srv/entraclaw";
+/// What a shell ends with that finds no program of that name.
+const NOT_FOUND: i32 = 127;
 
-/// What an agent types to be woken.
-pub(super) fn wait_command(consumer: &str) -> Vec<String> {
-    ["wait", "--consumer", consumer].map(str::to_owned).to_vec()
+/// The wait command of a simulated machine.
+pub(super) fn sim_wait_command() -> WaitCommand {
+    WaitCommand::of_waiter(SIM_WAITER, Some(SIM_HOME), Shell::Posix)
+}
+
+/// The wait command of an installation, by its program.
+pub(super) fn wait_command_of(binary: &Path) -> WaitCommand {
+    let waiter = binary.with_file_name(format!("{WAIT_PROGRAM}{}", std::env::consts::EXE_SUFFIX));
+    if waiter.is_file() {
+        return WaitCommand::of_waiter(&waiter.display().to_string(), None, Shell::here());
+    }
+    WaitCommand::of_whole(&binary.display().to_string(), None, Shell::here())
+}
+
+/// The command that a text tells to run: the words in backticks that start one of our waits.
+pub(super) fn told_to_run(text: &str) -> Option<&str> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted.filter(|text| !text.contains('\n')).find(|text| is_wait(text))
+}
+
+fn is_wait(line: &str) -> bool {
+    let mut words = line.split(' ');
+    let program = words.next().unwrap_or_default().trim_end_matches('\'').trim_end_matches(".exe");
+    program.ends_with(WAIT_PROGRAM) || words.any(|word| word == "wait")
 }
 
 /// Somebody's commands, and how many hooks run.
@@ -85,16 +110,22 @@ impl Commands for SimCommands {
         let (process, parts) = self.parts();
         Box::pin(async move {
             let _alive = process;
-            let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            let (format, consumer) = match words[..] {
-                ["wait", "--consumer", consumer] => (Format::Text, consumer),
-                ["wait", "--format", "json", "--consumer", consumer] => (Format::Json, consumer),
-                _ => return ShellEnd { output: String::new(), code: 2 },
+            let line = arguments.join(" ");
+            // The paths of this machine need no quotes.
+            let words: Vec<&str> = line.split(' ').collect();
+            let ended = |output: String, code| ShellEnd { output, code };
+            let [program, words @ ..] = &words[..] else { return ended(String::new(), 0) };
+            if *program != SIM_WAITER {
+                return ended(format!("sh: 1: {program}: not found\n"), NOT_FOUND);
+            }
+            let (home, ask) = match entraclaw::command::wait_ask(words, sim_wait_command()) {
+                Ok(read) => read,
+                Err(complaint) => return ended(complaint, 2),
             };
-            let Ok(consumer) = ConsumerName::new(consumer) else {
-                return ShellEnd { output: String::new(), code: 2 };
-            };
-            let ask = WaitAsk { consumer: Some(consumer), timeout: WAIT_DEFAULT, format };
+            if home.as_deref() != Some(Path::new(SIM_HOME)) {
+                let complaint = "error: there is no home folder yet; start a session of a host with entraclaw in it first\n";
+                return ended(complaint.to_owned(), i32::from(notice::EXIT_FAILED));
+            }
             let waited = notice::wait(parts, ask).await;
             let output = if waited.exit == 0 { waited.text } else { String::new() };
             ShellEnd { output, code: i32::from(waited.exit) }
@@ -120,17 +151,23 @@ pub(super) struct ProcessCommands {
 }
 
 impl ProcessCommands {
-    fn command(&self, arguments: &[String]) -> tokio::process::Command {
-        let mut command = tokio::process::Command::new(&self.binary);
+    fn command(&self, program: &Path, arguments: &[String]) -> tokio::process::Command {
+        let mut command = tokio::process::Command::new(program);
         command.args(arguments).env_clear().envs(&self.environment);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
         command
+    }
+
+    /// A line for the person's shell, which finds programs by its own path.
+    fn line(&self, line: &str) -> tokio::process::Command {
+        let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("/bin/sh", "-c") };
+        self.command(Path::new(shell), &[flag.to_owned(), line.to_owned()])
     }
 }
 
 impl Commands for ProcessCommands {
     fn shell(&self, arguments: Vec<String>) -> LocalBoxFuture<'static, ShellEnd> {
-        let mut command = self.command(&arguments);
+        let mut command = self.line(&arguments.join(" "));
         Box::pin(async move {
             match command.output().await {
                 Ok(output) => ShellEnd {
@@ -143,7 +180,7 @@ impl Commands for ProcessCommands {
     }
 
     fn hook(&self, host: &str, event: &str, input: String) -> LocalBoxFuture<'static, String> {
-        let mut command = self.command(&["hook".to_owned(), host.to_owned(), event.to_owned()]);
+        let mut command = self.command(&self.binary, &["hook".to_owned(), host.to_owned(), event.to_owned()]);
         Box::pin(async move {
             let Ok(mut child) = command.spawn() else { return String::new() };
             if let Some(mut stdin) = child.stdin.take() {

@@ -1,5 +1,7 @@
 //! Checks one demand against what has been seen. Looks only; waiting is the caller's.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::play::Play;
@@ -394,7 +396,28 @@ fn entra(expect: &EntraExpect, play: &Play) -> Checked {
     }
 }
 
+/// Whether each message that must be heard was answered once.
+fn answered(play: &Play) -> Checked {
+    let sent = play.sent_by_agent(None);
+    let written: BTreeMap<String, String> = play.with_view(None, |view| {
+        let heard = view.ledger.written().iter().filter(|message| message.heard == Heard::Must);
+        heard.map(|message| (message.message_id.clone(), message.label.clone())).collect()
+    });
+    for (id, label) in written {
+        let answer = format!("answer to {id}");
+        let times =
+            sent.iter().filter(|text| **text == answer || text.starts_with(&format!("{answer} "))).count();
+        if times != 1 {
+            return Err(Miss::new(format!("message `{label}` was answered {times} times, not once")));
+        }
+    }
+    Ok(())
+}
+
 fn sent(expect: &SentExpect, play: &Play) -> Checked {
+    if expect.to_every_message {
+        return answered(play);
+    }
     let sent = play.sent_by_agent(expect.chat.as_deref());
     let count = sent
         .iter()

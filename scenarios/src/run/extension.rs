@@ -4,6 +4,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use entraclaw::rules::{Shell, WaitCommand};
 use fakes::host::drive::{Commands, Order};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -16,18 +17,19 @@ const PAUSE: Duration = Duration::from_secs(5);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
 /// What the extension runs for a consumer.
-pub(super) fn words(consumer: &str) -> Vec<String> {
-    ["wait", "--format", "json", "--consumer", consumer].map(str::to_owned).to_vec()
+pub(super) fn words(wait: &WaitCommand, consumer: &str) -> Vec<String> {
+    vec![wait.for_consumer(consumer), "--format".to_owned(), "json".to_owned()]
 }
 
-/// Program and words of an extension that stands in a file, if it is of ours.
-pub(super) fn words_of(text: &str) -> Option<(String, Vec<String>)> {
+/// What an extension that stands in a file runs, as words for a shell, if it is of ours.
+pub(super) fn words_of(text: &str) -> Option<Vec<String>> {
     let constant = |name: &str| {
         let start = format!("const {name} = ");
         text.lines().find_map(|line| line.strip_prefix(&start)?.strip_suffix(';'))
     };
-    let program = serde_json::from_str(constant("BINARY")?).ok()?;
-    Some((program, serde_json::from_str(constant("ARGUMENTS")?).ok()?))
+    let program: String = serde_json::from_str(constant("BINARY")?).ok()?;
+    let arguments: Vec<String> = serde_json::from_str(constant("ARGUMENTS")?).ok()?;
+    Some(std::iter::once(program).chain(arguments).map(|word| Shell::here().quoted(&word)).collect())
 }
 
 /// Runs until the host is gone.

@@ -13,7 +13,6 @@ use reports::event::{CellFinished, Failure, Lane, Status};
 use tokio::sync::Notify;
 
 use super::bell::Bell;
-use super::commands::wait_command;
 use super::extension;
 use super::peer::Limits;
 use super::session::{Extension, Host, Session};
@@ -100,10 +99,10 @@ impl<'a> Play<'a> {
                     options,
                     consumer: reads_as.clone(),
                     number,
-                    wait: wait_command(&reads_as),
+                    wait: vec![stage.wait_command().for_consumer(&reads_as)],
                     extension: Extension {
                         commands: Rc::clone(&commands),
-                        arguments: extension::words(&reads_as),
+                        arguments: extension::words(&stage.wait_command(), &reads_as),
                     },
                     attendance: None,
                     commands,

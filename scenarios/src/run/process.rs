@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use entraclaw::rules::WaitCommand;
 use fakes::bot::BotDelivery;
 use fakes::host::drive::Commands;
 use fakes::host::process::{ProcessServer, ServerCommand};
@@ -11,7 +12,7 @@ use futures_util::future::LocalBoxFuture;
 use reports::event::CellFinished;
 
 use super::bell::Bell;
-use super::commands::ProcessCommands;
+use super::commands::{ProcessCommands, wait_command_of};
 use super::machine::{self, Machine};
 use super::play::Play;
 use super::port::KeptPort;
@@ -99,6 +100,10 @@ impl Stage for ProcessStage {
             environment.insert("ENTRACLAW_INBOX_CONSUMER".to_owned(), consumer.to_owned());
         }
         Rc::new(ProcessCommands { binary: self.binary.clone(), environment })
+    }
+
+    fn wait_command(&self) -> WaitCommand {
+        wait_command_of(&self.binary)
     }
 
     fn files(&self, folder: &str) -> Vec<String> {

@@ -15,7 +15,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::bell::Bell;
-use super::commands::Counted;
+use super::commands::{Counted, told_to_run};
 use super::stage::AnyServer;
 use super::stopwatch::Stopwatch;
 use super::view::{CallEnd, SessionView};
@@ -181,6 +181,8 @@ impl Session {
             watch: self.watch,
             calls_made: Rc::clone(&self.calls_made),
             wait: self.host.wait.clone(),
+            has_shell: self.host.options.shell
+                && self.host.profile.as_ref().is_some_and(|profile| *profile.shell.available),
             shell_shown: self.host.profile.as_ref().map_or(ShellShown::Path, |profile| *profile.shell.shown),
             number: self.host.number,
         };
@@ -268,6 +270,7 @@ pub(crate) struct SessionPort {
     watch: Stopwatch,
     calls_made: Rc<Flag<u64>>,
     wait: Vec<String>,
+    has_shell: bool,
     shell_shown: ShellShown,
     number: u64,
 }
@@ -329,6 +332,11 @@ impl SessionPort {
         self.until(|view| (by(view) > texts).then_some(())).await;
     }
 
+    /// Whether the model may leave our command running in its shell.
+    pub(crate) fn has_shell(&self) -> bool {
+        self.has_shell
+    }
+
     /// What the host shows of a background shell that ended.
     pub(crate) fn shell_shown(&self) -> ShellShown {
         self.shell_shown
@@ -337,8 +345,16 @@ impl SessionPort {
     /// Leaves our command running in the background; how that began.
     pub(crate) async fn shell(&self) -> CallEnd {
         let label = self.started("shell");
-        self.act(start_shell(&self.wait, label.clone()));
+        let told = self.told_last().map_or_else(|| self.wait.clone(), |line| vec![line]);
+        self.act(start_shell(&told, label.clone()));
         self.outcome(&label).await
+    }
+
+    /// The command that an output of the shell last told the model to run, where it read one.
+    fn told_last(&self) -> Option<String> {
+        let view = self.view.borrow();
+        let mut shown = view.model.iter().rev().filter(|line| line.carrier == "background_shell");
+        shown.find_map(|line| told_to_run(&line.text)).map(str::to_owned)
     }
 
     /// Reads what the command wrote that ended last.

@@ -14,6 +14,7 @@ use entraclaw::config::{Config, Sources};
 use entraclaw::entra::keys::MemoryKeyStore;
 use entraclaw::graph::{GraphRequest, GraphResponse, GraphTransport, TransportError};
 use entraclaw::random::SplitMix;
+use entraclaw::rules::WaitCommand;
 use entraclaw::storage::Storage;
 use entraclaw::storage::memory::{Crash, MemoryStorage};
 use fakes::bot::{BotDelivery, SharedBot};
@@ -27,7 +28,7 @@ use tokio::io::DuplexStream;
 
 use super::bell::{Bell, Doorway};
 use super::bot::{self, SimPort};
-use super::commands::SimCommands;
+use super::commands::{SimCommands, sim_wait_command};
 use super::play::Play;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
@@ -130,6 +131,8 @@ impl Stage for SimStage {
             app.endpoint = Arc::new(port.clone());
             app.keys = Arc::new(keys.clone());
             app.knock = Arc::new(Doorway::new(bell.clone(), Arc::clone(&clock)));
+            app.inbox_socket = bell.inbox_socket();
+            app.wait = sim_wait_command();
             app.trouble = config.err().map(|errors| errors.to_string());
             Box::pin(async move {
                 let _alive = process;
@@ -142,6 +145,10 @@ impl Stage for SimStage {
     fn commands(&self, consumer: Option<&str>) -> Rc<dyn Commands> {
         let clock: Arc<dyn Clock> = self.server_clock.clone();
         Rc::new(SimCommands { disk: self.disk.clone(), clock, consumer: consumer.map(str::to_owned) })
+    }
+
+    fn wait_command(&self) -> WaitCommand {
+        sim_wait_command()
     }
 
     fn files(&self, folder: &str) -> Vec<String> {

@@ -3,6 +3,7 @@
 use std::io;
 use std::rc::Rc;
 
+use entraclaw::rules::WaitCommand;
 use fakes::bot::BotDelivery;
 use fakes::host::Signal;
 use fakes::host::drive::{Commands, Server};
@@ -22,6 +23,8 @@ pub(crate) trait Stage {
     fn server(&self, consumer: Option<&str>, bell: &Bell) -> AnyServer;
     /// Who runs our program where the host of that session would.
     fn commands(&self, consumer: Option<&str>) -> Rc<dyn Commands>;
+    /// The command by which a model of this machine waits in its shell.
+    fn wait_command(&self) -> WaitCommand;
     /// Names of the files in a folder of the server's home.
     fn files(&self, folder: &str) -> Vec<String>;
     /// A file of the server's home.

@@ -15,7 +15,7 @@ use super::view::SessionView;
 use super::{operator, scaled};
 use crate::oracle::{Heard, Written};
 use crate::scenario::{
-    Call, DiskStep, EntraStep, Expect, Heartbeat, HostStep, Raw, ServerStep, Step, TurnStep, Write,
+    Call, DiskStep, EntraStep, Expect, Heartbeat, HostStep, Members, Raw, ServerStep, Step, TurnStep, Write,
 };
 use crate::vectors;
 
@@ -97,6 +97,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
             play.graph.with(|graph| graph.delete(now, &chat, &message.message))?;
             play.changed(&message.message, TAKEN_BACK);
         }
+        Step::Members(members) => change_members(play, members)?,
         Step::Advance(span) => tokio::time::sleep(scaled(mode, span.0)).await,
         Step::Call(call) => {
             make_calls(play, std::slice::from_ref(call), call.on.as_deref())?;
@@ -138,6 +139,14 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
                 forget_marks(play);
             }
         }
+        Step::Server(ServerStep::Stop(name)) => {
+            session(play, name)?.order(Order::Signal(Signal::Stop));
+            tokio::time::sleep(SETTLE).await;
+        }
+        Step::Server(ServerStep::Wake(name)) => {
+            session(play, name)?.order(Order::Signal(Signal::Continue));
+            tokio::time::sleep(SETTLE).await;
+        }
         Step::Server(ServerStep::PowerCut(name)) => {
             session(play, name)?.order(Order::Signal(Signal::Kill));
             tokio::time::sleep(SETTLE).await;
@@ -166,6 +175,18 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
 
 /// The main host's model moves, and is shown what its hooks say of it: what happens next is news to a real one too,
 /// however slowly it starts a program.
+/// Everybody comes and goes of their own accord.
+fn change_members(play: &mut Play<'_>, members: &Members) -> anyhow::Result<()> {
+    let (now, chat) = (play.stage.now(), members.chat.as_str());
+    play.graph.with(|graph| {
+        for who in &members.add {
+            graph.add_member(now, chat, who, who)?;
+        }
+        members.remove.iter().try_for_each(|who| graph.remove_member(now, chat, who, who))
+    })?;
+    Ok(())
+}
+
 async fn turn(play: &mut Play<'_>, action: Action) -> anyhow::Result<()> {
     session(play, MAIN)?.order(Order::Act(action));
     let deadline = tokio::time::Instant::now() + HOOKS_MAX;

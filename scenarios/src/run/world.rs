@@ -93,9 +93,8 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
     let mut entra = FakeEntra::new(&scenario.entra, cell.seed, now);
     let (keys, settings) = sign_in::prepare(&scenario.entra, &mut entra);
     environment.extend(settings);
-    if scenario.set_up.contains(&SetUp::Door) {
-        environment.extend(door(cell).map(|(name, value)| (name.to_owned(), value.to_owned())));
-    }
+    let door = door(cell, scenario.set_up.contains(&SetUp::Door));
+    environment.extend(door.map(|(name, value)| (name.to_owned(), value.to_owned())));
     for (name, value) in &scenario.server {
         let value = match value.split_once(':') {
             Some(("$chat", handle)) => graph.chat_id(handle)?.to_owned(),
@@ -117,13 +116,15 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
     Ok(World { entra: SharedEntra::new(entra, Some(graph.clone())), graph, bot, keys, environment })
 }
 
-/// The server's setting that opens the door of the cell's host to it.
-fn door(cell: &Cell) -> Option<(&'static str, &'static str)> {
+/// The server's setting that opens the door of the cell's host to it, or leaves out one that is open by itself.
+fn door(cell: &Cell, is_open: bool) -> Option<(&'static str, &'static str)> {
     match *cell.host.profile.as_ref()?.door.kind {
+        DoorKind::InboxSocket => (!is_open).then_some(("ENTRACLAW_DOORS_INBOX_SOCKET", "false")),
+        DoorKind::PeerProtocol => (!is_open).then_some(("ENTRACLAW_DOORS_QWEN_PEER", "false")),
+        _ if !is_open => None,
         DoorKind::QueueCommand => Some(("ENTRACLAW_DOORS_CODEX_QUEUE", "true")),
         DoorKind::HttpPort => Some(("ENTRACLAW_DOORS_OPENCODE_PORT", "4096")),
         DoorKind::InputFile => Some(("ENTRACLAW_DOORS_QWEN_INPUT_FILE", "/home/alice/input.jsonl")),
-        // It is open by itself.
-        DoorKind::PeerProtocol | DoorKind::None | DoorKind::Extension => None,
+        DoorKind::None | DoorKind::Extension => None,
     }
 }

@@ -36,6 +36,8 @@ pub struct BotSay {
     pub mention: bool,
     /// Plain text. `{n}` is the number of the message when `count` is more than 1.
     pub text: String,
+    /// Words of somebody else that it quotes.
+    pub quote: Option<String>,
     /// Name to refer to it by; with `count`, the first is `NAME-1`.
     #[serde(rename = "as")]
     pub label: Option<String>,

@@ -189,6 +189,8 @@ pub struct SentExpect {
     pub contains: Option<String>,
     /// Exactly so many.
     pub count: u32,
+    /// In place of the count: each message written so far by allowed people was answered once, by its id, in its chat.
+    pub to_every_message: bool,
     /// Time from now until it must hold; now when left out.
     pub within: Option<Span>,
 }

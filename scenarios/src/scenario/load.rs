@@ -356,6 +356,12 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
         ) => checker.known(step, "message", label, &checker.labels)?,
         Step::Edit(edit) => checker.known(step, "message", &edit.message, &checker.labels)?,
         Step::Delete(message) => checker.known(step, "message", &message.message, &checker.labels)?,
+        Step::Members(members) => {
+            checker.known(step, "chat", &members.chat, &checker.chats)?;
+            for who in members.add.iter().chain(&members.remove) {
+                checker.known(step, "person", who, &checker.people)?;
+            }
+        }
         Step::Call(call) => {
             if let Some(name) = &call.on {
                 on(checker, name)?;
@@ -380,7 +386,12 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
             | HostStep::Interrupt(name)
             | HostStep::LoseReply(name),
         )
-        | Step::Server(ServerStep::Crash(name) | ServerStep::PowerCut(name)) => on(checker, name)?,
+        | Step::Server(
+            ServerStep::Crash(name)
+            | ServerStep::Stop(name)
+            | ServerStep::Wake(name)
+            | ServerStep::PowerCut(name),
+        ) => on(checker, name)?,
         Step::Shell(shell) => {
             if let Some(name) = &shell.on {
                 on(checker, name)?;

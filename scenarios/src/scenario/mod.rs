@@ -35,8 +35,8 @@ pub use set_up::SetUp;
 pub use setup::{FileExpect, Ours, SetupExpect, SetupStep};
 pub use step::{
     AgentPolicy, Call, ChatMessages, ChatStep, DiskStep, Edit, EntraStep, Heartbeat, HostStep, Inbound,
-    MailWrite, MailboxStep, MessageRef, OperatorStep, OverwriteStep, PairCodeStep, PairStep, PeerStep,
-    PermissionStep, PersonRef, Raw, ServerStep, ShellStep, Step, TurnStep, Write,
+    MailWrite, MailboxStep, Members, MessageRef, OperatorStep, OverwriteStep, PairCodeStep, PairStep,
+    PeerStep, PermissionStep, PersonRef, Raw, ServerStep, ShellStep, Step, TurnStep, Write,
 };
 
 /// One scenario file.

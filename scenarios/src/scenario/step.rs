@@ -21,6 +21,8 @@ pub enum Step {
     Edit(Edit),
     /// A person takes a message back.
     Delete(MessageRef),
+    /// Somebody comes into a group chat, or leaves it.
+    Members(Members),
     /// Time passes.
     Advance(Span),
     /// The model calls a tool and the step goes on at once; see `expect: {result: …}`.
@@ -175,6 +177,18 @@ pub struct Edit {
     pub text: String,
 }
 
+/// Who comes and who goes. The chat shows it as system messages, as Teams does.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Members {
+    /// The chat's handle.
+    pub chat: String,
+    /// People who come in.
+    pub add: Vec<String>,
+    /// People who leave.
+    pub remove: Vec<String>,
+}
+
 /// Names a message.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -225,6 +239,9 @@ pub enum AgentPolicy {
     /// Keeps `entraclaw wait` running in its background shell and ends its turn. When that wakes it, it reads what came
     /// and starts the command again.
     Arms,
+    /// Has nobody at its keyboard: rests until something wakes it, reads its inbox, answers each message once where it was
+    /// written, works for a while, listens again by the command in its shell where that is set up, and ends its turn.
+    Attends,
     /// Works for a minute, uses a tool of the host's own every ten seconds, rests for a minute, and never asks.
     Works,
 }
@@ -394,6 +411,10 @@ pub enum HostStep {
 pub enum ServerStep {
     /// `kill -9`; what was written stays. The host starts it again by its manners, or a new session does.
     Crash(String),
+    /// `kill -STOP`, as by Ctrl-Z on its host: it stands still, and keeps its locks, pipes and port.
+    Stop(String),
+    /// `kill -CONT`: it goes on where it stood.
+    Wake(String),
     /// Power is cut: what was not synced may be gone.
     PowerCut(String),
     /// The machine's wall clock jumps by so many milliseconds, back when negative (sim only).

@@ -105,6 +105,8 @@ fn step(step: &Step) -> Option<Value> {
         Step::Host(HostStep::Kill(name)) => json!({"host": {"kill": name}}),
         Step::Host(HostStep::LoseReply(name)) => json!({"host": {"lose_reply": name}}),
         Step::Server(ServerStep::Crash(name)) => json!({"server": {"crash": name}}),
+        Step::Server(ServerStep::Stop(name)) => json!({"server": {"stop": name}}),
+        Step::Server(ServerStep::Wake(name)) => json!({"server": {"wake": name}}),
         Step::Server(ServerStep::PowerCut(name)) => json!({"server": {"power_cut": name}}),
         Step::Server(ServerStep::ClockStep(by_ms)) => json!({"server": {"clock_step": by_ms}}),
         Step::Peer(PeerStep::Inbound(inbound)) => {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use super::lead::while_leading;
 use super::{App, NETWORK_PAUSE};
 use crate::gate::{Agent, Gate};
 use crate::journal::Journal;
-use crate::source::InboundSource as _;
 use crate::source::bot::{BotParts, BotSource, Credentials};
 
 /// The bot, where one is wanted and has what it needs.
@@ -43,8 +43,6 @@ pub(super) async fn listen(
 ) -> Infallible {
     let Some(mut bot) = bot else { return std::future::pending().await };
     sleep(NETWORK_PAUSE).await;
-    // The senders live as long as this future.
-    let _ = leading.wait_for(|leading| *leading).await;
     let _ = sponsored.wait_for(|known| *known).await;
-    bot.run(journal).await
+    while_leading(&mut bot, journal, &mut leading).await
 }

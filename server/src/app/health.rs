@@ -21,12 +21,18 @@ const HEALTH_CHARS_MAX: usize = 300;
 /// The same for a sign-in that failed, which names what somebody must do at its end.
 const SIGN_IN_CHARS_MAX: usize = 700;
 
+/// What is said of a leader that shows no sign of moving.
+const SILENT: &str = "the session that reads messages for all sessions does not move, so they come late: another one \
+                      takes over within 30 s; tell your user to resume that host (`fg`) or to end it";
+
 /// How the sources are, and what it is not known of sponsors.
 struct Seen {
     teams: SourceState,
     mail: SourceState,
     bot: SourceState,
     sponsors: Option<SponsorsLine>,
+    /// The session that leads does not move.
+    is_leader_silent: bool,
     /// Of a source's error. A follower knows of the leader's sign-in by that alone.
     error_chars_max: usize,
 }
@@ -43,6 +49,7 @@ struct Sight {
 
 impl Sight {
     fn look(&self) -> Seen {
+        let is_leader_silent = self.journal.is_leader_silent();
         let leader = if self.journal.is_leader() { None } else { leaders_word(&*self.storage) };
         let Some(status) = leader else {
             let sponsors = self.gate.sponsors_trouble();
@@ -51,6 +58,7 @@ impl Sight {
                 mail: self.mail.get(),
                 bot: self.bot.get(),
                 sponsors: sponsors.map(|(trouble, awaited)| SponsorsLine { trouble, awaited }),
+                is_leader_silent,
                 error_chars_max: HEALTH_CHARS_MAX,
             };
         };
@@ -70,6 +78,7 @@ impl Sight {
             mail: of("mail", Channel::Email),
             bot: of("bot", Channel::Bot),
             sponsors: status.sponsors.clone(),
+            is_leader_silent,
             error_chars_max: SIGN_IN_CHARS_MAX,
         }
     }
@@ -127,8 +136,9 @@ pub(super) fn health(
     };
     Arc::new(move || {
         let seen = sight.look();
+        let silent = seen.is_leader_silent.then(|| SILENT.to_owned());
         let bot = seen.bot.error.as_deref().map(short);
-        let texts: Vec<String> = first(&seen).into_iter().chain(bot).collect();
+        let texts: Vec<String> = silent.into_iter().chain(first(&seen)).chain(bot).collect();
         (!texts.is_empty()).then(|| texts.join("; "))
     })
 }

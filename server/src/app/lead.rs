@@ -1,5 +1,6 @@
 //! Who leads, and what a session does once it does.
-//! It must never take the lead for a session that could not use it, nor poll in one that does not lead.
+//! It must never take the lead for a session that could not use it, nor poll in one that does not lead. Whether a leader
+//! moves is judged by this process's own clock and looks, so no jump of the calendar and no sleep of the machine counts.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -9,9 +10,10 @@ use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::NETWORK_PAUSE;
 use crate::gate::Gate;
-use crate::journal::Journal;
+use crate::journal::{Journal, JournalError, Pulse};
 use crate::source::InboundSource;
-use crate::storage::Changes;
+use crate::status::sessions_there;
+use crate::storage::{Changes, Storage};
 
 /// How often a follower looks for new records where nobody tells it of them, and tries to take the lead at every second
 /// look.
@@ -22,6 +24,16 @@ const NEWS_PAUSE: Duration = Duration::from_millis(5);
 const POLICY_LOOKS: u64 = 4;
 /// How often the leader lets the journal try again what the disk did not take.
 const LEAD_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The leader shows this often that it moves, while it is not alone.
+const BEAT_EVERY: Duration = Duration::from_secs(3);
+/// A leader that shows nothing for so long is told of.
+const SILENCE_TOLD: Duration = Duration::from_secs(8);
+/// It is replaced after so long. That costs nothing where it was only slow, but it must not happen for nothing.
+const SILENCE_MAX: Duration = Duration::from_secs(15);
+/// What passes between two looks counts up to here: a follower that slept with the whole machine must not take that for
+/// the leader's silence.
+const LOOK_COUNTS_MAX: Duration = Duration::from_secs(1);
 
 /// Between two words about what fails all the time.
 const SAME_WORD_EVERY: Duration = Duration::from_secs(600);
@@ -57,10 +69,77 @@ impl Trying {
     }
 }
 
-/// Follows the leader's journal, and takes the lead when it is free.
+/// For how long the leader has shown no sign, by this process's own looks.
+struct Silence {
+    seen: Option<Pulse>,
+    looked_at: Instant,
+    lasts: Duration,
+}
+
+impl Silence {
+    fn new() -> Self {
+        Self { seen: None, looked_at: Instant::now(), lasts: Duration::ZERO }
+    }
+
+    fn look(&mut self, pulse: Pulse) {
+        let passed = self.looked_at.elapsed().min(LOOK_COUNTS_MAX);
+        self.looked_at = Instant::now();
+        let moved = self.seen.replace(pulse) != Some(pulse);
+        self.lasts = if moved { Duration::ZERO } else { self.lasts + passed };
+    }
+}
+
+/// The leader's part: to show that it moves where somebody follows it.
+struct Beat {
+    due: Instant,
+    is_alone: bool,
+    failing: Trying,
+}
+
+impl Beat {
+    fn new() -> Self {
+        Self { due: Instant::now(), is_alone: true, failing: Trying::default() }
+    }
+
+    fn go_on(&mut self, journal: &Journal, storage: &dyn Storage) {
+        if self.due > Instant::now() {
+            return;
+        }
+        self.due = Instant::now() + BEAT_EVERY;
+        self.is_alone = sessions_there(storage) < 2;
+        if self.is_alone {
+            return;
+        }
+        let outcome = journal.beat();
+        if let (Some(Word::Fails), Err(error)) = (self.failing.note(outcome.is_ok()), outcome) {
+            tracing::warn!(%error, "other sessions may think that this one is stopped");
+        }
+    }
+}
+
+/// Tries to lead: where nobody does, and where whoever does shows no sign of moving.
+fn try_lead(journal: &Journal, silence: &mut Silence) -> Result<bool, JournalError> {
+    if journal.try_lead()? {
+        journal.note_leader_silent(false);
+        return Ok(true);
+    }
+    let pulse = journal.pulse()?;
+    silence.look(pulse);
+    let mut leads = false;
+    if silence.lasts >= SILENCE_MAX {
+        tracing::warn!("the session that leads does not move; this one leads in its place");
+        silence.lasts = Duration::ZERO;
+        leads = journal.replace_leader(&pulse)?;
+    }
+    journal.note_leader_silent(!leads && silence.lasts >= SILENCE_TOLD);
+    Ok(leads)
+}
+
+/// Follows the leader's journal, takes the lead when it is free, and gives it up when this process was replaced.
 pub(super) async fn keep_up(
     journal: &Journal,
     gate: &Gate,
+    storage: &dyn Storage,
     lead: &watch::Sender<bool>,
     may_lead: bool,
 ) -> Infallible {
@@ -70,6 +149,7 @@ pub(super) async fn keep_up(
     let (mut looking, mut leading) = (Trying::default(), Trying::default());
     refresh(journal, &mut looking);
     let mut look: u64 = 0;
+    let (mut silence, mut beat) = (Silence::new(), Beat::new());
     loop {
         if *lead.borrow() {
             // Only the leader writes, so nobody has news for it.
@@ -81,11 +161,19 @@ pub(super) async fn keep_up(
         if let Some(every_change) = &mut every_change {
             let settled = *lead.borrow() && journal.is_settled() && gate.is_settled();
             if settled && !every_change.is_news() {
-                rest(every_change).await;
+                rest(every_change, (!beat.is_alone).then_some(beat.due)).await;
             }
             every_change.skip();
         }
         refresh(journal, &mut looking);
+        if *lead.borrow() && !journal.is_leader() {
+            tracing::warn!("this session did not move and was replaced as the leader; it follows now");
+            lead.send_replace(false);
+            news = journal.changes();
+            silence = Silence::new();
+        } else if *lead.borrow() {
+            beat.go_on(journal, storage);
+        }
         look += 1;
         if (*lead.borrow() || look.is_multiple_of(POLICY_LOOKS))
             && let Some(news) = gate.refresh()
@@ -94,10 +182,11 @@ pub(super) async fn keep_up(
             journal.interaction(news.interaction());
         }
         if may_lead && !*lead.borrow() && look.is_multiple_of(2) {
-            let outcome = journal.try_lead();
+            let outcome = try_lead(journal, &mut silence);
             let word = leading.note(outcome.is_ok());
             match outcome {
                 Ok(true) => {
+                    beat = Beat::new();
                     tracing::info!("this session leads now: it polls");
                     lead.send_replace(true);
                 }
@@ -131,16 +220,38 @@ fn refresh(journal: &Journal, looking: &mut Trying) {
 
 /// Passes over the looks that would find nothing: comes back at the first one after a change of the disk.
 /// A real disk does not tell of every change, so this is for the simulation; process mode runs the looks themselves.
-async fn rest(every_change: &mut Changes) {
+async fn rest(every_change: &mut Changes, until: Option<Instant>) {
     let began = Instant::now();
-    every_change.next().await;
+    match until {
+        Some(until) => drop(timeout_at(until, every_change.next()).await),
+        None => every_change.next().await,
+    }
     let late = began.elapsed().as_nanos() % LEAD_INTERVAL.as_nanos();
     if late > 0 {
         sleep(LEAD_INTERVAL.saturating_sub(Duration::from_nanos(u64::try_from(late).unwrap_or(0)))).await;
     }
 }
 
-/// Runs the source once this process leads, and has asked for the sponsors: what they write before that would wait.
+/// Runs a source whenever this process leads. What it had not appended when the lead was lost is read by whoever leads now.
+pub(super) async fn while_leading(
+    source: &mut impl InboundSource,
+    journal: &Journal,
+    leading: &mut watch::Receiver<bool>,
+) -> Infallible {
+    loop {
+        // If the sender is gone, so is the session.
+        if leading.wait_for(|leading| *leading).await.is_err() {
+            return std::future::pending().await;
+        }
+        tokio::select! {
+            biased;
+            Ok(_) = leading.wait_for(|leading| !*leading) => {}
+            never = source.run(journal) => match never {},
+        }
+    }
+}
+
+/// Runs the source while this process leads, once it has asked for the sponsors: what they write before that would wait.
 pub(super) async fn poll(
     mut source: impl InboundSource,
     journal: &Journal,
@@ -154,15 +265,42 @@ pub(super) async fn poll(
         return std::future::pending().await;
     }
     sleep(NETWORK_PAUSE).await;
-    // The senders live as long as this future.
-    let _ = leading.wait_for(|leading| *leading).await;
     let _ = sponsored.wait_for(|known| *known).await;
-    source.run(journal).await
+    while_leading(&mut source, journal, &mut leading).await
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::journal::JournalOptions;
+    use crate::storage::MemoryStorage;
+
+    fn pulse_of(beats: u32) -> Pulse {
+        let clock = std::sync::Arc::new(crate::clock::SystemClock);
+        let storage = std::sync::Arc::new(MemoryStorage::new());
+        let (journal, _) = Journal::open(storage, clock, JournalOptions::default()).unwrap();
+        for _ in 0..beats {
+            journal.beat().unwrap();
+        }
+        journal.pulse().unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silence_is_what_was_looked_at_and_not_what_was_slept_through() {
+        let mut silence = Silence::new();
+        let look = FOLLOW_INTERVAL * 2;
+        for _ in 0..20 {
+            silence.look(pulse_of(1));
+            sleep(look).await;
+        }
+        assert_eq!(silence.lasts, look * 19);
+        silence.look(pulse_of(2));
+        assert_eq!(silence.lasts, Duration::ZERO, "it moved");
+        // The machine sleeps, and everybody with it.
+        sleep(Duration::from_secs(8 * 3_600)).await;
+        silence.look(pulse_of(2));
+        assert_eq!(silence.lasts, LOOK_COUNTS_MAX);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn what_fails_all_the_time_is_told_rarely_and_its_end_once() {

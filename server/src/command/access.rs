@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
 use super::environment::Environment;
-use super::place::{Entry, Home, open_home};
+use super::place::{Entry, Home, Place, open_home};
 use crate::clock::{Clock, SystemClock};
 use crate::gate::policy_file::{BROKEN_POLICY_FILE, Changed, PolicyError};
 use crate::gate::{ChatRule, Person, Policy, operator};
@@ -59,6 +59,15 @@ pub(super) struct DenyFlags {
     home: Home,
 }
 
+/// Flags of `forget`.
+#[derive(Debug, Args)]
+pub(super) struct ForgetFlags {
+    /// TENANT_ID/OBJECT_ID, or a mail address
+    person: String,
+    #[command(flatten)]
+    home: Home,
+}
+
 /// Flags of `chat`.
 #[derive(Debug, Args)]
 pub(super) struct ChatFlags {
@@ -91,6 +100,8 @@ pub(super) enum Act {
     Allow(AllowFlags),
     /// Let somebody not speak to the agent any more, whoever else allows it
     Deny(DenyFlags),
+    /// Take somebody off both lists, as if they had never been on one
+    Forget(ForgetFlags),
     /// Say which messages of one chat reach the agent
     Chat(ChatFlags),
 }
@@ -101,6 +112,7 @@ impl Act {
             Self::Pair(flags) => &flags.home,
             Self::Allow(flags) => &flags.home,
             Self::Deny(flags) => &flags.home,
+            Self::Forget(flags) => &flags.home,
             Self::Chat(flags) => &flags.home,
         };
         home.clone()
@@ -110,7 +122,11 @@ impl Act {
 /// Does it and says so.
 pub(super) fn run(act: &Act) -> ExitCode {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let done = open(act.home()).and_then(|storage| perform(act, &storage, &clock));
+    let done = open(act.home()).and_then(|storage| {
+        let mut text = perform(act, &storage, &clock)?;
+        text.push_str(&unheard(act));
+        Ok(text)
+    });
     match done {
         Ok(text) => match anstream::stdout().write_all(text.as_bytes()) {
             Ok(()) => ExitCode::SUCCESS,
@@ -121,6 +137,19 @@ pub(super) fn run(act: &Act) -> ExitCode {
             let _ = writeln!(anstream::stderr(), "error: {problem}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// That what somebody was let in for is switched off.
+fn unheard(act: &Act) -> String {
+    let Act::Allow(AllowFlags { person: Some(person), home, .. }) = act else { return String::new() };
+    let config = Place::find(Entry::Look, home.clone(), Vec::new(), &Environment::read()).config;
+    match Person::parse(person) {
+        Ok(person) if person.ids().is_none() && !config.mail.enabled => {
+            "note: mail is switched off, so what they write is not read; set `mail.enabled = true` in config.toml\n"
+                .to_owned()
+        }
+        _ => String::new(),
     }
 }
 
@@ -178,6 +207,22 @@ pub(super) fn perform(
             let _ = writeln!(
                 text,
                 "{other} is denied with it only where one entry names both; deny it too if it is listed by itself"
+            );
+        }
+        Act::Forget(flags) => {
+            let person = Person::parse(&flags.person)?;
+            let (allowed, denied) = settled(&mut text, operator::forget(disk, &person))?;
+            if !allowed && !denied {
+                return Err(format!(
+                    "{person} is on no list of the policy; see `entraclaw allow --list`, and [[allow]] in config.toml"
+                ));
+            }
+            note(Some(&person), "was forgotten in the terminal".to_owned());
+            let was = if allowed { "allowed" } else { "denied" };
+            let _ = writeln!(
+                text,
+                "forgotten: {person} was {was}, and is on no list now; who is in the configuration's [[allow]] is heard, \
+                 others are not"
             );
         }
         Act::Chat(ChatFlags { chat_id, messages, .. }) => {

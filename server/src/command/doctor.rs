@@ -14,12 +14,14 @@ use crate::app::App;
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::Auth;
 use crate::doctor::{
-    Answered, ConfigFacts, Facts, GraphFacts, HomeFacts, Level, SignIn, TokenFacts, examine, show,
+    Answered, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, Level, SignIn, TokenFacts,
+    examine, show,
 };
-use crate::entra;
+use crate::entra::keys::{Kept, KeyName};
+use crate::entra::{self, Validity};
 use crate::gate::operator;
 use crate::graph::{GraphError, Scope};
-use crate::knock::{DOOR_FAMILIES, DoorState, HostDoor, look_at_file};
+use crate::knock::{DoorState, HostDoor, look_at_file, look_at_socket};
 use crate::source::bot::Credentials;
 use crate::status::gather;
 
@@ -92,6 +94,7 @@ async fn facts(place: &Place, environment: &Environment) -> Facts {
             graph_is_local: config.graph.origin.is_loopback(),
         },
         sign_in,
+        certificate: if place.config_trouble.is_empty() { certificate(&app).await } else { None },
         graph,
         doors: doors(&app).await,
         report: gather(&place.storage(), &place.home_text(), now, config.retention.consumer_idle_days),
@@ -101,11 +104,11 @@ async fn facts(place: &Place, environment: &Environment) -> Facts {
 /// Looks at the doors that are on, and moves none.
 async fn doors(app: &App) -> Vec<(&'static str, Answered)> {
     let mut found = Vec::new();
-    for family in DOOR_FAMILIES {
-        let Some(door) = HostDoor::of(family, &app.config.doors, false) else { continue };
+    for door in HostDoor::all(&app.config.doors, app.inbox_socket.as_ref(), false) {
         let looked = match (door.trial(), &door) {
             (Some(trial), _) => app.knock.knock(trial).await.map(|_| ()),
             (None, HostDoor::QwenFile { path }) => look_at_file(path),
+            (None, HostDoor::InboxSocket(inbox)) => look_at_socket(&inbox.path),
             (None, _) => Ok(()),
         };
         let answered = match looked {
@@ -125,13 +128,29 @@ fn home(place: &Place) -> HomeFacts {
     let health = place.disk.as_ref().map(crate::storage::DiskStorage::health).unwrap_or_default();
     HomeFacts {
         path: place.home_text(),
-        trouble: place.home_trouble.clone(),
+        trouble: place.home_trouble.clone().or_else(|| place.unmakeable()),
         exists: place.disk.is_some(),
         read_only: health.read_only,
         folders: place.folder_troubles(),
         open_to_others: health.open_to_others,
         free_bytes: health.free_bytes,
     }
+}
+
+/// The dates of an agent user's certificate. A store that can't be read is told by the sign-in.
+async fn certificate(app: &App) -> Option<CertificateFacts> {
+    let Auth::AgentUser(who) = &app.config.auth else { return None };
+    let name = KeyName {
+        kept: Kept::Certificate,
+        tenant_id: who.tenant_id.clone(),
+        client_id: who.blueprint_id.clone(),
+    };
+    let certificate = app.keys.get(&name).await.ok()??;
+    let place = match &who.certificate_file {
+        Some(path) => path.display().to_string(),
+        None => app.keys.name(),
+    };
+    Some(CertificateFacts { place, validity: Validity::read(&certificate) })
 }
 
 async fn ask(app: &App) -> (SignIn, Option<GraphFacts>) {

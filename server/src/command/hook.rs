@@ -11,11 +11,12 @@ use serde::de::IgnoredAny;
 use tokio::time::Instant;
 
 use super::environment::Environment;
-use super::output;
 use super::place::{Entry, Home, Place};
+use super::{output, waiter};
 use crate::clock::SystemClock;
 use crate::journal::ConsumerName;
 use crate::notice::{self, HookAsk, NoticeParts};
+use crate::setup::{APPROVAL_EVENT, Approval, Host};
 
 /// A host's JSON is read up to here; only its small members matter.
 const STDIN_BYTES_MAX: u64 = 1024 * 1024;
@@ -47,7 +48,11 @@ pub(super) struct Flags {
 }
 
 pub(super) fn run(flags: &Flags) -> ExitCode {
-    let place = Place::find(Entry::Look, flags.home.clone(), Vec::new(), &Environment::read());
+    let environment = Environment::read();
+    if flags.host == Host::CopilotCli.name() && flags.event == APPROVAL_EVENT {
+        return approve(flags, &environment);
+    }
+    let place = Place::find(Entry::Look, flags.home.clone(), Vec::new(), &environment);
     if let Some(trouble) = place.home_trouble {
         return output::complain(&trouble, ExitCode::SUCCESS);
     }
@@ -66,6 +71,17 @@ pub(super) fn run(flags: &Flags) -> ExitCode {
         return output::complain(&trouble, ExitCode::SUCCESS);
     }
     output::text(&hooked.answer, ExitCode::SUCCESS)
+}
+
+/// What the host is told when it asks whether a tool may run; nothing leaves the question to the person.
+fn approve(flags: &Flags, environment: &Environment) -> ExitCode {
+    let wait = waiter::command(flags.home.folder(environment).as_deref(), environment);
+    let approval = Approval { wait: &wait.for_consumer(&flags.host) };
+    let stdin = what_is_told();
+    match approval.answer(&String::from_utf8_lossy(&stdin)) {
+        Some(answer) => output::text(&(answer + "\n"), ExitCode::SUCCESS),
+        None => ExitCode::SUCCESS,
+    }
 }
 
 /// What the host tells, as far as it comes in time. A person at a terminal tells nothing.

@@ -22,7 +22,7 @@ const SOURCES: &str = "sources";
 
 const EXAMPLE: &str = "\
 Example: entraclaw import ~/.entrabot --dry-run
-It reads .env, watched_chats, email_cursor.txt and chat_cursors/ there, and in its folder data.
+It reads .env, watched_chats, watched_chats.json, email_cursor.txt and chat_cursors/ there, and in its folder data.
 Nothing that is set already is changed, and no secret is taken.
 Exit codes: 0 done, 1 not done, 2 wrong usage.";
 
@@ -44,7 +44,7 @@ pub(super) fn run(flags: Flags) -> ExitCode {
         Ok(found) if !found.is_empty() => found,
         Ok(_) => {
             let problem = format!(
-                "{} holds none of .env, watched_chats, email_cursor.txt, chat_cursors/; give the folder that does, \
+                "{} holds none of .env, watched_chats, watched_chats.json, email_cursor.txt, chat_cursors/; give the folder that does, \
                  such as ~/.entrabot",
                 flags.dir.display()
             );
@@ -147,6 +147,7 @@ fn find(dir: &Path) -> io::Result<Found> {
     Ok(Found {
         environment,
         watched_chats: read(&data.join("watched_chats"))?,
+        watched_chats_json: read(&data.join("watched_chats.json"))?,
         email_cursor: read(&data.join("email_cursor.txt"))?,
         chat_cursors,
     })
@@ -161,7 +162,9 @@ fn data_folder(dir: &Path, environment: Option<&str>) -> PathBuf {
         Some(PathBuf::from(line.split_once('=')?.1.trim().trim_matches('"')))
     });
     let holds = |folder: &PathBuf| {
-        ["watched_chats", "email_cursor.txt", "chat_cursors"].iter().any(|name| folder.join(name).exists())
+        ["watched_chats", "watched_chats.json", "email_cursor.txt", "chat_cursors"]
+            .iter()
+            .any(|name| folder.join(name).exists())
     };
     let own = [dir.to_owned(), dir.join("data")].into_iter();
     own.chain(named.filter(|folder| folder.is_absolute())).find(holds).unwrap_or_else(|| dir.to_owned())

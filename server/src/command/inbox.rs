@@ -14,9 +14,10 @@ use super::output;
 use super::place::{Entry, Home, Place};
 use crate::clock::{Clock as _, SystemClock};
 use crate::journal::{ConsumerName, Handed, Look, WATCHER};
+use crate::notice::reader;
 use crate::record::Channel;
 use crate::sanitize::{clean_line, clean_text};
-use crate::status::show::ago;
+use crate::status::show::{ago, counted};
 
 const STRONG: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -72,6 +73,9 @@ pub struct WaitingMessage {
     pub from: String,
     /// When it was written, RFC 3339.
     pub ts: String,
+    /// What kind of conversation it is, such as `group`; absent where it is between two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// The text as it was typed, without anything that drives a terminal.
     pub text: String,
     /// The model was shown it, and nobody came back for it.
@@ -109,7 +113,7 @@ fn view(place: &Place, wanted: Option<ConsumerName>, limit: usize) -> Result<Inb
         && !consumers.is_empty()
         && !consumers.contains(wanted)
     {
-        return Err(format!("no consumer is named {wanted}; there are {}", names.join(", ")));
+        return Err(reader::unknown(wanted, &names));
     }
     let Some(consumer) = wanted.or_else(|| look.last_seen(WATCHER)) else {
         return Ok(InboxView { v: 1, unread: look.records(), ..InboxView::default() });
@@ -132,6 +136,7 @@ fn waiting(handed: Handed) -> WaitingMessage {
         chat_id: clean_line(&record.chat_id),
         from: clean_line(&record.from),
         ts: clean_line(&record.ts),
+        group: record.group_kind().map(|kind| clean_line(&kind)),
         text: clean_text(&unescaped(&record.content_text_sanitized)),
         shown_before: handed.redelivered || handed.pushed,
         edit_of: record.edit_of.as_deref().map(clean_line),
@@ -147,14 +152,21 @@ pub(super) fn unescaped(text: &str) -> String {
 fn human(view: &InboxView, now: Timestamp) -> String {
     let mut out = String::new();
     if view.consumer.is_empty() {
-        let _ = writeln!(out, "Nobody has read this inbox yet; {} messages wait for the first.", view.unread);
+        let _ = writeln!(
+            out,
+            "Nobody has read this inbox yet; {} for the first.",
+            match view.unread {
+                1 => "1 message waits".to_owned(),
+                count => format!("{count} messages wait"),
+            }
+        );
         return out;
     }
     let others: Vec<&str> =
         view.consumers.iter().filter(|name| **name != view.consumer).map(String::as_str).collect();
     let others =
         if others.is_empty() { String::new() } else { format!(" (--consumer: also {})", others.join(", ")) };
-    let _ = writeln!(out, "{} unread messages for {}{others}", view.unread, view.consumer);
+    let _ = writeln!(out, "{} for {}{others}", counted(view.unread, "unread message"), view.consumer);
     for message in &view.messages {
         let state = match (message.deleted, &message.edit_of, message.shown_before) {
             (true, ..) => ", taken back",
@@ -163,8 +175,12 @@ fn human(view: &InboxView, now: Timestamp) -> String {
             _ => "",
         };
         let (from, channel) = (&message.from, &message.channel);
-        let _ =
-            writeln!(out, "\n{STRONG}{from}{STRONG:#} by {channel}, {} ago{state}", ago(&message.ts, now));
+        let group = message.group.as_ref().map_or_else(String::new, |kind| format!(" in a {kind}"));
+        let _ = writeln!(
+            out,
+            "\n{STRONG}{from}{STRONG:#} by {channel}{group}, {} ago{state}",
+            ago(&message.ts, now)
+        );
         for line in message.text.lines() {
             let _ = writeln!(out, "  {line}");
         }

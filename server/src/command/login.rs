@@ -14,7 +14,7 @@ use crate::config::{AgentUser, Auth, Delegated, LoginBy, Secret};
 use crate::entra::keys::{Kept, KeyName, KeyStore, chosen_store, read_pem, with_files};
 use crate::entra::{
     AuthError, AuthFailure, BrowserLogin, DeviceLogin, EntraParts, Redirects as _, SignInRecord, SignedIn,
-    check_agent_user, check_key, graph_resource, split_pem, thumbprint_of,
+    Validity, check_agent_user, check_key, graph_resource, split_pem, thumbprint_of,
 };
 use crate::graph::HttpTransport;
 use crate::random::SplitMix;
@@ -69,7 +69,7 @@ fn end(done: Done) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err((code, text)) => {
-            let _ = writeln!(std::io::stderr(), "entraclaw: {text}");
+            let _ = writeln!(std::io::stderr(), "error: {text}");
             ExitCode::from(code)
         }
     }
@@ -238,11 +238,14 @@ async fn bring_keys(flags: &LoginFlags, who: &AgentUser, keys: &dyn KeyStore, kn
         None if brought.is_empty() => None,
         None => known.get(&name(Kept::PrivateKey)).await.map_err(|error| failed(&error))?,
     };
+    let certificate = match of(Kept::Certificate) {
+        Some(certificate) => Some(certificate),
+        None => known.get(&name(Kept::Certificate)).await.map_err(|error| failed(&error))?,
+    };
+    if let Some(dates) = certificate.as_ref().and_then(Validity::read) {
+        dates.check(SystemClock.now()).map_err(|error| failed(&error))?;
+    }
     if let Some(key) = key {
-        let certificate = match of(Kept::Certificate) {
-            Some(certificate) => Some(certificate),
-            None => known.get(&name(Kept::Certificate)).await.map_err(|error| failed(&error))?,
-        };
         check_key(&key, certificate.as_ref(), who.thumbprint.as_ref(), who.algorithm)
             .map_err(|error| failed(&error))?;
     }

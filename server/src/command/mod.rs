@@ -6,29 +6,36 @@
 //! every tool says what to do.
 
 mod access;
+mod consumers;
 mod doctor;
 mod environment;
 mod hook;
 mod import;
 mod inbox;
+mod init;
 mod log_file;
 mod logging;
 mod login;
 mod loopback;
+mod manual;
 mod output;
 mod place;
 mod serve;
 mod setup;
 mod status;
 mod wait;
+mod waiter;
 mod watch;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::clock::Clock;
+use crate::notice::WaitAsk;
+use crate::rules::WaitCommand;
 use crate::storage::Storage;
 pub use inbox::{InboxView, WaitingMessage};
 
@@ -58,6 +65,8 @@ enum Command {
     Status(status::Flags),
     /// Show the messages that wait, without taking them from the model
     Inbox(inbox::Flags),
+    /// Show who reads the inbox, or forget one that nobody needs
+    Consumers(consumers::Flags),
     /// Print a line for each message as it comes, beside the agent
     Watch(watch::Flags),
     /// Check configuration, folders, sign-in, clock and Graph, each with the fix
@@ -68,8 +77,14 @@ enum Command {
     Login(login::LoginFlags),
     /// Forget the sign-in: remove what `login` put into the key store
     Logout(login::LogoutFlags),
+    /// Write a commented starter configuration into the home folder
+    Init(init::Flags),
     /// Take over the settings and positions of the Python server of the same name
     Import(import::Flags),
+    /// Print completions for a shell
+    Completions(manual::CompletionFlags),
+    /// Write man pages, one for each command
+    Man(manual::ManFlags),
 }
 
 /// What the operator's commands do and say, over seams that are given: the rest of the command line after the program's
@@ -83,7 +98,33 @@ pub fn operate(
     let line = CommandLine::try_parse_from(typed).map_err(|error| error.to_string())?;
     match line.command {
         Command::Access(act) => access::perform(&act, storage, clock),
-        _ => Err("only pair, allow, deny and chat can be simulated".to_owned()),
+        _ => Err("only pair, allow, deny, forget and chat can be simulated".to_owned()),
+    }
+}
+
+/// What a line of a shell asks that starts with the wait program: the home folder that it names, and the rest. `command` is how
+/// it is started again. For the simulation, where nobody has a shell.
+pub fn wait_ask(words: &[&str], command: WaitCommand) -> Result<(Option<PathBuf>, WaitAsk), String> {
+    wait::read(words, command)
+}
+
+/// `entraclaw wait` as a program of its own.
+#[derive(Debug, Parser)]
+#[command(name = "entraclaw-wait", version, max_term_width = 100, after_help = wait::EXAMPLE)]
+#[command(about = "Wait until somebody writes, print it and end. It can do nothing else.")]
+struct WaitLine {
+    #[command(flatten)]
+    flags: wait::Flags,
+}
+
+/// Runs the program that can only wait, with its arguments, and returns its exit code.
+pub fn run_wait() -> ExitCode {
+    match WaitLine::try_parse() {
+        Ok(WaitLine { flags }) => wait::run(flags),
+        Err(error) => {
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            if error.print().is_err() { ExitCode::FAILURE } else { ExitCode::from(code) }
+        }
     }
 }
 
@@ -97,12 +138,16 @@ pub fn run() -> ExitCode {
             Command::Setup(flags) => setup::run(flags),
             Command::Status(flags) => status::run(flags),
             Command::Inbox(flags) => inbox::run(flags),
+            Command::Consumers(flags) => consumers::run(flags),
             Command::Watch(flags) => watch::run(flags),
             Command::Doctor(flags) => doctor::run(flags),
             Command::Access(act) => access::run(&act),
             Command::Login(flags) => login::login(flags),
             Command::Logout(flags) => login::logout(flags),
             Command::Import(flags) => import::run(flags),
+            Command::Init(flags) => init::run(flags),
+            Command::Completions(flags) => manual::completions(&flags, CommandLine::command()),
+            Command::Man(flags) => manual::pages(&flags, CommandLine::command()),
         },
         Err(error) => {
             // Help and version are asked for, and belong on stdout; clap knows which is which.

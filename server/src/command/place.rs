@@ -9,7 +9,8 @@ use clap::Args;
 
 use super::environment::Environment;
 use crate::config::key::Key;
-use crate::config::{Config, Sources};
+use crate::config::{Auth, Config, Sources};
+use crate::entra::SignInRecord;
 use crate::storage::{DiskStorage, MemoryStorage, Storage};
 
 pub(super) const CONFIG_FILE: &str = "config.toml";
@@ -39,6 +40,11 @@ pub(super) struct Home {
 }
 
 impl Home {
+    /// What the flag says.
+    pub(super) fn given(self) -> Option<PathBuf> {
+        self.home
+    }
+
     /// The folder, whether or not it can be used.
     pub(super) fn folder(&self, environment: &Environment) -> Option<PathBuf> {
         environment.home(self.home.clone())
@@ -116,6 +122,43 @@ impl Place {
     /// Folders of the home folder that can't be used, each with the fix.
     pub(super) fn folder_troubles(&self) -> Vec<String> {
         self.disk.as_ref().map(|disk| disk.folder_troubles(&FOLDERS)).unwrap_or_default()
+    }
+
+    /// Why a home folder that is not there can't be made, with the fix.
+    pub(super) fn unmakeable(&self) -> Option<String> {
+        let home = self.home.as_deref().filter(|_| self.disk.is_none() && self.home_trouble.is_none())?;
+        let above = home.ancestors().skip(1).find(|folder| folder.exists())?;
+        let why = DiskStorage::write_problem(above)?;
+        Some(format!(
+            "{} is not there and can't be made: {} can't be written by you ({why}); make the folder yours, or set \
+             ENTRACLAW_HOME to one that is",
+            home.display(),
+            above.display()
+        ))
+    }
+
+    /// That nobody has signed in here yet, with what helps, where the configuration wants it.
+    pub(super) fn not_signed_in(&self) -> Option<String> {
+        let wants = match &self.config.auth {
+            Auth::None | Auth::Static(_) => return None,
+            Auth::AgentUser(who) if who.key_file.is_some() => return None,
+            Auth::AgentUser(_) => {
+                "no key has been brought here yet, so nothing is read; run `entraclaw login --key FILE`"
+            }
+            Auth::Delegated(_) => "nobody has signed in here yet, so nothing is read; run `entraclaw login`",
+        };
+        SignInRecord::read(&*self.storage()).is_none().then(|| wants.to_owned())
+    }
+
+    /// The same for whoever connects a host, also where no way to sign in is chosen yet.
+    pub(super) fn without_sign_in(&self) -> Option<String> {
+        let chosen = self.config.auth != Auth::None || self.config.bot.enabled;
+        if !chosen && self.config_trouble.is_empty() {
+            let what = "no way to sign in is chosen yet, so nothing is read; run `entraclaw init`, set `auth.mode` in \
+                        config.toml, and run `entraclaw login` (unless the host's own environment says it all)";
+            return Some(what.to_owned());
+        }
+        self.not_signed_in()
     }
 
     /// Everything that is wrong.

@@ -1,13 +1,14 @@
 //! `entraclaw serve`: puts the production adapters together and runs the server on the process's own pipes.
 //! It must never end because of a wrong configuration, and never linger when the host is gone.
 
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::environment::Environment;
-use super::logging;
 use super::place::{Entry, Home, Place};
+use super::{logging, waiter};
 use crate::app::{self, App};
 use crate::clock::SystemClock;
 use crate::config::{Config, key};
@@ -23,6 +24,12 @@ use crate::storage::Storage;
 const EXAMPLE: &str = "\
 Example: claude mcp add entraclaw -- entraclaw serve --consumer reviewer
 Exit codes: 0 the host closed the connection or asked to stop, 1 the server could not run, 2 wrong usage.";
+
+/// What somebody is told who typed `serve`.
+const AT_A_TERMINAL: &str = "\
+entraclaw serve waits for JSON-RPC lines on stdin: it is started by a host, not by hand.
+Connect a host with `entraclaw setup HOST`, and see how all is with `entraclaw status`; Ctrl-D or Ctrl-C ends this one.
+";
 
 /// Flags of `serve`; they win over the environment, which wins over the file.
 #[derive(Debug, clap::Args)]
@@ -51,6 +58,10 @@ pub(super) fn serve(flags: Flags) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    if std::io::stdin().is_terminal() {
+        // Nobody else is there to tell it, and it waits for ever.
+        let _ = anstream::stderr().write_all(AT_A_TERMINAL.as_bytes());
+    }
     runtime.block_on(until_the_end(app));
     // A thread still waits in a read of stdin that nothing can interrupt.
     runtime.shutdown_background();
@@ -67,6 +78,7 @@ pub(super) fn production(
     let loopback = config.graph.origin.is_loopback();
     let login_loopback = config.sign_in.authority.is_loopback();
     let home_text = home.display().to_string();
+    let wait = waiter::command(Some(&home), environment);
     let keys = production_store(&config, &storage, home);
     let mut app = App::new(
         config,
@@ -80,7 +92,9 @@ pub(super) fn production(
     #[cfg(unix)]
     let knock = knock.with_peer(peer(environment, &home_text));
     app.knock = Arc::new(knock);
+    app.inbox_socket.clone_from(&environment.inbox_socket);
     app.home = home_text;
+    app.wait = wait;
     app.login_transport = Arc::new(HttpTransport::new(login_loopback));
     app.keys = keys;
     app

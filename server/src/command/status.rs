@@ -47,6 +47,7 @@ fn report(place: &Place, now: Timestamp) -> Report {
             place.home_text()
         )
     }));
+    troubles.extend(place.unmakeable());
     troubles.extend(place.folder_troubles());
     // A session that runs has its sign-in from its host, which this command can't see.
     let runs = report.sessions.iter().any(|session| session.alive);
@@ -56,6 +57,9 @@ fn report(place: &Place, now: Timestamp) -> Report {
              ENTRACLAW_AUTH=static and ENTRACLAW_ACCESS_TOKEN, here or in the host's configuration"
                 .to_owned(),
         );
+    }
+    if !runs && place.config_trouble.is_empty() {
+        troubles.extend(place.not_signed_in());
     }
     troubles.extend(operator::read(&*place.storage()).err());
     judge::judge(&mut report, &troubles, now);

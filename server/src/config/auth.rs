@@ -15,6 +15,7 @@ const SCOPES_DEFAULT: &str = "offline_access User.Read Chat.Read ChatMessage.Sen
 /// What it also asks for when mail is switched on.
 const SCOPES_FOR_MAIL: &str = "Mail.ReadWrite Mail.Send";
 const SCOPES_CHARS_MAX: usize = 1_000;
+const MODE_NAMES: [&str; 4] = ["agent-user", "device-code", "browser", "static"];
 const MODES: &str = "write \"agent-user\", \"device-code\", \"browser\" or \"static\"";
 const TOKEN_FIX: &str = "set ENTRACLAW_ACCESS_TOKEN to an access token for Microsoft Graph";
 
@@ -207,7 +208,10 @@ impl Loader {
                 // Not repeated: people put the token itself here.
                 let problem =
                     format!("`auth.mode` is none that is known ({} characters)", other.chars().count());
-                self.error(&at, problem, MODES);
+                let close = crate::tool::nearest::nearest(other, &MODE_NAMES);
+                let fix = close
+                    .map_or_else(|| MODES.to_owned(), |close| format!("did you mean \"{close}\"? {MODES}"));
+                self.error(&at, problem, fix);
                 Auth::None
             }
         }

@@ -19,6 +19,7 @@ impl Loader {
         let password = environment.get(key::OPENCODE_PASSWORD_VARIABLE).filter(|text| !text.is_empty());
         let port = self.number(&key::DOORS_OPENCODE_PORT, 0, 0, u32::from(u16::MAX));
         Doors {
+            inbox_socket: self.truth(&key::DOORS_INBOX_SOCKET, true),
             codex_queue: self.truth(&key::DOORS_CODEX_QUEUE, false),
             codex_command: self.codex_command(),
             opencode_port: u16::try_from(port).ok().filter(|port| *port > 0),
@@ -56,16 +57,6 @@ impl Loader {
     }
 }
 
-impl Doors {
-    /// Whether any door is on. `has_peer` where the host's session has an inbox for this server.
-    pub fn is_any_on(&self, has_peer: bool) -> bool {
-        (has_peer && self.qwen_peer)
-            || self.codex_queue
-            || self.opencode_port.is_some()
-            || self.qwen_input_file.is_some()
-    }
-}
-
 fn is_usable(path: &str) -> bool {
     !path.is_empty() && path.len() <= PATH_BYTES_MAX && !path.contains(char::is_control)
 }
@@ -85,9 +76,13 @@ mod tests {
     }
 
     #[test]
-    fn every_door_that_wants_a_flag_is_off_until_it_is_named() {
+    fn every_door_but_those_of_the_hosts_own_sockets_is_off_until_it_is_named() {
         let doors = Config::default().doors;
-        assert!(doors.qwen_peer && doors.is_any_on(true) && !doors.is_any_on(false));
+        assert!(doors.qwen_peer);
+        assert!(
+            doors.inbox_socket
+                && !load(&[("ENTRACLAW_DOORS_INBOX_SOCKET", "false")]).unwrap().doors.inbox_socket
+        );
         assert!(!doors.codex_queue && doors.opencode_port.is_none() && doors.qwen_input_file.is_none());
         assert_eq!((doors.codex_command.as_str(), doors.min_interval.as_secs()), ("codex", 10));
         assert_eq!(doors.messages_per_hour, 60);
@@ -118,6 +113,7 @@ mod tests {
     #[case("ENTRACLAW_DOORS_MIN_INTERVAL", "0s", "1s to 1h")]
     #[case("ENTRACLAW_DOORS_MESSAGES_PER_HOUR", "0", "1 to 600")]
     #[case("ENTRACLAW_DOORS_CODEX_QUEUE", "yes", "true or false")]
+    #[case("ENTRACLAW_WAKE_WHOLE_TEXT", "everybody", "\"nobody\"")]
     fn mistakes_are_explained(#[case] name: &str, #[case] value: &str, #[case] fix: &str) {
         let errors = load(&[(name, value)]).unwrap_err();
         assert!(errors.contains(name) && errors.contains(fix), "{errors}");

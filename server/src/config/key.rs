@@ -49,6 +49,7 @@ keys! {
     BOT_TENANT_ID = "bot"."tenant_id";
     BOT_OPENID_URL = "bot"."openid_url";
     BOT_LOGIN_URL = "bot"."login_url";
+    DOORS_INBOX_SOCKET = "doors"."inbox_socket";
     DOORS_CODEX_QUEUE = "doors"."codex_queue";
     DOORS_CODEX_COMMAND = "doors"."codex_command";
     DOORS_OPENCODE_PORT = "doors"."opencode_port";
@@ -106,6 +107,7 @@ keys! {
     TEAMS_WATCHABLE = "teams"."watchable";
     TEAMS_IDLE_POLL_INTERVAL = "teams"."idle_poll_interval";
     TOOLS_SETS = "tools"."sets";
+    WAKE_WHOLE_TEXT = "wake"."whole_text";
 }
 
 /// The allowlist's variable.

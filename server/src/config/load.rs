@@ -9,7 +9,7 @@ use super::key::{self, Key};
 use super::{
     ALLOW_ENTRIES_MAX, Allow, Config, Gate, Graph, GroupMessages, Identity, Inbox, Limits, Log,
     MAIL_MESSAGES_PER_HOUR_MAX, Mail, Mcp, PAGE_SIZE_MAX, POLL_INTERVAL_REMOTE_MIN, Retention, Sources,
-    Teams, Watchable, duration, file,
+    Teams, Watchable, WholeText, duration, file,
 };
 use crate::gate::{Guid, Person, WILDCARDS};
 use crate::graph;
@@ -21,6 +21,8 @@ pub(super) fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
     let mut loader = Loader::default();
     loader.gather(sources);
     let config = loader.build(&sources.environment);
+    // In the order in which somebody goes through the file.
+    loader.errors.sort_by(|a, b| a.origin.cmp(&b.origin));
     if loader.errors.is_empty() { Ok(config) } else { Err(ConfigErrors(loader.errors)) }
 }
 
@@ -101,6 +103,7 @@ impl Loader {
             retention: self.retention(),
             teams: self.teams(origin.is_loopback()),
             tools: self.tool_sets(),
+            whole_text: self.whole_text(),
             allow: self.people(),
             graph: Graph {
                 origin,
@@ -345,10 +348,16 @@ impl Loader {
 
     fn tool_sets(&mut self) -> BTreeSet<ToolSet> {
         let Some((text, at)) = self.value(&key::TOOLS_SETS) else { return ToolSet::ALL.into() };
+        let names = ToolSet::ALL.map(ToolSet::as_str).join(", ");
+        let given = words(&text);
+        if given.is_empty() {
+            let fix = format!("write some of {names}, with commas between, or leave it out for all of them");
+            self.error(&at, "`tools.sets` names no set of tools".to_owned(), fix);
+            return ToolSet::ALL.into();
+        }
         let (known, unknown): (Vec<_>, Vec<_>) =
-            words(&text).into_iter().map(|word| ToolSet::parse(&word).ok_or(word)).partition(Result::is_ok);
+            given.into_iter().map(|word| ToolSet::parse(&word).ok_or(word)).partition(Result::is_ok);
         for word in unknown.into_iter().filter_map(Result::err) {
-            let names = ToolSet::ALL.map(ToolSet::as_str).join(", ");
             self.error(
                 &at,
                 format!("`tools.sets` names {word:?}"),
@@ -356,6 +365,20 @@ impl Loader {
             );
         }
         known.into_iter().filter_map(Result::ok).collect()
+    }
+
+    fn whole_text(&mut self) -> WholeText {
+        let Some((text, at)) = self.value(&key::WAKE_WHOLE_TEXT) else { return WholeText::default() };
+        match text.as_str() {
+            "operator" => WholeText::Operator,
+            "allowed" => WholeText::Allowed,
+            "nobody" => WholeText::Nobody,
+            _ => {
+                let fix = "write \"operator\", \"allowed\" or \"nobody\"";
+                self.error(&at, format!("`wake.whole_text` is {text:?}"), fix);
+                WholeText::default()
+            }
+        }
     }
 
     fn page_size(&mut self) -> u32 {
@@ -430,7 +453,7 @@ impl Loader {
         (self.errors.len() == before).then(|| Allow {
             tenant_id: text.tenant_id.as_deref().and_then(Guid::parse),
             object_id: text.object_id.as_deref().and_then(Guid::parse),
-            mail: text.mail.map(|m| m.trim().to_lowercase()),
+            mail: text.mail.map(|m| m.trim().to_ascii_lowercase()),
             name: text.name,
         })
     }

@@ -69,6 +69,8 @@ pub struct Config {
     pub teams: Teams,
     /// `tools.sets`: which tools the model gets.
     pub tools: BTreeSet<ToolSet>,
+    /// `wake.whole_text`: whose messages go whole through a wake-up.
+    pub whole_text: WholeText,
     /// `[[allow]]`
     pub allow: Vec<Allow>,
 }
@@ -119,9 +121,25 @@ pub struct Bot {
     pub login_url: Url,
 }
 
-/// Doors of hosts that may be used to bring messages; each but Qwen Code's inbox is off unless it is named.
+/// Whose messages go whole through a host's own wake-up, which may ask its model to act on them. Of the others the
+/// model is told that they wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WholeText {
+    /// The operator's alone, known by ids.
+    #[default]
+    Operator,
+    /// Everybody's who may speak.
+    Allowed,
+    /// None.
+    Nobody,
+}
+
+/// A host's own wake-ups that may be used. Each is off unless it is named, but for the inboxes of Claude Code and Qwen
+/// Code, which a host gives to the servers of its own session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doors {
+    /// Whether the inbox socket that Claude Code gives to its servers is written to.
+    pub inbox_socket: bool,
     /// Whether `codex queue` is run.
     pub codex_queue: bool,
     /// The program for it: a name in `PATH`, or an absolute path.

@@ -207,7 +207,7 @@ fn a_token_is_taken_and_never_shown() {
 )]
 #[case(
     "auth.mode = \"agent-user\"\nidentity.tenant_id = \"x\"\nauth.blueprint_id = \"y\"\nauth.agent_id = \"bbbbbbbb-0000-0000-0000-000000000002\"",
-    "config.toml, line 2: `identity.tenant_id` is \"x\", which is not a GUID; write it like 00000000-0000-0000-0000-000000000000\nconfig.toml, line 3: `auth.blueprint_id` is \"y\", which is not a GUID; write it like 00000000-0000-0000-0000-000000000000\nconfig.toml, line 1: `auth.mode` is agent-user, but the agent user is not named; set `identity.object_id`, or `identity.user_name`"
+    "config.toml, line 1: `auth.mode` is agent-user, but the agent user is not named; set `identity.object_id`, or `identity.user_name`\nconfig.toml, line 2: `identity.tenant_id` is \"x\", which is not a GUID; write it like 00000000-0000-0000-0000-000000000000\nconfig.toml, line 3: `auth.blueprint_id` is \"y\", which is not a GUID; write it like 00000000-0000-0000-0000-000000000000"
 )]
 #[case(
     "[auth]\nlogin_url = \"http://login.contoso.com\"",
@@ -255,7 +255,7 @@ fn a_token_is_taken_and_never_shown() {
 )]
 #[case(
     "[[allow]]\nmail = 3",
-    "config.toml, line 2: `allow.mail` is of the type integer; write a text in quotes\nconfig.toml, line 1: an entry of `allow` names nobody; add `tenant_id` and `object_id`, or `mail`"
+    "config.toml, line 1: an entry of `allow` names nobody; add `tenant_id` and `object_id`, or `mail`\nconfig.toml, line 2: `allow.mail` is of the type integer; write a text in quotes"
 )]
 fn a_bad_file_says_where_what_and_how(#[case] text: &str, #[case] message: &str) {
     assert_eq!(Config::load(&from_file(text)).unwrap_err().to_string(), message);
@@ -275,6 +275,8 @@ fn a_file_that_is_not_toml_names_the_line(#[case] text: &str, #[case] start: &st
 #[case(&[("ENTRACLAW_GRAPH_URL", "https://a:b@contoso.com")], "environment variable ENTRACLAW_GRAPH_URL: `graph.url` holds user information; remove the part before the @")]
 #[case(&[("ENTRACLAW_ALLOW", "Alice")], "environment variable ENTRACLAW_ALLOW: `allow.object_id` is \"Alice\", which is not a GUID; write it like 00000000-0000-0000-0000-000000000000\nenvironment variable ENTRACLAW_ALLOW: an entry of `allow` has no `tenant_id`; add `tenant_id`: a person is a tenant id with an object id")]
 #[case(&[("ENTRACLAW_AUTH", "magic")], "environment variable ENTRACLAW_AUTH: `auth.mode` is none that is known (5 characters); write \"agent-user\", \"device-code\", \"browser\" or \"static\"")]
+#[case(&[("ENTRACLAW_AUTH", "satic")], "environment variable ENTRACLAW_AUTH: `auth.mode` is none that is known (5 characters); did you mean \"static\"? write \"agent-user\", \"device-code\", \"browser\" or \"static\"")]
+#[case(&[("ENTRACLAW_TOOLS_SETS", ",")], "environment variable ENTRACLAW_TOOLS_SETS: `tools.sets` names no set of tools; write some of inbound, reply, chats, people, files, mail, bot, with commas between, or leave it out for all of them")]
 #[case(&[("ENTRACLAW_GRAPH_URI", "x")], "environment variable ENTRACLAW_GRAPH_URI: it is not a known setting; did you mean ENTRACLAW_GRAPH_URL?")]
 fn a_bad_environment_names_the_variable(#[case] pairs: &[(&str, &str)], #[case] message: &str) {
     assert_eq!(Config::load(&from_environment(pairs)).unwrap_err().to_string(), message);

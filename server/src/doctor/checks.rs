@@ -8,8 +8,9 @@ use jiff::SignedDuration;
 
 use super::facts::{Answered, Facts, SignIn, TokenFacts};
 use super::{Check, Diagnosis, Level};
+use crate::entra::{MAKE_A_NEW_ONE, day};
 use crate::status::judge;
-use crate::status::show::ago;
+use crate::status::show::{ago, counted};
 
 /// A disk with less room than this is nearly full.
 const FREE_BYTES_WARN: u64 = 500_000_000;
@@ -20,6 +21,8 @@ const SKEW_FAIL: SignedDuration = SignedDuration::from_mins(5);
 const SKEW_WARN: SignedDuration = SignedDuration::from_secs(30);
 /// A token that ends sooner is worth a word.
 const EXPIRY_WARN: SignedDuration = SignedDuration::from_mins(10);
+/// A certificate that ends sooner is worth a word: somebody else may have to add the next one.
+const CERTIFICATE_WARN: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// A leader that has not asked for so long hangs.
 const LEADER_SILENT: Duration = Duration::from_secs(120);
 /// Graph's application id, which stands in tokens in place of its address.
@@ -44,6 +47,7 @@ pub fn examine(facts: &Facts) -> Diagnosis {
         disk(facts),
         config(facts),
         people(facts),
+        key(facts),
         sign_in(facts),
         graph(facts),
         clock(facts),
@@ -129,10 +133,14 @@ fn config(facts: &Facts) -> Vec<Check> {
     vec![warn(
         "config",
         "there is no config.toml; only the environment counts",
-        format!(
-            "write {}/config.toml, or take another server's settings with `entraclaw import`",
-            facts.home.path
-        ),
+        match &facts.home.trouble {
+            None => format!(
+                "run `entraclaw init`, which writes {}/config.toml with comments, or take another server's settings with \
+                 `entraclaw import`",
+                facts.home.path
+            ),
+            Some(_) => "first see to the home folder, above".to_owned(),
+        },
     )]
 }
 
@@ -174,6 +182,28 @@ fn people(facts: &Facts) -> Vec<Check> {
         if runs { Check { level: Level::Warn, ..check } } else { check }
     });
     [Some(people), policy, aside, Some(sources), bot].into_iter().flatten().collect()
+}
+
+/// The certificate that an agent user signs in with.
+fn key(facts: &Facts) -> Vec<Check> {
+    let Some(certificate) = &facts.certificate else { return Vec::new() };
+    let place = &certificate.place;
+    let Some(validity) = certificate.validity else {
+        let fix = "look at it with `openssl x509 -noout -dates`, and bring it anew with `entraclaw login --key FILE`";
+        return vec![warn("key", format!("the dates of the certificate in {place} can't be read"), fix)];
+    };
+    if let Err(error) = validity.check(facts.now) {
+        return vec![fail("key", format!("{}; it is in {place}", error.problem), error.fix)];
+    }
+    let left = validity.until.duration_since(facts.now);
+    let until = day(validity.until);
+    vec![if left <= CERTIFICATE_WARN {
+        let days = left.as_hours() / 24;
+        let days = if days == 1 { "1 day".to_owned() } else { format!("{days} days") };
+        warn("key", format!("the certificate in {place} ends on {until}, in {days}"), MAKE_A_NEW_ONE)
+    } else {
+        ok("key", format!("the certificate in {place} is good until {until}"))
+    }]
 }
 
 fn sign_in(facts: &Facts) -> Vec<Check> {
@@ -423,7 +453,7 @@ fn journal(facts: &Facts) -> Vec<Check> {
         checks.push(warn("journal", found, "look at them, then delete them; check the disk"));
     }
     if checks.is_empty() {
-        checks.push(ok("journal", format!("{} messages, no damage", journal.records)));
+        checks.push(ok("journal", format!("{}, no damage", counted(journal.records, "message"))));
     }
     checks
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::entra::Validity;
 use crate::status::Report;
 
 /// Everything that was gathered.
@@ -18,6 +19,8 @@ pub struct Facts {
     pub config: ConfigFacts,
     /// How the sign-in went.
     pub sign_in: SignIn,
+    /// The certificate that an agent user signs in with, where it can be had.
+    pub certificate: Option<CertificateFacts>,
     /// What Graph said; `None` when there was no token to ask with.
     pub graph: Option<GraphFacts>,
     /// The hosts' doors that are on, by name, and whether they are there.
@@ -97,6 +100,15 @@ pub enum SignIn {
     },
     /// It gave one.
     Token(TokenFacts),
+}
+
+/// A certificate.
+#[derive(Debug, Clone, Default)]
+pub struct CertificateFacts {
+    /// Where it is kept.
+    pub place: String,
+    /// Its dates; `None` where they can't be read.
+    pub validity: Option<Validity>,
 }
 
 /// What a token says about itself; everything may be missing, for tokens are opaque to clients.

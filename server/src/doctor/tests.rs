@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use rstest::rstest;
 
 use super::*;
+use crate::entra::Validity;
 use crate::status::{Report, SessionFile, SessionLine, SourceLine, SponsorsLine, StatusFile};
 
 const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";
@@ -43,6 +44,10 @@ fn well() -> Facts {
             scopes: Some(BTreeSet::from(scopes)),
             is_application: false,
         }),
+        certificate: Some(CertificateFacts {
+            place: "the system's key store".to_owned(),
+            validity: validity(400),
+        }),
         graph: Some(GraphFacts {
             me: Answered::Yes(AGENT.to_owned()),
             chats: Some(Answered::Yes("1 or more chats".to_owned())),
@@ -52,6 +57,12 @@ fn well() -> Facts {
         doors: vec![("codex queue", Answered::Yes("it is there".to_owned()))],
         report: Report::default(),
     }
+}
+
+/// A certificate of a year that ends in so many days.
+fn validity(days: i64) -> Option<Validity> {
+    let until = now() + SignedDuration::from_hours(days * 24);
+    Some(Validity { from: until - SignedDuration::from_hours(730 * 24), until })
 }
 
 fn token(facts: &mut Facts) -> &mut TokenFacts {
@@ -137,6 +148,18 @@ fn where_all_is_well_nothing_is_to_be_done() {
 #[case::sign_in_failed(
     |f: &mut Facts| f.sign_in = SignIn::Failed { problem: "the key is gone".to_owned(), fix: "run `entraclaw login`".to_owned() },
     Level::Fail, "sign-in", "the key is gone", "entraclaw login")]
+#[case::certificate_ended(
+    |f: &mut Facts| f.certificate.as_mut().unwrap().validity = validity(-1),
+    Level::Fail, "key", "the certificate ended on 2026-11-20 12:00 UTC", "make a new key")]
+#[case::certificate_not_yet(
+    |f: &mut Facts| f.certificate.as_mut().unwrap().validity = validity(731),
+    Level::Fail, "key", "is not valid before 2026-11-22", "set the clock")]
+#[case::certificate_ends_soon(
+    |f: &mut Facts| f.certificate.as_mut().unwrap().validity = validity(30),
+    Level::Warn, "key", "ends on 2026-12-21 12:00 UTC, in 30 days", "make a new key")]
+#[case::certificate_unreadable(
+    |f: &mut Facts| f.certificate.as_mut().unwrap().validity = None,
+    Level::Warn, "key", "the dates of the certificate in the system's key store can't be read", "openssl")]
 #[case::expired(
     |f: &mut Facts| token(f).expires_at = Some(now() - SignedDuration::from_mins(3)),
     Level::Fail, "sign-in", "ended 3 min ago", "get a new token")]

@@ -58,7 +58,7 @@ impl Credential {
             (Some(Err(_)), _) => {
                 return bad(
                     "what is kept as certificate is no PEM certificate",
-                    "check `auth.certificate_file`",
+                    "bring one PEM file with both by `entraclaw login --key FILE`, or correct `auth.certificate_file` where it is set",
                 );
             }
             (Some(Ok(der)), _) => {

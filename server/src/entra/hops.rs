@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 
 use super::assertion::Credential;
 use super::authority::form;
+use super::certificate::Validity;
 use super::challenge::with_capability;
 use super::exchange::Exchange;
 use super::grant::Grant;
@@ -42,7 +43,7 @@ impl Flow for Hops {
 
 impl Hops {
     async fn all(&self, claims: Option<&str>) -> Result<Grant, AuthError> {
-        let credential = self.credential().await?;
+        let (credential, certificate) = self.credential().await?;
         let believed = self.exchange.skew();
         let first = match self.blueprint(&credential).await {
             // The refusal's own `Date` may have told that the clock is wrong.
@@ -50,15 +51,34 @@ impl Hops {
                 if matches!(error.failure, AuthFailure::Clock | AuthFailure::Credential)
                     && (self.exchange.skew() - believed).abs() > SKEW_RETRY =>
             {
-                self.blueprint(&credential).await?
+                self.blueprint(&credential).await
             }
-            done => done?,
+            done => done,
         };
+        let first = first.map_err(|error| self.explained(error, certificate.as_ref()))?;
         let second = self.identity(&first).await?;
         self.user(&first, &second, claims).await
     }
 
-    async fn credential(&self) -> Result<Credential, AuthError> {
+    /// A refused certificate, with where it is from; or that it is over, which Entra says in riddles.
+    fn explained(&self, error: AuthError, certificate: Option<&Secret>) -> AuthError {
+        if error.failure != AuthFailure::Credential {
+            return error;
+        }
+        let dates = certificate.and_then(Validity::read);
+        if let Some(Err(dated)) = dates.map(|dates| dates.check(self.exchange.server_now())) {
+            let problem = format!("{}: {}", error.problem.trim_end_matches('.'), dated.problem);
+            return AuthError { problem, fix: dated.fix, ..error };
+        }
+        let place = match (&self.who.certificate_file, certificate) {
+            (Some(_), _) => "it is the one of `auth.certificate_file`".to_owned(),
+            (None, Some(_)) => format!("it is kept in {}", self.keys.name()),
+            (None, None) => "it is named by `auth.certificate_thumbprint`".to_owned(),
+        };
+        AuthError { fix: format!("{} ({place})", error.fix), ..error }
+    }
+
+    async fn credential(&self) -> Result<(Credential, Option<Secret>), AuthError> {
         let name = |kept| KeyName {
             kept,
             tenant_id: self.who.tenant_id.clone(),
@@ -70,7 +90,8 @@ impl Hops {
             return Err(AuthError::new(AuthFailure::NotSignedIn, problem, fix));
         };
         let certificate = self.keys.get(&name(Kept::Certificate)).await?;
-        Credential::new(&key, certificate.as_ref(), self.who.thumbprint.as_ref(), self.who.algorithm)
+        let (thumbprint, algorithm) = (self.who.thumbprint.as_ref(), self.who.algorithm);
+        Ok((Credential::new(&key, certificate.as_ref(), thumbprint, algorithm)?, certificate))
     }
 
     async fn blueprint(&self, credential: &Credential) -> Result<Secret, AuthError> {

@@ -3,6 +3,7 @@
 
 mod assertion;
 mod authority;
+mod certificate;
 mod challenge;
 mod claims;
 mod delegated;
@@ -20,6 +21,7 @@ mod token;
 
 pub use assertion::{check_key, split_pem, thumbprint_of};
 pub use authority::{Authority, AuthorityError, DEFAULT_LOGIN_URL};
+pub use certificate::{MAKE_A_NEW_ONE, Validity, day};
 pub use challenge::claims_challenge;
 pub use claims::{Claims, TokenUse, claims, token_use};
 pub use error::{AuthError, AuthFailure};

@@ -50,9 +50,10 @@ const BY_NUMBER: &[(&[u64], AuthFailure, &str)] = &[
     (
         &[700_027, 700_030, 7_000_215, 700_023, 700_021],
         AuthFailure::Credential,
-        "add the certificate of `auth.certificate_file` to the blueprint application, or bring its private key here with \
-         `entraclaw login --key FILE`",
+        "add the certificate that this machine signs in with to the blueprint application, or bring the right key and \
+         certificate here with `entraclaw login --key FILE`",
     ),
+    (&[1_000_502], AuthFailure::Credential, CERTIFICATE_ENDED),
     (
         &[700_211, 700_212, 700_213],
         AuthFailure::Setup,
@@ -95,6 +96,11 @@ const BY_NUMBER: &[(&[u64], AuthFailure, &str)] = &[
     ),
     (&[90_033, 90_024, 90_055, 90_006], AuthFailure::Unavailable, LATER),
 ];
+
+/// Entra's own words don't say so plainly.
+const CERTIFICATE_ENDED: &str = "the certificate has expired, or is not valid yet: `entraclaw doctor` shows its dates; make a new \
+                                 key with its certificate, add the certificate to the blueprint application, and bring both \
+                                 with `entraclaw login --key FILE`";
 
 const LATER: &str = "entra is in trouble; it is tried again by itself";
 
@@ -140,6 +146,7 @@ mod tests {
 
     #[rstest]
     #[case("invalid_client", 700_027, AuthFailure::Credential, "login --key")]
+    #[case("invalid_client", 1_000_502, AuthFailure::Credential, "the certificate has expired")]
     #[case("invalid_client", 700_024, AuthFailure::Clock, "clock")]
     #[case("invalid_grant", 65_001, AuthFailure::Consent, "administrator")]
     #[case("invalid_grant", 700_082, AuthFailure::Interaction, "entraclaw login")]

@@ -98,17 +98,21 @@ impl Reason {
 impl Sender<'_> {
     /// Tenant and object id, for the one who could be on a list; else why there can be none.
     pub(super) fn ids(&self, agent: &Agent) -> Result<(Guid, Guid), Verdict> {
+        let object_id = self.object_id.and_then(Guid::parse);
+        let is_own = object_id.is_some() && agent.object_id == object_id;
         match self.kind {
             SenderKind::Person | SenderKind::Federated => {}
             SenderKind::Outsider => return Err(Verdict::Refuse(Reason::Outsider)),
+            // What the agent's application sends in the agent's name is its own.
+            SenderKind::Application if is_own => return Err(Verdict::Own),
             SenderKind::Application | SenderKind::Thing | SenderKind::Nobody => {
                 return Err(Verdict::Refuse(Reason::NotAPerson));
             }
         }
-        let Some(object_id) = self.object_id.and_then(Guid::parse) else {
+        let Some(object_id) = object_id else {
             return Err(Verdict::Refuse(Reason::NoObjectId));
         };
-        if agent.object_id.as_ref() == Some(&object_id) {
+        if is_own {
             return Err(Verdict::Own);
         }
         // A tenant id that is there but no GUID is a tenant nobody can have allowed.
@@ -186,6 +190,7 @@ mod tests {
     #[case(Some(OWN), Some(ALICE), SenderKind::Outsider, Verdict::Refuse(Reason::Outsider))]
     #[case(Some(OWN), Some(AGENT), SenderKind::Person, Verdict::Own)]
     #[case(None, Some("BBBBBBBB-0000-0000-0000-00000000000C"), SenderKind::Person, Verdict::Own)]
+    #[case(Some(OWN), Some(AGENT), SenderKind::Application, Verdict::Own)]
     fn verdicts(
         #[case] tenant_id: Option<&str>,
         #[case] object_id: Option<&str>,

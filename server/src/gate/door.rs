@@ -228,7 +228,7 @@ impl Gate {
     /// Judges a mail address whose authentication has passed.
     pub fn decide_mail(&self, address: &str, written: Option<Timestamp>) -> Verdict {
         let live = self.live();
-        let verdict = live.lists.judge_mail(&address.trim().to_lowercase(), written);
+        let verdict = live.lists.judge_mail(&address.trim().to_ascii_lowercase(), written);
         if is_open(verdict) && live.trouble.is_some() { Verdict::Later } else { verdict }
     }
 

@@ -145,6 +145,24 @@ mod tests {
         assert!(lists.people.is_empty());
     }
 
+    /// Two addresses of one person stand with the same ids: what denies one reaches the other by way of them.
+    #[test]
+    fn denying_one_name_of_a_person_denies_a_name_that_is_known_by_way_of_another() {
+        let ids = person(8);
+        let with = |mail: &str| Person { mail: Some(mail.to_owned()), ..ids.clone() };
+        let (first, second) = (with("alice@contoso.com"), with("alice@fabrikam.com"));
+        for known in [[first.clone(), second.clone()], [second.clone(), first.clone()]] {
+            let policy = Policy {
+                deny: vec![Person { mail: second.mail.clone(), ..Person::default() }],
+                ..Policy::default()
+            };
+            let lists = Lists::of(&known, &policy, &BTreeSet::new());
+            assert_eq!(lists.judge_mail("alice@contoso.com", None), Verdict::Refuse(Reason::Denied));
+            assert_eq!(lists.judge(&ids.ids().unwrap(), None), Verdict::Refuse(Reason::Denied));
+            assert!(lists.people.is_empty());
+        }
+    }
+
     #[test]
     fn what_was_written_before_is_not_heard() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();

@@ -11,7 +11,8 @@ use crate::journal::Journal;
 /// The longest address that is one, in bytes.
 const ADDRESS_BYTES_MAX: usize = 320;
 
-/// A mail address in one spelling, so that comparing is exact.
+/// A mail address in one spelling, so that comparing is exact. Only ASCII letters have two cases here: other alphabets
+/// fold different letters into one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MailAddress(String);
 
@@ -22,7 +23,7 @@ impl MailAddress {
         let (local, host) = text.split_once('@')?;
         let odd = |c: char| c.is_whitespace() || c.is_control() || "<>()[]\\,;:\"@".contains(c);
         let shaped = !local.is_empty() && !host.is_empty() && !local.contains(odd) && !host.contains(odd);
-        (shaped && text.len() <= ADDRESS_BYTES_MAX).then(|| Self(text.to_lowercase()))
+        (shaped && text.len() <= ADDRESS_BYTES_MAX).then(|| Self(text.to_ascii_lowercase()))
     }
 
     /// The canonical spelling.
@@ -94,11 +95,15 @@ mod tests {
     #[case("<alice@contoso.com>", false)]
     #[case("Alice <alice@contoso.com>", false)]
     #[case("\u{430}lice@contoso.com", false)]
+    #[case("mike@contoso.com", true)]
+    #[case("MIKE@contoso.com", true)]
+    #[case("mi\u{212a}e@contoso.com", false)]
+    #[case("mike@CONTO\u{17f}O.com", false)]
     #[case("alice", false)]
     #[case("@", false)]
     #[case("", false)]
     fn only_listed_addresses_pass(#[case] text: &str, #[case] allowed: bool) {
-        let gate = MailGate::new(["alice@contoso.com", "nonsense"]);
+        let gate = MailGate::new(["alice@contoso.com", "mike@contoso.com", "nonsense"]);
         assert_eq!(MailAddress::parse(text).is_some_and(|address| gate.allows(&address)), allowed);
     }
 

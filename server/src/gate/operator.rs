@@ -43,6 +43,18 @@ pub fn deny(
     })
 }
 
+/// Takes somebody off both lists. Returns whether they were allowed, and whether denied.
+pub fn forget(storage: &dyn Storage, person: &Person) -> Result<Changed<(bool, bool)>, PolicyError> {
+    policy_file::change(storage, LOCK_WAIT_MS, |policy| {
+        let was_on = |list: &mut Vec<Person>| {
+            let before = list.len();
+            list.retain(|other| !other.is_same(person));
+            list.len() < before
+        };
+        (was_on(&mut policy.allow), was_on(&mut policy.deny))
+    })
+}
+
 /// Lets in the stranger who was told this code.
 pub fn pair(
     storage: &dyn Storage,

@@ -102,7 +102,7 @@ impl Person {
             let (tenant, object) = ids.ok_or_else(|| format!("{text:?} is no pair of GUIDs; {FIX}"))?;
             return Ok(Self::by_ids(tenant, object));
         }
-        let mail = text.to_lowercase();
+        let mail = text.to_ascii_lowercase();
         let is_mail = mail
             .split_once('@')
             .is_some_and(|(local, host)| !local.is_empty() && !host.is_empty() && !host.contains('@'));

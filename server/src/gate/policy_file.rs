@@ -40,8 +40,21 @@ pub enum PolicyError {
     #[error("policy.json is full: {0}; remove entries that nobody needs")]
     Full(String),
     /// The disk said no.
-    #[error("policy.json can't be used: {0}")]
+    #[error("policy.json can't be used: {0}{fix}", fix = disk_fix(.0))]
     Storage(#[from] io::Error),
+}
+
+/// What helps against a disk that says no.
+fn disk_fix(error: &io::Error) -> &'static str {
+    match error.kind() {
+        // Refusals of our own say what to do.
+        _ if error.to_string().contains(';') => "",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "; nothing was changed: make the home folder writable for you, or name another with --home or ENTRACLAW_HOME"
+        }
+        io::ErrorKind::StorageFull => "; nothing was changed: free some space under the home folder",
+        _ => "; nothing was changed: run `entraclaw doctor`",
+    }
 }
 
 /// A change that was made.

@@ -133,6 +133,12 @@ impl GraphClient {
         now.checked_add(skew).unwrap_or(now)
     }
 
+    /// What a time of the server's is on this machine's clock.
+    pub fn on_our_clock(&self, server_time: Timestamp) -> Option<Timestamp> {
+        let skew = *self.skew.lock().unwrap_or_else(PoisonError::into_inner);
+        server_time.checked_sub(skew).ok()
+    }
+
     /// A time near `about`, a fifth up or down, so that many clients do not ask in step.
     pub fn jitter(&self, about: Duration) -> Duration {
         let share = u32::try_from(self.parts.random.next_u64() % 401).unwrap_or(0);

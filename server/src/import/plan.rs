@@ -35,6 +35,8 @@ pub struct Found {
     pub environment: Option<String>,
     /// Text of `watched_chats`.
     pub watched_chats: Option<String>,
+    /// Text of `watched_chats.json`.
+    pub watched_chats_json: Option<String>,
     /// Text of `email_cursor.txt`.
     pub email_cursor: Option<String>,
     /// Name and text of each file in `chat_cursors`.
@@ -46,6 +48,7 @@ impl Found {
     pub fn is_empty(&self) -> bool {
         self.environment.is_none()
             && self.watched_chats.is_none()
+            && self.watched_chats_json.is_none()
             && self.email_cursor.is_none()
             && self.chat_cursors.is_empty()
     }
@@ -87,6 +90,7 @@ pub fn plan(found: &Found, has_file: impl Fn(&str) -> bool) -> Plan {
     }
     plan.chats(found, &has_file);
     plan.mail(found, &has_file);
+    plan.watched(found, &has_file);
     plan
 }
 
@@ -175,13 +179,6 @@ impl Plan {
         for (file, why) in read.unreadable {
             self.leave(file, why);
         }
-        let watched = found.watched_chats.as_deref().map_or(0, positions::count_chats);
-        if watched > 0 {
-            self.notes.push(format!(
-                "{watched} watched chats: here 1:1 chats are heard whole and groups where the agent is mentioned; for every \
-                 message of a group run `entraclaw chat CHAT_ID all`"
-            ));
-        }
         let Some(newest) = read.chats.values().max().copied() else { return };
         if has_file(teams::CURSOR_FILE) {
             return self.leave("chat_cursors", format!("{} is there already and stays", teams::CURSOR_FILE));
@@ -191,6 +188,54 @@ impl Plan {
             let what = format!("{count} chats go on where each was read to, others at {newest}");
             self.files.push((teams::CURSOR_FILE, bytes, what));
         }
+    }
+
+    /// Groups that the peer heard whole. Here they are watched, and watchable, so that the agent may leave them.
+    fn watched(&mut self, found: &Found, has_file: &dyn Fn(&str) -> bool) {
+        let (plain, json) = (found.watched_chats.as_deref(), found.watched_chats_json.as_deref());
+        let mut watched = positions::watched(plain, json);
+        if let Some(why) = watched.unreadable {
+            self.leave("watched_chats.json", why);
+        }
+        if watched.of_two > 0 {
+            let chats = if watched.of_two == 1 {
+                "1 watched chat"
+            } else {
+                &format!("{} watched chats", watched.of_two)
+            };
+            self.notes.push(format!(
+                "{chats} of two people: nothing to take over, they are heard whole here anyway"
+            ));
+        }
+        if watched.groups.is_empty() {
+            return;
+        }
+        let read = positions::chats(&found.chat_cursors).chats;
+        let newest = read.values().max().copied();
+        let mut chats = BTreeMap::new();
+        for (id, added_at) in std::mem::take(&mut watched.groups) {
+            match read.get(&id).copied().or(added_at).or(newest) {
+                Some(from) => drop(chats.insert(id, from.to_string())),
+                None => self.leave(
+                    id,
+                    "it is not known since when it is watched; the agent can watch it by `watch_chat`",
+                ),
+            }
+        }
+        if chats.is_empty() {
+            return;
+        }
+        let ids: Vec<&str> = chats.keys().map(String::as_str).collect();
+        self.settings.push((&key::TEAMS_WATCHABLE, ids.join(","), "watched_chats".to_owned()));
+        if has_file(teams::WATCHED_FILE) {
+            return self
+                .leave("watched_chats", format!("{} is there already and stays", teams::WATCHED_FILE));
+        }
+        let groups =
+            if chats.len() == 1 { "1 group is".to_owned() } else { format!("{} groups are", chats.len()) };
+        let what = format!("{groups} heard whole, of people who may write");
+        let Some(bytes) = teams::watched_list(chats) else { return };
+        self.files.push((teams::WATCHED_FILE, bytes, what));
     }
 
     fn mail(&mut self, found: &Found, has_file: &dyn Fn(&str) -> bool) {

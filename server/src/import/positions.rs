@@ -1,6 +1,8 @@
 //! How far the peer had read: one JSON file a chat, one line for mail, one line a watched chat.
 //! It must never take a position that it can't read for one at the beginning of time.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
@@ -9,6 +11,8 @@ use super::plan::Positions;
 
 /// Chats taken at most.
 const CHATS_MAX: usize = 1_000;
+/// How ids of chats of two people end.
+const OF_TWO: &str = "@unq.gbl.spaces";
 /// Longest chat id.
 const CHAT_ID_BYTES_MAX: usize = 512;
 
@@ -41,9 +45,42 @@ pub(super) fn chats(files: &[(String, String)]) -> Chats {
     read
 }
 
-/// Chats in `watched_chats`.
-pub(super) fn count_chats(text: &str) -> usize {
-    text.lines().map(str::trim).filter(|line| is_chat(line)).count()
+/// What `watched_chats` and `watched_chats.json` say.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    /// Chats that may have more people than two, with the moment from which they are watched where it is said.
+    pub(super) groups: BTreeMap<String, Option<Timestamp>>,
+    /// Chats of two people.
+    pub(super) of_two: usize,
+    /// Why the second file is not read.
+    pub(super) unreadable: Option<String>,
+}
+
+/// Reads both: one chat id a line, and an object of chat ids with `title` and `added_at`.
+pub(super) fn watched(plain: Option<&str>, json: Option<&str>) -> Watched {
+    let mut watched = Watched::default();
+    let mut chats = BTreeMap::new();
+    for line in plain.unwrap_or_default().lines().map(str::trim) {
+        chats.insert(line.to_owned(), None);
+    }
+    match json.map(serde_json::from_str::<Value>) {
+        None => {}
+        Some(Ok(Value::Object(object))) => {
+            for (id, chat) in object {
+                let added_at = chat.get("added_at").and_then(Value::as_str).and_then(instant);
+                chats.insert(id, added_at);
+            }
+        }
+        Some(_) => watched.unreadable = Some("it is no JSON object of chat ids".to_owned()),
+    }
+    for (id, from) in chats.into_iter().filter(|(id, _)| is_chat(id)).take(CHATS_MAX) {
+        if id.ends_with(OF_TWO) {
+            watched.of_two += 1;
+        } else {
+            watched.groups.insert(id, from);
+        }
+    }
+    watched
 }
 
 /// An instant as the peer writes it, with or without a zone; without one it is UTC.
@@ -53,5 +90,7 @@ pub(super) fn instant(text: &str) -> Option<Timestamp> {
 }
 
 fn is_chat(id: &str) -> bool {
-    id.starts_with("19:") && id.len() <= CHAT_ID_BYTES_MAX && !id.contains(char::is_control)
+    id.starts_with("19:")
+        && id.len() <= CHAT_ID_BYTES_MAX
+        && !id.contains(|c: char| c.is_control() || c == ',')
 }

@@ -110,7 +110,7 @@ fn a_list_in_one_line_gets_its_entry_too() {
 fn positions_go_on_where_the_peer_stopped() {
     let cursor = |at: &str| format!("{{\"last_ts\":\"{at}\",\"seen_ids_tail\":[],\"bootstrapped\":true}}");
     let found = Found {
-        watched_chats: Some("19:a@thread.v2\n19:b@thread.v2\n\nnonsense\n".to_owned()),
+        watched_chats: Some("19:a@thread.v2\n19:b@thread.v2\n19:x_y@unq.gbl.spaces\n\nnonsense\n".to_owned()),
         email_cursor: Some("2026-11-20T08:00:00.001Z\n".to_owned()),
         chat_cursors: vec![
             ("19%3Aa%40thread.v2.json".to_owned(), cursor("2026-11-20T10:00:00.5Z")),
@@ -121,7 +121,7 @@ fn positions_go_on_where_the_peer_stopped() {
         ..Found::default()
     };
     let made = plan(&found, |_| false);
-    assert_eq!(made.files.len(), 2);
+    assert_eq!(made.files.len(), 3);
     let teams: serde_json::Value = serde_json::from_slice(&made.files[0].1).unwrap();
     assert_eq!(
         teams["since"], "2026-11-20T10:00:00.5Z",
@@ -134,11 +134,50 @@ fn positions_go_on_where_the_peer_stopped() {
         (&mail["since"], &mail["link"]),
         (&"2026-11-20T08:00:00.001Z".into(), &serde_json::Value::Null)
     );
-    assert!(made.notes[0].starts_with("2 watched chats"));
+    let watched: serde_json::Value = serde_json::from_slice(&made.files[2].1).unwrap();
+    assert_eq!(watched["chats"]["19:b@thread.v2"], "2026-11-19T10:00:00Z", "{watched}");
     let left_out = left(&made);
     assert!(left_out.contains_key("19%3Ac%40thread.v2.json") && left_out.contains_key("..%2Fx.json"));
     // Positions of this server win.
     let made = plan(&found, |path| path.starts_with("sources/"));
     assert!(made.files.is_empty());
     assert!(left(&made)["chat_cursors"].contains("already"));
+}
+
+/// The peer's two forms of the list, and what the configuration then says.
+#[rstest]
+#[case::plain(Some("19:a@thread.v2\n"), None)]
+#[case::json(None, Some(r#"{"19:a@thread.v2": {"title": "Team", "added_at": "2026-11-18T10:00:00"}}"#))]
+#[case::both(
+    Some("19:a@thread.v2\n19:z@unq.gbl.spaces\n"),
+    Some(r#"{"19:a@thread.v2": {"title": "Team", "added_at": "2026-11-18T10:00:00"}, "x": 3}"#)
+)]
+fn watched_groups_are_heard_whole_here_too(#[case] plain: Option<&str>, #[case] json: Option<&str>) {
+    let cursor = r#"{"last_ts":"2026-11-18T10:00:00Z"}"#.to_owned();
+    let found = Found {
+        watched_chats: plain.map(str::to_owned),
+        watched_chats_json: json.map(str::to_owned),
+        chat_cursors: vec![("19%3Aa%40thread.v2.json".to_owned(), cursor)],
+        ..Found::default()
+    };
+    let made = plan(&found, |_| false);
+    let (text, lines) = merged("", &made).unwrap();
+    assert!(loaded(&text).teams.watchable.contains("19:a@thread.v2"), "{text}");
+    assert!(!text.contains("unq.gbl") && lines[0].contains("from watched_chats"), "{text}{lines:?}");
+    let (path, bytes, what) = made.files.last().unwrap();
+    let list: serde_json::Value = serde_json::from_slice(bytes).unwrap();
+    assert_eq!(
+        (*path, &list["chats"]["19:a@thread.v2"]),
+        ("sources/watched_chats.json", &"2026-11-18T10:00:00Z".into())
+    );
+    assert_eq!(what, "1 group is heard whole, of people who may write");
+    // A list of this home stays.
+    let made = plan(&found, |path| path == "sources/watched_chats.json");
+    assert_eq!(made.files.len(), 1);
+}
+
+#[test]
+fn a_list_that_is_none_is_told() {
+    let found = Found { watched_chats_json: Some("[1]".to_owned()), ..Found::default() };
+    assert!(left(&plan(&found, |_| false))["watched_chats.json"].contains("no JSON object"));
 }

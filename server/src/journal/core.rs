@@ -3,7 +3,11 @@
 //! Order of every append: files, sync, audit log, watchers, summary. It must never tell anybody about a record
 //! before the disk has it, but in the declared failure mode, where it says so.
 
+mod forget;
+mod lead;
 mod prune;
+
+pub use forget::Removed;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -23,15 +27,17 @@ use super::log::{Entry, Log};
 use super::options::{Appended, Finding, Held, JournalOptions, JournalStats, OpenReport};
 use super::segment::{INBOX, INDEXES};
 use super::state::StateFile;
+use super::story;
+use super::term::{self, FIRST, Terms};
 use super::window::Window;
-use super::writer::Writer;
+use super::writer::{self, Writer};
 use crate::clock::Clock;
 use crate::record::{Channel, Draft, Record};
-use crate::storage::{Changes, Lock, Storage};
+use crate::storage::{Changes, Storage};
+use lead::Lead;
 
 /// How often it is told that the audit log can't be written.
 const AUDIT_WARN_EVERY: SignedDuration = SignedDuration::from_hours(1);
-const LEADER_LOCK: &str = "leader.lock";
 /// Text of one record. The sanitiser stays far below; JSON makes it six times as long at worst, which a line can hold.
 const RECORD_BYTES_MAX: usize = 2 * 1024 * 1024;
 
@@ -45,8 +51,10 @@ pub(super) struct Core {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) options: JournalOptions,
-    lead: Option<Box<dyn Lock>>,
+    lead: Option<Lead>,
     log: Log,
+    /// What was read last must be read anew: the leader was replaced meanwhile.
+    must_reload: bool,
     writer: Writer,
     window: Window,
     /// The newest records of the window that no disk has.
@@ -79,13 +87,22 @@ impl Core {
         grown: watch::Sender<u64>,
     ) -> Result<(Self, OpenReport)> {
         let prepare = || {
-            [INBOX, INDEXES, CONSUMERS].iter().try_for_each(|dir| storage.create_dir(dir))?;
+            [INBOX, INDEXES, CONSUMERS, term::FOLDER].iter().try_for_each(|dir| storage.create_dir(dir))?;
             audit::create(&*storage)?;
-            if options.may_lead { storage.try_lock(LEADER_LOCK) } else { Ok(None) }
+            if options.may_lead { lead::take(&storage) } else { Ok(None) }
         };
-        let lead = prepare().map_err(JournalError::storage("prepare the journal's folders"))?;
-        let log = Log::load(Arc::clone(&storage), lead.is_some());
-        let log = log.map_err(JournalError::storage("read the journal"))?;
+        let taken = prepare().map_err(JournalError::storage("prepare the journal's folders"))?;
+        let (lead, log) = match taken {
+            Some((lead, log)) => (Some(lead), log),
+            None => {
+                let mut log = Log::load(Arc::clone(&storage), None)
+                    .map_err(JournalError::storage("read the journal"))?;
+                if log.is_unsettled {
+                    log.forget_all();
+                }
+                (None, log)
+            }
+        };
         let mut core = Self {
             state: StateFile::new(Arc::clone(&storage)),
             window: Window::new(Vec::new(), options.window_messages_max),
@@ -94,6 +111,7 @@ impl Core {
             clock,
             options,
             lead,
+            must_reload: log.is_unsettled,
             log,
             writer: Writer::default(),
             pending: VecDeque::new(),
@@ -162,29 +180,6 @@ impl Core {
         self.lead.is_some()
     }
 
-    pub(super) fn try_lead(&mut self) -> Result<bool> {
-        if self.is_leader() || !self.options.may_lead {
-            return Ok(self.is_leader());
-        }
-        let lock = self.storage.try_lock(LEADER_LOCK).map_err(JournalError::storage("ask for the lead"))?;
-        if lock.is_none() {
-            return Ok(false);
-        }
-        let log = Log::load(Arc::clone(&self.storage), true);
-        self.log = log.map_err(JournalError::storage("read the journal as its new leader"))?;
-        self.lead = lock;
-        let settled = self.settle();
-        if settled.is_err() {
-            // The next leader writes into these files.
-            self.log.repair = false;
-            self.lead = None;
-        }
-        settled.map_err(JournalError::storage("read the journal as its new leader"))?;
-        self.take_findings();
-        self.audit(vec![Interaction::new(InteractionKind::Session).detail("this process leads now")]);
-        Ok(true)
-    }
-
     pub(super) fn changes(&self) -> Option<Changes> {
         self.storage.changes(INBOX)
     }
@@ -194,23 +189,16 @@ impl Core {
     }
 
     pub(super) fn refresh(&mut self) -> Result<bool> {
-        if self.is_leader() {
+        if self.still_leads()? {
             if !self.pending.is_empty() {
                 self.store()?;
             }
             return Ok(false);
         }
         let known = self.last_seq();
-        self.log.follow().map_err(JournalError::storage("look for new messages"))?;
-        self.recount();
-        let mut at = known;
-        while let Some(chunk) =
-            self.log.chunk_after(at, &|_, _| true).map_err(JournalError::storage("read new messages"))?
-        {
-            at = chunk.through;
-            for entry in chunk.entries.iter().filter(|entry| entry.record.seq > known) {
-                self.show(Arc::clone(entry));
-            }
+        let news = self.look_for_news(known).map_err(JournalError::storage("look for new messages"))?;
+        for entry in news {
+            self.show(entry);
         }
         self.take_findings();
         if self.last_seq() == known {
@@ -220,12 +208,35 @@ impl Core {
         Ok(true)
     }
 
+    /// What others have appended since. Nothing that a leader may have written after it was replaced.
+    fn look_for_news(&mut self, known: u64) -> io::Result<Vec<Arc<Entry>>> {
+        if self.must_reload || self.log.is_outdated()? {
+            self.must_reload = true;
+            if term::newest(&*self.storage, FIRST)? > Terms::load(&*self.storage)?.0.term {
+                return Ok(Vec::new());
+            }
+            self.log.reload()?;
+        } else {
+            self.log.follow()?;
+        }
+        self.recount();
+        let mut news = Vec::new();
+        let mut at = known;
+        while let Some(chunk) = self.log.chunk_after(at, &|_, _| true)? {
+            at = chunk.through;
+            news.extend(chunk.entries.iter().filter(|entry| entry.record.seq > known).cloned());
+        }
+        // Only now is it sure that what was read was written before a newer term began.
+        self.must_reload = self.log.is_unsettled || self.log.is_outdated()?;
+        Ok(if self.must_reload { Vec::new() } else { news })
+    }
+
     pub(super) fn is_settled(&self) -> bool {
         self.is_leader() && self.pending.is_empty()
     }
 
     pub(super) fn append(&mut self, drafts: Vec<Draft>) -> Result<Appended> {
-        if !self.is_leader() {
+        if !self.still_leads()? {
             return Err(JournalError::NotLeader);
         }
         let mut appended = Appended::default();
@@ -282,10 +293,16 @@ impl Core {
     fn store(&mut self) -> Result<()> {
         let waiting: Vec<Interaction> =
             self.pending.iter().map(|e| Interaction::inbound(&e.record)).collect();
+        let arrived: Vec<_> = self.pending.iter().cloned().collect();
         let stored = self.write_pending();
+        if stored.as_ref().is_err_and(writer::is_outdated) {
+            self.step_down();
+            return Err(JournalError::NotLeader);
+        }
         let mut events = Vec::new();
         match &stored {
             Ok(()) => {
+                arrived.iter().for_each(|entry| story::arrived(&entry.record));
                 events.extend(waiting);
                 if self.stats.disk_failure.take().is_some() {
                     events.push(Interaction::fault("the disk takes writes again"));
@@ -315,7 +332,9 @@ impl Core {
         }
         let written = match self.write_pending_once() {
             // Another file may do where this one failed, but not on a full disk.
-            Err(error) if error.kind() != io::ErrorKind::StorageFull => self.write_pending_once(),
+            Err(error) if error.kind() != io::ErrorKind::StorageFull && !writer::is_outdated(&error) => {
+                self.write_pending_once()
+            }
             written => written,
         };
         if written.is_ok() {
@@ -358,8 +377,12 @@ impl Core {
             let chunk = self.log.chunk_after(after, wants);
             if let Some(chunk) = chunk.map_err(JournalError::storage("read the journal"))? {
                 self.recount();
-                let newer = chunk.entries.iter().filter(|entry| entry.record.seq > after);
-                return Ok(Some(Page { entries: newer.cloned().collect(), through: chunk.through }));
+                // What a follower has read and not taken in yet may not count.
+                let last = self.last_seq();
+                let newer =
+                    chunk.entries.iter().filter(|entry| (after + 1..=last).contains(&entry.record.seq));
+                let page = Page { entries: newer.cloned().collect(), through: chunk.through.min(last) };
+                return Ok((page.through > after).then_some(page));
             }
             self.recount();
         }

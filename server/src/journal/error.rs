@@ -46,8 +46,8 @@ pub enum JournalError {
     },
     /// There are as many consumers as there can be.
     #[error(
-        "there are {max} consumers already; use one of their names, or remove the file of one that is gone from \
-         inbox/consumers"
+        "there are {max} consumers already; use one of their names, or remove one that is gone: `entraclaw consumers \
+         remove NAME`"
     )]
     TooManyConsumers {
         /// How many there can be.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::line;
 use super::segment::SegmentName;
+use super::term;
 use crate::storage::Storage;
 
 const PATH: &str = "inbox/retention.json";
@@ -40,12 +41,13 @@ struct Stored {
 }
 
 impl Floor {
-    /// Reads it.
-    pub(super) fn load(storage: &dyn Storage) -> io::Result<Self> {
-        if storage.len(PATH)?.is_none() {
+    /// Reads what the leader of a term, or the last one before it that said anything, has written.
+    pub(super) fn load(storage: &dyn Storage, term: u64) -> io::Result<Self> {
+        let path = term::newest_path(storage, term, PATH)?;
+        if storage.len(&path)?.is_none() {
             return Ok(Self::default());
         }
-        let bytes = storage.read(PATH, 0, BYTES_MAX)?;
+        let bytes = storage.read(&path, 0, BYTES_MAX)?;
         Ok(bytes.strip_suffix(b"\n").and_then(Self::parse).unwrap_or_default())
     }
 
@@ -63,8 +65,8 @@ impl Floor {
         })
     }
 
-    /// Writes it durably.
-    pub(super) fn save(&self, storage: &dyn Storage) -> io::Result<()> {
+    /// Writes it durably, as the leader of a term.
+    pub(super) fn save(&self, storage: &dyn Storage, term: u64) -> io::Result<()> {
         let stored = Stored {
             v: 1,
             through_file: self.through_file.map(SegmentName::file_name),
@@ -72,7 +74,7 @@ impl Floor {
             checked_at: self.checked_at,
             steady_since: self.steady_since,
         };
-        storage.replace(PATH, &line::seal(serde_json::to_vec(&stored)?))
+        storage.replace(&term::path_in(term, PATH), &line::seal(serde_json::to_vec(&stored)?))
     }
 }
 
@@ -85,19 +87,19 @@ mod tests {
     fn it_comes_back_whole_or_not_at_all() {
         let storage = MemoryStorage::new();
         storage.create_dir("inbox").unwrap();
-        assert_eq!(Floor::load(&storage).unwrap(), Floor::default());
+        assert_eq!(Floor::load(&storage, 1).unwrap(), Floor::default());
         let floor = Floor {
             through_file: SegmentName::parse("2026-11-21.2.jsonl"),
             through_seq: 77,
             checked_at: Some("2026-12-24T18:00:00Z".parse().unwrap()),
             steady_since: None,
         };
-        floor.save(&storage).unwrap();
-        assert_eq!(Floor::load(&storage).unwrap(), floor);
+        floor.save(&storage, 1).unwrap();
+        assert_eq!(Floor::load(&storage, 1).unwrap(), floor);
         let bytes = storage.bytes(PATH).unwrap();
         for cut in 0..bytes.len() {
             storage.set_bytes(PATH, &bytes[..cut]);
-            assert_eq!(Floor::load(&storage).unwrap(), Floor::default());
+            assert_eq!(Floor::load(&storage, 1).unwrap(), Floor::default());
         }
     }
 }

@@ -61,6 +61,9 @@ pub(super) enum Note {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         graves: Vec<u16>,
     },
+    /// The agent of the session in `slot` was told that messages wait, up to the record `through`, and not what they say.
+    /// `reminders` is how many times in a row nothing was new in what it was told.
+    Announce { slot: u16, through: u64, at: Timestamp, reminders: u32 },
     /// A session no longer holds these records, and they are unread again.
     GiveBack { slot: u16, spans: Vec<Span> },
     /// The consumer was there at this time. Written about once an hour, for retention.
@@ -139,6 +142,18 @@ pub(super) struct Held {
     pub(super) is_pushed_again: bool,
 }
 
+/// What an agent was last told of what waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Announced {
+    /// The session whose agent it was; [`GRAVES`] when that session is gone.
+    pub(super) slot: u16,
+    /// The newest record that it was told of.
+    pub(super) through: u64,
+    pub(super) at: Timestamp,
+    /// How many times in a row it was told of nothing new.
+    pub(super) reminders: u32,
+}
+
 /// Where a consumer stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Ledger {
@@ -148,6 +163,8 @@ pub(super) struct Ledger {
     pub(super) shown: Marks,
     /// Was pushed them.
     pub(super) pushed: Marks,
+    /// The last announcement of what waits.
+    pub(super) announced: Option<Announced>,
     pub(super) slots: BTreeMap<u16, Slot>,
     /// The newest record that was acknowledged.
     pub(super) newest_acked: Option<Newest>,
@@ -164,6 +181,9 @@ impl Ledger {
             Note::Open { slot, session } => {
                 let new = Slot { session: session.clone(), held: BTreeMap::new() };
                 let left = self.slots.insert(*slot, new).unwrap_or_default().held;
+                if let Some(announced) = self.announced.as_mut().filter(|announced| announced.slot == *slot) {
+                    announced.slot = GRAVES;
+                }
                 if !left.is_empty() {
                     self.slots.entry(GRAVES).or_default().held.extend(left);
                 }
@@ -193,6 +213,10 @@ impl Ledger {
                         held.is_pushed_again = true;
                     }
                 }
+            }
+            Note::Announce { slot, through, at, reminders } => {
+                self.announced =
+                    Some(Announced { slot: *slot, through: *through, at: *at, reminders: *reminders });
             }
             Note::GiveBack { slot, spans } => {
                 if let Some(slot) = self.slots.get_mut(slot) {
@@ -238,7 +262,8 @@ impl Ledger {
 
     /// The latest place that any note speaks of; the journal never gives a place twice that somebody was shown.
     pub(super) fn last_seen(&self) -> u64 {
-        self.acked.last().max(self.shown.last()).max(self.pushed.last())
+        let announced = self.announced.map_or(0, |announced| announced.through);
+        self.acked.last().max(self.shown.last()).max(self.pushed.last()).max(announced)
     }
 
     /// The fewest notes that lead here, for a new generation of the file.
@@ -263,6 +288,13 @@ impl Ledger {
                 notes.push(Note::Push { spans, graves: vec![slot] });
             }
         }
+        // Behind the sessions: one that begins takes the announcements of its slot with it.
+        notes.extend(self.announced.map(|Announced { slot, through, at, reminders }| Note::Announce {
+            slot,
+            through,
+            at,
+            reminders,
+        }));
         notes
     }
 }
@@ -289,6 +321,7 @@ mod tests {
             Note::HandOut { slot: 0, spans: vec![Span(T, 1, 1), Span(E, 1, 2)], at: None },
             Note::HandOut { slot: 0, spans: vec![Span(T, 2, 3)], at: Some(Timestamp::UNIX_EPOCH) },
             Note::Push { spans: vec![Span(T, 4, 4)], graves: Vec::new() },
+            Note::Announce { slot: 0, through: 4, at: Timestamp::UNIX_EPOCH, reminders: 1 },
             Note::Ack { spans: vec![Span(T, 1, 3)], newest: Some(Newest { seq: 3, id: "m3".into() }) },
         ]
     }
@@ -338,6 +371,14 @@ mod tests {
             ledger.apply(&note);
             assert!(ledger.slots[&GRAVES].held.is_empty(), "{note:?}");
         }
+    }
+
+    #[test]
+    fn an_announcement_outlives_its_session_as_one_of_nobody() {
+        let mut notes = story();
+        notes.push(Note::Open { slot: 0, session: "b".into() });
+        let announced = ledger(&notes).announced.map(|announced| (announced.slot, announced.through));
+        assert_eq!(announced, Some((GRAVES, 4)));
     }
 
     #[test]

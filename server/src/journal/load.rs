@@ -13,6 +13,7 @@ use super::log::{Log, Segment};
 use super::options::Finding;
 use super::scan::{Scan, scan};
 use super::segment::{INBOX, SegmentName};
+use super::term::{self, Terms};
 use crate::storage::Storage;
 
 const COPY_BYTES: usize = 1024 * 1024;
@@ -38,16 +39,22 @@ enum Tail {
 impl Log {
     /// Reads the folder anew.
     pub(super) fn reload(&mut self) -> io::Result<()> {
+        let newest_term;
+        (self.terms, newest_term) = Terms::load(&*self.storage)?;
+        // Who was replaced mends nothing under the one who leads.
+        self.repair &= self.terms.term <= self.own_term;
         let names = self.storage.list(INBOX)?;
         let names = names.iter().filter_map(|name| SegmentName::parse(name));
-        let mut names: Vec<SegmentName> = names.collect();
+        let mut names: Vec<SegmentName> = names.filter(|name| self.terms.counts(*name)).collect();
         names.sort_unstable();
-        self.floor = Floor::load(&*self.storage)?;
+        self.floor = Floor::load(&*self.storage, self.terms.term)?;
         names.retain(|name| Some(*name) > self.floor.through_file);
         self.forget_all();
         for (at, name) in names.iter().enumerate() {
             self.load_segment(*name, at + 1 == names.len())?;
         }
+        // What was read before this look, nobody can have written after a newer term began.
+        self.is_unsettled = term::newest(&*self.storage, newest_term)? > self.terms.term;
         Ok(())
     }
 
@@ -101,7 +108,8 @@ impl Log {
         let newest = self.segments.last().map(|segment| segment.name);
         let names = self.storage.list(INBOX)?;
         let names = names.iter().filter_map(|name| SegmentName::parse(name));
-        let mut newer: Vec<SegmentName> = names.filter(|name| Some(*name) > newest).collect();
+        let mut newer: Vec<SegmentName> =
+            names.filter(|name| Some(*name) > newest && self.terms.counts(*name)).collect();
         newer.sort_unstable();
         // What came to the file that was last before the leader went on: from now on nobody writes to it.
         if !newer.is_empty() && self.follow_last()? == Followed::Anew {

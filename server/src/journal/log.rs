@@ -15,6 +15,7 @@ use super::keys::{self, KeyHash};
 use super::line;
 use super::options::Finding;
 use super::segment::SegmentName;
+use super::term::{self, Terms};
 use crate::record::{Channel, Record};
 use crate::storage::Storage;
 
@@ -63,6 +64,12 @@ pub(super) struct Log {
     pub(super) storage: Arc<dyn Storage>,
     /// Whether this process may mend files.
     pub(super) repair: bool,
+    /// In which term this process may mend and write.
+    pub(super) own_term: u64,
+    /// Which files count.
+    pub(super) terms: Terms,
+    /// A term has begun whose leader has not said yet which files count: nothing new may be shown.
+    pub(super) is_unsettled: bool,
     /// Where the journal begins.
     pub(super) floor: Floor,
     pub(super) segments: Vec<Segment>,
@@ -87,11 +94,14 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Brings the files into memory; with `repair`, mends them.
-    pub(super) fn load(storage: Arc<dyn Storage>, repair: bool) -> io::Result<Self> {
+    /// Brings the files into memory; the leader of a term mends them.
+    pub(super) fn load(storage: Arc<dyn Storage>, leads_in: Option<u64>) -> io::Result<Self> {
         let mut log = Self {
             storage,
-            repair,
+            repair: leads_in.is_some(),
+            own_term: leads_in.unwrap_or(0),
+            terms: Terms::default(),
+            is_unsettled: false,
             floor: Floor::default(),
             segments: Vec::new(),
             tally: Tally::default(),
@@ -108,6 +118,33 @@ impl Log {
         };
         log.reload()?;
         Ok(log)
+    }
+
+    /// Whether a newer term has begun than the one whose files are read.
+    pub(super) fn is_outdated(&self) -> io::Result<bool> {
+        Ok(term::newest(&*self.storage, self.terms.term)? > self.terms.term)
+    }
+
+    /// Whether the term is over in which this process leads, whatever it has read since.
+    pub(super) fn is_term_over(&self) -> io::Result<bool> {
+        Ok(term::newest(&*self.storage, self.own_term)? > self.own_term)
+    }
+
+    /// Begins a term as its leader, with all that is read. The file that the leader before may still be writing is copied
+    /// under a name of this term and counts no more, so whatever is done to it does no harm.
+    pub(super) fn begin_term(&mut self) -> io::Result<()> {
+        let last = self.segments.last().map(|segment| (segment.name, segment.index.len));
+        let keeps = self.segments.iter().rev().skip(1).map(|segment| segment.name).collect();
+        if let Some((name, len)) = last {
+            let bytes = self.storage.read(&name.path(), 0, usize::try_from(len).unwrap_or(usize::MAX))?;
+            self.storage.replace(&SegmentName::first_of(name.day(), self.own_term).path(), &bytes)?;
+        }
+        Terms::beginning(self.own_term, keeps).save(&*self.storage)?;
+        if let Some((name, _)) = last {
+            // It counts no more under any name; this is for people, who would read its records twice.
+            let _ = self.storage.rename(&name.path(), &format!("{}.replaced", name.path()));
+        }
+        self.reload()
     }
 
     pub(super) fn forget_all(&mut self) {

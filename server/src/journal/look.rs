@@ -28,7 +28,7 @@ pub struct Look {
 impl Look {
     /// Reads indexes and consumers' files.
     pub fn at(storage: &Arc<dyn Storage>) -> io::Result<Self> {
-        let log = Log::load(Arc::clone(storage), false)?;
+        let log = Log::load(Arc::clone(storage), None)?;
         let mut ledgers = BTreeMap::new();
         for name in storage.list(CONSUMERS)?.iter().filter_map(|name| LedgerFile::consumer_of(name)) {
             let mut file = LedgerFile::new(Arc::clone(storage), &name);

@@ -11,6 +11,7 @@
 //! **A new consumer** begins at the oldest record there is, because what is skipped silently is lost; see
 //! [`NewConsumerStarts`](super::NewConsumerStarts) for the other choice.
 
+mod announce;
 mod claim;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,7 @@ use super::ledger::{Newest, Note, Span, joined};
 use super::ledger_file::{self, LedgerFile};
 use super::log::Entry;
 use super::options::NewConsumerStarts;
+use super::story;
 use crate::record::{Channel, Record};
 use crate::storage::{Lock, Storage};
 use claim::Known;
@@ -413,6 +415,7 @@ impl Mailbox {
 
     /// Takes a note in; [`Mailbox::end`] writes it.
     fn note(&mut self, note: Note) {
+        story::noted(&self.consumer, &note);
         self.file.apply_unwritten(&note);
         self.noted.push(note);
     }

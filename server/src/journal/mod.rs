@@ -34,6 +34,8 @@ mod retention;
 mod scan;
 mod segment;
 mod state;
+mod story;
+mod term;
 mod window;
 mod writer;
 
@@ -41,6 +43,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
+pub use self::core::Removed;
 pub use consumer::{ConsumerName, WATCHER};
 pub use delivery::{Batch, DeliveryId, Handed, Query};
 pub use error::{JournalError, Result};
@@ -48,9 +51,13 @@ pub use graves::Graves;
 pub use interaction::{Interaction, InteractionKind};
 pub use look::Look;
 pub use mailbox::Mailbox;
-pub use options::{Appended, Finding, Held, JournalOptions, JournalStats, NewConsumerStarts, OpenReport};
+pub use options::{
+    Appended, Finding, Held, JournalOptions, JournalStats, NewConsumerStarts, OpenReport, Pulse,
+};
 pub use retention::{Pruned, RetentionPolicy, is_idle};
 pub use state::State;
+pub use story::refused;
+pub(crate) use term::{newest_path, path_in};
 
 use self::core::Core;
 use self::owed::Owed;
@@ -64,6 +71,8 @@ pub struct Journal {
     core: Arc<Mutex<Core>>,
     owed: Owed,
     grown: watch::Sender<u64>,
+    /// Whether the leader, which is another process, does not move.
+    silent: watch::Sender<bool>,
 }
 
 impl std::fmt::Debug for Journal {
@@ -82,7 +91,15 @@ impl Journal {
     ) -> Result<(Self, OpenReport)> {
         let grown = watch::Sender::new(0);
         let (core, report) = Core::open(storage, clock, options, grown.clone())?;
-        Ok((Self { core: Arc::new(Mutex::new(core)), owed: Owed::default(), grown }, report))
+        Ok((
+            Self {
+                core: Arc::new(Mutex::new(core)),
+                owed: Owed::default(),
+                grown,
+                silent: watch::Sender::new(false),
+            },
+            report,
+        ))
     }
 
     /// Whether this process leads: it polls and appends.
@@ -93,6 +110,47 @@ impl Journal {
     /// Takes the lead if it is free. Returns whether this process leads now.
     pub fn try_lead(&self) -> Result<bool> {
         self.core().try_lead()
+    }
+
+    /// Whether this process leads, looked up on the disk: one that was stopped for long may have been replaced.
+    pub fn leads(&self) -> bool {
+        self.core().still_leads().unwrap_or(false)
+    }
+
+    /// Leads in place of a process that does not move: `silent` is what was seen of it for so long. Returns whether this
+    /// process leads now. Nothing that the other one still writes counts, and it finds out when it moves again.
+    pub fn replace_leader(&self, silent: &Pulse) -> Result<bool> {
+        self.core().replace_leader(silent)
+    }
+
+    /// Lets others see that this process moves, while it leads.
+    pub fn beat(&self) -> Result<()> {
+        self.core().beat()
+    }
+
+    /// What is seen of the leader's moving.
+    pub fn pulse(&self) -> Result<Pulse> {
+        self.core().pulse()
+    }
+
+    /// Whether the process that leads, which is another one, shows no sign of moving.
+    pub fn is_leader_silent(&self) -> bool {
+        *self.silent.borrow()
+    }
+
+    /// Says whether it does, for whoever tells people.
+    pub fn note_leader_silent(&self, silent: bool) {
+        self.silent.send_if_modified(|known| std::mem::replace(known, silent) != silent);
+    }
+
+    /// Tells when that changes.
+    pub(crate) fn watch_silence(&self) -> watch::Receiver<bool> {
+        self.silent.subscribe()
+    }
+
+    /// The term of leadership in which a file of the leader's own is written.
+    pub(crate) fn term(&self) -> u64 {
+        self.core().term()
     }
 
     /// Tells when its files change, where the disk can tell. `None` where nobody can: whoever wants to know looks.
@@ -183,6 +241,11 @@ impl Journal {
     /// acknowledged. Only the leader does anything. Call it at the start and every hour.
     pub fn prune(&self, policy: &RetentionPolicy) -> Result<Pruned> {
         self.core().prune(policy)
+    }
+
+    /// Forgets a consumer for good, unless somebody reads as it.
+    pub fn remove_consumer(&self, name: &ConsumerName) -> Result<Removed> {
+        self.core().remove_consumer(name)
     }
 
     /// Writes one line to the audit log, its time filled in. A failure is counted and stops nothing.

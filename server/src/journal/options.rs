@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::storage::Stamp;
+
 /// Where a consumer begins that nobody has seen before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NewConsumerStarts {
@@ -55,6 +57,13 @@ impl Default for JournalOptions {
             new_consumer_starts: NewConsumerStarts::Oldest,
         }
     }
+}
+
+/// What a follower sees of a leader that moves: another one each time that it shows itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pulse {
+    pub(super) term: u64,
+    pub(super) beat: Option<Stamp>,
 }
 
 /// What opening the journal found.

@@ -1,8 +1,11 @@
 //! The names of journal files: `<day>.jsonl`, then `<day>.1.jsonl`, `<day>.2.jsonl` when one file a day is not enough.
+//! From the second term of leadership on they are `<day>.t2.jsonl`, `<day>.t2.1.jsonl`, so that no term writes another's.
 //!
 //! Their order is the order of the records in them.
 
 use jiff::civil::Date;
+
+use super::term::FIRST;
 
 /// The folder of journal files.
 pub(super) const INBOX: &str = "inbox";
@@ -13,13 +16,19 @@ pub(super) const INDEXES: &str = "inbox/index";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SegmentName {
     day: Date,
+    term: u64,
     n: u32,
 }
 
 impl SegmentName {
-    /// The first file of a day.
-    pub(super) fn first_of(day: Date) -> Self {
-        Self { day, n: 0 }
+    /// The first file of a day in a term.
+    pub(super) fn first_of(day: Date, term: u64) -> Self {
+        Self { day, term, n: 0 }
+    }
+
+    /// The term whose leader writes it.
+    pub(super) fn term(self) -> u64 {
+        self.term
     }
 
     /// Its day.
@@ -27,7 +36,7 @@ impl SegmentName {
         self.day
     }
 
-    /// The next one of the same day.
+    /// The next one of the same day and term.
     pub(super) fn next(self) -> Self {
         Self { n: self.n + 1, ..self }
     }
@@ -35,19 +44,21 @@ impl SegmentName {
     /// From a file name; `None` for everything that is not a journal file.
     pub(super) fn parse(name: &str) -> Option<Self> {
         let stem = name.strip_suffix(".jsonl")?;
-        let (day, n) = match stem.split_once('.') {
-            None => (stem, 0),
-            Some((day, n)) => (day, n.parse().ok()?),
-        };
-        let parsed = Self { day: day.parse().ok()?, n };
+        let mut parts = stem.split('.').peekable();
+        let day = parts.next()?.parse().ok()?;
+        let term = parts.next_if(|part| part.starts_with('t'));
+        let term = term.map_or(Some(FIRST), |term| term[1..].parse().ok())?;
+        let n = parts.next().map_or(Some(0), |n| n.parse().ok())?;
+        let parsed = Self { day, term, n };
         (parsed.file_name() == name).then_some(parsed)
     }
 
     /// The file's name in its folder.
     pub(super) fn file_name(self) -> String {
+        let term = if self.term == FIRST { String::new() } else { format!(".t{}", self.term) };
         match self.n {
-            0 => format!("{}.jsonl", self.day),
-            n => format!("{}.{n}.jsonl", self.day),
+            0 => format!("{}{term}.jsonl", self.day),
+            n => format!("{}{term}.{n}.jsonl", self.day),
         }
     }
 
@@ -69,6 +80,12 @@ mod tests {
     #[rstest::rstest]
     #[case("2026-11-21.jsonl", Some("inbox/index/2026-11-21.json"))]
     #[case("2026-11-21.12.jsonl", Some("inbox/index/2026-11-21.12.json"))]
+    #[case("2026-11-21.t2.jsonl", Some("inbox/index/2026-11-21.t2.json"))]
+    #[case("2026-11-21.t12.3.jsonl", Some("inbox/index/2026-11-21.t12.3.json"))]
+    #[case("2026-11-21.t1.jsonl", None)]
+    #[case("2026-11-21.t.jsonl", None)]
+    #[case("2026-11-21.t2.0.jsonl", None)]
+    #[case("2026-11-21.2.3.jsonl", None)]
     #[case("2026-11-21.0.jsonl", None)]
     #[case("2026-11-21.01.jsonl", None)]
     #[case("2026-11-21.jsonl.torn", None)]
@@ -85,10 +102,12 @@ mod tests {
     }
 
     #[test]
-    fn order_is_by_day_then_number() {
+    fn order_is_by_day_then_term_then_number() {
         let name = |text| SegmentName::parse(text).unwrap();
         assert!(name("2026-11-21.jsonl") < name("2026-11-21.2.jsonl"));
         assert!(name("2026-11-21.2.jsonl") < name("2026-11-21.10.jsonl"));
-        assert!(name("2026-11-21.10.jsonl") < name("2026-11-22.jsonl"));
+        assert!(name("2026-11-21.10.jsonl") < name("2026-11-21.t2.jsonl"));
+        assert!(name("2026-11-21.t2.jsonl") < name("2026-11-21.t2.1.jsonl"));
+        assert!(name("2026-11-21.t2.1.jsonl") < name("2026-11-22.jsonl"));
     }
 }

@@ -32,6 +32,13 @@ impl Window {
         }
     }
 
+    /// Forgets the records after a place.
+    pub(super) fn forget_after(&mut self, seq: u64) {
+        while self.entries.back().is_some_and(|entry| entry.record.seq > seq) {
+            self.entries.pop_back();
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }

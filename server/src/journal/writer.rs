@@ -2,6 +2,9 @@
 //!
 //! After a failed or short write the file is cut back. After a failed sync, or when it can't be cut, the file is never
 //! written again: the kernel may have dropped its pages and say nothing the next time.
+//!
+//! Whoever was stopped for long may have been replaced meanwhile. What it writes then counts nowhere, so after every
+//! write it looks whether its term is over before it believes that anybody has the records.
 
 use std::io;
 
@@ -38,6 +41,9 @@ impl Writer {
         bytes_max: u64,
         entries: impl Iterator<Item = &'a Entry> + Clone,
     ) -> io::Result<()> {
+        if log.is_term_over()? {
+            return Err(outdated());
+        }
         self.ensure_open(log, today, bytes_max)?;
         let Some(open) = &mut self.open else { return Err(io::Error::other("no journal file is open")) };
         let mut ends = Vec::new();
@@ -48,6 +54,15 @@ impl Writer {
         if let Err(error) = open.file.sync() {
             self.spoil(log);
             return Err(error);
+        }
+        match log.is_term_over() {
+            Ok(false) => {}
+            // The file is no longer ours to cut.
+            Ok(true) => return Err(outdated()),
+            Err(error) => {
+                self.spoil(log);
+                return Err(error);
+            }
         }
         for (entry, end) in entries.zip(ends) {
             log.push(open.name, &entry.record, open.good_len, end);
@@ -66,7 +81,9 @@ impl Writer {
             }
             self.open = None;
         }
-        let is_sound = |name: &SegmentName| Some(*name) > self.spoiled && Some(*name) != log.unsynced;
+        let is_sound = |name: &SegmentName| {
+            name.term() == log.own_term && Some(*name) > self.spoiled && Some(*name) != log.unsynced
+        };
         if let Some(newest) = log.newest_name.filter(is_sound) {
             let known_len = log.segments.last().filter(|s| s.name == newest).map_or(0, |s| s.index.len);
             // A tail that could not be mended stays as it is, so nothing may be put behind it.
@@ -78,8 +95,9 @@ impl Writer {
         log.save_index_of_last();
         let newest = log.newest_name.max(self.spoiled);
         let mut name = match newest {
-            Some(newest) if newest.day() >= today => newest.next(),
-            _ => SegmentName::first_of(today),
+            Some(newest) if newest.day() >= today && newest.term() == log.own_term => newest.next(),
+            Some(newest) if newest.day() >= today => SegmentName::first_of(newest.day(), log.own_term),
+            _ => SegmentName::first_of(today, log.own_term),
         };
         while log.storage.len(&name.path())?.is_some_and(|len| len > 0) {
             name = name.next();
@@ -96,6 +114,9 @@ impl Writer {
     /// Cuts what a failed write left.
     fn undo(&mut self, log: &Log) {
         let Some(open) = &mut self.open else { return };
+        if log.is_term_over().unwrap_or(false) {
+            return;
+        }
         if open.file.truncate(open.good_len).is_err() {
             self.spoil(log);
         }
@@ -104,6 +125,9 @@ impl Writer {
     /// Gives the file up, as far as possible without what it should not have.
     fn spoil(&mut self, log: &Log) {
         let Some(mut open) = self.open.take() else { return };
+        if log.is_term_over().unwrap_or(false) {
+            return;
+        }
         let _ = open.file.truncate(open.good_len);
         if open.good_len == 0 {
             let _ = log.storage.remove(&open.name.path());
@@ -111,6 +135,21 @@ impl Writer {
         self.spoiled = Some(open.name);
     }
 }
+
+/// Another process leads now.
+fn outdated() -> io::Error {
+    io::Error::other(Outdated)
+}
+
+/// Whether writing failed because another process leads now.
+pub(super) fn is_outdated(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Outdated>())
+}
+
+/// This process was replaced as the leader.
+#[derive(Debug, thiserror::Error)]
+#[error("another session has replaced this one as the leader")]
+struct Outdated;
 
 impl Open {
     fn write<'a>(&mut self, entries: impl Iterator<Item = &'a Entry>, ends: &mut Vec<u64>) -> io::Result<()> {

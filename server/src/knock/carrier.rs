@@ -12,7 +12,8 @@ use jiff::Timestamp;
 use tokio::time::{Instant, sleep_until};
 
 use super::receipts::HandedIn;
-use super::{DoorState, HostDoor, Knock, KnockError, Sight, words};
+use super::words::numbered;
+use super::{DoorState, HostDoor, InboxSocket, Knock, KnockError, Sight, Trust, notice, whole};
 use crate::carrier::channel::BACKLOG_RECORDS_MAX;
 use crate::clock::Clock;
 use crate::config::Doors;
@@ -42,6 +43,10 @@ pub struct DoorCarrier {
     pub knock: Arc<dyn Knock>,
     /// Which are on, and how often they may be used.
     pub doors: Doors,
+    /// The inbox socket of the host's session, as this server's environment names it.
+    pub inbox: Option<InboxSocket>,
+    /// Whose words go whole.
+    pub trust: Trust,
     /// Where the messages are.
     pub journal: Journal,
     /// For the time at which the connection began.
@@ -59,25 +64,61 @@ pub(super) struct Round {
     pub(super) door: HostDoor,
     pub(super) consumer: ConsumerName,
     since: Timestamp,
-    /// Records up to here need no knock of ours.
+    /// Records up to here were shown or pushed.
     pub(super) done_seq: u64,
     /// Records behind that which are marked as pushed, and whose knock surely did not arrive.
     pub(super) claimed: BTreeSet<u64>,
+    /// An announcement is noted, and its knock surely did not arrive.
+    pub(super) is_untold: bool,
     /// Taken over from sessions that died, and whose knock surely did not arrive.
     pub(super) left: Vec<Record>,
     /// When it is looked whether a session has died with what it was given, while something is unread.
     grave_look_at: Option<Instant>,
+    /// When the agent is told once more of what it was told of and did not follow.
+    remind_at: Option<Instant>,
     /// Opened at its first use, and kept, for it knows what it has pushed and who was dead before.
     pub(super) mailbox: Option<Mailbox>,
     /// Where the host says what became of messages.
     pub(super) handed_in: HandedIn,
     /// Nothing moves before.
     pub(super) next_at: Instant,
+    /// The last wake-up, which is outstanding until the host calls a tool or this long has passed.
+    pub(super) outstanding: Option<(Instant, Instant)>,
+    /// Wake-ups so far.
+    pub(super) wakes: u64,
     /// Tries of the present message that failed.
     pub(super) failures: usize,
     /// When messages of the last hour went.
     pub(super) hour: VecDeque<Instant>,
     pub(super) state: DoorState,
+}
+
+/// What there is to tell.
+enum Plan {
+    Nothing,
+    /// What sessions have died with.
+    Left,
+    /// These go whole.
+    Whole(Vec<Record>),
+    /// These are announced, and more behind them where it says so.
+    Notice(Vec<Record>, bool),
+}
+
+/// What goes through the door.
+pub(super) struct Wake {
+    pub(super) text: String,
+    pub(super) records: Vec<Record>,
+    pub(super) form: Form,
+    /// It holds what they say.
+    pub(super) is_whole: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// What sessions have died with.
+    Left,
+    Whole,
+    Notice,
 }
 
 impl DoorCarrier {
@@ -87,8 +128,9 @@ impl DoorCarrier {
         let (mut sight, mut grown) = (self.sight.watch(), self.journal.watch());
         let seen = sight.wait_for(|sighted| sighted.host.is_some()).await;
         let host = seen.ok().and_then(|sighted| sighted.host.clone());
-        let door = host.and_then(|(family, consumer)| {
-            Some((HostDoor::of(family, &self.doors, self.knock.has_peer())?, consumer))
+        let door = host.and_then(|host| {
+            let door = HostDoor::of(&host, &self.doors, self.inbox.as_ref(), self.knock.has_peer())?;
+            Some((door, host.consumer))
         });
         let Some((door, consumer)) = door else { return std::future::pending().await };
         let mut round = Round {
@@ -98,11 +140,15 @@ impl DoorCarrier {
             since,
             done_seq: self.journal.last_seq().saturating_sub(BACKLOG_RECORDS_MAX),
             claimed: BTreeSet::new(),
+            is_untold: false,
             left: Vec::new(),
             grave_look_at: None,
+            remind_at: None,
             mailbox: None,
             handed_in: HandedIn::default(),
             next_at: Instant::now() + FIRST_AFTER,
+            outstanding: None,
+            wakes: 0,
             failures: 0,
             hour: VecDeque::new(),
         };
@@ -139,25 +185,24 @@ impl DoorCarrier {
         if has_grown {
             round.grave_look_at.get_or_insert_with(|| Instant::now() + GRAVE_LOOK_EVERY);
         }
-        let looks = round.grave_look_at.is_some_and(|at| at <= Instant::now());
+        let now = Instant::now();
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        let looks = is_due(round.grave_look_at) || is_due(round.remind_at);
         if !has_grown && !looks && round.left.is_empty() {
-            return round.grave_look_at;
+            return sooner(round.grave_look_at, round.remind_at);
         }
         if let Err(until) = self.is_free(round) {
             return until;
         }
-        let found = self.left(round).and_then(|left| {
-            let waiting = if left { Vec::new() } else { self.waiting(round)? };
-            Ok((left, waiting))
-        });
-        let (again, mut waiting) = match found {
-            Ok((false, waiting)) if waiting.is_empty() => {
+        let plan = match self.plan(round) {
+            Ok(Plan::Nothing) => {
                 // What failed to be said was pulled meanwhile.
                 round.claimed.clear();
+                round.is_untold = false;
                 round.failures = 0;
-                return round.grave_look_at;
+                return sooner(round.grave_look_at, round.remind_at);
             }
-            Ok(found) => found,
+            Ok(plan) => plan,
             Err(error) => return Some(inbox_failed(round, &error)),
         };
         let place = match round.door.place(&*self.knock, &sighted, round.since).await {
@@ -166,56 +211,59 @@ impl DoorCarrier {
                 self.tell(round, DoorState::Waiting);
                 return Some(Instant::now() + PLACE_EVERY);
             }
-            Err(error) => return Some(self.failed(round, &waiting, again, &error)),
+            Err(error) => return Some(self.failed(round, &plan.into_wake(), &error)),
         };
         let is_handed_in = round.door == HostDoor::QwenPeer;
-        if is_handed_in {
-            waiting.truncate(1);
-        }
+        let plan = if is_handed_in { plan.of_one() } else { plan };
         // The host may have begun to listen or to ask meanwhile.
         if let Err(until) = self.is_free(round) {
             return until;
         }
-        let claimed = if again { self.take_over(round) } else { Self::claim(round, waiting) };
-        let records = match claimed {
-            Ok(records) => records,
+        let wake = match self.claim(round, plan) {
+            Ok(Some(wake)) => wake,
+            // Another session was faster.
+            Ok(None) => return Some(round.next_at),
             Err(error) => return Some(inbox_failed(round, &error)),
         };
         if is_handed_in {
-            return Some(self.hand_in(round, records, again).await);
+            return Some(self.hand_in(round, wake).await);
         }
-        let text = words(&records, again).text;
-        if !records.is_empty()
-            && let Some(request) = round.door.knock(&place, &text)
-        {
-            match self.knock.knock(request).await {
-                Ok(_) => {
-                    self.moved(round, &records, again);
-                    note_shown(round, &records);
-                }
-                Err(error) if error.is_certain() => return Some(self.failed(round, &records, again, &error)),
-                Err(error) => {
-                    self.moved(round, &records, again);
-                    self.tell(round, DoorState::Failing);
-                    tracing::warn!(%error, "a knock may or may not have arrived; its messages stay unread");
+        let text = numbered(&wake.text, round.wakes + 1);
+        let Some(request) = round.door.knock(&place, &text) else { return Some(round.next_at) };
+        match self.knock.knock(request).await {
+            Ok(_) => {
+                self.moved(round, &wake);
+                if round.door.confirms() && wake.is_whole {
+                    note_shown(round, &wake.records);
                 }
             }
+            Err(error) if error.is_certain() => return Some(self.failed(round, &wake, &error)),
+            Err(error) => {
+                self.moved(round, &wake);
+                self.tell(round, DoorState::Failing);
+                tracing::warn!(%error, "a knock may or may not have arrived; its messages stay unread");
+            }
         }
-        Some(round.next_at)
+        Some(Instant::now())
     }
 
-    /// Whether a knock may go now; else when that is to be asked again, if not after a change.
+    /// Whether a knock may go now; else when that is to be asked again, if not after a change. One is outstanding at a
+    /// time.
     fn is_free(&self, round: &mut Round) -> Result<(), Option<Instant>> {
         let (now, sighted) = (Instant::now(), self.sight.get());
         if sighted.is_waiting {
             return Err(None);
         }
+        let outstanding =
+            round.outstanding.filter(|(woke_at, _)| sighted.called_at.is_none_or(|at| at < *woke_at));
+        let outstanding = outstanding.map(|(_, until)| until);
         while round.hour.front().is_some_and(|at| now.duration_since(*at) >= HOUR) {
             round.hour.pop_front();
         }
         let spent = round.hour.len() >= self.hour_max();
         let again = spent.then(|| round.hour.front().map(|at| *at + HOUR)).flatten();
-        let until = [sighted.busy_until(now), again, Some(round.next_at)].into_iter().flatten().max();
+        let until =
+            [sighted.busy_until(now), again, outstanding, Some(round.next_at)].into_iter().flatten().max();
         until.filter(|until| *until > now).map_or(Ok(()), |until| Err(Some(until)))
     }
 
@@ -254,45 +302,157 @@ impl DoorCarrier {
         Ok(has_left)
     }
 
+    /// What there is to tell, oldest first.
+    fn plan(&self, round: &mut Round) -> Result<Plan, JournalError> {
+        if self.left(round)? {
+            return Ok(Plan::Left);
+        }
+        let (mut fresh, has_more) = self.fresh(round)?;
+        if !fresh.is_empty() {
+            let may_go = &fresh[..self.room(round).min(fresh.len())];
+            let words = whole(may_go, false, &self.trust).filter(|_| !round.is_untold);
+            return Ok(match words {
+                Some(words) => {
+                    fresh.truncate(words.records);
+                    Plan::Whole(fresh)
+                }
+                None => Plan::Notice(fresh, has_more),
+            });
+        }
+        let (overdue, has_more) = self.overdue(round)?;
+        Ok(if overdue.is_empty() { Plan::Nothing } else { Plan::Notice(overdue, has_more) })
+    }
+
+    /// The oldest messages that the agent was neither shown nor told of, and whether there are more.
+    fn fresh(&self, round: &mut Round) -> Result<(Vec<Record>, bool), JournalError> {
+        let Some(mailbox) = &mut round.mailbox else { return Ok((Vec::new(), false)) };
+        let told = if round.is_untold { 0 } else { mailbox.announced_through()? };
+        let mut found = Vec::new();
+        let mut at = round.done_seq.max(self.backlog());
+        // What was announced is new still, and must be found again should its session die.
+        let mut is_done = true;
+        while let Some((page, last)) = self.page(at)? {
+            for record in page {
+                let is_claimed =
+                    round.claimed.contains(&record.seq) && !mailbox.was_handed_out(record.seq)?;
+                let is_new = is_claimed || mailbox.is_new(record.seq)?;
+                is_done &= !is_new;
+                if is_done {
+                    round.done_seq = record.seq;
+                }
+                if is_new && (is_claimed || record.seq > told) {
+                    found.push(record);
+                }
+            }
+            if found.len() > PAGE_RECORDS {
+                break;
+            }
+            at = last;
+        }
+        let has_more = found.len() > PAGE_RECORDS;
+        found.truncate(PAGE_RECORDS);
+        Ok((found, has_more))
+    }
+
+    /// What the agent was told of, was shown by no other way, and did not ask for until a reminder is due; and whether there
+    /// is more. An agent that has called a tool since has seen what it was told.
+    fn overdue(&self, round: &mut Round) -> Result<(Vec<Record>, bool), JournalError> {
+        round.remind_at = None;
+        let Some(mailbox) = &mut round.mailbox else { return Ok((Vec::new(), false)) };
+        let (Some(due_at), true) = (mailbox.reminder_at()?, mailbox.unread(None) > 0) else {
+            return Ok((Vec::new(), false));
+        };
+        let called_at = self.sight.get().called_at;
+        if round.outstanding.is_some_and(|(woke_at, _)| called_at.is_some_and(|at| at >= woke_at)) {
+            return Ok((Vec::new(), false));
+        }
+        let left = due_at.duration_since(self.clock.now());
+        if left.is_positive() {
+            // A look that comes a moment too soon would find nothing, and nothing else would look again.
+            round.remind_at = Some(Instant::now() + left.unsigned_abs() + Duration::from_millis(1));
+            return Ok((Vec::new(), false));
+        }
+        let mut found = Vec::new();
+        let mut at = self.backlog();
+        while let Some((page, last)) = self.page(at)? {
+            for record in page {
+                if !mailbox.was_handed_out(record.seq)? {
+                    found.push(record);
+                }
+            }
+            at = last;
+        }
+        let has_more = found.len() > PAGE_RECORDS;
+        found.truncate(PAGE_RECORDS);
+        Ok((found, has_more))
+    }
+
+    /// Nothing older than this is told of by itself.
+    fn backlog(&self) -> u64 {
+        self.journal.last_seq().saturating_sub(BACKLOG_RECORDS_MAX)
+    }
+
+    /// Records behind a place, and the last of them.
+    fn page(&self, at: u64) -> Result<Option<(Vec<Record>, u64)>, JournalError> {
+        let page = self.journal.read_after(at, PAGE_RECORDS)?;
+        Ok(page.last().map(|record| record.seq).map(|last| (page, last)))
+    }
+
+    /// Notes that this session tells it, before it does. `None` where another session was faster.
+    fn claim(&self, round: &mut Round, plan: Plan) -> Result<Option<Wake>, JournalError> {
+        match plan {
+            Plan::Nothing => Ok(None),
+            Plan::Left => {
+                let mut records = self.take_over(round)?;
+                if round.door == HostDoor::QwenPeer
+                    && let Some(first) = records.first()
+                    && whole(std::slice::from_ref(first), true, &self.trust).is_some()
+                {
+                    records.truncate(1);
+                }
+                let words = whole(&records, true, &self.trust);
+                let is_whole = words.is_some();
+                let text = words.map_or_else(|| notice(&records, false), |words| words.text);
+                Ok((!records.is_empty()).then_some(Wake { text, records, form: Form::Left, is_whole }))
+            }
+            Plan::Whole(records) => {
+                let records = Self::claim_pushes(round, records)?;
+                let Some(last) = records.last().map(|record| record.seq) else { return Ok(None) };
+                if let Some(mailbox) = &mut round.mailbox {
+                    mailbox.claim_announcement(last)?;
+                }
+                let words = whole(&records, false, &self.trust);
+                Ok(words.map(|words| Wake { text: words.text, records, form: Form::Whole, is_whole: true }))
+            }
+            Plan::Notice(records, has_more) => {
+                let last = records.last().map_or(0, |record| record.seq);
+                let Some(mailbox) = &mut round.mailbox else { return Ok(None) };
+                if !round.is_untold && !mailbox.claim_announcement(last)? {
+                    return Ok(None);
+                }
+                let text = notice(&records, has_more);
+                Ok(Some(Wake { text, records, form: Form::Notice, is_whole: false }))
+            }
+        }
+    }
+
     /// Of what sessions have died with, as much as one knock may bring.
     fn take_over(&self, round: &mut Round) -> Result<Vec<Record>, JournalError> {
         let room = self.room(round);
         if round.left.is_empty()
             && let Some(mailbox) = &mut round.mailbox
         {
-            round.left =
-                mailbox.take_over(&|records| words(&records[..room.min(records.len())], true).records)?;
+            let fits = |records: &[Record]| {
+                let records = &records[..room.min(records.len())];
+                whole(records, true, &self.trust).map_or(records.len(), |words| words.records)
+            };
+            round.left = mailbox.take_over(&fits)?;
         }
         Ok(round.left.clone())
     }
 
-    /// The oldest messages that the host was never shown, as many as one knock may bring.
-    fn waiting(&self, round: &mut Round) -> Result<Vec<Record>, JournalError> {
-        let room = self.room(round);
-        let Some(mailbox) = &mut round.mailbox else { return Ok(Vec::new()) };
-        let mut waiting = Vec::new();
-        loop {
-            let page = self.journal.read_after(round.done_seq, PAGE_RECORDS)?;
-            let Some(last) = page.last().map(|record| record.seq) else { return Ok(waiting) };
-            for record in page {
-                let of_ours = round.claimed.contains(&record.seq);
-                if mailbox.is_new(record.seq)? || (of_ours && !mailbox.was_handed_out(record.seq)?) {
-                    waiting.push(record);
-                } else if waiting.is_empty() {
-                    round.done_seq = record.seq;
-                }
-            }
-            if !waiting.is_empty() {
-                waiting.truncate(room);
-                waiting.truncate(words(&waiting, false).records);
-                return Ok(waiting);
-            }
-            round.done_seq = last;
-        }
-    }
-
     /// Marks messages as pushed. Those that another session was faster with are left out.
-    fn claim(round: &mut Round, waiting: Vec<Record>) -> Result<Vec<Record>, JournalError> {
+    fn claim_pushes(round: &mut Round, waiting: Vec<Record>) -> Result<Vec<Record>, JournalError> {
         let Some(mailbox) = &mut round.mailbox else { return Ok(Vec::new()) };
         let mut records = Vec::new();
         for record in waiting {
@@ -309,39 +469,35 @@ impl DoorCarrier {
         Ok(records)
     }
 
-    /// The host has these messages.
-    fn moved(&self, round: &mut Round, records: &[Record], again: bool) {
+    /// The host has the text.
+    fn moved(&self, round: &mut Round, wake: &Wake) {
         let now = Instant::now();
-        round.hour.extend(records.iter().map(|_| now));
+        let spent = if wake.form == Form::Notice { 1 } else { wake.records.len() };
+        round.hour.extend(std::iter::repeat_n(now, spent));
+        round.outstanding = Some((now, now + self.doors.min_interval));
+        round.wakes += 1;
         self.tell(round, DoorState::Ready);
-        tracing::info!(door = round.door.name(DoorState::Ready), messages = records.len(), "knocked");
-        self.pass(round, records, again);
+        let door = round.door.name(DoorState::Ready);
+        let announced = wake.form == Form::Notice;
+        tracing::info!(door, messages = wake.records.len(), announced, "knocked");
+        pass(round, wake);
     }
 
     /// The door surely did not move. Returns when it is tried again.
-    fn failed(&self, round: &mut Round, records: &[Record], again: bool, error: &KnockError) -> Instant {
+    fn failed(&self, round: &mut Round, wake: &Wake, error: &KnockError) -> Instant {
         let door = round.door.name(DoorState::Ready);
         if let Some(backoff) = BACKOFF.get(round.failures) {
             tracing::warn!(%error, door, "a knock failed and is tried again");
             round.failures += 1;
             round.next_at = Instant::now() + *backoff;
+            round.is_untold = wake.form == Form::Notice;
         } else {
             tracing::warn!(%error, door, "a knock failed too often; its messages wait for a pull");
             self.tell(round, DoorState::Failing);
-            self.pass(round, records, again);
+            pass(round, wake);
+            round.next_at = Instant::now() + self.doors.min_interval;
         }
         round.next_at
-    }
-
-    fn pass(&self, round: &mut Round, records: &[Record], again: bool) {
-        if again {
-            round.left.clear();
-        } else {
-            round.done_seq = records.last().map_or(round.done_seq, |record| record.seq);
-            round.claimed.clear();
-        }
-        round.failures = 0;
-        round.next_at = Instant::now() + self.doors.min_interval;
     }
 
     /// Another door is used from now on.
@@ -356,6 +512,46 @@ impl DoorCarrier {
             round.state = state;
         }
     }
+}
+
+impl Plan {
+    /// What would have gone, for a place that could not be found.
+    fn into_wake(self) -> Wake {
+        let (records, form) = match self {
+            Self::Nothing | Self::Left => (Vec::new(), Form::Left),
+            Self::Whole(records) => (records, Form::Whole),
+            Self::Notice(records, _) => (records, Form::Notice),
+        };
+        Wake { text: String::new(), records, form, is_whole: false }
+    }
+
+    /// Where each message goes under an id of its own, only the first goes whole.
+    fn of_one(mut self) -> Self {
+        if let Self::Whole(records) = &mut self {
+            records.truncate(1);
+        }
+        self
+    }
+}
+
+/// This wake-up is done with.
+fn pass(round: &mut Round, wake: &Wake) {
+    match wake.form {
+        Form::Left => round.left.clear(),
+        Form::Whole => {
+            round.done_seq = wake.records.last().map_or(round.done_seq, |record| record.seq);
+            round.claimed.clear();
+        }
+        // What was announced is new still.
+        Form::Notice => {}
+    }
+    round.is_untold = false;
+    round.failures = 0;
+}
+
+/// The sooner of two moments, where there are any.
+fn sooner(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    one.into_iter().chain(other).min()
 }
 
 /// The host took them, so a hook need not tell them too.

@@ -1,16 +1,18 @@
 //! Which door a host has, where in it the message belongs, and the movement that brings it there.
-//! Facts were seen on Codex CLI 0.169.0, opencode 1.18.33 and Qwen Code 0.24.4. It must never guess a place: a turn in a
+//! Facts were seen on Claude Code 2.1.330, Codex CLI 0.169.0, opencode 1.18.33 and Qwen Code 0.24.4. It must never guess a place: a turn in a
 //! conversation that nobody looks at is worse than a message that waits.
 
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{HttpMethod, Knock, KnockError, KnockRequest, Sighted};
+use super::{HttpMethod, InboxSocket, Knock, KnockError, KnockRequest, Met, Sighted};
 use crate::config::{Doors, Secret};
 
-/// Families of hosts that have a door.
-pub const DOOR_FAMILIES: [&str; 3] = ["codex", "opencode", "qwen-code"];
+/// The first version of Claude Code that may give its inbox socket to MCP servers; from 2.1.248 on it does by default, and
+/// before that where the vendor has switched it on. An older one may have inherited the variables of a newer one that it
+/// was started in.
+const INBOX_SOCKET_SINCE: [u64; 3] = [2, 1, 224];
 
 /// Longest id of a session of opencode.
 const SESSION_CHARS_MAX: usize = 128;
@@ -20,6 +22,8 @@ const SESSIONS_PATH: &str = "/session";
 /// A door that is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostDoor {
+    /// The inbox socket of Claude Code's session.
+    InboxSocket(InboxSocket),
     /// `codex queue`: a message for a thread, taken when the running turn has ended.
     CodexQueue {
         /// The program.
@@ -57,22 +61,35 @@ pub enum DoorState {
 }
 
 impl HostDoor {
-    /// The door of a host's family, if that is on. `has_peer` where the host's session has an inbox for this server.
-    pub fn of(family: &str, doors: &Doors, has_peer: bool) -> Option<Self> {
-        match family {
-            "codex" if doors.codex_queue => Some(Self::CodexQueue { command: doors.codex_command.clone() }),
-            "opencode" => doors
-                .opencode_port
-                .map(|port| Self::OpencodePort { port, password: doors.opencode_password.clone() }),
-            "qwen-code" if has_peer && doors.qwen_peer => Some(Self::QwenPeer),
-            "qwen-code" => doors.qwen_input_file.clone().map(|path| Self::QwenFile { path }),
-            _ => None,
-        }
+    /// Every door that is on. `inbox` is what this program's environment says of a session's own, `has_peer` whether the
+    /// session takes messages by Qwen Code's protocol.
+    pub fn all(doors: &Doors, inbox: Option<&InboxSocket>, has_peer: bool) -> Vec<Self> {
+        let inbox = inbox.filter(|_| doors.inbox_socket).cloned().map(Self::InboxSocket);
+        let queue = doors.codex_queue.then(|| Self::CodexQueue { command: doors.codex_command.clone() });
+        let port = doors
+            .opencode_port
+            .map(|port| Self::OpencodePort { port, password: doors.opencode_password.clone() });
+        let peer = (has_peer && doors.qwen_peer).then_some(Self::QwenPeer);
+        let file = doors.qwen_input_file.clone().map(|path| Self::QwenFile { path });
+        [inbox, queue, port, peer, file].into_iter().flatten().collect()
+    }
+
+    /// The first door of a host that is on.
+    pub fn of(host: &Met, doors: &Doors, inbox: Option<&InboxSocket>, has_peer: bool) -> Option<Self> {
+        let fits = |door: &Self| match door {
+            Self::InboxSocket(_) => host.family == "claude-code" && host.version >= INBOX_SOCKET_SINCE,
+            Self::CodexQueue { .. } => host.family == "codex",
+            Self::OpencodePort { .. } => host.family == "opencode",
+            Self::QwenPeer | Self::QwenFile { .. } => host.family == "qwen-code",
+        };
+        Self::all(doors, inbox, has_peer).into_iter().find(fits)
     }
 
     /// Its name among the carriers.
     pub fn name(&self, state: DoorState) -> &'static str {
         match (self, state) {
+            (Self::InboxSocket(_), DoorState::Failing) => "inbox socket (failing)",
+            (Self::InboxSocket(_), _) => "inbox socket",
             (Self::QwenPeer, DoorState::Ready | DoorState::Waiting) => "qwen peer protocol",
             (Self::QwenPeer, DoorState::Failing) => "qwen peer protocol (failing)",
             (Self::QwenPeer, DoorState::Held) => "qwen peer protocol (held: decide with /peers)",
@@ -108,7 +125,7 @@ impl HostDoor {
     ) -> Result<Option<String>, KnockError> {
         match self {
             Self::CodexQueue { .. } => Ok(sighted.thread.clone()),
-            Self::QwenPeer | Self::QwenFile { .. } => Ok(Some(String::new())),
+            Self::InboxSocket(_) | Self::QwenPeer | Self::QwenFile { .. } => Ok(Some(String::new())),
             Self::OpencodePort { port, password } => {
                 let path = SESSIONS_PATH.to_owned();
                 let list = KnockRequest::Http {
@@ -128,6 +145,7 @@ impl HostDoor {
     pub(super) fn knock(&self, place: &str, text: &str) -> Option<KnockRequest> {
         Some(match self {
             Self::QwenPeer => return None,
+            Self::InboxSocket(inbox) => inbox.frame(text),
             Self::CodexQueue { command } => KnockRequest::Run {
                 program: command.clone(),
                 arguments: ["queue", "--thread", place, "--message", text].map(str::to_owned).into(),
@@ -146,7 +164,14 @@ impl HostDoor {
         })
     }
 
-    /// What shows whether the door is there without moving it, for `entraclaw doctor`; a file is looked at otherwise.
+    /// Whether a request that went well shows that the host has the text: its own server answered. An exit code or a line
+    /// that was written shows nothing.
+    pub(super) fn confirms(&self) -> bool {
+        matches!(self, Self::OpencodePort { .. })
+    }
+
+    /// What shows whether the door is there without moving it, for `entraclaw doctor`; a file or socket is looked at
+    /// otherwise.
     pub fn trial(&self) -> Option<KnockRequest> {
         match self {
             Self::CodexQueue { command } => Some(KnockRequest::Run {
@@ -160,7 +185,7 @@ impl HostDoor {
                 body: None,
                 password: password.clone(),
             }),
-            Self::QwenPeer | Self::QwenFile { .. } => None,
+            Self::InboxSocket(_) | Self::QwenPeer | Self::QwenFile { .. } => None,
         }
     }
 }

@@ -1,4 +1,5 @@
 //! The sockets of Qwen Code's protocol on a real machine: our inbox for receipts, and the way into the session's inbox.
+//! Claude Code's inbox, which answers nothing, is `inbox_socket`.
 //! It must never trust a path: what is at both ends belongs to this user, is no symlink, and lies where nobody else can
 //! write.
 
@@ -182,7 +183,7 @@ fn is_ours(stream: &UnixStream) -> bool {
 }
 
 fn socket_error(path: &Path, reason: &str) -> KnockError {
-    KnockError::Socket { path: path.display().to_string(), reason: reason.to_owned() }
+    KnockError::Peer { path: path.display().to_string(), reason: reason.to_owned() }
 }
 
 /// Whether a path is a socket of this user, in a folder of this user where nobody else can write.

@@ -1,19 +1,22 @@
 //! A host's own door: a command, a port or a file by which its agent can be woken where no MCP message wakes it.
 //! It must never say a person's words without saying whose they are, nor say them twice, nor own a message.
 //!
-//! From the ground up: here is the seam (production starts a command, sends a request on loopback or adds a line to a
-//! file, a simulation does none of them); `words` is what is said, `door` how each host wants it, `sight` what the
-//! connection sees of the host, and `carrier` the loop that waits for messages and knocks.
+//! From the ground up: here is the seam (production starts a command, sends a request on loopback, adds a line to a
+//! file or writes to a socket, a simulation does none of them); `trust` is whose words go whole, `words` what is said,
+//! `door` how each host wants it, `sight` what the connection sees of the host, and `carrier` the loop that waits for
+//! messages and knocks.
 
 mod carrier;
 mod door;
 mod file;
 #[cfg(unix)]
 mod inbox;
+mod inbox_socket;
 mod peer;
 mod production;
 mod receipts;
 mod sight;
+mod trust;
 mod words;
 
 use std::path::PathBuf;
@@ -21,12 +24,14 @@ use std::path::PathBuf;
 use futures_util::future::BoxFuture;
 
 pub use carrier::DoorCarrier;
-pub use door::{DOOR_FAMILIES, DoorState, HostDoor};
+pub use door::{DoorState, HostDoor};
 pub use file::look as look_at_file;
+pub use inbox_socket::{INBOX_VARIABLES, InboxSocket, look as look_at_socket};
 pub use peer::{Receipt, ReceiptStatus};
 pub use production::{PROGRAM_VARIABLES, ProductionKnock};
-pub use sight::{Sight, Sighted};
-pub use words::{TEXT_CHARS_MAX, Words, words};
+pub use sight::{Met, Sight, Sighted};
+pub use trust::{Speaker, Trust};
+pub use words::{TEXT_CHARS_MAX, Words, notice, whole};
 
 use crate::config::Secret;
 
@@ -55,6 +60,15 @@ pub enum KnockRequest {
         body: Option<String>,
         /// For basic authentication, where the host wants one.
         password: Option<Secret>,
+    },
+    /// Writes two lines to a Unix socket of this user and closes that half; the other side answers nothing.
+    Socket {
+        /// An absolute path.
+        path: String,
+        /// The first line without its end: what lets the second one in.
+        credential: Secret,
+        /// The second line without its end. It may hold a person's words: never log it.
+        line: String,
     },
     /// Adds one line to a file that somebody else reads.
     Append {
@@ -177,9 +191,9 @@ pub enum KnockError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The session's inbox can't be written to, or must not be.
-    #[error("`{path}`: {reason}; start the Qwen Code session again")]
-    Socket {
+    /// The inbox of the Qwen Code session can't be written to, or must not be.
+    #[error("`{path}`: {reason}; start the Qwen Code session again, or set `doors.qwen_peer` to false")]
+    Peer {
         /// The path that the session gave.
         path: String,
         /// What is wrong with it.
@@ -191,6 +205,14 @@ pub enum KnockError {
     )]
     Inbox {
         /// The folder that was tried last.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The socket can't be written to, or must not be.
+    #[error("`{path}`: {reason}; start the host's session again, or set `doors.inbox_socket` to false")]
+    Socket {
+        /// The path that the host gave.
         path: String,
         /// What is wrong with it.
         reason: String,

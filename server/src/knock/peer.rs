@@ -111,8 +111,19 @@ fn is_same(shown: &str, wanted: &str) -> bool {
 
 /// The id of the frame that brings a record to a consumer: the same at every try, so that the session shows it once.
 pub(super) fn message_id(consumer: &str, record: &Record) -> String {
+    frame_id(&[consumer, &record.key])
+}
+
+/// The id of the frame that tells a consumer that messages wait, up to the record `through`; another one for each
+/// reminder, which would else be taken for a repeat. `left` where a session has died with them.
+pub(super) fn announcement_id(consumer: &str, left: bool, through: u64, reminders: u32) -> String {
+    let what = if left { "left" } else { "announced" };
+    frame_id(&[consumer, what, &through.to_string(), &reminders.to_string()])
+}
+
+fn frame_id(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
-    for part in [consumer, &record.key] {
+    for part in parts {
         hash.update(part.len().to_le_bytes());
         hash.update(part);
     }
@@ -204,6 +215,12 @@ mod tests {
         assert_eq!(id, message_id("qwen", &record("teams/1", 7)), "a record that is read again is the same");
         assert!(id != message_id("qwen", &record("teams/2", 1)));
         assert!(id != message_id("other", &record("teams/1", 1)));
+        let announced = announcement_id("qwen", false, 1, 0);
+        for other in
+            [("qwen", true, 1, 0), ("qwen", false, 2, 0), ("qwen", false, 1, 1), ("other", false, 1, 0)]
+        {
+            assert!(announced != announcement_id(other.0, other.1, other.2, other.3), "{other:?}");
+        }
         assert!(id.len() <= 64 && id.bytes().all(|b| b.is_ascii_alphanumeric()), "{id}");
     }
 

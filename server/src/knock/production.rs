@@ -1,4 +1,5 @@
-//! The production adapter: processes without a shell, requests to 127.0.0.1 alone, lines for files that are there.
+//! The production adapter: processes without a shell, requests to 127.0.0.1 alone, lines for files and sockets that are
+//! there.
 //! It must never give a program more of the environment than it needs, and never leave one running.
 
 use std::collections::BTreeMap;
@@ -12,7 +13,9 @@ use futures_util::future::BoxFuture;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::{HttpMethod, KNOCK_BODY_BYTES_MAX, Knock, KnockAnswer, KnockError, KnockRequest, file};
+use super::{
+    HttpMethod, KNOCK_BODY_BYTES_MAX, Knock, KnockAnswer, KnockError, KnockRequest, file, inbox_socket,
+};
 use crate::config::Secret;
 use crate::graph::{GraphRequest, GraphTransport as _, HttpTransport, Method, TransportError};
 
@@ -34,7 +37,7 @@ pub const PROGRAM_VARIABLES: &[&str] = &[
 const RUN_MS_MAX: u64 = 30_000;
 /// Longest time of a request, in milliseconds.
 const HTTP_MS_MAX: u64 = 10_000;
-/// Longest time of a line, in milliseconds.
+/// Longest time of a line for a file or a socket, in milliseconds.
 const APPEND_MS_MAX: u64 = 2_000;
 /// Longest time of a message that is handed in, in milliseconds; a session that begins closes after two seconds.
 #[cfg(unix)]
@@ -154,6 +157,10 @@ impl Knock for ProductionKnock {
                 KnockRequest::Http { method, port, path, body, password } => {
                     let what = format!("127.0.0.1:{port}");
                     in_time(&what, HTTP_MS_MAX, self.http(method, port, path, body, password)).await
+                }
+                KnockRequest::Socket { path, credential, line } => {
+                    let write = inbox_socket::write(&path, &credential, &line);
+                    in_time(&path, APPEND_MS_MAX, write).await.map(|()| KnockAnswer::default())
                 }
                 KnockRequest::Append { path, line } => {
                     let append = file::append(&path, &line);

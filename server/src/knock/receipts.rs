@@ -1,5 +1,5 @@
-//! Handing messages in where the host says what became of them: one message at a time, each under an id of its own, so
-//! that a repeat shows nothing twice. It must never be faster than the host's inbox takes, nor take a message that was
+//! Handing messages in where the host says what became of them: one message or announcement at a time, each under an id of its
+//! own, so that a repeat shows nothing twice. It must never be faster than the host's inbox takes, nor take a message that was
 //! not shown for one that was.
 
 use std::collections::VecDeque;
@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::carrier::{DoorCarrier, Round, note_shown};
-use super::peer::{Receipt, ReceiptStatus, message_id};
-use super::{DoorState, HostDoor, KnockRequest, words};
-use crate::journal::JournalError;
+use super::carrier::{DoorCarrier, Form, Round, Wake, note_shown};
+use super::peer::{Receipt, ReceiptStatus, announcement_id, message_id};
+use super::words::numbered;
+use super::{DoorState, HostDoor, KnockRequest};
+use crate::journal::{JournalError, Mailbox};
 use crate::record::Record;
 
 /// Messages that the inbox takes at once.
@@ -35,20 +36,28 @@ pub(super) struct HandedIn {
     /// The one whose receipt is waited for.
     outstanding: Option<Outstanding>,
     /// Those before it whose story may go on, the newest last.
-    settled: VecDeque<(String, Record)>,
+    settled: VecDeque<Settled>,
     /// What was in the journal when this burst began goes without the pause between two knocks.
     burst_end_seq: u64,
     /// When the inbox takes a whole burst again.
     full_at: Option<Instant>,
 }
 
+/// What the host may still say more of.
+#[derive(Debug, Clone)]
+struct Settled {
+    id: String,
+    /// What it showed whole; of what was announced none.
+    shows: Vec<Record>,
+}
+
 #[derive(Debug)]
 struct Outstanding {
     id: String,
     text: String,
-    record: Record,
-    /// Taken over from a session that died.
-    again: bool,
+    records: Vec<Record>,
+    form: Form,
+    is_whole: bool,
     tries: usize,
     is_held: bool,
     /// When it is handed in again, or given up.
@@ -56,17 +65,29 @@ struct Outstanding {
 }
 
 impl DoorCarrier {
-    /// Hands in the first of these. Returns when to look again.
-    pub(super) async fn hand_in(&self, round: &mut Round, records: Vec<Record>, again: bool) -> Instant {
-        let Some(record) = records.into_iter().next() else { return round.next_at };
-        if record.seq > round.handed_in.burst_end_seq {
+    /// Hands in one message, or one announcement. Returns when to look again.
+    pub(super) async fn hand_in(&self, round: &mut Round, wake: Wake) -> Instant {
+        let Wake { text, records, form, is_whole } = wake;
+        let Some(last_seq) = records.last().map(|record| record.seq) else { return round.next_at };
+        let consumer = round.consumer.as_str();
+        let id = match (&records[..], is_whole) {
+            ([record], true) => message_id(consumer, record),
+            _ => {
+                let reminders = round.mailbox.as_ref().map_or(0, Mailbox::reminders);
+                announcement_id(consumer, form == Form::Left, last_seq, reminders)
+            }
+        };
+        if is_whole && last_seq > round.handed_in.burst_end_seq {
             round.handed_in.burst_end_seq = self.journal.last_seq();
         }
+        round.wakes += 1;
+        let text = numbered(&text, round.wakes);
         let mut outstanding = Outstanding {
-            id: message_id(round.consumer.as_str(), &record),
-            text: words(std::slice::from_ref(&record), again).text,
-            record,
-            again,
+            id,
+            text,
+            records,
+            form,
+            is_whole,
             tries: 0,
             is_held: false,
             next_at: Instant::now(),
@@ -79,11 +100,15 @@ impl DoorCarrier {
     /// When to look at the message whose receipt is waited for again, if there is one. Hands it in again when it is time.
     pub(super) async fn awaits(&self, round: &mut Round) -> Result<Option<Instant>, JournalError> {
         let Some(mut outstanding) = round.handed_in.outstanding.take() else { return Ok(None) };
-        let is_read = match &mut round.mailbox {
-            Some(mailbox) => mailbox.is_spoken_for(outstanding.record.seq)?,
-            None => false,
-        };
-        if is_read {
+        let mut waits = false;
+        if let Some(mailbox) = &mut round.mailbox {
+            for record in &outstanding.records {
+                let is_done = mailbox.is_spoken_for(record.seq)?
+                    || (outstanding.form == Form::Notice && mailbox.was_handed_out(record.seq)?);
+                waits |= !is_done;
+            }
+        }
+        if !waits {
             self.settle(round, outstanding);
             return Ok(None);
         }
@@ -129,9 +154,9 @@ impl DoorCarrier {
 
     /// The host says what became of messages.
     pub(super) fn heard(&self, round: &mut Round, receipt: &Receipt) {
-        for (id, record) in round.handed_in.settled.clone() {
-            if receipt.ids.contains(&id) {
-                self.heard_late(round, &record, receipt.status);
+        for settled in round.handed_in.settled.clone() {
+            if receipt.ids.contains(&settled.id) {
+                self.heard_late(round, &settled.shows, receipt.status);
             }
         }
         let is_it = |outstanding: &mut Outstanding| receipt.ids.contains(&outstanding.id);
@@ -139,12 +164,19 @@ impl DoorCarrier {
         let (now, status) = (Instant::now(), receipt.status.as_str());
         match receipt.status {
             ReceiptStatus::Delivered => {
-                let record = outstanding.record.clone();
+                let shows = outstanding.shows();
                 self.tell(round, DoorState::Ready);
                 round.hour.push_back(now);
-                tracing::info!(door = round.door.name(DoorState::Ready), messages = 1, "knocked");
+                let door = round.door.name(DoorState::Ready);
+                let announced = !outstanding.is_whole;
+                tracing::info!(door, messages = outstanding.records.len(), announced, "knocked");
                 self.settle(round, outstanding);
-                note_shown(round, &[record]);
+                // A call of a tool shows that the host is there, and the next one need not wait.
+                round.outstanding = Some((now, round.next_at));
+                round.next_at = round.handed_in.takes_at();
+                if !shows.is_empty() {
+                    note_shown(round, &shows);
+                }
             }
             ReceiptStatus::Held => {
                 if !outstanding.is_held {
@@ -167,7 +199,10 @@ impl DoorCarrier {
                     "Qwen Code refuses messages (agents.crossSessionInbound); they wait for the other ways"
                 );
                 self.tell(round, DoorState::Refused);
+                let is_announced = outstanding.form == Form::Notice;
                 self.settle(round, outstanding);
+                // Nobody was told, so the next way is to tell it.
+                round.is_untold = is_announced;
                 if let Some(path) = self.doors.qwen_input_file.clone() {
                     self.use_instead(round, HostDoor::QwenFile { path });
                 } else {
@@ -183,9 +218,10 @@ impl DoorCarrier {
     }
 
     /// What was settled before has gone on.
-    fn heard_late(&self, round: &mut Round, record: &Record, status: ReceiptStatus) {
+    fn heard_late(&self, round: &mut Round, shows: &[Record], status: ReceiptStatus) {
         match status {
-            ReceiptStatus::Delivered => note_shown(round, std::slice::from_ref(record)),
+            ReceiptStatus::Delivered if shows.is_empty() => {}
+            ReceiptStatus::Delivered => note_shown(round, shows),
             ReceiptStatus::Expired | ReceiptStatus::Misaddressed | ReceiptStatus::Denied => {
                 let status = status.as_str();
                 tracing::warn!(status, "Qwen Code did not show a message that it had; it stays unread");
@@ -197,24 +233,46 @@ impl DoorCarrier {
         }
     }
 
-    /// Nothing more is done for this message here.
+    /// Nothing more is done for this one here.
     fn settle(&self, round: &mut Round, outstanding: Outstanding) {
-        let Outstanding { id, record, again, .. } = outstanding;
-        if again {
-            round.left.retain(|left| left.seq != record.seq);
-        } else {
-            round.done_seq = round.done_seq.max(record.seq);
-            round.claimed.remove(&record.seq);
+        let last_seq = outstanding.records.last().map_or(0, |record| record.seq);
+        match outstanding.form {
+            Form::Left => {
+                round.left.retain(|left| outstanding.records.iter().all(|record| record.seq != left.seq));
+            }
+            Form::Whole => {
+                round.done_seq = round.done_seq.max(last_seq);
+                round.claimed.remove(&last_seq);
+            }
+            // What was announced is new still.
+            Form::Notice => {}
         }
+        round.is_untold = false;
         round.failures = 0;
-        let now = Instant::now();
-        let goes_on = record.seq < round.handed_in.burst_end_seq || !round.left.is_empty();
-        let full_at = round.handed_in.full_at.unwrap_or(now);
-        let takes_at = full_at.checked_sub(REFILL * (BURST - 1)).unwrap_or(now).max(now);
-        round.next_at = if goes_on { takes_at } else { takes_at.max(now + self.doors.min_interval) };
+        let goes_on =
+            outstanding.is_whole && (last_seq < round.handed_in.burst_end_seq || !round.left.is_empty());
+        let takes_at = round.handed_in.takes_at();
+        let rested_at = Instant::now() + self.doors.min_interval;
+        round.next_at = if goes_on { takes_at } else { takes_at.max(rested_at) };
         if round.handed_in.settled.len() == REMEMBERED_MAX {
             round.handed_in.settled.pop_front();
         }
-        round.handed_in.settled.push_back((id, record));
+        let shows = outstanding.shows();
+        round.handed_in.settled.push_back(Settled { id: outstanding.id, shows });
+    }
+}
+
+impl Outstanding {
+    fn shows(&self) -> Vec<Record> {
+        if self.is_whole { self.records.clone() } else { Vec::new() }
+    }
+}
+
+impl HandedIn {
+    /// When the inbox takes one more.
+    fn takes_at(&self) -> Instant {
+        let now = Instant::now();
+        let full_at = self.full_at.unwrap_or(now);
+        full_at.checked_sub(REFILL * (BURST - 1)).unwrap_or(now).max(now)
     }
 }

@@ -18,11 +18,24 @@ const LISTENS_AGAIN: Duration = Duration::from_secs(10);
 /// Longest thread id.
 const THREAD_CHARS_MAX: usize = 64;
 
+/// A host that has begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Met {
+    /// Its family.
+    pub family: &'static str,
+    /// Its version, as three numbers; zeros where it gives none.
+    pub version: [u64; 3],
+    /// The consumer that it reads as.
+    pub consumer: ConsumerName,
+}
+
 /// What was seen last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sighted {
-    /// The host's family and the consumer that it reads as, once it has begun.
-    pub host: Option<(&'static str, ConsumerName)>,
+    /// The host, once it has begun.
+    pub host: Option<Met>,
+    /// When it last called a tool.
+    pub called_at: Option<Instant>,
     /// A call is open that brings the next message by itself.
     pub is_waiting: bool,
     /// When the last such call ended.
@@ -52,7 +65,7 @@ impl Sight {
     }
 
     /// The host, once it has begun.
-    pub fn host(&self) -> Option<(&'static str, ConsumerName)> {
+    pub fn host(&self) -> Option<Met> {
         self.0.borrow().host.clone()
     }
 
@@ -69,9 +82,14 @@ impl Sight {
         });
     }
 
-    /// A host of this family has begun to read as this consumer.
-    pub fn met(&self, family: &'static str, consumer: &ConsumerName) {
-        self.update(|state| state.host = Some((family, consumer.clone())));
+    /// A host has begun.
+    pub fn met(&self, host: Met) {
+        self.update(|state| state.host = Some(host));
+    }
+
+    /// A tool was called.
+    pub fn called(&self) {
+        self.update(|state| state.called_at = Some(Instant::now()));
     }
 
     /// Whether a call is open that brings the next message.

@@ -58,7 +58,10 @@ impl Session {
                 }
                 let names = self.names_of_tools();
                 let hint = nearest(name, &names).map(|known| format!("; did you mean {known}?"));
-                let hint = hint.unwrap_or_else(|| format!("; there are {}", names.join(", ")));
+                let hint = hint.unwrap_or_else(|| match names.as_slice() {
+                    [] => "; there is none, for `tools.sets` names only sets whose source is off".to_owned(),
+                    _ => format!("; there are {}", names.join(", ")),
+                });
                 let error = RpcError::invalid_params(format!("params.name: no tool is named `{name}`{hint}"));
                 return self.answer(&caller.route, Err(error), Vec::new());
             }

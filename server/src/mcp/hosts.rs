@@ -38,8 +38,8 @@ pub struct HostRow {
     pub progress_every_s: Option<u64>,
     /// Whether an interrupted call is dropped without a word, so that its answer may reach nobody.
     pub abandons: bool,
-    /// Whether a channel push may reach the model.
-    pub takes_channel: bool,
+    /// The first version whose model a channel push may reach; `None` where none shows it.
+    pub channel_since: Option<[u64; 3]>,
     /// Where the row's numbers come from.
     pub source: &'static str,
 }
@@ -54,8 +54,8 @@ pub const HOSTS: &[HostRow] = &[
         // Half an hour without progress ends a call, by the vendor's page.
         progress_every_s: Some(600),
         abandons: false,
-        takes_channel: true,
-        source: "2.1.330 observed: no call limit, but before 2.1.212 and in -p a wait blocks the turn; 2.1.212 observed: \
+        channel_since: Some([2, 1, 80]),
+        source: "channels are unknown to 2.0.73 and known to 2.1.80; 2.1.330 observed: no call limit, but before 2.1.212 and in -p a wait blocks the turn; 2.1.212 observed: \
                  after 120 s it goes to the background, and its result wakes the session",
     },
     HostRow {
@@ -65,7 +65,7 @@ pub const HOSTS: &[HostRow] = &[
         park: Park::WithProgress,
         progress_every_s: Some(20),
         abandons: false,
-        takes_channel: false,
+        channel_since: None,
         source: "0.0.384 to 1.0.102: more than 65 s observed on each, 180 s on 0.0.406, 0.0.411, 1.0.50 and 1.0.102, and each \
                  progress starts it anew; the user's config may say less",
     },
@@ -76,7 +76,7 @@ pub const HOSTS: &[HostRow] = &[
         park: Park::Never,
         progress_every_s: None,
         abandons: false,
-        takes_channel: false,
+        channel_since: None,
         source: "names that were reported and never seen, with a limit of 60 s that nothing extends",
     },
     HostRow {
@@ -86,7 +86,7 @@ pub const HOSTS: &[HostRow] = &[
         park: Park::Never,
         progress_every_s: None,
         abandons: false,
-        takes_channel: false,
+        channel_since: None,
         source: "0.169.0 observed: 300 s hard by default; drops every notification",
     },
     HostRow {
@@ -96,7 +96,7 @@ pub const HOSTS: &[HostRow] = &[
         park: Park::Never,
         progress_every_s: None,
         abandons: true,
-        takes_channel: false,
+        channel_since: None,
         source: "0.61.0 observed: an interrupted call is abandoned without a word, so short waits lose less time",
     },
     HostRow {
@@ -106,7 +106,7 @@ pub const HOSTS: &[HostRow] = &[
         park: Park::WithProgress,
         progress_every_s: Some(20),
         abandons: false,
-        takes_channel: false,
+        channel_since: None,
         source: "1.18.33 observed: 60.0 s by default, each progress starts it anew",
     },
     HostRow {
@@ -116,12 +116,17 @@ pub const HOSTS: &[HostRow] = &[
         park: Park::Never,
         progress_every_s: None,
         abandons: false,
-        takes_channel: false,
+        channel_since: None,
         source: "0.24.4 observed: limit unknown; drops every notification",
     },
 ];
 
 impl HostRow {
+    /// Whether a channel push may reach the model of this version; one that tells none counts as the oldest.
+    pub fn takes_channel(&self, version: &str) -> bool {
+        self.channel_since.is_some_and(|since| numbers(version) >= since)
+    }
+
     /// Whether a call of this version, with a progress token or without, may wait for ever.
     pub(crate) fn may_park(&self, version: &str, has_token: bool) -> bool {
         match self.park {

@@ -70,7 +70,7 @@ impl Session {
             "protocolVersion": version,
             "capabilities": capabilities,
             "serverInfo": self.server_info(),
-            "instructions": rules::instructions(family)
+            "instructions": rules::instructions(family, &self.options.wait)
         }))
     }
 
@@ -85,12 +85,15 @@ impl Session {
         );
     }
 
-    /// Whether a channel push may reach this session's model: it said so, it is known to, or nobody knows.
+    /// Whether a channel push may reach this session's model: the client said so, or its version is known to show it.
+    /// Of nobody else: what is pushed is marked, and a model may pass by what is marked and was never shown.
     pub(super) fn pushes_channel(&self) -> bool {
         self.legacy.as_ref().is_some_and(|session| {
             session.ready
                 && (session.declares_channel
-                    || self.host(Some(&session.client)).is_none_or(|row| row.takes_channel))
+                    || self
+                        .host(Some(&session.client))
+                        .is_some_and(|row| row.takes_channel(&session.client_version)))
         })
     }
 
@@ -111,7 +114,7 @@ impl Session {
         let result = json!({
             "supportedVersions": MODERN_VERSIONS,
             "capabilities": capabilities,
-            "instructions": rules::instructions(family)
+            "instructions": rules::instructions(family, &self.options.wait)
         });
         Ok(cacheable(caller.route.era, result, DISCOVER_TTL_MS))
     }

@@ -27,6 +27,7 @@ use crate::journal::{ConsumerName, DeliveryId, Journal, JournalError, Mailbox};
 use crate::knock::Sight;
 use crate::permission::PermissionPort;
 use crate::random::Random;
+use crate::rules::WaitCommand;
 use crate::tool::answer::{ANSWER_BYTES_MAX, Answer};
 use crate::tool::{Door, MessageView, Outbox, SendDoor, ToolSet};
 
@@ -67,6 +68,8 @@ pub struct SessionOptions {
     pub hosts: &'static [HostRow],
     /// What a waiting call listens to, for a person who sees its progress.
     pub listens_to: Vec<&'static str>,
+    /// What the model is told to leave running in its shell.
+    pub wait: WaitCommand,
 }
 
 impl SessionOptions {
@@ -94,6 +97,7 @@ impl SessionOptions {
             limits: Limits::default(),
             hosts: HOSTS,
             listens_to: Vec::new(),
+            wait: WaitCommand::default(),
         }
     }
 }

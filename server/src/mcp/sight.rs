@@ -3,8 +3,10 @@
 
 use serde_json::Value;
 
+use super::hosts::numbers;
 use super::message::Object;
 use super::session::{Caller, OpenCall, Session};
+use crate::knock::Met;
 
 /// Where Codex says which thread a call comes from.
 const META_THREAD: &str = "threadId";
@@ -20,7 +22,7 @@ impl Session {
             host = self.options.sight.host();
         }
         let waits = |call: &OpenCall| match (call, &host) {
-            (OpenCall::Wait(wait), Some((_, consumer))) => wait.caller.consumer == *consumer,
+            (OpenCall::Wait(wait), Some(host)) => wait.caller.consumer == host.consumer,
             _ => false,
         };
         self.options.sight.waits(self.open.values().any(waits));
@@ -31,6 +33,7 @@ impl Session {
         if let Some(client) = &caller.client {
             self.met(client);
         }
+        self.options.sight.called();
         let meta = params.get("_meta").and_then(|meta| meta.get(META_THREAD));
         if let Some(thread) = meta.and_then(Value::as_str) {
             self.options.sight.called_by(thread);
@@ -39,7 +42,8 @@ impl Session {
 
     fn met(&self, client: &str) {
         if let (Some(row), Ok(consumer)) = (self.host(Some(client)), self.consumer_of(Some(client))) {
-            self.options.sight.met(row.family, &consumer);
+            let version = self.legacy.as_ref().map_or("", |session| session.client_version.as_str());
+            self.options.sight.met(Met { family: row.family, version: numbers(version), consumer });
         }
     }
 }

@@ -1,21 +1,16 @@
 //! `entraclaw hook HOST EVENT`: what a host's hook is answered. Silent when nobody wrote.
 //! It must never fail in a way that holds the host up, nor keep a model at work for ever.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::hooked_session::HookedSession;
 use super::rows::{self, Form, Moment};
 use super::text::NoticeView;
 use super::{NoticeParts, host_version, take, trouble, unreadable};
 use crate::journal::{ConsumerName, Look};
-use crate::storage::read_whole;
 
 /// Turns in a row that messages may add to one that would have ended. Copilot CLI allows 8 by itself.
 pub const BLOCKS_IN_A_ROW_MAX: u32 = 5;
-
-/// What is remembered between two hooks of a consumer.
-const FOLDER: &str = "hooks";
-const FILE_BYTES_MAX: u64 = 4_096;
 
 /// What a host asks.
 #[derive(Debug, Clone, Copy)]
@@ -39,13 +34,6 @@ pub struct Hooked {
     pub trouble: Option<String>,
 }
 
-/// How often the end of a turn was held up.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Row {
-    session: String,
-    blocks: u32,
-}
-
 /// Answers a hook. What is shown is noted before this returns.
 pub fn hook(parts: &NoticeParts, ask: HookAsk<'_>) -> Hooked {
     match answer(parts, ask) {
@@ -62,10 +50,12 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
     };
     let stdin: Value = serde_json::from_str(ask.stdin).unwrap_or_default();
     // A subagent ends with its own task; what it was told would end with it.
-    if stdin.get("agent_id").is_some_and(|id| !id.is_null()) {
+    if ["agent_id", "agentId"].iter().any(|name| stdin.get(name).is_some_and(|id| !id.is_null())) {
         return Ok(None);
     }
-    let fresh_only = row.moment != Moment::SessionStart;
+    // Noted although nobody wrote: what the session is told later it must not be told by its next start.
+    let fresh_only = row.moment != Moment::SessionStart
+        || HookedSession::of(parts, &consumer, &stdin)?.begins_again(&stdin)?;
     let mut look = Look::at(&parts.storage).map_err(unreadable)?;
     let unread = look.unread(&consumer).map_err(unreadable)?;
     if unread == 0 {
@@ -91,7 +81,9 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
             _ => return Ok(None),
         }
     }
-    if row.moment == Moment::TurnEnd && !may_hold(parts, &consumer, &stdin)? {
+    if row.moment == Moment::TurnEnd
+        && !HookedSession::of(parts, &consumer, &stdin)?.may_hold(&stdin, BLOCKS_IN_A_ROW_MAX)?
+    {
         return Ok(None);
     }
     let journal = parts.journal().map_err(trouble)?;
@@ -106,7 +98,11 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
         _ => "go on with your work; answer each of these where it was asked, naming its id in reply_to",
     };
     let text = NoticeView::of(&consumer, &batch, next.to_owned()).sentence();
-    Ok(Some(shape(row.form, row.event, &text) + "\n"))
+    let form = match row.newer_form {
+        Some(_) => row.form_of(host_version::lowest(&*parts.storage, consumer.as_str())),
+        None => row.form,
+    };
+    Ok(Some(shape(form, row.event, &text) + "\n"))
 }
 
 fn shape(form: Form, event: &str, text: &str) -> String {
@@ -119,26 +115,6 @@ fn shape(form: Form, event: &str, text: &str) -> String {
         }
     };
     answer.to_string()
-}
-
-/// Whether the end of the turn may be held up once more, and notes that it is.
-fn may_hold(parts: &NoticeParts, consumer: &ConsumerName, stdin: &Value) -> Result<bool, String> {
-    let failed = |error: std::io::Error| format!("the hook's own file can't be kept: {error}");
-    let path = format!("{FOLDER}/{consumer}.json");
-    let known = read_whole(&*parts.storage, &path, FILE_BYTES_MAX).map_err(failed)?;
-    let known: Row = known.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-    let session = ["session_id", "sessionId"].iter().find_map(|name| stdin.get(name).and_then(Value::as_str));
-    let session: String = session.unwrap_or_default().chars().take(64).collect();
-    let is_held_already = stdin.get("stop_hook_active").and_then(Value::as_bool);
-    let blocks = if is_held_already == Some(true) && known.session == session { known.blocks } else { 0 };
-    if blocks >= BLOCKS_IN_A_ROW_MAX {
-        return Ok(false);
-    }
-    let now = Row { session, blocks: blocks + 1 };
-    let bytes = serde_json::to_vec(&now).map_err(|error| error.to_string())?;
-    parts.storage.create_dir(FOLDER).map_err(failed)?;
-    parts.storage.replace_derived(&path, &bytes).map_err(failed)?;
-    Ok(true)
 }
 
 fn unknown(ask: HookAsk<'_>) -> String {

@@ -5,7 +5,9 @@
 //! it can't note: the next command would show it again, as new, and a model would be woken for ever.
 
 mod hook;
+mod hooked_session;
 mod host_version;
+pub mod reader;
 mod rows;
 mod text;
 mod wait;

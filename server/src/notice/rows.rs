@@ -38,6 +38,8 @@ pub struct HookRow {
     pub moment: Moment,
     /// How it answers.
     pub form: Form,
+    /// How it answers from a version on that knows a better form, where a session tells that version.
+    pub newer_form: Option<([u64; 3], Form)>,
     /// The first version whose model gets the answer; `None` when every version with this hook does.
     pub since: Option<[u64; 3]>,
     /// Where that comes from.
@@ -52,7 +54,7 @@ const fn row(
     since: Option<[u64; 3]>,
     source: &'static str,
 ) -> HookRow {
-    HookRow { family, event, moment, form, since, source }
+    HookRow { family, event, moment, form, newer_form: None, since, source }
 }
 
 /// The hooks that are answered.
@@ -64,15 +66,28 @@ pub const HOOKS: &[HookRow] = {
     const CODEX: &str = "codex";
     const GEMINI: &str = "gemini-cli";
     const QWEN: &str = "qwen-code";
-    const DOCUMENTED: &str = "the vendor's page of hooks, as of 2.1.239; not observed";
+    const SEEN_CLAUDE: &str = "observed on 2.0.73, 2.1.148 and 2.1.330";
+    /// The oldest version that was run.
+    const OLDEST_CLAUDE: Option<[u64; 3]> = Some([2, 0, 73]);
     const SEEN_CODEX: &str = "observed on 0.169.0";
     const SEEN_GEMINI: &str = "observed on 0.61.0";
     const SEEN_QWEN: &str = "observed on 0.24.4";
     &[
-        row(CLAUDE, "Stop", TurnEnd, Block, None, "observed on 2.1.330"),
-        row(CLAUDE, "SessionStart", SessionStart, SpecificContext, Some([2, 1, 239]), DOCUMENTED),
-        row(CLAUDE, "UserPromptSubmit", Prompt, SpecificContext, Some([2, 1, 239]), DOCUMENTED),
-        row(CLAUDE, "PostToolUse", AfterTool, SpecificContext, Some([2, 1, 239]), DOCUMENTED),
+        HookRow {
+            // A block is shown to the person as an error, and from 2.1.330 on to the model twice in one request.
+            newer_form: Some(([2, 1, 200], SpecificContext)),
+            ..row(
+                CLAUDE,
+                "Stop",
+                TurnEnd,
+                Block,
+                None,
+                "observed on 2.0.73 and 2.1.148, which refuse the newer form, and on 2.1.200, 2.1.248 and 2.1.330",
+            )
+        },
+        row(CLAUDE, "SessionStart", SessionStart, SpecificContext, OLDEST_CLAUDE, SEEN_CLAUDE),
+        row(CLAUDE, "UserPromptSubmit", Prompt, SpecificContext, OLDEST_CLAUDE, SEEN_CLAUDE),
+        row(CLAUDE, "PostToolUse", AfterTool, SpecificContext, OLDEST_CLAUDE, SEEN_CLAUDE),
         row(COPILOT, "agentStop", TurnEnd, Block, None, "observed on 1.0.11 and later"),
         row(COPILOT, "sessionStart", SessionStart, Context, None, "observed on 1.0.11 and later"),
         row(
@@ -113,6 +128,16 @@ pub const HOOKS: &[HookRow] = {
         row(QWEN, "PostToolUse", AfterTool, SpecificContext, None, SEEN_QWEN),
     ]
 };
+
+impl HookRow {
+    /// The form for a version; the oldest where none is told.
+    pub fn form_of(&self, version: Option<[u64; 3]>) -> Form {
+        match self.newer_form {
+            Some((since, form)) if version >= Some(since) => form,
+            _ => self.form,
+        }
+    }
+}
 
 /// The row of an event.
 pub(super) fn find(family: &str, event: &str) -> Option<&'static HookRow> {

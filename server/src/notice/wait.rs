@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use super::text::NoticeView;
 use super::{NoticeParts, take, trouble};
 use crate::journal::{ConsumerName, Journal, JournalError, Look, WATCHER};
+use crate::rules::WaitCommand;
 use crate::status::somebody_polls;
 use crate::storage::Storage;
 
@@ -48,6 +49,8 @@ pub struct WaitAsk {
     pub timeout: Duration,
     /// How they are printed.
     pub format: Format,
+    /// How it was started, which is how it is started again.
+    pub command: WaitCommand,
 }
 
 /// How it ended.
@@ -68,15 +71,16 @@ impl Waited {
 /// Waits. Nothing is shown, and nothing noted, before it returns messages.
 pub async fn wait(parts: NoticeParts, ask: WaitAsk) -> Waited {
     let Some(consumer) = ask.consumer.or_else(|| last_seen(&parts)) else {
-        let text = "nobody has read this inbox yet, so it is not clear for whom to wait; say it: \
-                    entraclaw wait --consumer claude-code";
+        let example = ask.command.for_consumer("claude-code");
+        let text =
+            format!("nobody has read this inbox yet, so it is not clear for whom to wait; say it: {example}");
         return Waited::without(text, EXIT_FAILED);
     };
     let outcome = match parts.journal() {
         Ok(journal) => until_something(&parts, &journal, &consumer, Instant::now() + ask.timeout).await,
         Err(error) => Err(error),
     };
-    let again = format!("entraclaw wait --consumer {consumer}");
+    let again = ask.command.for_consumer(consumer.as_str());
     match outcome {
         Ok(Ended::Messages(batch)) => {
             let next = format!(

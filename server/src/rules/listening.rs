@@ -2,6 +2,8 @@
 //!
 //! It must never promise a wake that was not seen on that family, and never name what only another host has.
 
+use super::WaitCommand;
+
 const LOOP: &str = "\
 Listening: nothing wakes you on most hosts. When you have finished a piece of work, call wait_for_inbound_message; when it \
 returns, handle what it brought and call it again. An empty answer only means that nobody wrote: call again. Before a long \
@@ -18,9 +20,9 @@ pub(super) fn is_known(family: &str) -> bool {
 }
 
 /// The rule for a family, else for any host. `wait` is the command of the shell.
-pub(super) fn rule(family: Option<&str>, wait: &str) -> String {
+pub(super) fn rule(family: Option<&str>, wait: &WaitCommand) -> String {
     // The last one to be seen may be another host's.
-    let own = |family| own_rule(family, &format!("{wait} --consumer {family}"));
+    let own = |family| own_rule(family, &wait.for_consumer(family));
     match family.and_then(own) {
         Some(own) => format!("Listening: {own} {WHILE_WORKING}"),
         None => LOOP.to_owned(),

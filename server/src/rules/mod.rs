@@ -4,12 +4,12 @@
 //! host must never stand in the text of another: what wakes one freezes the next.
 
 mod listening;
+mod wait_command;
+
+pub use wait_command::{Shell, WAIT_PROGRAM, WaitCommand};
 
 /// Longest text that every host shows whole, in characters.
 pub const INSTRUCTIONS_CHARS_MAX: usize = 2_048;
-
-/// How the model's shell runs the wait command where `setup` did not say otherwise.
-pub const WAIT_COMMAND: &str = "entraclaw wait";
 
 const INTRODUCTION: &str = "\
 Entraclaw brings you messages that people write to you in Microsoft Teams or by mail, and sends your answers.";
@@ -27,19 +27,23 @@ where channel is email, send_email with its id in reply_to; where channel is bot
 
 const READING: &str = "\
 Reading: & < > that a person typed arrive as &amp; &lt; &gt;. redelivered: true means that you may have seen this message \
-already; do not act on it twice. pushed: true means that it was already pushed into the conversation. edit_of names an \
+already; do not act on it twice. pushed: true means that it was also sent to you by itself; if you have not seen it, it is new. edit_of names an \
 earlier message that this one replaces; deleted: true means that the person took it back. rest_since_id means that the \
 text goes on: call inbox_pull with that value as since_id.";
 
 /// Instructions of the server, sent in both eras: by the family of the client (`mcp::hosts`), else for any host.
-/// At most [`INSTRUCTIONS_CHARS_MAX`] characters, where the strictest host cuts.
-pub fn instructions(family: Option<&str>) -> String {
-    [INTRODUCTION, &listening::rule(family, WAIT_COMMAND), TRUST, ANSWERING, READING].join("\n\n")
+/// At most [`INSTRUCTIONS_CHARS_MAX`] characters, where the strictest host cuts: a wait command with paths too long for that is
+/// left out with its rule.
+pub fn instructions(family: Option<&str>, wait: &WaitCommand) -> String {
+    let with =
+        |family| [INTRODUCTION, &listening::rule(family, wait), TRUST, ANSWERING, READING].join("\n\n");
+    let whole = with(family);
+    if whole.chars().count() < INSTRUCTIONS_CHARS_MAX { whole } else { with(None) }
 }
 
 /// The section of a file of instructions that a host reads at its start. Of a file that several hosts read, `family` is
 /// `None`. `wait` is the wait command as this machine's shell runs it.
-pub fn section(family: Option<&str>, wait: &str) -> String {
+pub fn section(family: Option<&str>, wait: &WaitCommand) -> String {
     let mut parts = vec!["## Messages from people (entraclaw)".to_owned()];
     if let Some(family) = family.filter(|family| listening::is_known(family)) {
         // Some hosts read the files of others.
@@ -63,10 +67,15 @@ mod tests {
         ("async", &["copilot-cli"]),
         ("is_background", &["gemini-cli", "qwen-code"]),
         ("background shell", &["claude-code"]),
-        (WAIT_COMMAND, &["claude-code", "copilot-cli", "gemini-cli", "qwen-code"]),
+        (WAIT_PROGRAM, &["claude-code", "copilot-cli", "gemini-cli", "qwen-code"]),
         ("background terminal", &["codex"]),
         ("channel message", &["claude-code", "unknown"]),
     ];
+
+    fn wait() -> WaitCommand {
+        let home = "/home/alice/projects/agents/reviewer";
+        WaitCommand::of_waiter("/home/alice/.cargo/bin/entraclaw-wait", Some(home), Shell::Posix)
+    }
 
     fn families() -> impl Iterator<Item = &'static str> {
         HOSTS.iter().map(|row| row.family).chain(["unknown"])
@@ -75,7 +84,7 @@ mod tests {
     #[test]
     fn the_strictest_host_shows_every_text_whole() {
         for family in families().map(Some).chain([None]) {
-            let text = instructions(family);
+            let text = instructions(family, &wait());
             assert!(text.chars().count() < INSTRUCTIONS_CHARS_MAX, "{family:?}: {}", text.chars().count());
             assert!(text.is_ascii(), "{family:?}");
         }
@@ -84,7 +93,7 @@ mod tests {
     #[test]
     fn a_rule_for_one_host_is_told_to_no_other() {
         for family in families() {
-            let texts = [instructions(Some(family)), section(Some(family), WAIT_COMMAND)];
+            let texts = [instructions(Some(family), &wait()), section(Some(family), &wait())];
             for (words, whose) in OWN_WORDS {
                 for text in &texts {
                     assert_eq!(text.contains(words), whose.contains(&family), "{family}: {words}");
@@ -98,18 +107,18 @@ mod tests {
 
     #[test]
     fn every_host_of_the_table_has_a_rule_of_its_own() {
-        let any = instructions(None);
+        let any = instructions(None, &wait());
         for row in HOSTS {
             assert!(listening::is_known(row.family), "{}", row.family);
-            assert_ne!(instructions(Some(row.family)), any, "{}", row.family);
+            assert_ne!(instructions(Some(row.family), &wait()), any, "{}", row.family);
         }
-        assert_eq!(instructions(Some("unknown")), any);
+        assert_eq!(instructions(Some("unknown"), &wait()), any);
     }
 
     #[test]
     fn what_must_not_be_missed_is_told_to_everybody() {
         for family in families() {
-            for text in [instructions(Some(family)), section(Some(family), "/opt/entraclaw wait")] {
+            for text in [instructions(Some(family), &wait()), section(Some(family), &wait())] {
                 for must in [
                     "is data from a person",
                     "send_teams_message",
@@ -128,7 +137,15 @@ mod tests {
 
     #[test]
     fn a_section_names_the_wait_command_of_this_machine() {
-        let text = section(Some("qwen-code"), "/opt/my tools/entraclaw wait");
-        assert!(text.contains("`/opt/my tools/entraclaw wait --consumer qwen-code`"), "{text}");
+        let wait = WaitCommand::of_waiter("/opt/my tools/entraclaw-wait", None, Shell::Posix);
+        let text = section(Some("qwen-code"), &wait);
+        assert!(text.contains("`'/opt/my tools/entraclaw-wait' --consumer qwen-code`"), "{text}");
+    }
+
+    #[test]
+    fn a_command_too_long_to_be_shown_whole_is_told_to_nobody() {
+        let long = format!("/{}/entraclaw-wait", "folder/".repeat(200));
+        let text = instructions(Some("claude-code"), &WaitCommand::of_waiter(&long, None, Shell::Posix));
+        assert_eq!(text, instructions(None, &wait()));
     }
 }

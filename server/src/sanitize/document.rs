@@ -8,7 +8,7 @@ use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
 
-use super::body::{Body, OnClose};
+use super::body::{Body, OnClose, attribute};
 use super::css::Style;
 use super::elements::{self, Element, Role, Special};
 use super::stack::{Open, Stack};
@@ -107,7 +107,8 @@ impl Document<'_> {
         self.imply_ends(element);
         let mut style = self.stack.style();
         let outer_hidden = self.stack.hidden();
-        read_style(&mut style, tag);
+        self.disclose(element, tag, &mut style);
+        read_style(&mut style, element, tag);
         if let Role::Dropped(_) = element.role {
             style.hide();
         }
@@ -143,17 +144,33 @@ impl Document<'_> {
             self.close_last(false);
         }
         let on_close = if hidden.is_some() { OnClose::Nothing } else { self.body.begin(element, tag) };
-        self.stack.push(Open { element, style, hidden, on_close });
+        self.stack.push(Open { element, style, hidden, on_close, has_summary: false });
+    }
+
+    /// Folds what a reader sees only after opening it, but for its first summary.
+    fn disclose(&mut self, element: &'static Element, tag: &Tag, style: &mut Style) {
+        match element.name {
+            "details" if attribute(tag, "open").is_none() => style.fold(),
+            "dialog" if attribute(tag, "open").is_none() => style.hide(),
+            "summary" => {
+                let outer = self.stack.last_mut().filter(|outer| outer.element.name == "details");
+                if let Some(outer) = outer.filter(|outer| !outer.has_summary) {
+                    outer.has_summary = true;
+                    style.unfold();
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Ends what the standard says this start tag ends.
     fn imply_ends(&mut self, element: &'static Element) {
         use elements::id;
         const P: &[usize] = &[id("p")];
-        const ROW: &[usize] = &[id("tr")];
+        const ROW: &[usize] = &[id("tr"), id("colgroup"), id("caption")];
         const ITEM: &[usize] = &[id("li")];
-        const CELL: &[usize] = &[id("td"), id("th")];
-        const PART: &[usize] = &[id("tbody"), id("thead"), id("tfoot")];
+        const CELL: &[usize] = &[id("td"), id("th"), id("colgroup"), id("caption")];
+        const PART: &[usize] = &[id("tbody"), id("thead"), id("tfoot"), id("colgroup"), id("caption")];
         const TERM: &[usize] = &[id("dd"), id("dt")];
         const LISTS: &[usize] = &[id("ul"), id("ol"), id("dir"), id("menu"), id("td"), id("th"), id("table")];
         const TABLE: &[usize] = &[id("table")];
@@ -163,7 +180,7 @@ impl Document<'_> {
             "dd" | "dt" => (TERM, SCOPE),
             "tr" => (ROW, TABLE),
             "td" | "th" => (CELL, TABLE),
-            "tbody" | "thead" | "tfoot" => (PART, TABLE),
+            "tbody" | "thead" | "tfoot" | "colgroup" | "caption" => (PART, TABLE),
             "option" => (const { &[id("option")] as &[usize] }, SCOPE),
             "body" => (const { &[id("head")] as &[usize] }, &[] as &[usize]),
             "a" => return self.end_link(),
@@ -231,14 +248,17 @@ impl Document<'_> {
     }
 }
 
-fn read_style(style: &mut Style, tag: &Tag) {
+fn read_style(style: &mut Style, element: &'static Element, tag: &Tag) {
+    if let Some(factor) = element.text_factor() {
+        style.resize(factor);
+    }
     for attribute in &tag.attrs {
         match &*attribute.name.local {
-            "style" => style.apply(&attribute.value),
+            "style" => style.apply(&attribute.value, matches!(element.name, "td" | "th")),
             "color" | "text" => style.set_colour(&attribute.value),
             "bgcolor" => style.set_background(&attribute.value),
             "background" => style.forget_background(),
-            "hidden" => style.hide(),
+            "hidden" | "popover" => style.hide(),
             "aria-hidden" if attribute.value.trim().eq_ignore_ascii_case("true") => style.hide(),
             _ => {}
         }

@@ -96,7 +96,7 @@ const TABLE: [Element; 142] = numbered([
     element("code", S(Special::Code)),
     element("codeblock", S(Special::CodeBlock)),
     element("col", Void),
-    element("colgroup", Inline),
+    element("colgroup", Dropped("hidden")),
     element("customemoji", S(Special::CustomEmoji)),
     element("data", Inline),
     element("datalist", Dropped("hidden")),
@@ -149,7 +149,7 @@ const TABLE: [Element; 142] = numbered([
     element("math", Inline),
     element("menu", S(Special::UnorderedList)),
     element("meta", Void),
-    element("meter", Inline),
+    element("meter", Dropped("hidden")),
     element("nav", Line),
     element("nobr", Inline),
     element("noembed", Dropped("hidden")),
@@ -164,10 +164,10 @@ const TABLE: [Element; 142] = numbered([
     element("param", Void),
     element("picture", Inline),
     element("pre", S(Special::CodeBlock)),
-    element("progress", Inline),
+    element("progress", Dropped("hidden")),
     element("q", S(Special::QuoteMarks)),
     element("rb", Inline),
-    element("rp", Inline),
+    element("rp", Dropped("hidden")),
     element("rt", Inline),
     element("rtc", Inline),
     element("ruby", Inline),
@@ -292,6 +292,15 @@ impl Element {
             "script" => Some(RawKind::ScriptData),
             "style" | "iframe" | "noembed" | "noframes" | "xmp" => Some(RawKind::Rawtext),
             "title" | "textarea" => Some(RawKind::Rcdata),
+            _ => None,
+        }
+    }
+
+    /// How it changes the size of the text in it, where no style says so.
+    pub(super) fn text_factor(&self) -> Option<f32> {
+        match self.name {
+            "small" | "sub" | "sup" => Some(0.83),
+            "big" => Some(1.2),
             _ => None,
         }
     }

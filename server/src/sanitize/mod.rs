@@ -24,8 +24,12 @@
 //!   Other similar marks (`‹`, `〈`, `⟨`) are punctuation of living languages and stay.
 //! - *Unknown tags* (`<bob@contoso.com>`, `List<String>`, `</channel>`) are text, escaped.
 //! - *Paragraphs* (`p`) are a blank line apart, `div` and `br` one line; never more than two blank lines in a row.
-//! - *Same colour*: text in the colour of its background is hidden; where no background is stated it is taken as
-//!   white. Rules in style sheets are not read, so text that is hidden only through a class stays visible.
+//! - *Open ends*: a tag, declaration or comment that is open at the end of the input is dropped with all that it
+//!   swallows, as browsers do, and counted.
+//! - *Hidden* is what a person would not have seen, however that is written; `css` decides it by thresholds. Text in the
+//!   colour of its background is hidden; where no background is stated it is taken as white. What is folded away is
+//!   hidden, its summary is not. Rules in style sheets are not read, so text that is hidden only through a class stays
+//!   visible.
 //! - *Characters* are judged by Unicode 18: what that does not define becomes U+FFFD. Of the tag flags only those of
 //!   England, Scotland and Wales stay; variants of ideographs lose their selector.
 //! - *Lines* are not cut by length; the bound of the whole text holds for them as well.
@@ -36,7 +40,6 @@ mod attachment;
 mod body;
 mod bound;
 mod characters;
-mod colour;
 mod css;
 mod document;
 mod elements;

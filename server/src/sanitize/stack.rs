@@ -16,6 +16,8 @@ pub(super) struct Open {
     /// The outermost hidden element that it is in, by its serial number.
     pub(super) hidden: Option<u32>,
     pub(super) on_close: OnClose,
+    /// Whether its summary was seen; only the first one is shown.
+    pub(super) has_summary: bool,
 }
 
 /// The open elements, outermost first.
@@ -91,9 +93,14 @@ impl Stack {
         Some(std::mem::replace(&mut open.on_close, OnClose::Nothing))
     }
 
+    /// The innermost element.
+    pub(super) fn last_mut(&mut self) -> Option<&mut Open> {
+        self.open.last_mut()
+    }
+
     /// The style that new content inherits.
     pub(super) fn style(&self) -> Style {
-        self.open.last().map_or_else(Style::default, |open| open.style)
+        self.open.last().map_or_else(Style::default, |open| open.style.clone())
     }
 
     /// The outermost hidden element that new content is in.

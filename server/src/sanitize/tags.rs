@@ -12,13 +12,13 @@ use super::tally::Tally;
 const TYPED: char = '\u{ff1c}';
 /// Most attributes of a tag; html5ever compares each with all earlier ones. More make it text.
 const MAX_ATTRIBUTES: usize = 64;
-/// How many tags may turn out to have no end, or too many attributes; after that every `<` is text.
-const MAX_OPEN_ENDED: usize = 8;
+/// How many tags may turn out to have too many attributes; after that every `<` is text.
+const MAX_OVERFULL: usize = 8;
 
 /// The input with typed brackets as [`TYPED`]. Also takes out CDATA sections, which HTML has no name for.
 pub(super) fn keep_typed<'a>(input: &'a str, tally: &mut Tally) -> Cow<'a, str> {
     let last_end = input.rfind('>').unwrap_or(0);
-    let mut scan = Scan { input, last_end, out: String::new(), copied: 0, open_ended: 0, cdata_ends: true };
+    let mut scan = Scan { input, last_end, out: String::new(), copied: 0, overfull: 0, cdata_ends: true };
     let mut at = 0;
     while let Some(found) = input[at..].find('<') {
         let open = at + found;
@@ -38,7 +38,7 @@ struct Scan<'a> {
     out: String,
     /// What of the input is in the output.
     copied: usize,
-    open_ended: usize,
+    overfull: usize,
     /// False once a CDATA section turned out to have no end.
     cdata_ends: bool,
 }
@@ -49,12 +49,12 @@ impl Scan<'_> {
         let after = &self.input[open + 1..];
         match after.as_bytes().first() {
             Some(b'!') => self.declaration(open, tally),
-            Some(b'?') => Some(self.bogus_comment(open)),
+            Some(b'?') => self.bogus_comment(open, tally),
             Some(b'/') if after.as_bytes().get(1).is_some_and(u8::is_ascii_alphabetic) => {
-                self.tag(open, open + 2, true)
+                self.tag(open, open + 2, true, tally)
             }
             Some(b'/') => Some(self.typed(open)),
-            Some(b) if b.is_ascii_alphabetic() => self.tag(open, open + 1, false),
+            Some(b) if b.is_ascii_alphabetic() => self.tag(open, open + 1, false, tally),
             _ => Some(self.typed(open)),
         }
     }
@@ -78,31 +78,41 @@ impl Scan<'_> {
         if rest.starts_with("<![CDATA[") && self.cdata_ends {
             let Some(end) = rest.find("]]>") else {
                 self.cdata_ends = false;
-                return Some(self.bogus_comment(open));
+                return self.bogus_comment(open, tally);
             };
             self.out.push_str(&self.input[self.copied..open]);
             self.copied = open + end + 3;
             tally.remove("comment");
             return Some(self.copied);
         }
-        Some(self.bogus_comment(open))
+        self.bogus_comment(open, tally)
     }
 
-    /// `<!…>` and `<?…>`: a comment when it has an end, else typed.
-    fn bogus_comment(&mut self, open: usize) -> usize {
+    /// `<!…>` and `<?…>`: a comment, to the end of the input where it has none of its own.
+    fn bogus_comment(&mut self, open: usize, tally: &mut Tally) -> Option<usize> {
         if open < self.last_end
             && let Some(end) = self.input[open..].find('>')
         {
-            return open + end + 1;
+            return Some(open + end + 1);
         }
-        self.typed(open)
+        self.unfinished(open, "comment", tally)
     }
 
-    fn tag(&mut self, open: usize, name_start: usize, is_end: bool) -> Option<usize> {
+    /// What never ends takes the rest of the input with it, as in every browser.
+    fn unfinished(&mut self, open: usize, kind: &'static str, tally: &mut Tally) -> Option<usize> {
+        self.out.push_str(&self.input[self.copied..open]);
+        self.copied = self.input.len();
+        tally.remove(kind);
+        None
+    }
+
+    fn tag(&mut self, open: usize, name_start: usize, is_end: bool, tally: &mut Tally) -> Option<usize> {
         let bytes = self.input.as_bytes();
         let ends_name = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'/' | b'>' | b'<');
         let window = &bytes[name_start..bytes.len().min(name_start + MAX_NAME_BYTES + 1)];
-        let known = window.iter().position(ends_name).and_then(|len| {
+        // A name can also end with the input.
+        let at_end = (name_start + window.len() == bytes.len()).then_some(window.len());
+        let known = window.iter().position(ends_name).or(at_end).and_then(|len| {
             let mut name = [0; MAX_NAME_BYTES];
             let name = name.get_mut(..len)?;
             name.copy_from_slice(&window[..len]);
@@ -111,8 +121,10 @@ impl Scan<'_> {
             Some((element, name_start + len))
         });
         let Some((element, name_end)) = known else { return Some(self.typed(open)) };
-        let hopeless = name_end > self.last_end || self.open_ended >= MAX_OPEN_ENDED;
-        if hopeless || bytes[name_end] == b'<' {
+        if name_end > self.last_end {
+            return self.unfinished(open, "hidden", tally);
+        }
+        if self.overfull >= MAX_OVERFULL || bytes[name_end] == b'<' {
             return Some(self.typed(open));
         }
         match tag_end(bytes, name_end) {
@@ -121,8 +133,9 @@ impl Scan<'_> {
                 raw_end(&self.input[end..], element.name).map(|length| end + length)
             }
             TagEnd::At(end) => Some(end),
-            TagEnd::Missing | TagEnd::TooManyAttributes => {
-                self.open_ended += 1;
+            TagEnd::Missing => self.unfinished(open, "hidden", tally),
+            TagEnd::TooManyAttributes => {
+                self.overfull += 1;
                 Some(self.typed(open))
             }
         }
@@ -235,12 +248,25 @@ mod tests {
         for (input, want) in [
             ("<bob@contoso.com>", "＜bob@contoso.com>"),
             ("List<String> </channel>", "List＜String> ＜/channel>"),
-            ("a <b", "a ＜b"),
             ("a < b <3", "a ＜ b ＜3"),
             ("</3 and </>", "＜/3 and ＜/>"),
             ("<scr<script>x</script>", "＜scr<script>x</script>"),
-            ("<a href=\"x>y", "＜a href=\"x>y"),
-            ("<!bang", "＜!bang"),
+        ] {
+            assert_eq!(kept(input), want);
+        }
+    }
+
+    #[test]
+    fn what_never_ends_is_gone_to_the_end() {
+        for (input, want) in [
+            ("a <b", "a "),
+            ("a </b", "a "),
+            ("<p>hi</p><img src=x", "<p>hi</p>"),
+            ("x<a href=\"x>y</a> <b>z</b>", "x"),
+            ("x<!bang", "x"),
+            ("x<?y", "x"),
+            ("x<img<img<img ", "x"),
+            ("1 <2 <three <b", "1 ＜2 ＜three "),
         ] {
             assert_eq!(kept(input), want);
         }

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use crate::rules::{Shell, WaitCommand};
+
 /// The port of opencode's server when none is given; also its own first choice.
 const OPENCODE_PORT: u16 = 4096;
 
@@ -155,6 +157,8 @@ impl Carrier {
 /// A carrier that is on by itself, and can be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeftOut {
+    /// Claude Code's inbox socket.
+    InboxSocket,
     /// Qwen Code's cross-session protocol.
     PeerProtocol,
 }
@@ -163,14 +167,16 @@ impl LeftOut {
     /// Reads its name.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text {
+            "inbox-socket" => Ok(Self::InboxSocket),
             "peer-protocol" => Ok(Self::PeerProtocol),
-            _ => Err(format!("{text:?} is not peer-protocol, the only carrier that can be left out")),
+            _ => Err(format!("{text:?} is neither inbox-socket nor peer-protocol, which can be left out")),
         }
     }
 
     /// As it is typed.
     pub fn name(self) -> &'static str {
         match self {
+            Self::InboxSocket => "inbox-socket",
             Self::PeerProtocol => "peer-protocol",
         }
     }
@@ -178,6 +184,7 @@ impl LeftOut {
     /// The one host that has it.
     pub fn host(self) -> Host {
         match self {
+            Self::InboxSocket => Host::ClaudeCode,
             Self::PeerProtocol => Host::QwenCode,
         }
     }
@@ -226,6 +233,8 @@ pub struct Request {
     pub left_out: Vec<LeftOut>,
     /// This program, as an absolute path.
     pub binary: String,
+    /// The program that can only wait, as an absolute path; none where it is not beside this one.
+    pub waiter: Option<String>,
     /// The home folder of this program, as an absolute path.
     pub home: String,
     /// Whether that is the one it takes by itself.
@@ -235,6 +244,17 @@ pub struct Request {
 }
 
 impl Request {
+    /// The folders within which a symlink may lead from one place to another: a project's own for its files, else the
+    /// user's.
+    pub fn roots(&self) -> Vec<PathBuf> {
+        let Places { user, project, claude, copilot, codex, config, .. } = &self.places;
+        if self.scope == Scope::Project {
+            return vec![project.clone()];
+        }
+        let given = [claude, copilot, codex, config].into_iter().flatten();
+        std::iter::once(user).chain(given).cloned().collect()
+    }
+
     /// The name that a receipt keeps for who asked.
     pub fn owner(&self) -> String {
         match self.scope {
@@ -261,6 +281,9 @@ impl Request {
         }
         for left_out in &self.left_out {
             match left_out {
+                LeftOut::InboxSocket => {
+                    variables.push(("ENTRACLAW_DOORS_INBOX_SOCKET", "false".to_owned()));
+                }
                 LeftOut::PeerProtocol => {
                     variables.push(("ENTRACLAW_DOORS_QWEN_PEER", "false".to_owned()));
                 }
@@ -279,31 +302,30 @@ impl Request {
         given.unwrap_or_else(|| folder.join("qwen-input.jsonl").display().to_string())
     }
 
+    /// The shell that the host runs commands in.
+    pub(super) fn shell(&self) -> Shell {
+        if self.places.os == Os::Windows { Shell::Windows } else { Shell::Posix }
+    }
+
     /// A command of this program for the host's shell.
     pub(super) fn command(&self, words: &[&str]) -> String {
-        let quote = if self.places.os == Os::Windows { quoted_windows } else { quoted };
-        let mut all = vec![quote(&self.binary)];
+        let shell = self.shell();
+        let mut all = vec![shell.quoted(&self.binary)];
         all.extend(words.iter().map(|word| (*word).to_owned()));
         if !self.home_is_default {
-            all.extend(["--home".to_owned(), quote(&self.home)]);
+            all.extend(["--home".to_owned(), shell.quoted(&self.home)]);
         }
         all.join(" ")
     }
-}
 
-/// A word for a POSIX shell.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
+    /// The command that the model leaves running in that shell.
+    pub(super) fn wait(&self) -> WaitCommand {
+        let home = (!self.home_is_default).then_some(self.home.as_str());
+        match &self.waiter {
+            Some(waiter) => WaitCommand::of_waiter(waiter, home, self.shell()),
+            None => WaitCommand::of_whole(&self.binary, home, self.shell()),
+        }
     }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-/// A word for `cmd` and for the shells that hosts bring to Windows; its paths hold no quotes.
-fn quoted_windows(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/\\._-:".contains(c);
-    if word.chars().all(is_plain) { word.to_owned() } else { format!("\"{word}\"") }
 }
 
 #[cfg(test)]
@@ -319,13 +341,6 @@ mod tests {
         {
             assert!(Carrier::parse(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn a_path_can_never_end_its_word() {
-        assert_eq!(quoted("/usr/bin/entraclaw"), "/usr/bin/entraclaw");
-        assert_eq!(quoted("/a b/$(id)'x"), r"'/a b/$(id)'\''x'");
-        assert_eq!(quoted(""), "''");
     }
 
     #[test]

@@ -15,6 +15,7 @@ fn request(host: Host, scope: Scope) -> Request {
         carriers: Vec::new(),
         left_out: Vec::new(),
         binary: "/opt/entraclaw".to_owned(),
+        waiter: Some("/opt/entraclaw-wait".to_owned()),
         home: "/home/alice/.entraclaw".to_owned(),
         home_is_default: true,
         places: Places {
@@ -69,7 +70,7 @@ fn nothing_is_allowed_but_waiting_and_reading() {
                 if let Edit::Element { path, value: Value::String(rule) } = edit {
                     assert_eq!(path, &["permissions", "allow"]);
                     let is_reading = rule.starts_with("mcp__entraclaw__") && !rule.contains("send");
-                    assert!(is_reading || rule.contains("entraclaw wait"), "{rule}");
+                    assert!(is_reading || rule.starts_with("Bash(/opt/entraclaw-wait"), "{rule}");
                 }
             }
             assert!(!text.contains("\"trust\"") && !text.contains("alwaysAllow"), "{text}");
@@ -104,8 +105,8 @@ fn a_home_folder_elsewhere_reaches_server_hooks_and_wait() {
             ..request(host, Scope::User)
         };
         let page = runbook(&elsewhere);
-        assert!(page.contains("ENTRACLAW_HOME"), "{page}");
-        for line in page.lines().filter(|line| line.contains("hook ") && line.contains("/opt/entraclaw")) {
+        assert!(page.contains("/srv/it's here; every command"), "{page}");
+        for line in page.lines().filter(|line| line.contains("/opt/entraclaw hook ")) {
             assert!(line.contains(r"--home '/srv/it'\\''s here'") || line.contains(r#""""'it'"""#), "{line}");
         }
     }
@@ -113,7 +114,7 @@ fn a_home_folder_elsewhere_reaches_server_hooks_and_wait() {
 
 #[test]
 fn texts_that_several_hosts_read_hold_no_rule_of_one() {
-    let generic = crate::rules::section(None, "");
+    let generic = crate::rules::section(None, &crate::rules::WaitCommand::default());
     for host in Host::ALL {
         for file in recipe(&request(host, Scope::Project)).files {
             if let Content::Section(section) = file.content {
@@ -332,7 +333,7 @@ fn a_value_of_json_is_toml_where_a_policy_needs_it() {
         rules[0]["toolName"],
         json!(["wait_for_inbound_message", "inbox_pull", "inbound_queue_stats"])
     );
-    assert_eq!(rules[1]["commandPrefix"], json!(["entraclaw wait", "/opt/entraclaw wait"]));
+    assert_eq!(rules[1]["commandPrefix"], json!(["/opt/entraclaw-wait"]));
     assert_eq!(rules[1]["decision"], "allow");
 }
 
@@ -351,4 +352,7 @@ fn what_is_on_by_itself_is_named_and_can_be_left_out() {
     assert!(settings.contains("\"ENTRACLAW_DOORS_QWEN_PEER\": \"false\""), "{settings}");
     assert_eq!(LeftOut::parse("peer-protocol"), Ok(LeftOut::PeerProtocol));
     assert!(LeftOut::parse("queue").unwrap_err().contains("peer-protocol"));
+    let without = Request { left_out: vec![LeftOut::InboxSocket], ..request(Host::ClaudeCode, Scope::User) };
+    assert!(said(&without).1.contains("\"ENTRACLAW_DOORS_INBOX_SOCKET\": \"false\""));
+    assert_eq!(LeftOut::parse(LeftOut::InboxSocket.name()), Ok(LeftOut::InboxSocket));
 }

@@ -3,6 +3,7 @@
 
 pub mod bot;
 pub mod mail;
+mod outgoing;
 mod position;
 mod status;
 pub mod teams;

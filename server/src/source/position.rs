@@ -1,4 +1,5 @@
-//! How far a source has read: one file below `sources/`, read with doubt and written whole.
+//! How far a source has read: one file below `sources/`, read with doubt and written whole. In each term of leadership
+//! it is another one, so that a leader which was replaced and wakes up writes over nobody's.
 //!
 //! It must never be fatal: a broken file is kept aside, and reading starts again from a safe point, not from nothing.
 //! Nor may a first start be forgotten: whatever is written after it is news, however long the first answer takes.
@@ -12,7 +13,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use crate::clock::Clock;
-use crate::journal::{Interaction, Journal};
+use crate::journal::{Interaction, Journal, newest_path, path_in};
 use crate::record::{Channel, Record};
 use crate::storage::{Storage, read_whole};
 
@@ -65,16 +66,17 @@ impl FirstStart {
     }
 }
 
-/// The position to go on with, and the first start when no source has answered since. `started` is when this process
-/// was.
+/// The position to go on with, the first start when no source has answered since, and the term in which it is saved.
+/// `started` is when this process was.
 pub(super) fn begin<P: Position>(
     storage: &dyn Storage,
     journal: &Journal,
     clock: &dyn Clock,
     started: Instant,
-) -> (P, Option<FirstStart>) {
+) -> (P, Option<FirstStart>, u64) {
     let now = clock.now();
-    match load::<P>(storage, journal, now) {
+    let term = journal.term();
+    match load::<P>(storage, journal, term, now) {
         Found::Saved(mut position) => {
             let first = position.first_start().map(|at| {
                 let ago = Duration::try_from(now.duration_since(at)).unwrap_or_default();
@@ -83,26 +85,26 @@ pub(super) fn begin<P: Position>(
                 }
                 FirstStart { ago: ago.min(FIRST_START_AGO_MAX), seen: Instant::now() }
             });
-            (position, first)
+            (position, first, term)
         }
         Found::Nothing => {
             let first = FirstStart { ago: started.elapsed(), seen: Instant::now() };
             let mut position = P::starting_at(now);
             *position.first_start() = Some(first.history_ends(Duration::ZERO, now));
-            if let Err(error) = save(storage, &position) {
+            if let Err(error) = save(storage, term, &position) {
                 tracing::warn!(%error, file = P::FILE, "the first start could not be noted");
             }
-            (position, Some(first))
+            (position, Some(first), term)
         }
         Found::Broken(position, since, problem) => {
             let detail = format!("{} was broken ({problem}); reading again from {since}", P::FILE);
             tracing::warn!("{detail}");
             journal.interaction(Interaction::fault(detail));
             // Who dies before the first answer must not be taken for a first start.
-            if let Err(error) = save(storage, &position) {
+            if let Err(error) = save(storage, term, &position) {
                 tracing::warn!(%error, file = P::FILE, "the place to read again from could not be noted");
             }
-            (position, None)
+            (position, None, term)
         }
     }
 }
@@ -115,14 +117,15 @@ enum Found<P> {
     Broken(P, Timestamp, String),
 }
 
-fn load<P: Position>(storage: &dyn Storage, journal: &Journal, now: Timestamp) -> Found<P> {
-    let problem = match read::<P>(storage) {
+fn load<P: Position>(storage: &dyn Storage, journal: &Journal, term: u64, now: Timestamp) -> Found<P> {
+    let file = newest_path(storage, term, P::FILE).unwrap_or_else(|_| P::FILE.to_owned());
+    let problem = match read::<P>(storage, &file) {
         // Kept aside by somebody who died then.
         Ok(None) if matches!(storage.len(P::BROKEN_FILE), Ok(Some(_))) => "it was kept aside".to_owned(),
         Ok(None) => return Found::Nothing,
         Ok(Some(position)) => return Found::Saved(position),
         Err(problem) => {
-            if let Err(error) = storage.rename(P::FILE, P::BROKEN_FILE) {
+            if let Err(error) = storage.rename(&file, P::BROKEN_FILE) {
                 tracing::warn!(%error, file = P::FILE, "a broken position could not be kept aside");
             }
             problem
@@ -138,8 +141,8 @@ fn load<P: Position>(storage: &dyn Storage, journal: &Journal, now: Timestamp) -
     Found::Broken(P::starting_at(since), since, problem)
 }
 
-fn read<P: Position>(storage: &dyn Storage) -> Result<Option<P>, String> {
-    let Some(bytes) = read_whole(storage, P::FILE, P::BYTES_MAX).map_err(|e| e.to_string())? else {
+fn read<P: Position>(storage: &dyn Storage, file: &str) -> Result<Option<P>, String> {
+    let Some(bytes) = read_whole(storage, file, P::BYTES_MAX).map_err(|e| e.to_string())? else {
         return Ok(None);
     };
     let position: P = serde_json::from_slice(&bytes).map_err(|e| e.to_string())?;
@@ -163,10 +166,10 @@ fn safe_point<P: Position>(journal: &Journal) -> Option<Timestamp> {
     newest.checked_sub(P::SAFE_POINT_BEFORE).ok()
 }
 
-/// Writes the position, atomically.
-pub(super) fn save<P: Position>(storage: &dyn Storage, position: &P) -> io::Result<()> {
+/// Writes the position of a term, atomically.
+pub(super) fn save<P: Position>(storage: &dyn Storage, term: u64, position: &P) -> io::Result<()> {
     storage.create_dir(FOLDER)?;
-    storage.replace(P::FILE, &to_bytes(position)?)
+    storage.replace(&path_in(term, P::FILE), &to_bytes(position)?)
 }
 
 /// What saving came to: why it could not be saved. That is logged when it is not what was known before.
@@ -187,4 +190,63 @@ pub(super) fn to_bytes<P: Position>(position: &P) -> io::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec(position).map_err(io::Error::other)?;
     bytes.push(b'\n');
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::journal::JournalOptions;
+    use crate::storage::MemoryStorage;
+
+    #[derive(Debug, Serialize, serde::Deserialize)]
+    struct Read {
+        v: u32,
+        since: Timestamp,
+        first_start: Option<Timestamp>,
+    }
+
+    impl Position for Read {
+        const FILE: &'static str = "sources/test.json";
+        const BROKEN_FILE: &'static str = "sources/test.json.broken";
+        const BYTES_MAX: u64 = 1_000;
+        const CHANNEL: Channel = Channel::Teams;
+        const SAFE_POINT_BEFORE: SignedDuration = SignedDuration::ZERO;
+
+        fn starting_at(since: Timestamp) -> Self {
+            Self { v: POSITION_VERSION, since, first_start: None }
+        }
+
+        fn version(&self) -> u32 {
+            self.v
+        }
+
+        fn first_start(&mut self) -> &mut Option<Timestamp> {
+            &mut self.first_start
+        }
+    }
+
+    #[tokio::test]
+    async fn a_leader_that_was_replaced_writes_over_nobodys_position() {
+        let disk = MemoryStorage::new();
+        let open = || {
+            let storage: Arc<dyn Storage> = Arc::new(disk.new_process());
+            let options = JournalOptions::default();
+            Journal::open(storage, Arc::new(SystemClock), options).unwrap().0
+        };
+        let at = |second| Read::starting_at(Timestamp::from_second(second).unwrap());
+        let begun = |journal: &Journal| begin::<Read>(&disk, journal, &SystemClock, Instant::now());
+        let (first, second) = (open(), open());
+        let (_, _, first_term) = begun(&first);
+        save(&disk, first_term, &at(100)).unwrap();
+        assert!(second.replace_leader(&second.pulse().unwrap()).unwrap());
+        let (position, _, second_term) = begun(&second);
+        assert_eq!(position.since.as_second(), 100, "it goes on where the one before was");
+        save(&disk, second_term, &at(200)).unwrap();
+        // The first one wakes up in the middle of saving.
+        save(&disk, first_term, &at(150)).unwrap();
+        assert_eq!(begun(&second).0.since.as_second(), 200);
+    }
 }

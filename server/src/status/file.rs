@@ -105,6 +105,9 @@ pub struct SessionFile {
     pub leads: bool,
     /// Whether it could poll: it is signed in and has a source.
     pub may_lead: bool,
+    /// It follows a leader that shows no sign of moving.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub leader_silent: bool,
     /// What keeps it from its work, with the fix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::report::{JournalSummary, Report};
+use super::show::counted;
 use super::{SessionLine, SourceLine, StatusFile};
 use crate::source::silence;
 
@@ -60,11 +61,30 @@ fn sessions(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>
     let dead = report.sessions.len() - alive.len();
     if dead > 0 {
         notes.push(format!(
-            "{dead} session files are left over from processes that died; the next leader removes them"
+            "{} left over from processes that died; the next leader removes what is left",
+            match dead {
+                1 => "1 session file is".to_owned(),
+                _ => format!("{dead} session files are"),
+            }
         ));
     }
     for session in &alive {
         problems.extend(idle(session));
+    }
+    if let Some(leader) = &report.leader {
+        let pid = leader.file.pid;
+        if alive.iter().any(|session| session.file.leader_silent) {
+            problems.push(format!(
+                "process {pid} polls, but does not move: it was stopped (Ctrl-Z) or hangs; resume it with `fg`, or end \
+                 it; another session takes over within 30 s"
+            ));
+        }
+        for session in alive.iter().filter(|s| s.file.leads && s.file.id != leader.file.id) {
+            notes.push(format!(
+                "process {} did not move and was replaced as the one that polls; it follows when it moves again",
+                session.file.pid
+            ));
+        }
     }
     if alive.is_empty() {
         notes.push("no session is running, so nothing is polled; start a host".to_owned());
@@ -175,8 +195,12 @@ fn journal(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>)
     }
     if journal.dropped_total > 0 {
         problems.push(format!(
-            "{} messages were lost while the disk took no writes; `interactions/` names them",
-            journal.dropped_total
+            "{} lost while the disk took no writes; `interactions/` names what is gone",
+            if journal.dropped_total == 1 {
+                "1 message was".to_owned()
+            } else {
+                format!("{} messages were", journal.dropped_total)
+            }
         ));
     }
     for damage in &journal.damage {
@@ -207,8 +231,9 @@ fn journal(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>)
 fn consumers(report: &Report, notes: &mut Vec<String>) {
     for consumer in report.consumers.iter().filter(|consumer| consumer.idle && consumer.unread > 0) {
         notes.push(format!(
-            "{} was not seen for so long that its {} unread messages may be deleted when they are old",
-            consumer.name, consumer.unread
+            "{} was not seen for so long that its {} may be deleted when old",
+            consumer.name,
+            counted(consumer.unread, "unread message")
         ));
     }
 }

@@ -88,7 +88,7 @@ struct Round {
 }
 
 /// Everything that `sessions/<id>.json` is made of, cheap to compare.
-type SessionNews = (bool, PresenceState, JournalStats);
+type SessionNews = (bool, bool, PresenceState, JournalStats);
 
 /// Everything that `status.json` is made of.
 type StatusNews = (Vec<SourceState>, Option<SponsorsLine>, Usage, Option<upkeep::Round>);
@@ -125,6 +125,7 @@ impl Keeper {
         changes.push(changed(leading.clone()));
         changes.push(changed(self.presence.watch()));
         changes.push(changed(self.journal.watch()));
+        changes.push(changed(self.journal.watch_silence()));
         changes.push(changed(self.upkeep.watch()));
         changes.extend(self.sources.iter().map(|source| changed(source.status.watch())));
         changes
@@ -143,7 +144,7 @@ impl Keeper {
         let now = self.clock.now();
         let leads = self.journal.is_leader() && self.may_lead;
         round.leads_since = if leads { round.leads_since.or(Some(now)) } else { None };
-        let news = (leads, self.presence.get(), self.journal.stats());
+        let news = (leads, self.journal.is_leader_silent(), self.presence.get(), self.journal.stats());
         if round.session.as_ref() != Some(&news)
             && self.write(&session_file(&self.id), &self.session(round, &news, now))
         {
@@ -166,7 +167,7 @@ impl Keeper {
     }
 
     fn session(&self, round: &mut Round, news: &SessionNews, now: Timestamp) -> SessionFile {
-        let (leads, seen, stats) = news;
+        let (leads, leader_silent, seen, stats) = news;
         if seen.lines_total != round.lines.0 {
             round.lines = (seen.lines_total, Some(now));
         }
@@ -180,6 +181,7 @@ impl Keeper {
             host_seen_at: round.lines.1.map(|at| at.to_string()),
             leads: *leads,
             may_lead: self.may_lead,
+            leader_silent: *leader_silent,
             trouble: self.trouble.clone(),
             hosts: seen.hosts.iter().map(host).collect(),
             consumers: seen.consumers.iter().cloned().collect(),

@@ -11,7 +11,12 @@ pub mod show;
 pub use file::{GraphLine, HostLine, JournalLine, SessionFile, SourceLine, SponsorsLine, StatusFile};
 pub(crate) use keeper::state_of;
 pub use keeper::{Keeper, WatchedSource};
-pub use report::{ConsumerLine, Report, SessionLine, gather, gather_sessions, leaders_word, somebody_polls};
+pub use report::{
+    ConsumerLine, Report, SessionLine, gather, gather_sessions, leaders_word, living_consumers,
+    somebody_polls,
+};
+
+use crate::storage::Storage;
 
 /// The leader's word on sources and journal.
 pub const STATUS_FILE: &str = "status.json";
@@ -21,6 +26,12 @@ pub const SESSIONS: &str = "sessions";
 /// A session's file.
 fn session_file(id: &str) -> String {
     format!("{SESSIONS}/{id}.json")
+}
+
+/// How many sessions have a file, those that died lately included.
+pub(crate) fn sessions_there(storage: &dyn Storage) -> usize {
+    let names = storage.list(SESSIONS).unwrap_or_default();
+    names.iter().filter(|name| name.ends_with(".json")).count()
 }
 
 /// The lock that a living session holds.

@@ -135,7 +135,10 @@ pub fn gather_sessions(storage: &dyn Storage, home: &str, now: Timestamp) -> Rep
         status.graph.requests_last_minute = 0;
     }
     report.sessions = sessions(storage);
-    report.leader = report.sessions.iter().find(|session| session.alive && session.file.leads).cloned();
+    // One that was stopped and replaced says still that it leads, until it moves again.
+    let said_last = report.status.as_ref().map(|status| status.session.clone());
+    let leaders = report.sessions.iter().filter(|session| session.alive && session.file.leads);
+    report.leader = leaders.max_by_key(|session| Some(&session.file.id) == said_last.as_ref()).cloned();
     let alive = report.sessions.iter().filter(|session| session.alive).map(|session| &session.file.journal);
     for line in alive {
         report.journal.spilled_total += line.spilled_total;
@@ -163,6 +166,12 @@ fn is_alive(storage: &dyn Storage, id: &str) -> bool {
 /// Whether a living session polls.
 pub fn somebody_polls(storage: &dyn Storage) -> bool {
     sessions(storage).iter().any(|session| session.alive && session.file.leads)
+}
+
+/// Consumers that living sessions read as.
+pub fn living_consumers(storage: &dyn Storage) -> Vec<String> {
+    let alive = sessions(storage).into_iter().filter(|session| session.alive);
+    alive.flat_map(|session| session.file.consumers).collect()
 }
 
 fn read<T: DeserializeOwned>(storage: &dyn Storage, path: &str) -> Option<T> {

@@ -39,18 +39,22 @@ pub fn human(report: &Report, now: Timestamp) -> String {
         &mut out,
         "journal",
         &format!(
-            "{} messages{begins}, {}; {} spilled, {} lost",
-            journal.records,
+            "{}{begins}, {}; {} spilled, {} lost",
+            counted(journal.records, "message"),
             size(journal.bytes),
             journal.spilled_total,
             journal.dropped_total
         ),
     );
     if let Some(round) = report.status.as_ref().and_then(|status| status.upkeep.as_ref()) {
-        let waits = if round.waits_for_calendar { ", waits a day after a jump of the calendar" } else { "" };
+        let waits = if round.waits_for_calendar {
+            ", waits until the calendar has been steady for a day"
+        } else {
+            ""
+        };
         let done = format!(
-            "{} files, {} deleted {} ago{waits}",
-            round.files,
+            "{}, {} deleted {} ago{waits}",
+            counted(round.files, "file"),
             size(round.bytes),
             ago(&round.at, now)
         );
@@ -75,14 +79,15 @@ fn sources(out: &mut String, report: &Report, now: Timestamp) {
             judge::lag(source, now).map_or_else(|| "-".to_owned(), |lag| format!("{} s", lag.as_secs()));
         let told = if source.poll_interval_ms.is_some() {
             format!(
-                "asked {}, answered {}, lag {lag}, {} conversations, {} behind",
+                "asked {}, answered {}, lag {lag}, {}, {} behind",
                 when(&source.asked_at),
                 when(&source.answered_at),
-                source.conversations,
+                counted(source.conversations, "conversation"),
                 source.behind
             )
         } else {
-            format!("last written to {}, {} conversations", when(&source.asked_at), source.conversations)
+            let conversations = counted(source.conversations, "conversation");
+            format!("last written to {}, {conversations}", when(&source.asked_at))
         };
         line(out, &source.name, &told);
         for error in source.error.iter().chain(&source.unsaved) {
@@ -147,6 +152,11 @@ fn consumers(out: &mut String, report: &Report, now: Timestamp) {
 fn line(out: &mut String, label: &str, text: &str) {
     let label = clean_line(label);
     let _ = writeln!(out, "{label:LABEL_COLUMNS$} {text}");
+}
+
+/// A number with its noun: `1 message`, `2 messages`.
+pub fn counted(count: u64, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
 /// Time since an instant, in the largest unit that says enough.

@@ -96,7 +96,7 @@ fn the_living_are_told_from_the_dead() {
     assert_eq!(alive, [("one", true), ("two", false)]);
     assert_eq!(report.leader.as_ref().unwrap().file.id, "one");
     assert!(report.healthy, "{:?}", report.problems);
-    assert!(report.notes[0].contains("1 session files are left over"));
+    assert!(report.notes[0].contains("1 session file is left over"));
     let shown = anstream::adapter::strip_str(&show::human(&report, now())).to_string();
     for words in [
         "status     healthy",

@@ -88,8 +88,8 @@ pub enum MailError {
     /// It was not even asked for, because it could not be right; nothing was sent. Names the field and the fix.
     #[error("{0}")]
     Refused(String),
-    /// Microsoft Graph said no.
-    #[error("Microsoft Graph refused it: {0}")]
+    /// Microsoft Graph said no, or was not reached.
+    #[error("{0}")]
     Graph(String),
     /// The request to send went out and no answer came; it was not repeated.
     #[error("no answer came, it may or may not have left: {0}")]

@@ -54,8 +54,8 @@ pub enum SendError {
     /// It was not even asked for, because it could not be right; nothing was sent. Names the field and the fix.
     #[error("{0}")]
     Refused(String),
-    /// Microsoft Graph said no; nothing was sent.
-    #[error("Microsoft Graph refused it: {0}")]
+    /// Microsoft Graph said no, or was not reached; nothing was sent.
+    #[error("{0}")]
     Graph(String),
     /// The request went out and no answer came; it was not repeated.
     #[error("no answer came, it may or may not have arrived: {0}")]

@@ -32,7 +32,7 @@ pub struct MessageView {
     /// It was handed out before and nobody came back for it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub redelivered: bool,
-    /// It was pushed into the conversation before.
+    /// It was also sent by itself, as a push or by the host's own way in; the model may not have seen it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub pushed: bool,
     /// The id of the message that this one is a later version of.

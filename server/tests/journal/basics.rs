@@ -55,9 +55,9 @@ fn only_the_newest_keys_are_remembered() {
     let home = Home::with(JournalOptions { dedup_keys_max: 3, ..JournalOptions::default() });
     let (journal, _) = home.open();
     journal.append(drafts(1..=5)).unwrap();
-    for journal in [journal, home.reopen().0] {
-        assert_eq!(journal.append(drafts(3..=5)).unwrap().duplicates, 3);
-    }
+    assert_eq!(journal.append(drafts(3..=5)).unwrap().duplicates, 3);
+    let (journal, _) = home.reopen();
+    assert_eq!(journal.append(drafts(3..=5)).unwrap().duplicates, 3);
     let (journal, _) = home.reopen();
     assert_eq!(journal.append(drafts([1])).unwrap().new[0].seq, 6);
 }

@@ -11,4 +11,5 @@ mod order;
 mod real_disk;
 mod retention;
 mod schemas;
+mod stopped;
 mod support;

@@ -8,6 +8,7 @@ use entraclaw::notice::{
     BLOCKS_IN_A_ROW_MAX, EXIT_FAILED, EXIT_NOBODY_POLLS, EXIT_NOTHING_CAME, Format, HOOKS, HookAsk, Moment,
     NoticeParts, WaitAsk, hook, wait,
 };
+use entraclaw::rules::WaitCommand;
 use entraclaw::status::{HostLine, SessionFile};
 use entraclaw::storage::{Lock, MemoryStorage, Storage};
 use rstest::rstest;
@@ -21,7 +22,7 @@ fn parts(home: &Home) -> NoticeParts {
 
 fn ask(consumer: &str, timeout_s: u64, format: Format) -> WaitAsk {
     let consumer = Some(ConsumerName::new(consumer).unwrap());
-    WaitAsk { consumer, timeout: Duration::from_secs(timeout_s), format }
+    WaitAsk { consumer, timeout: Duration::from_secs(timeout_s), format, command: WaitCommand::default() }
 }
 
 /// A session that polls, with a host of this version, until the lock is dropped.
@@ -64,7 +65,7 @@ async fn a_wait_ends_with_what_is_written_meanwhile_and_takes_nothing() {
     assert!(written_at.elapsed() <= Duration::from_millis(60));
     let view: Value = serde_json::from_str(&waited.text).unwrap();
     assert_eq!((waited.exit, view["messages"].as_array().unwrap().len()), (0, 2));
-    assert!(view["next"].as_str().unwrap().contains("entraclaw wait --consumer claude-code"));
+    assert!(view["next"].as_str().unwrap().contains("entraclaw-wait --consumer claude-code"));
     // The same again is not news, and the agent still gets it, marked.
     let again = wait(parts(&home), ask("claude-code", 30, Format::Text)).await;
     assert_eq!(again.exit, EXIT_NOTHING_CAME);
@@ -141,7 +142,12 @@ async fn a_wait_says_that_nobody_polls() {
     let waited = wait(parts(&home), ask("claude-code", 3_600, Format::Text)).await;
     assert_eq!(waited.exit, EXIT_NOBODY_POLLS);
     assert!(waited.text.contains("no session is polling"), "{}", waited.text);
-    let ask = WaitAsk { consumer: None, timeout: Duration::from_secs(1), format: Format::Text };
+    let ask = WaitAsk {
+        consumer: None,
+        timeout: Duration::from_secs(1),
+        format: Format::Text,
+        command: WaitCommand::default(),
+    };
     let waited = wait(parts(&Home::filled(0)), ask).await;
     assert!(waited.exit == EXIT_FAILED && waited.text.contains("--consumer"), "{}", waited.text);
 }
@@ -153,7 +159,12 @@ async fn a_wait_is_for_the_agent_and_never_for_a_terminal_that_watches() {
     drop(super::support::mailbox(&journal, "codex"));
     home.clock.move_by(2);
     drop(super::support::mailbox(&journal, "watch-cli"));
-    let ask = WaitAsk { consumer: None, timeout: Duration::from_secs(1), format: Format::Json };
+    let ask = WaitAsk {
+        consumer: None,
+        timeout: Duration::from_secs(1),
+        format: Format::Json,
+        command: WaitCommand::default(),
+    };
     let waited = wait(parts(&home), ask).await;
     assert!(waited.text.contains("\"consumer\":\"codex\""), "{}", waited.text);
 }
@@ -183,7 +194,8 @@ async fn a_text_can_not_pass_for_words_of_ours() {
 }
 
 #[rstest]
-#[case("claude-code/Stop", "claude-code", "2.1.330", "/reason")]
+#[case("claude-code/Stop", "claude-code", "2.1.148", "/reason")]
+#[case("claude-code/Stop", "claude-code", "2.1.200", "/hookSpecificOutput/additionalContext")]
 #[case("claude-code/UserPromptSubmit", "claude-code", "2.1.330", "/hookSpecificOutput/additionalContext")]
 #[case("copilot-cli/agentStop", "github-copilot-developer", "1.0.0", "/reason")]
 #[case("copilot-cli/postToolUse", "copilot-cli", "0.0.0", "/additionalContext")]
@@ -209,7 +221,7 @@ fn a_hook_tells_once_in_the_form_of_its_host(
 }
 
 #[rstest]
-#[case("claude-code/PostToolUse", "claude-code", "2.0.73")]
+#[case("claude-code/PostToolUse", "claude-code", "2.0.72")]
 #[case("copilot-cli/postToolUse", "github-copilot-developer", "1.0.34")]
 #[case("copilot-cli/userPromptSubmitted", "github-copilot-developer", "1.0.50")]
 fn a_hook_whose_answer_the_version_drops_says_nothing(
@@ -253,6 +265,77 @@ fn the_end_of_a_turn_is_held_up_so_often_and_no_more() {
     assert!(answer["reason"].as_str().unwrap().contains(&format!("\"id\":\"m{next}\"")), "{answer}");
 }
 
+/// Found by hand: of two sessions that took turns each end of a turn was held up, sixteen of sixteen.
+#[test]
+fn two_sessions_that_take_turns_are_held_up_so_often_each_and_no_more() {
+    let home = Home::new();
+    let (journal, _) = home.open();
+    let mut held = [0; 2];
+    for number in 1..=16 {
+        journal.append(drafts(number..=number)).unwrap();
+        let which = usize::try_from(number % 2).unwrap();
+        let name = if which == 0 { "a" } else { "b" };
+        let stdin = json!({"session_id": name, "stop_hook_active": held[which] > 0});
+        held[which] += u32::from(tell(&home, "claude-code/Stop", &stdin).is_some());
+    }
+    assert_eq!(held, [BLOCKS_IN_A_ROW_MAX; 2]);
+    // What is remembered of sessions has a bound, and the newest are those that are known.
+    for number in 17..=117 {
+        journal.append(drafts(number..=number)).unwrap();
+        let stdin = json!({"session_id": format!("s{number}"), "stop_hook_active": false});
+        assert!(tell(&home, "claude-code/Stop", &stdin).is_some(), "{number}");
+        home.clock.move_by(1);
+    }
+    assert_eq!(home.disk.list("hooks/claude-code").unwrap().len(), 64);
+}
+
+/// Copilot CLI 1.0.11 runs the hook of the start with every prompt: the model read what it had not answered each time.
+#[test]
+fn a_start_that_repeats_tells_each_message_once() {
+    let home = Home::filled(1);
+    let (journal, _) = home.open();
+    let start = |stdin: Value| tell(&home, "copilot-cli/sessionStart", &stdin).map(|told| told.to_string());
+    let own = || json!({"sessionId": "a", "source": "startup"});
+    assert!(start(own()).unwrap().contains("hello 1"));
+    assert_eq!(start(own()), None);
+    journal.append(drafts(2..=2)).unwrap();
+    let news = start(own()).unwrap();
+    assert!(news.contains("hello 2") && !news.contains("hello 1"), "{news}");
+    journal.append(drafts(3..=3)).unwrap();
+    assert!(tell(&home, "copilot-cli/agentStop", &own()).is_some());
+    assert_eq!(start(own()), None);
+    // A session that is new, or has forgotten what it was told, hears all.
+    let other = start(json!({"sessionId": "b"})).unwrap();
+    assert!(["hello 1", "hello 2", "hello 3"].iter().all(|text| other.contains(text)), "{other}");
+    assert!(start(json!({"sessionId": "a", "source": "compact"})).unwrap().contains("hello 1"));
+    assert_eq!(start(own()), None);
+}
+
+#[test]
+fn a_start_before_anybody_wrote_counts_too() {
+    let home = Home::new();
+    let (journal, _) = home.open();
+    let stdin = json!({"sessionId": "a"});
+    assert_eq!(tell(&home, "copilot-cli/sessionStart", &stdin), None);
+    journal.append(drafts(1..=1)).unwrap();
+    assert!(tell(&home, "copilot-cli/agentStop", &stdin).is_some());
+    assert_eq!(tell(&home, "copilot-cli/sessionStart", &stdin), None);
+}
+
+#[test]
+fn a_start_that_names_no_session_repeats_while_the_same_servers_live() {
+    let home = Home::filled(1);
+    home.open();
+    let start = || tell(&home, "copilot-cli/sessionStart", &json!({"timestamp": 1}));
+    let living = session(&home, "copilot-cli", "github-copilot-developer", "1.0.0");
+    assert!(start().is_some());
+    for _ in 0..3 {
+        assert_eq!(start(), None);
+    }
+    drop(living);
+    assert!(start().is_some(), "that session is over");
+}
+
 #[test]
 fn a_session_that_begins_is_told_what_another_left() {
     let home = Home::filled(1);
@@ -269,7 +352,7 @@ fn a_session_whose_server_is_not_there_yet_is_told_a_number() {
         let answer = tell(&home, "claude-code/SessionStart", &json!({})).unwrap().to_string();
         assert!(answer.contains("conversation: 2. Call inbox_pull") && !answer.contains("hello"), "{answer}");
     }
-    let _session = session(&home, "claude-code", "claude-code", "2.0.73");
+    let _session = session(&home, "claude-code", "claude-code", "2.0.72");
     assert_eq!(tell(&home, "claude-code/SessionStart", &json!({})), None);
 }
 
@@ -302,8 +385,14 @@ fn an_unknown_hook_is_named_and_holds_nothing_up(
 fn a_subagent_is_told_nothing() {
     let home = Home::filled(1);
     let _session = session(&home, "claude-code", "claude-code", "2.1.330");
-    assert_eq!(tell(&home, "claude-code/PostToolUse", &json!({"agent_id": "a1"})), None);
-    assert!(tell(&home, "claude-code/PostToolUse", &json!({"agent_id": null})).is_some());
+    for row in HOOKS.iter().filter(|row| row.family == "claude-code") {
+        let event = format!("claude-code/{}", row.event);
+        assert_eq!(tell(&home, &event, &json!({"agent_id": "a1"})), None, "{event}");
+        assert_eq!(tell(&home, &event, &json!({"agentId": "a1"})), None, "{event}");
+    }
+    // Nothing was taken by it: the agent itself hears the message as new.
+    let told = tell(&home, "claude-code/PostToolUse", &json!({"agent_id": null})).unwrap().to_string();
+    assert!(told.contains("hello 1") && !told.contains("redelivered"), "{told}");
 }
 
 /// Found by random days: a full disk took the message but not the note, so the model was woken by it for ever; or half of the

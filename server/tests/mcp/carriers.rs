@@ -42,23 +42,30 @@ async fn a_message_is_pushed_then_announced_and_pull_shows_it_marked() {
 }
 
 #[rstest]
-#[case("claude-code", json!({}), true)]
-#[case("Claude Code", json!({}), true)]
-#[case("a-host-nobody-knows", json!({}), true)]
-#[case("copilot-cli", json!({}), false)]
-#[case("github-copilot-developer", json!({}), false)]
-#[case("github-copilot-cli", json!({}), false)]
-#[case("codex-mcp-client", json!({}), false)]
-#[case("copilot-cli", json!({"experimental": {"claude/channel": {}}}), true)]
+#[case("claude-code", "2.1.80", json!({}), true)]
+#[case("claude-code", "2.1.330", json!({}), true)]
+#[case("Claude Code", "2.1.330", json!({}), true)]
+#[case("claude-code", "2.0.73", json!({}), false)]
+#[case("claude-code", "", json!({}), false)]
+#[case("vscode", "1.107.0", json!({}), false)]
+#[case("cursor-vscode", "1.0.0", json!({}), false)]
+#[case("copilot-cli", "1.0.102", json!({}), false)]
+#[case("github-copilot-developer", "1.0.0", json!({}), false)]
+#[case("github-copilot-cli", "1", json!({}), false)]
+#[case("codex-mcp-client", "0.169.0", json!({}), false)]
+#[case("vscode", "1.107.0", json!({"experimental": {"claude/channel": {}}}), true)]
+#[case("copilot-cli", "1.0.102", json!({"experimental": {"claude/channel": {}}}), true)]
 #[tokio::test(start_paused = true)]
-async fn a_push_goes_to_hosts_that_may_show_it(
+async fn a_push_goes_to_hosts_that_may_show_it_and_only_there_is_marked(
     #[case] client: &str,
+    #[case] client_version: &str,
     #[case] capabilities: Value,
     #[case] pushed: bool,
 ) {
     let home = Home::new();
     let mut host = home.connect();
     let mut open = initialize(client, "2025-11-25");
+    open["params"]["clientInfo"]["version"] = client_version.into();
     open["params"]["capabilities"] = capabilities;
     host.send(open).await;
     host.next().await;
@@ -70,6 +77,8 @@ async fn a_push_goes_to_hosts_that_may_show_it(
     }
     assert_eq!(host.next().await["method"], "notifications/message");
     host.quiet(60).await;
+    let marked = if pushed { "m1 pushed" } else { "m1" };
+    assert_eq!(ids(&host.ask(1, "inbox_pull", json!({})).await), [marked]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -223,7 +232,7 @@ async fn progress_is_sent_only_where_the_table_says_that_it_helps() {
         park: Park::Never,
         abandons: false,
         progress_every_s: Some(30),
-        takes_channel: false,
+        channel_since: None,
         source: "this test",
     }];
     let home = Home::new();

@@ -116,7 +116,7 @@ async fn a_slow_desk_holds_up_nothing() {
 #[case(MailError::NotAllowed("x@contoso.com".to_owned()), "to: mail to x@contoso.com is not allowed; nothing was sent; tell your user")]
 #[case(MailError::TooMany, "enough mail has been sent there for this hour; nothing was sent")]
 #[case(MailError::Refused("content: it is empty".to_owned()), "content: it is empty; nothing was sent")]
-#[case(MailError::Graph("403".to_owned()), "Microsoft Graph refused it: 403; nothing was sent")]
+#[case(MailError::Graph("403".to_owned()), "403; nothing was sent")]
 #[case(MailError::UnknownOutcome("reset".to_owned()), "no answer came, it may or may not have left: reset; ask your user")]
 #[tokio::test(start_paused = true)]
 async fn a_failure_says_what_happened_and_what_to_do(#[case] error: MailError, #[case] text: &str) {

@@ -203,7 +203,7 @@ async fn instructions_are_those_of_the_host_in_both_eras() {
             "some-host" => None,
             _ => Some("qwen-code"),
         };
-        let told = rules::instructions(family);
+        let told = rules::instructions(family, &rules::WaitCommand::default());
         let mut host = Home::new().connect();
         host.request("probe", "server/discover", json!({"_meta": modern_meta(client)})).await;
         assert_eq!(host.next().await["result"]["instructions"], told, "{client}");

@@ -46,7 +46,7 @@ async fn a_message_goes_to_the_outbox_as_it_was_given() {
 #[case(SendError::UnknownChat, "chat_id: no chat with this id; nothing was sent")]
 #[case(SendError::NotAllowed, "chat_id: sending to this chat is not allowed; nothing was sent")]
 #[case(SendError::TooLarge { bytes_max: 10 }, "content: the content is too large, at most 10 bytes")]
-#[case(SendError::Graph("403 Forbidden".to_owned()), "Microsoft Graph refused it: 403 Forbidden; nothing was sent")]
+#[case(SendError::Graph("403 Forbidden".to_owned()), "403 Forbidden; nothing was sent")]
 #[case(SendError::UnknownOutcome("timed out".to_owned()), "no answer came, it may or may not have arrived: timed out; look in the chat")]
 #[tokio::test(start_paused = true)]
 async fn a_failure_says_what_happened_and_what_to_do(#[case] error: SendError, #[case] text: &str) {

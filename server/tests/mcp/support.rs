@@ -18,6 +18,9 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexS
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+/// The version that a host tells: new enough for a push, too old to park a call.
+const VERSION: &str = "2.1.80";
+
 /// Longer than anything here should take.
 const PATIENCE: Duration = Duration::from_secs(1_000);
 
@@ -92,7 +95,7 @@ impl Home {
 
     /// A host that has opened a session and been answered.
     pub(crate) async fn host(&self, client: &str) -> Host {
-        self.host_of(client, "1").await
+        self.host_of(client, VERSION).await
     }
 
     pub(crate) async fn host_of(&self, client: &str, client_version: &str) -> Host {
@@ -227,7 +230,7 @@ impl Host {
 
 pub(crate) fn initialize(client: &str, version: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": "init", "method": "initialize", "params": {
-        "protocolVersion": version, "capabilities": {}, "clientInfo": {"name": client, "version": "1"}
+        "protocolVersion": version, "capabilities": {}, "clientInfo": {"name": client, "version": VERSION}
     }})
 }
 

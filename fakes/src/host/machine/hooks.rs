@@ -39,12 +39,14 @@ impl Hooks {
 #[derive(Debug, Clone, PartialEq)]
 enum Moment {
     SessionStart,
+    /// The same hook again, in a turn.
+    SessionAgain,
     /// With the prompt that the model has not seen.
     Prompt(String),
-    /// After a call of the running step.
-    AfterCall,
+    /// After a call of the running step, of this tool.
+    AfterCall(String),
     /// After a tool of the host's own.
-    AfterWork,
+    AfterWork(String),
     TurnEnd,
     ShellEnd,
 }
@@ -55,9 +57,18 @@ impl HostMachine {
         self.run_hook(hook, Moment::SessionStart, vec![("source", json!("startup"))]);
     }
 
+    /// Some versions begin their session with every prompt and every turn that goes on.
+    pub(super) fn begin_session_again(&mut self) {
+        if *self.profile.hooks.session_start_repeats {
+            let hook = self.profile.hooks.session_start.value.clone();
+            self.run_hook(hook, Moment::SessionAgain, vec![("source", json!("startup"))]);
+        }
+    }
+
     /// Whether the prompt waits for a hook.
     pub(super) fn ask_prompt_hook(&mut self, prompt: &str) -> bool {
         self.hooks.blocks = 0;
+        self.begin_session_again();
         let hook = self.profile.hooks.prompt.value.clone();
         self.run_hook(hook, Moment::Prompt(prompt.to_owned()), vec![("prompt", json!(prompt))]).is_some()
     }
@@ -91,7 +102,7 @@ impl HostMachine {
     /// A call of the running step is done.
     pub(super) fn tool_done(&mut self, tool: &str) {
         if self.step.is_some()
-            && let Some(id) = self.ask_after_tool(tool, Moment::AfterCall)
+            && let Some(id) = self.ask_after_tool(tool, Moment::AfterCall(tool.to_owned()))
             && let Some(step) = &mut self.step
         {
             step.hooks.insert(id);
@@ -101,7 +112,7 @@ impl HostMachine {
     /// The model uses a tool of the host's own.
     pub(super) fn work(&mut self) {
         self.ensure_turn();
-        if self.ask_after_tool("Edit", Moment::AfterWork).is_none() {
+        if self.ask_after_tool("Edit", Moment::AfterWork("Edit".to_owned())).is_none() {
             self.after_work();
         }
     }
@@ -109,7 +120,7 @@ impl HostMachine {
     /// A tool of the host's own is done.
     pub(super) fn own_tool_done(&mut self, tool: &str, label: String, outcome: Outcome) {
         self.done_with(label, outcome, None);
-        if self.ask_after_tool(tool, Moment::AfterWork).is_none() {
+        if self.ask_after_tool(tool, Moment::AfterWork(tool.to_owned())).is_none() {
             self.after_work();
         }
     }
@@ -180,13 +191,17 @@ impl HostMachine {
         };
         let facts = self.profile.hooks.clone();
         let hook = match moment {
-            Moment::SessionStart => facts.session_start.value,
+            Moment::SessionStart | Moment::SessionAgain => facts.session_start.value,
             Moment::Prompt(_) => facts.prompt.value,
-            Moment::AfterCall | Moment::AfterWork => facts.after_tool.value,
+            Moment::AfterCall(_) | Moment::AfterWork(_) => facts.after_tool.value,
             Moment::TurnEnd => facts.turn_end.value,
             Moment::ShellEnd => facts.shell_end.value,
         };
-        let said = hook.as_ref().and_then(|hook| obeyed(hook, answer));
+        let tool = match &moment {
+            Moment::AfterCall(tool) | Moment::AfterWork(tool) => tool.as_str(),
+            _ => "",
+        };
+        let said = hook.as_ref().and_then(|hook| obeyed(hook, answer, tool));
         if said.is_none() && !answer.trim().is_empty() {
             self.note(format!("a hook's answer has no effect: {}", answer.trim()));
         }
@@ -201,15 +216,20 @@ impl HostMachine {
                     self.turn_over();
                 }
             }
-            Moment::AfterCall | Moment::AfterWork => {
+            Moment::AfterCall(_) | Moment::AfterWork(_) => {
                 if let Some(step) = &mut self.step {
                     step.hooks.remove(&id);
                 }
                 if let Some(text) = said {
                     self.add(text);
                 }
-                if moment == Moment::AfterWork {
+                if matches!(moment, Moment::AfterWork(_)) {
                     self.after_work();
+                }
+            }
+            Moment::SessionAgain => {
+                if let Some(text) = said {
+                    self.add(text);
                 }
             }
             Moment::SessionStart => {
@@ -236,7 +256,7 @@ impl HostMachine {
 }
 
 /// The text that an answer has for the model, if the host obeys it.
-fn obeyed(hook: &Hook, answer: &str) -> Option<String> {
+fn obeyed(hook: &Hook, answer: &str, tool: &str) -> Option<String> {
     let answer: Value = serde_json::from_str(answer.trim()).ok()?;
     let decides = |word: &str| answer.get("decision").and_then(Value::as_str) == Some(word);
     let text = match hook.answer {
@@ -246,5 +266,5 @@ fn obeyed(hook: &Hook, answer: &str) -> Option<String> {
         HookAnswer::SpecificContext => answer.pointer("/hookSpecificOutput/additionalContext"),
     };
     let text = text.and_then(Value::as_str).filter(|text| !text.is_empty())?;
-    Some(fill(&hook.text, &[("text", text)]))
+    Some(fill(&hook.text, &[("tool", tool), ("text", text)]))
 }

@@ -204,6 +204,7 @@ impl HostMachine {
     pub(super) fn turn_goes_on(&mut self, text: String) {
         self.effects.push(Effect::Turn { running: true, by_itself: true });
         self.show(Carrier::Hook, None, None, text, false, false);
+        self.begin_session_again();
         self.before_model_request();
     }
 

@@ -53,7 +53,7 @@ pub struct Hook {
     pub event: String,
     /// What it obeys.
     pub answer: HookAnswer,
-    /// What the model is shown; `{text}` is the answer's.
+    /// What the model is shown; `{text}` is the answer's, `{tool}` the tool's name after a tool.
     pub text: String,
 }
 
@@ -79,6 +79,8 @@ pub enum DoorKind {
     HttpPort,
     /// A file to which a JSON line a prompt is appended.
     InputFile,
+    /// A socket that the host gives to the programs that it starts: a line with a token, then one with a prompt.
+    InboxSocket,
     /// A socket of the session that takes messages and says by another one what became of each. The host has the input
     /// file besides.
     PeerProtocol,
@@ -111,6 +113,8 @@ facts! {
         run: PerMode<bool>,
         /// The session begins.
         session_start: Option<Hook>,
+        /// Whether that hook runs again with every prompt, and with every turn that a hook makes go on.
+        session_start_repeats: bool,
         /// The person has typed a prompt; the model has not seen it.
         prompt: Option<Hook>,
         /// A tool is done.

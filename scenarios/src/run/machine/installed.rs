@@ -17,7 +17,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 
 use super::super::bell::Bell;
-use super::super::commands::ProcessCommands;
+use super::super::commands::{ProcessCommands, told_to_run};
 use super::super::extension;
 use super::super::session::{Attendance, Extension, Install};
 use super::super::stage::AnyServer;
@@ -45,7 +45,7 @@ pub(in super::super) fn install(
     }
     // The host has ended and started anew: so have these.
     *machine.others.borrow_mut() = others;
-    let wait = told_to_run(&settings.instructions);
+    let wait = told_to_run(&settings.instructions).map(str::to_owned);
     let mut options: HostOptions = settings.options(SERVER, wait.as_deref());
     options.working_directory = machine.project.display().to_string();
     let commands = Rc::new(Installed {
@@ -78,20 +78,10 @@ fn attendance(
 }
 
 fn extension_of(machine: &Machine, text: &str) -> Result<Extension, String> {
-    let (binary, arguments) =
+    let arguments =
         extension::words_of(text).ok_or_else(|| "the extension does not say what it runs".to_owned())?;
-    let commands =
-        ProcessCommands { binary: PathBuf::from(binary), environment: machine.environment.clone() };
+    let commands = ProcessCommands { binary: PathBuf::new(), environment: machine.environment.clone() };
     Ok(Extension { commands: Rc::new(commands), arguments })
-}
-
-/// The command that the instructions tell the model to leave running: the words in backticks with `wait` among them.
-fn told_to_run(instructions: &str) -> Option<String> {
-    let quoted = instructions.split('`').skip(1).step_by(2);
-    quoted
-        .filter(|text| !text.contains('\n'))
-        .find(|text| text.split(' ').skip(1).any(|word| word == "wait"))
-        .map(str::to_owned)
 }
 
 fn spawn(command: &ServerCommand) -> std::io::Result<Child> {

@@ -39,10 +39,10 @@ fn look(path: &Path) -> Result<Option<Metadata>, String> {
         Err(error) => return Err(format!("it can't be looked at: {error}")),
     };
     if found.is_symlink() {
-        return Err(
-            "it is a symlink, which is left as it is; add what --print shows to the file it leads to"
-                .to_owned(),
-        );
+        return Err(format!(
+            "it is a symlink{}, which is left as it is; link its folder instead of the file, or add by hand what the same command with --print shows to the file it leads to",
+            fs::read_link(path).map_or_else(|_| String::new(), |target| format!(" to {}", target.display()))
+        ));
     }
     if !found.is_file() {
         return Err("it is not a plain file; move it away".to_owned());
@@ -53,8 +53,9 @@ fn look(path: &Path) -> Result<Option<Metadata>, String> {
     Ok(Some(found))
 }
 
-/// Checks the nearest folder that is there: it must be this user's, and not everybody's to write.
-pub(super) fn check_folder(path: &Path) -> Result<(), String> {
+/// Checks the nearest folder that is there: it must be this user's, not everybody's to write, and a symlink on the way
+/// to it must stay within one of the `roots`. Says where it leads, where there is a symlink.
+pub(super) fn check_folder(path: &Path, roots: &[PathBuf]) -> Result<Option<PathBuf>, String> {
     let mut folder = path.parent();
     while let Some(here) = folder {
         match fs::metadata(here) {
@@ -74,12 +75,37 @@ pub(super) fn check_folder(path: &Path) -> Result<(), String> {
                     "nothing can be written in the folder {here}; run `chmod u+wx {here}` first"
                 ));
             }
-            Ok(_) => return Ok(()),
+            Ok(_) => return leads_to(here, roots),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && here.is_symlink() => {
+                let here = here.display();
+                return Err(format!(
+                    "the folder {here} is a symlink that leads nowhere; remove it, or make the folder that it leads to"
+                ));
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => folder = here.parent(),
             Err(error) => return Err(format!("the folder {} can't be looked at: {error}", here.display())),
         }
     }
-    Ok(())
+    Ok(None)
+}
+
+/// Where a folder really is, if a symlink leads there. One that leads out of the `roots` is refused: a folder of a
+/// project may have come from anybody.
+fn leads_to(folder: &Path, roots: &[PathBuf]) -> Result<Option<PathBuf>, String> {
+    // What is above a root is the machine's own affair.
+    let is_below_a_root = |here: &&Path| !roots.iter().any(|root| root.starts_with(here));
+    let link = folder.ancestors().filter(is_below_a_root).find(|here| here.is_symlink());
+    let Some(link) = link else { return Ok(None) };
+    let real = fs::canonicalize(folder)
+        .map_err(|error| format!("the folder {} can't be followed: {error}", folder.display()))?;
+    if roots.iter().filter_map(|root| fs::canonicalize(root).ok()).any(|root| real.starts_with(root)) {
+        return Ok(Some(real));
+    }
+    Err(format!(
+        "the folder {} is a symlink that leads to {}, outside of what setup may change; put a folder in its place, or write by hand what the same command with --print shows",
+        link.display(),
+        real.display()
+    ))
 }
 
 /// Checks that its owner has not protected the file; a missing one is not.

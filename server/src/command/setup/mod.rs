@@ -11,8 +11,8 @@ use std::process::ExitCode;
 
 use self::work::{Step, Work};
 use super::environment::Environment;
-use super::output;
-use super::place::{Entry, Home, open_home};
+use super::place::{Entry, Home, Place, open_home};
+use super::{output, waiter};
 use crate::setup::{Carrier, Host, LeftOut, Os, Places, Request, Scope, recipe, runbook, unified};
 
 const EXAMPLE: &str = "\
@@ -22,7 +22,7 @@ Examples:
   entraclaw setup opencode --with port=5000     with a carrier that is off by default
   entraclaw setup gemini-cli --print            one page: what to write by hand, how to start it
   entraclaw setup copilot-cli --remove          take everything out again
-Carriers: claude-code channel; copilot-cli extension; codex queue; opencode port[=N]; qwen-code input-file[=PATH]. On by itself, until --without: qwen-code peer-protocol.
+Carriers: claude-code channel; copilot-cli extension; codex queue; opencode port[=N]; qwen-code input-file[=PATH]. On by themselves, until --without: claude-code inbox-socket; qwen-code peer-protocol.
 A setup without --with takes an earlier carrier out again. A file that can't be read whole is left alone, and so are all others.
 Exit codes: 0 done, or nothing to do; 1 not done, and why; 2 wrong usage.";
 
@@ -65,6 +65,8 @@ pub(super) fn run(flags: Flags) -> ExitCode {
         return output::text(&runbook(&request), ExitCode::SUCCESS);
     }
     let entry = if flags.dry_run || flags.remove { Entry::Look } else { Entry::Take };
+    let place = Place::find(Entry::Look, flags.home.clone(), Vec::new(), &environment);
+    let not_signed_in = place.without_sign_in();
     let home = match open_home(entry, flags.home, &environment) {
         Ok(home) => home,
         Err(trouble) => return output::complain(&trouble, ExitCode::FAILURE),
@@ -84,16 +86,26 @@ pub(super) fn run(flags: Flags) -> ExitCode {
             return output::complain(&told, ExitCode::FAILURE);
         }
     };
-    let code = perform(&work, &steps, flags.remove, flags.dry_run);
+    let code = perform(&work, &steps, flags.remove, flags.dry_run, not_signed_in.as_deref());
     drop(lock);
     code
 }
 
-fn perform(work: &Work<'_>, steps: &[Step], remove: bool, dry_run: bool) -> ExitCode {
+fn perform(
+    work: &Work<'_>,
+    steps: &[Step],
+    remove: bool,
+    dry_run: bool,
+    not_signed_in: Option<&str>,
+) -> ExitCode {
     let mut told = String::new();
     for step in steps {
         let path = step.path.display().to_string();
         told.push_str(&unified(&path, step.before.as_deref(), step.outcome.text.as_deref()));
+        if let Some(real) = step.leads_to.as_ref().filter(|_| step.changes_text()) {
+            // Writing to a text can't fail.
+            let _ = writeln!(told, "{path}: a symlink on the way leads to {}", real.display());
+        }
     }
     let changed = steps.iter().filter(|step| step.changes_text()).count();
     if changed > 0 {
@@ -115,6 +127,11 @@ fn perform(work: &Work<'_>, steps: &[Step], remove: bool, dry_run: bool) -> Exit
         return output::complain(&problem, ExitCode::FAILURE);
     }
     told.push_str(&summary(work.request, steps, changed, remove));
+    if !remove && let Some(trouble) = not_signed_in {
+        told.push_str("Before you leave:\n  ");
+        told.push_str(trouble);
+        told.push('\n');
+    }
     output::text(&told, ExitCode::SUCCESS)
 }
 
@@ -182,6 +199,7 @@ fn request(flags: &Flags, environment: &Environment) -> Result<Request, String> 
         scope: flags.scope,
         carriers: flags.with.clone(),
         left_out: flags.without.clone(),
+        waiter: waiter::beside(&binary).as_deref().map(plain).transpose()?,
         binary: plain(&binary)?,
         home_is_default: Some(&home) == environment.default_home().as_ref(),
         home: plain(&home)?,

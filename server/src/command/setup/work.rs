@@ -33,6 +33,8 @@ pub(super) struct Work<'r> {
 /// One file and what becomes of it.
 pub(super) struct Step {
     pub(super) path: PathBuf,
+    /// Where the nearest folder really is, if a symlink leads there.
+    pub(super) leads_to: Option<PathBuf>,
     pub(super) before: Option<String>,
     pub(super) outcome: Outcome,
     receipt: Option<Receipt>,
@@ -128,9 +130,9 @@ impl Work<'_> {
         if outcome.text == before && is_known {
             return Ok(None);
         }
-        disk::check_folder(path)?;
+        let leads_to = disk::check_folder(path, &self.request.roots())?;
         disk::check_file(path)?;
-        Ok(Some(Step { path: path.to_owned(), before, outcome, receipt: receipt.cloned() }))
+        Ok(Some(Step { path: path.to_owned(), leads_to, before, outcome, receipt: receipt.cloned() }))
     }
 
     /// Does one step: backup, receipt, file; what is no longer needed goes last.

@@ -146,13 +146,7 @@ fn colour(channel: Channel) -> Style {
 
 /// What kind of conversation it is and its id, where more people are in it than two.
 fn group(record: &Record) -> Option<(String, String)> {
-    let kind = clean_line(record.meta.get("chat_type")?).to_lowercase();
-    let kind = match kind.as_str() {
-        "oneonone" | "personal" | "" => return None,
-        "groupchat" => "group".to_owned(),
-        _ => kind,
-    };
-    Some((kind, clean_line(&record.chat_id)))
+    Some((clean_line(&record.group_kind()?), clean_line(&record.chat_id)))
 }
 
 /// The part of an id that differs from conversation to conversation.

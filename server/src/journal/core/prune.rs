@@ -19,7 +19,7 @@ use crate::record::Channel;
 impl Core {
     /// Deletes what the policy lets go. A follower does nothing.
     pub(in crate::journal) fn prune(&mut self, policy: &RetentionPolicy) -> Result<Pruned> {
-        if !self.is_leader() {
+        if !self.still_leads()? {
             return Ok(Pruned::default());
         }
         let pruned =
@@ -71,6 +71,8 @@ impl Core {
         };
         let (count, held_back_by) = retention::plan(policy, today, &candidates, bytes_total, unread_by)?;
         pruned.held_back_by = held_back_by;
+        // Where nothing would go, nothing waits: a new home has no calendar that jumped.
+        pruned.waits_for_calendar &= count > 0;
         if !pruned.waits_for_calendar
             && let Some(last) = count.checked_sub(1).and_then(|last| self.log.segments.get(last))
         {
@@ -80,7 +82,11 @@ impl Core {
             pruned.records = last.before.then(last.index.tally).total();
             pruned.bytes = candidates.iter().take(count).map(|file| file.bytes).sum();
         }
-        floor.save(&*self.storage)?;
+        floor.save(&*self.storage, self.log.own_term)?;
+        // Whoever has replaced this process may have begun with the floor of before.
+        if self.log.is_term_over()? {
+            return Ok(Pruned::default());
+        }
         self.log.begin_after(floor);
         // Also what an earlier round could not finish.
         let swept = self.sweep();

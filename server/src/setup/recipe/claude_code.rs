@@ -6,7 +6,6 @@ use serde_json::json;
 
 use super::{
     HOOK_TIMEOUT_S, READING_TOOLS, Recipe, SERVER, element, file, hook_groups, instructions, member, server,
-    wait_forms,
 };
 use crate::setup::content::Content;
 use crate::setup::request::{Carrier, Request, Scope};
@@ -31,7 +30,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     };
     let entry = member(&["mcpServers", SERVER], server(request, &[("type", json!("stdio"))]));
     let mut edits = hook_groups(request, &EVENTS, Some(HOOK_TIMEOUT_S), false);
-    let shell = wait_forms(request).into_iter().map(|form| format!("Bash({form}:*)"));
+    let shell = std::iter::once(format!("Bash({}:*)", request.wait().start()));
     let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
     edits.extend(shell.chain(tools).map(|rule| element(&["permissions", "allow"], json!(rule))));
     let has_channel = request.carriers.contains(&Carrier::Channel);
@@ -63,7 +62,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         launch: launch.to_owned(),
         hears: vec![
             "idle: a call of wait_for_inbound_message goes to the background after two minutes and its result wakes the session \
-             (from 2.1.212 on); before that, `entraclaw wait` in a background shell",
+             (from 2.1.212 on); before that, `entraclaw-wait` in a background shell",
             "busy: hooks hand over what came at the next prompt, after a tool, or at the end of the turn",
             "with `--with channel`: messages appear by themselves, where the vendor has channels on",
         ],

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     HOOK_TIMEOUT_S, READING_TOOLS, Recipe, SERVER, element, file, hook, instructions, member, server, setting,
 };
+use crate::setup::approval::APPROVAL_EVENT;
 use crate::setup::content::Content;
 use crate::setup::request::{Carrier, Os, Request, Scope};
 
@@ -40,10 +41,15 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     };
     let mut hooks = vec![setting(&["version"], json!(1))];
     hooks.extend(EVENTS.iter().map(|event| element(&["hooks", event], hook_entry(request, event))));
+    hooks.push(element(&["hooks", APPROVAL_EVENT], approval_entry(request)));
     let entry = member(&["mcpServers", SERVER], server(request, &own));
     let mut files = vec![
         file(servers, "the server", Content::Json(vec![entry])),
-        file(folder.join("hooks/entraclaw.json"), "hooks", Content::Json(hooks)),
+        file(
+            folder.join("hooks/entraclaw.json"),
+            "hooks, one of which lets it wait and read without asking",
+            Content::Json(hooks),
+        ),
         file(memory, "when to listen, for the model", instructions(request)),
     ];
     let has_extension = request.carriers.contains(&Carrier::Extension);
@@ -54,10 +60,12 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     let launch = if has_extension { "copilot --experimental" } else { "copilot" };
     let allow = READING_TOOLS.map(|tool| format!(" --allow-tool '{SERVER}({tool})'")).concat();
     let mut notes = vec![
-        format!("To let it wait and read without being asked: `{launch}{allow}`."),
-        "The first `entraclaw wait` asks for your approval; approve that command only, not all of `entraclaw`, which can \
-         also decide who may write."
-            .to_owned(),
+        format!(
+            "From 1.0.16 on a hook answers the host's question whether it may wait and read, by this command to the letter: \
+             `{}`. Where hooks are switched off, and before 1.0.16, the host asks at every wait, and without a person it \
+             wakes no second time; there `{launch}{allow}` at least lets it read.",
+            request.wait().for_consumer(request.host.name())
+        ),
         "Hooks in ~/.copilot/hooks need 1.0.11 or newer, the notification hook 1.0.18; added text after a tool needs 1.0.50 \
          and with a prompt 1.0.65."
             .to_owned(),
@@ -68,7 +76,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     if has_extension {
         notes.push(
             "Extensions need `--experimental` at every start. Not confirmed: that their interface stays; it is marked as \
-             experimental by its makers. With it, do not also run `entraclaw wait` in the shell."
+             experimental by its makers. With it, do not also run `entraclaw-wait` in the shell."
                 .to_owned(),
         );
     }
@@ -76,7 +84,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         files,
         launch: launch.to_owned(),
         hears: vec![
-            "idle: `entraclaw wait` in an async background shell; its end wakes the session (from 0.0.422 on, with -p from \
+            "idle: `entraclaw-wait` in an async background shell; its end wakes the session (from 0.0.422 on, with -p from \
              1.0.33 on), from 1.0.92 on with the message itself",
             "busy: hooks hand over what came at the next prompt, after a tool, or at the end of the turn",
             "with `--with extension`: a message wakes the idle session at once; a busy one gets it as its next turn",
@@ -86,8 +94,17 @@ pub(super) fn recipe(request: &Request) -> Recipe {
 }
 
 fn hook_entry(request: &Request, event: &str) -> Value {
-    let command = hook(request, event);
-    let powershell = if request.places.os == Os::Windows { format!("& {command}") } else { command.clone() };
+    command_entry(request, &hook(request, event))
+}
+
+/// The hook that answers the host's questions for permission.
+fn approval_entry(request: &Request) -> Value {
+    command_entry(request, &hook(request, APPROVAL_EVENT))
+}
+
+fn command_entry(request: &Request, command: &str) -> Value {
+    let powershell =
+        if request.places.os == Os::Windows { format!("& {command}") } else { command.to_owned() };
     json!({"type": "command", "bash": command, "powershell": powershell, "timeoutSec": HOOK_TIMEOUT_S})
 }
 

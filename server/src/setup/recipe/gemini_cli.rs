@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::{
     HOOK_TIMEOUT_S, READING_TOOLS, Recipe, SERVER, file, hook_groups, instructions, member, server, setting,
-    wait_forms,
 };
 use crate::setup::content::Content;
 use crate::setup::request::{Request, Scope};
@@ -53,7 +52,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         ],
         launch: "gemini".to_owned(),
         hears: vec![
-            "idle: `entraclaw wait` in a background shell; its end starts a turn with the message, by the two settings",
+            "idle: `entraclaw-wait` in a background shell; its end starts a turn with the message, by the two settings",
             "busy: the same at the next tool; hooks hand over what came at the next prompt, after a tool, or at the end of the \
              turn",
             "headless (-p): only what hooks hand over; the run ends at its last answer",
@@ -66,7 +65,7 @@ fn policy(request: &Request) -> String {
     // JSON's texts and lists are TOML's too.
     let list = |texts: Vec<String>| Value::from(texts).to_string().replace("\",\"", "\", \"");
     let tools = list(READING_TOOLS.map(str::to_owned).to_vec());
-    let prefixes = list(wait_forms(request));
+    let prefixes = list(vec![request.wait().start().to_owned()]);
     format!(
         "# Written by `entraclaw setup gemini-cli`: what may run without asking.\n\
          \n\

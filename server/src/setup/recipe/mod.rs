@@ -17,13 +17,13 @@ use serde_json::{Map, Value, json};
 
 use super::content::{Content, Edit};
 use super::request::{Host, Os, Request, Scope};
-use crate::rules;
+use crate::rules::{self, WAIT_PROGRAM};
 
 /// The server's name in every host's configuration; hosts take letters, digits, `_` and `-` only.
-const SERVER: &str = "entraclaw";
+pub(super) const SERVER: &str = "entraclaw";
 
 /// Tools that only read, which a host may run without asking.
-const READING_TOOLS: [&str; 3] = ["wait_for_inbound_message", "inbox_pull", "inbound_queue_stats"];
+pub(super) const READING_TOOLS: [&str; 3] = ["wait_for_inbound_message", "inbox_pull", "inbound_queue_stats"];
 
 /// Longest time that a hook may take before its host goes on without it, in seconds; it takes some milliseconds.
 const HOOK_TIMEOUT_S: u64 = 10;
@@ -70,10 +70,15 @@ pub fn recipe(request: &Request) -> Recipe {
         ));
     }
     if !request.home_is_default {
+        recipe
+            .notes
+            .push(format!("The home folder is {}; every command that was written names it.", request.home));
+    }
+    if request.waiter.is_none() {
         recipe.notes.push(format!(
-            "The home folder is {}. Set ENTRACLAW_HOME to it in the shell that starts the host, so that `entraclaw wait` \
-             finds it however it is run.",
-            request.home
+            "There is no {WAIT_PROGRAM} beside {}, so the model is told to run `entraclaw wait`, and a host that lets a program \
+             run by its name lets the whole of it run. Install both programs into one folder, then run setup again.",
+            request.binary
         ));
     }
     recipe
@@ -140,25 +145,10 @@ fn hook_groups(request: &Request, events: &[&str], timeout: Option<u64>, name: b
     events.iter().map(|event| element(&["hooks", event], group(event))).collect()
 }
 
-/// The wait command as this machine's shell runs it.
-fn wait(request: &Request) -> String {
-    request.command(&["wait"])
-}
-
-/// The forms in which the wait command may be typed.
-fn wait_forms(request: &Request) -> Vec<String> {
-    let mut forms = vec![rules::WAIT_COMMAND.to_owned()];
-    let own = Request { home_is_default: true, ..request.clone() }.command(&["wait"]);
-    if !forms.contains(&own) {
-        forms.push(own);
-    }
-    forms
-}
-
 /// The section of a file of instructions. Files in a project are read by several hosts, so they get no rule of one.
 fn instructions(request: &Request) -> Content {
     let family = (request.scope == Scope::User).then(|| request.host.name());
-    Content::Section(rules::section(family, &wait(request)))
+    Content::Section(rules::section(family, &request.wait()))
 }
 
 /// A folder of the user's configuration, as the system has it.

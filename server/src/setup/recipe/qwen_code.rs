@@ -4,11 +4,9 @@
 
 use serde_json::json;
 
-use super::{
-    READING_TOOLS, Recipe, SERVER, element, file, hook_groups, instructions, member, server, wait_forms,
-};
+use super::{READING_TOOLS, Recipe, SERVER, element, file, hook_groups, instructions, member, server};
 use crate::setup::content::Content;
-use crate::setup::request::{Carrier, LeftOut, Request, Scope, quoted};
+use crate::setup::request::{Carrier, LeftOut, Request, Scope};
 
 const EVENTS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"];
 
@@ -21,10 +19,10 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     let mut edits = vec![member(&["mcpServers", SERVER], server(request, &[]))];
     // Without a timeout: versions differ in whether it counts seconds or milliseconds.
     edits.extend(hook_groups(request, &EVENTS, None, true));
-    let shell = wait_forms(request).into_iter().map(|form| format!("Bash({form} *)"));
-    let bare = wait_forms(request).into_iter().map(|form| format!("Bash({form})"));
+    let wait = request.wait();
+    let shell = [format!("Bash({})", wait.start()), format!("Bash({} *)", wait.start())];
     let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
-    edits.extend(bare.chain(shell).chain(tools).map(|rule| element(&["permissions", "allow"], json!(rule))));
+    edits.extend(shell.into_iter().chain(tools).map(|rule| element(&["permissions", "allow"], json!(rule))));
     let mut notes = vec![
         "With the rules under permissions.allow 0.24.4 starts the wait without asking; where a version asks, approve that \
          command only."
@@ -43,7 +41,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     }
     let has_file = request.carriers.iter().any(|carrier| matches!(carrier, Carrier::InputFile(_)));
     let launch = if has_file {
-        let path = quoted(&request.input_file());
+        let path = request.shell().quoted(&request.input_file());
         notes.push(
             "Whoever can write the input file can type into the session; keep it in a folder of yours alone. One session a \
              file."
@@ -58,7 +56,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
          turn of its own after the running one; the session says what became of each message",
     );
     let others = [
-        "idle: `entraclaw wait` in a background shell; its end starts a turn with the message, without any setting",
+        "idle: `entraclaw-wait` in a background shell; its end starts a turn with the message, without any setting",
         "busy: the same after the running turn; hooks hand over what came at the next prompt, after a tool, or at the end \
          of the turn",
         "with `--with input-file`: the server writes a prompt into the file that the session reads, idle or busy",

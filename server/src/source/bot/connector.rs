@@ -142,7 +142,7 @@ impl Connector {
     fn conversation(&self, id: &str) -> Result<(Conversation, Service), SendError> {
         // Who was shut out a moment ago must not be written to.
         self.gate.look(&self.journal);
-        let file = Conversations::read(&*self.storage).map_err(|why| {
+        let file = Conversations::read(&*self.storage, self.journal.term()).map_err(|why| {
             SendError::Refused(format!("the list of the bot's conversations can't be read: {why}"))
         })?;
         let conversation = file.conversations.get(id).ok_or(SendError::UnknownChat)?.clone();

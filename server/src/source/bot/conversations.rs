@@ -1,4 +1,5 @@
 //! Where answers go: `sources/bot.json`, one entry for each conversation in which an allowed person spoke to the bot.
+//! Each term of leadership has one of its own, which begins as that of the term before.
 //! It must never hold a text or a secret, and an entry never opens a door: gate and address are checked again.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::gate::Guid;
+use crate::journal::{newest_path, path_in};
 use crate::storage::Storage;
 
 /// The file.
@@ -51,28 +54,31 @@ impl Default for Conversations {
 }
 
 impl Conversations {
-    /// Reads the file; none is an empty one.
+    /// Reads the newest file up to a term; none is an empty one.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn read(storage: &dyn Storage) -> Result<Self, String> {
-        let length = storage.len(CONVERSATIONS_FILE).map_err(|error| error.to_string())?;
+    pub(super) fn read(storage: &dyn Storage, term: u64) -> Result<Self, String> {
+        let path = newest_path(storage, term, CONVERSATIONS_FILE).map_err(|error| error.to_string())?;
+        let length = storage.len(&path).map_err(|error| error.to_string())?;
         let Some(length) = length else { return Ok(Self::default()) };
         if length > FILE_BYTES_MAX {
             return Err(format!("it has {length} bytes, at most {FILE_BYTES_MAX} are read"));
         }
         let length = usize::try_from(length).map_err(|error| error.to_string())?;
-        let bytes = storage.read(CONVERSATIONS_FILE, 0, length).map_err(|error| error.to_string())?;
+        let bytes = storage.read(&path, 0, length).map_err(|error| error.to_string())?;
         let file: Self = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
         if file.v == 1 { Ok(file) } else { Err(format!("it has version {}", file.v)) }
     }
 
     /// As [`Conversations::read`], but a broken file is kept aside and an empty one taken. For the one who writes it.
-    pub(super) fn open(storage: &dyn Storage) -> (Self, Option<String>) {
-        match Self::read(storage) {
+    pub(super) fn open(storage: &dyn Storage, term: u64) -> (Self, Option<String>) {
+        match Self::read(storage, term) {
             Ok(file) => (file, None),
             Err(problem) => {
-                if let Err(error) = storage.rename(CONVERSATIONS_FILE, BROKEN_FILE) {
+                let aside = newest_path(storage, term, CONVERSATIONS_FILE)
+                    .and_then(|path| storage.rename(&path, BROKEN_FILE));
+                if let Err(error) = aside {
                     tracing::warn!(%error, file = CONVERSATIONS_FILE, "a broken file could not be kept aside");
                 }
                 (Self::default(), Some(problem))
@@ -125,6 +131,19 @@ impl Conversations {
         self.conversations.remove(id).is_some()
     }
 
+    /// Forgets people who left, by their object ids; whoever left without one may have been anybody. Says whether the
+    /// file has to be written. A conversation in which nobody is known any more is not written to until somebody speaks.
+    pub(super) fn leave(&mut self, id: &str, gone: &[Option<Guid>]) -> bool {
+        let Some(conversation) = self.conversations.get_mut(id) else { return false };
+        let before = conversation.people.len();
+        let stays = |person: &String| {
+            let object_id = person.split_once('/').and_then(|(_, object_id)| Guid::parse(object_id));
+            gone.iter().all(|gone| gone.is_some() && *gone != object_id)
+        };
+        conversation.people.retain(stays);
+        conversation.people.len() < before
+    }
+
     fn prune(&mut self, keep: &str) {
         while self.conversations.len() > CONVERSATIONS_MAX {
             let others = self.conversations.iter().filter(|(id, _)| *id != keep);
@@ -134,12 +153,12 @@ impl Conversations {
         }
     }
 
-    /// Writes the file, atomically. Only the leader does.
-    pub(super) fn save(&self, storage: &dyn Storage) -> std::io::Result<()> {
+    /// Writes the file of a term, atomically. Only its leader does.
+    pub(super) fn save(&self, storage: &dyn Storage, term: u64) -> std::io::Result<()> {
         storage.create_dir(FOLDER)?;
         let mut bytes = serde_json::to_vec(self).map_err(std::io::Error::other)?;
         bytes.push(b'\n');
-        storage.replace(CONVERSATIONS_FILE, &bytes)
+        storage.replace(&path_in(term, CONVERSATIONS_FILE), &bytes)
     }
 }
 
@@ -162,9 +181,24 @@ mod tests {
         assert!(!file.note("c", SERVICE, "28:b", "t/a", at(60)), "nothing worth writing");
         assert!(file.note("c", SERVICE, "28:b", "t/b", at(60)));
         assert!(file.note("c", "https://smba.trafficmanager.net/amer/", "28:b", "t/a", at(60)));
-        file.save(&storage).unwrap();
-        assert_eq!(Conversations::read(&storage).unwrap(), file);
+        file.save(&storage, 1).unwrap();
+        assert_eq!(Conversations::read(&storage, 1).unwrap(), file);
         assert!(file.forget("c") && !file.forget("c"));
+    }
+
+    #[test]
+    fn who_left_opens_no_conversation() {
+        let id = |n: u8| format!("bbbbbbbb-0000-0000-0000-{n:012}");
+        let gone = |n: u8| Guid::parse(&id(n).to_uppercase());
+        let mut file = Conversations::default();
+        for n in [1, 2] {
+            file.note("c", SERVICE, "28:b", &format!("t/{}", id(n)), at(0));
+        }
+        assert!(!file.leave("c", &[]) && !file.leave("c", &[gone(3)]) && !file.leave("d", &[gone(1)]));
+        assert!(file.leave("c", &[gone(1)]));
+        assert_eq!(file.conversations["c"].people, BTreeSet::from([format!("t/{}", id(2))]));
+        assert!(file.leave("c", &[None]), "somebody left, and nobody says who");
+        assert!(file.conversations["c"].people.is_empty());
     }
 
     #[test]
@@ -189,7 +223,7 @@ mod tests {
         storage.create_dir(FOLDER).unwrap();
         for broken in ["{", "[]", r#"{"v":2,"conversations":{}}"#] {
             storage.replace(CONVERSATIONS_FILE, broken.as_bytes()).unwrap();
-            let (file, problem) = Conversations::open(&storage);
+            let (file, problem) = Conversations::open(&storage, 1);
             assert!(problem.is_some() && file.conversations.is_empty(), "{broken}");
             assert_eq!(storage.bytes(BROKEN_FILE).as_deref(), Some(broken.as_bytes()));
         }

@@ -47,6 +47,8 @@ pub(super) struct Desk<'a> {
     keys: &'a Keys,
     busy: Cell<usize>,
     conversations: RefCell<Conversations>,
+    /// In which they are saved.
+    term: u64,
     unsaved: RefCell<VecDeque<Draft>>,
     pub(super) refusals: RefCell<Refusals>,
     /// The latest time that the channel was heard to state, with when that was.
@@ -102,7 +104,8 @@ impl<'a> Desk<'a> {
         keys: &'a Keys,
         strangers: mpsc::Sender<Told>,
     ) -> Self {
-        let (conversations, problem) = Conversations::open(&*parts.storage);
+        let term = journal.term();
+        let (conversations, problem) = Conversations::open(&*parts.storage, term);
         if let Some(problem) = problem {
             tracing::warn!(
                 problem,
@@ -121,6 +124,7 @@ impl<'a> Desk<'a> {
             keys,
             busy: Cell::new(0),
             conversations: RefCell::new(conversations),
+            term,
             unsaved: RefCell::default(),
             refusals: RefCell::default(),
             channel_time: Cell::new(None),
@@ -227,10 +231,10 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// The bot was taken out of a conversation, or an allowed person brought it in.
+    /// The bot was taken out of a conversation, an allowed person brought it in, or people left.
     fn came_or_went(&self, activity: &Activity, now: Timestamp) -> BotReply {
         let bot = &activity.recipient.id;
-        if activity.removed.contains(bot) {
+        if activity.removed.iter().any(|went| went.id == *bot) {
             if self.conversations.borrow_mut().forget(&activity.conversation_id) {
                 self.save_conversations();
             }
@@ -240,6 +244,11 @@ impl<'a> Desk<'a> {
                 Verdict::Later => return later(),
                 Verdict::Own | Verdict::Refuse(_) => {}
             }
+        }
+        let gone: Vec<Option<Guid>> =
+            activity.removed.iter().map(|went| went.object_id.as_deref().and_then(Guid::parse)).collect();
+        if self.conversations.borrow_mut().leave(&activity.conversation_id, &gone) {
+            self.save_conversations();
         }
         BotReply::status(200)
     }
@@ -366,7 +375,7 @@ impl<'a> Desk<'a> {
     fn save_conversations(&self) {
         let conversations = self.conversations.borrow();
         self.status.update(|state| state.conversations = conversations.conversations.len());
-        if let Err(error) = conversations.save(&*self.parts.storage) {
+        if let Err(error) = conversations.save(&*self.parts.storage, self.term) {
             tracing::warn!(%error, file = CONVERSATIONS_FILE, "the list of the bot's conversations could not be written");
         }
     }

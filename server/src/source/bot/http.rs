@@ -1,6 +1,8 @@
 //! The production endpoint: HTTP/1.1 by hyper on one loopback socket, inside the caller's future.
 //! It must never spawn anything, listen beyond this machine, or let a slow or greedy client hold more than its share.
 
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -17,23 +19,41 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep_until};
 
 use super::endpoint::{BOT_BODY_BYTES_MAX, BotReply, BotRequest, Endpoint, Reception};
 
-/// Connections at once; further ones wait in the system's queue.
-const CONNECTIONS_MAX: usize = 32;
-/// How long a client may take for its request line and headers.
-const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
-/// How long a client may take for its body; until it is there, nobody is known to deserve the place.
-const BODY_TIME_MAX: Duration = Duration::from_secs(3);
-/// How long one connection may take in all; each carries one request.
-const CONNECTION_TIME_MAX: Duration = Duration::from_secs(20);
 /// Room for request line and headers, in bytes.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 /// Headers of one request.
 const HEADERS_MAX: usize = 64;
 /// Pause after the system could not accept, such as without free descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// What connections may hold.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// Connections at once. For a further one the oldest that has not sent its whole request gives way; while there is
+    /// none such, it waits in the system's queue.
+    connections_max: usize,
+    /// How long no connection gives way: whoever has something to say says it at once.
+    undisturbed: Duration,
+    /// How long a client may take for its request line and headers.
+    head_time_max: Duration,
+    /// How long a client may take for its body; until it is there, nobody is known to deserve the place.
+    body_time_max: Duration,
+    /// How long one connection may take in all; each carries one request.
+    connection_time_max: Duration,
+}
+
+const BOUNDS: Bounds = Bounds {
+    connections_max: 64,
+    undisturbed: Duration::from_millis(250),
+    head_time_max: Duration::from_secs(5),
+    body_time_max: Duration::from_secs(3),
+    connection_time_max: Duration::from_secs(20),
+};
 
 /// HTTP on a socket.
 #[derive(Debug, Clone, Copy, Default)]
@@ -56,19 +76,73 @@ impl Endpoint for HttpEndpoint {
                 Err(error) => return error,
             };
             reception.listening();
-            accept(&listener, reception).await
+            accept(&listener, reception, BOUNDS).await
         })
     }
 }
 
-async fn accept(listener: &TcpListener, reception: &dyn Reception) -> io::Error {
+/// Connections whose whole request has not come yet, in the order of their coming.
+#[derive(Default)]
+struct Idle {
+    next: Cell<u64>,
+    waiting: RefCell<BTreeMap<u64, (Instant, oneshot::Sender<()>)>>,
+}
+
+impl Idle {
+    /// A connection has come. It ends when the receiver hears of it, until [`Idle::leave`].
+    fn come(&self) -> (u64, oneshot::Receiver<()>) {
+        let number = self.next.get();
+        self.next.set(number + 1);
+        let (gives_way, must_go) = oneshot::channel();
+        self.waiting.borrow_mut().insert(number, (Instant::now(), gives_way));
+        (number, must_go)
+    }
+
+    /// A connection gives way no more: its request is there, or it has ended.
+    fn leave(&self, number: u64) {
+        self.waiting.borrow_mut().remove(&number);
+    }
+
+    fn oldest_since(&self) -> Option<Instant> {
+        self.waiting.borrow().first_key_value().map(|(_, (since, _))| *since)
+    }
+
+    /// Makes the oldest give way.
+    fn push_out(&self) {
+        if let Some((_, (_, gives_way))) = self.waiting.borrow_mut().pop_first() {
+            // It may have ended by itself.
+            let _ = gives_way.send(());
+        }
+    }
+}
+
+async fn accept(listener: &TcpListener, reception: &dyn Reception, bounds: Bounds) -> io::Error {
+    let idle = Idle::default();
     let mut connections = FuturesUnordered::new();
     loop {
+        let is_full = connections.len() >= bounds.connections_max;
+        let room_at = if is_full {
+            idle.oldest_since().map(|since| since + bounds.undisturbed)
+        } else {
+            Some(Instant::now())
+        };
+        let next = async {
+            match room_at {
+                Some(at) => sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+            listener.accept().await
+        };
         tokio::select! {
             biased;
             Some(()) = connections.next(), if !connections.is_empty() => {}
-            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
-                Ok((stream, _)) => connections.push(connection(stream, reception)),
+            accepted = next => match accepted {
+                Ok((stream, _)) => {
+                    if is_full {
+                        idle.push_out();
+                    }
+                    connections.push(connection(stream, reception, &idle, bounds));
+                }
                 Err(error) => {
                     tracing::warn!(%error, "a connection of the bot endpoint could not be accepted");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -78,23 +152,43 @@ async fn accept(listener: &TcpListener, reception: &dyn Reception) -> io::Error 
     }
 }
 
-async fn connection(stream: TcpStream, reception: &dyn Reception) {
-    let service = service_fn(|request| answer(request, reception));
+async fn connection(stream: TcpStream, reception: &dyn Reception, idle: &Idle, bounds: Bounds) {
+    let (number, must_go) = idle.come();
+    let service = service_fn(|request| answer(request, reception, idle, number, bounds.body_time_max));
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME_MAX)
+        .header_read_timeout(bounds.head_time_max)
         .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(HEADERS_MAX)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service);
-    if let Ok(Err(error)) = tokio::time::timeout(CONNECTION_TIME_MAX, serving).await {
-        tracing::debug!(%error, "a connection of the bot endpoint broke");
+    let serving = tokio::time::timeout(bounds.connection_time_max, serving);
+    let pushed_out = async {
+        if must_go.await.is_err() {
+            // It has left the line, so it is served to its end.
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        served = serving => {
+            if let Ok(Err(error)) = served {
+                tracing::debug!(%error, "a connection of the bot endpoint broke");
+            }
+        }
+        () = pushed_out => {
+            tracing::debug!("a connection of the bot endpoint that said nothing gives way to another one");
+        }
     }
+    idle.leave(number);
 }
 
 async fn answer(
     request: Request<Incoming>,
     reception: &dyn Reception,
+    idle: &Idle,
+    number: u64,
+    body_time_max: Duration,
 ) -> Result<Response<Empty<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let headers = head
@@ -110,12 +204,13 @@ async fn answer(
         headers,
         ..BotRequest::default()
     };
-    match tokio::time::timeout(BODY_TIME_MAX, Limited::new(body, BOT_BODY_BYTES_MAX).collect()).await {
+    match tokio::time::timeout(body_time_max, Limited::new(body, BOT_BODY_BYTES_MAX).collect()).await {
         Ok(Ok(body)) => taken.body = body.to_bytes().to_vec(),
         Ok(Err(error)) if error.is::<LengthLimitError>() => taken.oversized = true,
         Ok(Err(_)) => return Ok(response(&BotReply::status(400))),
         Err(_) => return Ok(response(&BotReply::status(408))),
     }
+    idle.leave(number);
     Ok(response(&reception.receive(taken).await))
 }
 
@@ -126,4 +221,68 @@ fn response(reply: &BotReply) -> Response<Empty<Bytes>> {
         response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    /// So long that nothing of it ends while a test runs.
+    const FOR_EVER: Duration = Duration::from_secs(86_400);
+    /// Only so that a test which would never end fails.
+    const GIVE_UP: Duration = Duration::from_secs(120);
+
+    struct Polite;
+
+    impl Reception for Polite {
+        fn listening(&self) {}
+
+        fn receive(&self, _: BotRequest) -> LocalBoxFuture<'_, BotReply> {
+            Box::pin(async { BotReply::status(200) })
+        }
+    }
+
+    async fn ask(address: SocketAddr) -> String {
+        let mut honest = TcpStream::connect(address).await.unwrap();
+        let request = b"POST /api/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}";
+        honest.write_all(request).await.unwrap();
+        let mut answer = String::new();
+        honest.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    /// Whoever only holds a connection, with nothing said or with half a request, keeps nobody out for long.
+    #[tokio::test]
+    async fn a_crowd_that_says_nothing_gives_way() {
+        let bounds = Bounds {
+            head_time_max: FOR_EVER,
+            body_time_max: FOR_EVER,
+            connection_time_max: FOR_EVER,
+            ..BOUNDS
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let scene = async {
+            let mut crowd = Vec::new();
+            for n in 0..160 {
+                let mut idle = TcpStream::connect(address).await.unwrap();
+                if n % 2 == 0 {
+                    let half = b"POST /api/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n";
+                    idle.write_all(half).await.unwrap();
+                }
+                crowd.push(idle);
+            }
+            let answer = ask(address).await;
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            let newest = crowd.last_mut().unwrap();
+            let nothing = newest.try_read(&mut [0; 1]).unwrap_err();
+            assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock, "who came last still has the place");
+        };
+        tokio::select! {
+            error = accept(&listener, &Polite, bounds) => panic!("{error}"),
+            done = tokio::time::timeout(GIVE_UP, scene) => done.expect("the honest request is answered"),
+        }
+    }
 }

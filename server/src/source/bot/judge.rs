@@ -11,7 +11,7 @@ use super::draft::Version;
 use super::strangers::Told;
 use super::wire::{Activity, HTML, Kind, Part};
 use crate::gate::{ChatRule, Guid, Reason, Sender, SenderKind, Stranger, Verdict};
-use crate::journal::{Interaction, InteractionKind};
+use crate::journal::{self, Interaction, InteractionKind};
 use crate::permission::{self, Answer};
 use crate::record::Channel;
 use crate::sanitize::{Context, Limits, Markup, clean_name, sanitize};
@@ -64,6 +64,7 @@ impl Desk<'_> {
     }
 
     pub(super) fn refuse(&self, activity: &Activity, reason: Reason, now: Timestamp) {
+        journal::refused(Channel::Bot, &activity.id, &reason.to_string());
         let who = sender(activity).shown(&self.parts.agent);
         let key = who.as_deref().unwrap_or_default();
         let noted = self.refusals.borrow_mut().note(&activity.conversation_id, key, reason, now);

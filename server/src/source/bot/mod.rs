@@ -194,7 +194,7 @@ impl BotSource {
                 self.status.update(|state| {
                     state.failures = state.failures.saturating_add(1);
                     state.error = Some(format!(
-                        "the bot endpoint can't listen at {address}: {error}; end whoever has the port, or set `bot.listen`"
+                        "the bot endpoint can't listen at {address}: {error}; end whoever has the port (a session that was stopped keeps it until it is resumed or ended), or set `bot.listen`"
                     ));
                 });
                 tokio::time::sleep(LISTEN_PAUSE).await;

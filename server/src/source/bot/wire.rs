@@ -92,7 +92,7 @@ pub(super) struct Activity {
     /// Accounts that came.
     pub(super) added: Vec<String>,
     /// Accounts that went.
-    pub(super) removed: Vec<String>,
+    pub(super) removed: Vec<Account>,
 }
 
 impl Activity {
@@ -131,7 +131,7 @@ impl Activity {
             mentions: list(&value, "entities", mention),
             parts: list(&value, "attachments", part),
             added: list(&value, "membersAdded", member),
-            removed: list(&value, "membersRemoved", member),
+            removed: list(&value, "membersRemoved", |went| Some(account(Some(went)))),
         })
     }
 

@@ -107,7 +107,7 @@ fn parse(line: &str) -> (Option<String>, Results) {
         results.ambiguous |= slot.replace(result.to_ascii_lowercase()).is_some();
         let domain = words.find_map(|word| {
             let (name, domain) = word.split_once('=')?;
-            name.eq_ignore_ascii_case("header.from").then(|| domain.to_lowercase())
+            name.eq_ignore_ascii_case("header.from").then(|| domain.to_ascii_lowercase())
         });
         if let Some(domain) = domain {
             results.ambiguous |= results.header_from.replace(domain).is_some();
@@ -182,6 +182,7 @@ mod tests {
     #[case("dmarc=fail header.from=fabrikam.com;compauth=pass", None)]
     #[case("dmarc=pass header.from=fabrikam.com;compauth=fail reason=601", None)]
     #[case("dmarc=pass header.from=example.com", None)]
+    #[case("dmarc=pass header.from=fabri\u{212a}am.com", None)]
     #[case("dmarc=pass header.from=fabrikam.com; dmarc=pass header.from=fabrikam.com", None)]
     #[case("spf=pass (x; dmarc=pass) smtp.mailfrom=example.com", None)]
     #[case("spf=pass smtp.mailfrom=\"x; dmarc=pass\"; dmarc=none", None)]
@@ -200,6 +201,11 @@ mod tests {
         let none = "spf=none; dmarc=none header.from=fabrikam.com";
         for top in [fail, none] {
             let lines = [("authentication-results", top), ("Authentication-Results", PASS)];
+            prove_with(&lines, "alice@fabrikam.com", None).unwrap_err();
+        }
+        // A line with a name is some relay's; it does not make the nameless one below it the topmost.
+        for named in ["mx.example.com; dmarc=fail", "mx.example.com; none", "mx.contoso.com"] {
+            let lines = [("Authentication-Results", named), ("Authentication-Results", PASS)];
             prove_with(&lines, "alice@fabrikam.com", None).unwrap_err();
         }
         let others = [("Authentication-Results-Original", PASS), ("ARC-Authentication-Results", PASS)];

@@ -17,7 +17,7 @@ use crate::journal::{Interaction, InteractionKind, Journal};
 use crate::random::Random;
 use crate::record::{Channel, Record};
 use crate::sanitize::{Context, Limits, Markup, clean_name, sanitize};
-use crate::source::teams::outgoing;
+use crate::source::outgoing;
 use crate::tool::{ContentType, MailDesk, MailError, MailPage, MailTarget, OutgoingMail, SentMail};
 
 /// How long one sending may take in all, so that it answers within the shortest time limit of a host.
@@ -121,7 +121,8 @@ impl GraphMailDesk {
 
     async fn send(&self, mail: &OutgoingMail) -> Result<SentMail, MailError> {
         let token = self.client.token().await;
-        outgoing::check(&mail.content, mail.content_type, token.as_ref()).map_err(MailError::Refused)?;
+        let content = outgoing::made_anew(&mail.content, mail.content_type, token.as_ref())
+            .map_err(MailError::Refused)?;
         let letter = self.address(&mail.target)?;
         if token.is_some_and(|token| letter.subject.contains(token.expose())) {
             return Err(MailError::Refused("subject: it holds the access token; take it out".to_owned()));
@@ -133,7 +134,8 @@ impl GraphMailDesk {
         // The log has it before anybody else.
         self.log(&mail.target, "about to send".to_owned());
         let deadline = now + SEND_TIME_MAX;
-        let prepared = tokio::time::timeout_at(deadline, self.prepare(mail, &letter)).await;
+        let prepared =
+            tokio::time::timeout_at(deadline, self.prepare(mail.content_type, &content, &letter)).await;
         let prepared = prepared.unwrap_or_else(|_| {
             Err(MailError::Graph("preparing the mail took too long; it is not sent".to_owned()))
         });
@@ -171,14 +173,19 @@ impl GraphMailDesk {
     }
 
     /// Makes the draft. Nobody but the agent sees one, so an attempt that may have been applied can be made again.
-    async fn prepare(&self, mail: &OutgoingMail, letter: &Letter) -> Result<(String, String), MailError> {
+    async fn prepare(
+        &self,
+        content_type: ContentType,
+        content: &str,
+        letter: &Letter,
+    ) -> Result<(String, String), MailError> {
         let to: Vec<Value> =
             letter.to.iter().map(|address| json!({"emailAddress": {"address": address.as_str()}})).collect();
-        let kind = match mail.content_type {
+        let kind = match content_type {
             ContentType::Html => "html",
             ContentType::Text => "text",
         };
-        let body = json!({"contentType": kind, "content": mail.content});
+        let body = json!({"contentType": kind, "content": content});
         let Some(answered) = &letter.answers else {
             let message = json!({
                 "subject": letter.subject, "body": body, "toRecipients": to,

@@ -164,6 +164,10 @@ mod tests {
         }
     }
 
+    fn addresses<'a>(list: impl IntoIterator<Item = &'a str>) -> Value {
+        list.into_iter().map(|address| json!({"emailAddress": {"address": address}})).collect()
+    }
+
     #[rstest]
     #[case(json!({}), "hi")]
     #[case(json!({"isDraft": true}), "own")]
@@ -178,6 +182,13 @@ mod tests {
     #[case(json!({"replyTo": [{"emailAddress": {"address": "alice@contoso.com"}}]}), "hi")]
     #[case(json!({"replyTo": [{"emailAddress": {"address": "mallory@contoso.com"}}]}), "the answer would go to an address that is not on the allowlist")]
     #[case(json!({"replyTo": [{"emailAddress": {"address": ""}}]}), "the answer would go to an address that is not on the allowlist")]
+    #[case(json!({"replyTo": addresses(["alice@contoso.com", "mallory@contoso.com"])}), "the answer would go to an address that is not on the allowlist")]
+    #[case(json!({"replyTo": addresses(["alice@contoso.com", "bob@contoso.com"])}), "hi")]
+    #[case(json!({"replyTo": addresses(["alice@contoso.com"; 300])}), "hi")]
+    #[case(json!({"replyTo": addresses([&["alice@contoso.com"; 300][..], &["mallory@contoso.com"]].concat())}), "the answer would go to an address that is not on the allowlist")]
+    #[case(json!({"replyTo": [{"emailAddress": null}]}), "the answer would go to an address that is not on the allowlist")]
+    #[case(json!({"replyTo": ["mallory@contoso.com"]}), "the answer would go to an address that is not on the allowlist")]
+    #[case(json!({"replyTo": addresses(["al\u{131}ce@contoso.com"])}), "the answer would go to an address that is not on the allowlist")]
     #[case(json!({"internetMessageHeaders": []}), "the sender is not authenticated")]
     #[case(json!({"internetMessageHeaders": [{"name": "Auto-Submitted", "value": "auto-replied"}]}), "an automatic reply")]
     #[case(json!({"@odata.type": "#microsoft.graph.eventMessageRequest"}), "a calendar message")]

@@ -18,7 +18,7 @@ use super::wire::Row;
 use super::{MailParts, auth};
 use crate::gate::{MailAddress, Refusals};
 use crate::graph::{Failure, GraphError};
-use crate::journal::{Interaction, InteractionKind, Journal};
+use crate::journal::{self, Interaction, InteractionKind, Journal};
 use crate::record::Channel;
 use crate::sanitize::clean_name;
 use crate::source::position::{self, FirstStart};
@@ -61,6 +61,8 @@ pub(super) struct Poll<'a> {
     journal: &'a Journal,
     status: SourceStatus,
     cursor: Cursor,
+    /// In which the position is saved.
+    term: u64,
     /// The first start, while the inbox has not answered since.
     first_look: Option<FirstStart>,
     failures: u32,
@@ -86,12 +88,13 @@ impl<'a> Poll<'a> {
         status: SourceStatus,
         started: Instant,
     ) -> Self {
-        let (cursor, first_look) = position::begin(&*parts.storage, journal, &*parts.clock, started);
+        let (cursor, first_look, term) = position::begin(&*parts.storage, journal, &*parts.clock, started);
         Self {
             parts,
             journal,
             status,
             cursor,
+            term,
             first_look,
             failures: 0,
             resets: 0,
@@ -299,6 +302,7 @@ impl<'a> Poll<'a> {
     }
 
     fn refuse(&mut self, id: &str, who: &str, reason: Reason) {
+        journal::refused(Channel::Email, id, &reason.to_string());
         let who = clean_name(who);
         let Some(unwritten) = self.refusals.note(CHAT_ID, &who, reason, self.parts.clock.now()) else {
             return;
@@ -318,7 +322,7 @@ impl<'a> Poll<'a> {
 
     /// Saves the position. A failure costs only what a restart reads again.
     fn save(&mut self) {
-        let saved = position::save(&*self.parts.storage, &self.cursor);
+        let saved = position::save(&*self.parts.storage, self.term, &self.cursor);
         self.unsaved = position::note_saved::<Cursor>(self.unsaved.as_ref(), saved);
         self.status.update(|state| state.unsaved.clone_from(&self.unsaved));
     }

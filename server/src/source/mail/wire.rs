@@ -78,6 +78,7 @@ pub(super) struct Mail {
     pub(super) importance: String,
     pub(super) from: Option<Person>,
     pub(super) sender: Option<Person>,
+    /// All of them: an answer goes to each. One that can't be read has no address.
     pub(super) reply_to: Vec<Person>,
     pub(super) to: Vec<Person>,
     pub(super) cc: Vec<Person>,
@@ -156,7 +157,7 @@ pub(super) fn mail(value: &Value) -> Option<Mail> {
         importance: text(value, "importance").unwrap_or_default(),
         from: value.get("from").and_then(person),
         sender: value.get("sender").and_then(person),
-        reply_to: people(value, "replyTo"),
+        reply_to: list(value, "replyTo").map(|one| person(one).unwrap_or_default()).collect(),
         to: people(value, "toRecipients"),
         cc: people(value, "ccRecipients"),
         body: value.get("body").and_then(body).unwrap_or_default(),

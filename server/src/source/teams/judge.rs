@@ -157,7 +157,7 @@ impl Bench<'_> {
         before: Before,
         message: &Message,
     ) -> Option<Version> {
-        if message.kind == MessageKind::System
+        if message.kind != MessageKind::Text
             || message.created.is_some_and(|created| created <= cursor.floor)
             || cursor.passed.get(&message.id).is_some_and(|passed| passed == stamp(message))
             || self.known.was_sent(chat_id, &message.id)

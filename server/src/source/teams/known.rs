@@ -1,16 +1,19 @@
 //! What reading has taught and sending needs: who the agent is, which chats an allowed person is in, what it sent.
 //! Nothing in here may be set by a model.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::gate::Agent;
+use crate::storage::Stamp;
 
 /// Chats remembered as acceptable.
 const CHATS_MAX: usize = 1_000;
+/// How long that counts: who is in a chat may change without a word.
+pub(super) const ACCEPTED_FOR: Duration = Duration::from_secs(600);
 /// Own messages remembered, for the case that the agent's own id is not known.
 const SENT_MAX: usize = 500;
 
@@ -21,11 +24,21 @@ pub struct Known(Mutex<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     agent: Agent,
-    chats: BTreeSet<String>,
-    /// Who was in when they were found acceptable: the gate's generation.
-    chats_of: u64,
+    /// With when each was found acceptable.
+    chats: BTreeMap<String, Instant>,
+    /// What was known when they were.
+    seen: Look,
+    /// The last word of other sessions about members.
+    told: Option<Stamp>,
     sent: VecDeque<(String, String)>,
     identity_asked: Option<Instant>,
+}
+
+/// What a look at a chat went by: who the gate let in, and how often members of chats had changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Look {
+    generation: u64,
+    changes: u64,
 }
 
 impl Known {
@@ -67,27 +80,60 @@ impl Known {
         self.with(|inner| inner.identity_asked = None);
     }
 
-    /// An allowed person is in this chat, by what the gate held in this generation.
-    pub(super) fn accept_chat(&self, chat_id: &str, generation: u64) {
+    /// A look at chats begins, by what the gate holds in this generation.
+    pub(super) fn look(&self, generation: u64) -> Look {
         self.with(|inner| {
-            if generation < inner.chats_of {
+            inner.gate_is_of(generation);
+            Look { generation, changes: inner.seen.changes }
+        })
+    }
+
+    /// An allowed person was in this chat at `since`, by what was known then. Nothing is remembered when more has become
+    /// known meanwhile.
+    pub(super) fn accept_chat(&self, chat_id: &str, look: Look, since: Instant) {
+        self.with(|inner| {
+            inner.gate_is_of(look.generation);
+            if look != inner.seen {
                 return;
             }
-            inner.chats_are_of(generation);
-            if inner.chats.len() >= CHATS_MAX && !inner.chats.contains(chat_id) {
+            if inner.chats.len() >= CHATS_MAX && !inner.chats.contains_key(chat_id) {
                 // A forgotten chat costs one request when it is written to.
                 inner.chats.pop_first();
             }
-            inner.chats.insert(chat_id.to_owned());
+            let known = inner.chats.entry(chat_id.to_owned()).or_insert(since);
+            *known = since.max(*known);
         });
     }
 
-    /// Whether an allowed person is known to be in this chat, by what the gate holds in this generation.
-    pub(super) fn is_accepted(&self, chat_id: &str, generation: u64) -> bool {
+    /// Whether an allowed person was in this chat a short while ago, and nobody has told of a change since.
+    pub(super) fn is_accepted(&self, chat_id: &str, look: Look, now: Instant) -> bool {
         self.with(|inner| {
-            inner.chats_are_of(generation);
-            inner.chats.contains(chat_id)
+            let is_fresh = |since: &Instant| now.saturating_duration_since(*since) < ACCEPTED_FOR;
+            look == inner.seen && inner.chats.get(chat_id).is_some_and(is_fresh)
         })
+    }
+
+    /// Members of this chat have changed: who is in it has to be asked again, also by whoever is asking now.
+    pub(super) fn members_changed(&self, chat_id: &str) {
+        self.with(|inner| {
+            inner.seen.changes += 1;
+            inner.chats.remove(chat_id);
+        });
+    }
+
+    /// The word between sessions is in this state. Another one than before means that some chat has changed.
+    pub(super) fn heard_of_members(&self, word: Option<Stamp>) {
+        self.with(|inner| {
+            if inner.told != word {
+                inner.told = word;
+                inner.forget_chats();
+            }
+        });
+    }
+
+    /// Whatever was acceptable has to be asked again.
+    pub(super) fn forget_chats(&self) {
+        self.with(Inner::forget_chats);
     }
 
     /// The agent itself sent this.
@@ -108,10 +154,65 @@ impl Known {
 
 impl Inner {
     /// Forgets what an older generation of the gate found acceptable.
-    fn chats_are_of(&mut self, generation: u64) {
-        if self.chats_of < generation {
-            self.chats_of = generation;
+    fn gate_is_of(&mut self, generation: u64) {
+        if self.seen.generation < generation {
+            self.seen.generation = generation;
             self.chats.clear();
         }
+    }
+
+    fn forget_chats(&mut self) {
+        self.seen.changes += 1;
+        self.chats.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHAT: &str = "19:team@thread.v2";
+
+    #[tokio::test(start_paused = true)]
+    async fn a_chat_is_acceptable_for_ten_minutes() {
+        let (known, now) = (Known::default(), Instant::now());
+        let look = known.look(1);
+        known.accept_chat(CHAT, look, now);
+        let moment = Duration::from_millis(1);
+        assert!(known.is_accepted(CHAT, look, now + ACCEPTED_FOR - moment));
+        assert!(!known.is_accepted(CHAT, look, now + ACCEPTED_FOR));
+        known.accept_chat(CHAT, look, now + ACCEPTED_FOR);
+        known.accept_chat(CHAT, look, now);
+        assert!(known.is_accepted(CHAT, look, now + ACCEPTED_FOR), "an older look takes nothing back");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_from_before_a_change_accepts_nothing() {
+        let (known, now) = (Known::default(), Instant::now());
+        let before = known.look(1);
+        known.members_changed(CHAT);
+        known.accept_chat(CHAT, before, now);
+        assert!(!known.is_accepted(CHAT, known.look(1), now));
+        let before = known.look(1);
+        known.heard_of_members(Some(Stamp([1; 4])));
+        known.accept_chat(CHAT, before, now);
+        assert!(!known.is_accepted(CHAT, known.look(1), now));
+        known.heard_of_members(Some(Stamp([1; 4])));
+        known.accept_chat(CHAT, known.look(1), now);
+        assert!(known.is_accepted(CHAT, known.look(1), now), "the same word is no news");
+    }
+
+    /// Somebody is denied between the judging of a reading and its way into the journal.
+    #[tokio::test(start_paused = true)]
+    async fn an_older_generation_of_the_gate_accepts_no_chat_again() {
+        let (known, now) = (Known::default(), Instant::now());
+        let old = known.look(1);
+        known.accept_chat(CHAT, old, now);
+        let new = known.look(2);
+        assert!(!known.is_accepted(CHAT, new, now));
+        known.accept_chat(CHAT, old, now);
+        assert!(!known.is_accepted(CHAT, new, now) && !known.is_accepted(CHAT, old, now));
+        known.accept_chat(CHAT, new, now);
+        assert!(known.is_accepted(CHAT, new, now));
     }
 }

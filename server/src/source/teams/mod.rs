@@ -9,7 +9,7 @@ mod identity;
 mod judge;
 mod known;
 mod listing;
-pub(in crate::source) mod outgoing;
+mod members;
 mod page;
 mod poll;
 mod reading;
@@ -29,6 +29,7 @@ pub use door::TeamsDoor;
 pub(crate) use identity::identify;
 pub use known::Known;
 pub use send::TeamsOutbox;
+pub use watched::{FILE as WATCHED_FILE, list as watched_list};
 
 use super::{InboundSource, SourceStatus};
 use tokio::time::Instant;

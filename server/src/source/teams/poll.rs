@@ -5,7 +5,7 @@ mod listed;
 mod taken;
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::rc::Rc;
 use std::time::Duration;
@@ -19,7 +19,9 @@ use super::TeamsParts;
 use super::cursor::{ChatCursor, Cursor};
 use super::identity::identify;
 use super::judge::News;
+use super::known::Look;
 use super::listing::{ListJob, Listing, list};
+use super::members;
 use super::page::LastPage;
 use super::reading::{ReadDone, ReadJob, read};
 use super::wire::{ChatRow, Message, Preview};
@@ -66,6 +68,10 @@ enum Event {
 #[derive(Default)]
 struct Live {
     kind: String,
+    /// As the list of chats said last; empty before it did.
+    updated: String,
+    /// Comings and goings in what was read last.
+    comings: BTreeSet<String>,
     /// The preview that has not been read yet.
     wanted: Option<Preview>,
     reading: bool,
@@ -119,8 +125,8 @@ struct Gathered {
     chat_id: String,
     news: Vec<News>,
     cursor: ChatCursor,
-    /// The gate's, when they were judged.
-    generation: u64,
+    /// How long ago, of the newest of them, and by what its author opens the chat for answers; nothing where it does not.
+    opened: Option<(Look, Instant)>,
 }
 
 pub(super) struct Poll<'a> {
@@ -130,6 +136,8 @@ pub(super) struct Poll<'a> {
     /// When this process began to poll.
     begun: Instant,
     cursor: Cursor,
+    /// In which the position is saved.
+    term: u64,
     /// The first start, while nothing has been listed since.
     first_look: Option<FirstStart>,
     chats: BTreeMap<String, Live>,
@@ -160,13 +168,14 @@ impl<'a> Poll<'a> {
         started: Instant,
     ) -> Self {
         let now = Instant::now();
-        let (cursor, first_look) = position::begin(&*parts.storage, journal, &*parts.clock, started);
+        let (cursor, first_look, term) = position::begin(&*parts.storage, journal, &*parts.clock, started);
         Self {
             parts,
             journal,
             status,
             begun: now,
             cursor,
+            term,
             first_look,
             chats: BTreeMap::new(),
             reads: FuturesUnordered::new(),
@@ -361,6 +370,12 @@ impl<'a> Poll<'a> {
             state.conversations = conversations;
             state.unsaved = unsaved.cloned();
         });
+    }
+
+    /// Members of a chat have changed, so nobody is written to there before somebody has looked who is in it.
+    fn members_changed(&self, chat_id: &str) {
+        self.parts.known.members_changed(chat_id);
+        members::tell(&*self.parts.storage, chat_id, self.parts.clock.now());
     }
 
     fn pause_after(&self, error: &GraphError, failures: u32) -> Duration {

@@ -10,14 +10,15 @@ use serde_json::{Value, json};
 
 use super::claims::claim;
 use super::identity::identify;
-use super::outgoing::{self, CONTENT_CHARS_MAX};
+use super::known::Look;
 use super::turn::turn;
-use super::{Known, wire};
+use super::{Known, members, wire};
 use crate::gate::{ChatRule, Gate, Sender, SenderKind, Verdict};
 use crate::graph::{Failure, GraphClient, GraphError, Scope};
 use crate::journal::{Interaction, InteractionKind, Journal};
 use crate::random::Random;
 use crate::record::Channel;
+use crate::source::outgoing::{self, CONTENT_CHARS_MAX};
 use crate::storage::{Lock, Storage};
 use crate::tool::{ContentType, Outbox, OutgoingTeams, SendError, Sent};
 
@@ -35,7 +36,7 @@ const LOOKS_BACK: [Duration; 3] =
 /// How far the server's clock may be behind what we believe of it.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(5);
 /// The members that `$expand` shows at most.
-const EXPANDED_MEMBERS_MAX: usize = 25;
+pub(super) const EXPANDED_MEMBERS_MAX: usize = 25;
 /// Pages of members that are looked through for an allowed person.
 const MEMBER_PAGES_MAX: usize = 20;
 
@@ -60,7 +61,7 @@ impl Outbox for TeamsOutbox {
     fn send_teams_message(&self, message: OutgoingTeams) -> BoxFuture<'static, Result<Sent, SendError>> {
         let outbox = self.clone();
         Box::pin(async move {
-            let outcome = outbox.send(&message).await;
+            let outcome = outbox.send(message.clone()).await;
             let detail = match &outcome {
                 Ok(sent) => format!("sent as {}", sent.message_id),
                 Err(error) => format!("not sent, or not known to be: {error}"),
@@ -72,13 +73,13 @@ impl Outbox for TeamsOutbox {
 }
 
 impl TeamsOutbox {
-    async fn send(&self, message: &OutgoingTeams) -> Result<Sent, SendError> {
+    async fn send(&self, mut message: OutgoingTeams) -> Result<Sent, SendError> {
         let deadline = tokio::time::Instant::now() + SEND_TIME_MAX;
         if message.content.chars().count() > CONTENT_CHARS_MAX {
             return Err(SendError::TooLarge { bytes_max: CONTENT_CHARS_MAX });
         }
         let token = self.client.token().await;
-        outgoing::check(&message.content, message.content_type, token.as_ref())
+        message.content = outgoing::made_anew(&message.content, message.content_type, token.as_ref())
             .map_err(SendError::Refused)?;
         if message.reply_to.len() > QUOTES_MAX {
             let count = message.reply_to.len();
@@ -90,20 +91,20 @@ impl TeamsOutbox {
         let acceptable = tokio::time::timeout_at(deadline, self.chat_is_acceptable(&message.chat_id)).await;
         acceptable
             .unwrap_or_else(|_| Err(SendError::Graph("looking up the chat took too long".to_owned())))?;
-        self.deliver(message, deadline).await
+        self.deliver(&message, deadline).await
     }
 
     /// Sends words of the server's own. Whoever calls it has decided that they may go there: no model is asked, and
     /// none can reach it.
     pub(crate) async fn tell(&self, chat_id: &str, html: String) -> Result<Sent, SendError> {
-        let message = OutgoingTeams {
+        let mut message = OutgoingTeams {
             chat_id: chat_id.to_owned(),
             content: html,
             content_type: ContentType::Html,
             reply_to: Vec::new(),
         };
         let token = self.client.token().await;
-        outgoing::check(&message.content, message.content_type, token.as_ref())
+        message.content = outgoing::made_anew(&message.content, message.content_type, token.as_ref())
             .map_err(SendError::Refused)?;
         let deadline = tokio::time::Instant::now() + SEND_TIME_MAX;
         let _turn = self.turn(chat_id).await;
@@ -217,15 +218,39 @@ impl TeamsOutbox {
         self.gate.decide(&sender, &self.known.agent())
     }
 
-    /// A chat is acceptable when an allowed person has written there or is a member.
+    /// Judges the author of a message by when it was written: what somebody wrote before being let in stays unheard.
+    pub(super) fn judge_message(&self, message: &wire::Message) -> Verdict {
+        let sender = Sender {
+            tenant_id: message.sender.tenant_id.as_deref(),
+            object_id: message.sender.object_id.as_deref(),
+            kind: message.sender.kind,
+        };
+        let written = message.created.and_then(|at| self.client.on_our_clock(at));
+        self.gate.decide_at(&sender, &self.known.agent(), written)
+    }
+
+    /// What a look at chats that begins now goes by: one look at a file of ours, nothing is asked of Graph.
+    pub(super) fn look(&self) -> Look {
+        match members::stamp(&*self.storage) {
+            Ok(word) => self.known.heard_of_members(word),
+            Err(error) => {
+                tracing::debug!(%error, "what other sessions know of members can't be seen; every chat is asked for");
+                self.known.forget_chats();
+            }
+        }
+        self.known.look(self.gate.generation())
+    }
+
+    /// A chat is acceptable when an allowed person has just written there or is a member.
     pub(super) async fn chat_is_acceptable(&self, chat_id: &str) -> Result<(), SendError> {
         // Who was shut out a moment ago must not be written to.
         self.gate.look(&self.journal);
-        let generation = self.gate.generation();
+        let look = self.look();
         if self.gate.chat_rule(chat_id) == Some(ChatRule::Off) {
             return Err(SendError::NotAllowed);
         }
-        if self.known.is_accepted(chat_id, generation) {
+        let now = tokio::time::Instant::now();
+        if self.known.is_accepted(chat_id, look, now) {
             return Ok(());
         }
         if self.gate.is_closed() {
@@ -242,7 +267,7 @@ impl TeamsOutbox {
         let chat = self.client.get(&url, scope, LOOK_UP_PATIENCE).await.map_err(|e| unknown_chat(&e))?;
         let listed = chat.body.get("members").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         if listed.iter().any(|member| self.is_allowed(member)) {
-            self.known.accept_chat(chat_id, generation);
+            self.known.accept_chat(chat_id, look, now);
             return Ok(());
         }
         // Of a larger chat, the other members are asked for.
@@ -253,7 +278,7 @@ impl TeamsOutbox {
                     self.client.get(&url, scope, LOOK_UP_PATIENCE).await.map_err(|e| unknown_chat(&e))?;
                 let members = page.body.get("value").and_then(Value::as_array);
                 if members.is_some_and(|members| members.iter().any(|member| self.is_allowed(member))) {
-                    self.known.accept_chat(chat_id, generation);
+                    self.known.accept_chat(chat_id, look, now);
                     return Ok(());
                 }
                 match self.client.next_link(&page.body).map_err(|e| refused(&e))? {

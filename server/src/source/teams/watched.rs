@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::storage::{Storage, read_whole};
 
 /// Where the list is kept.
-const FILE: &str = "sources/watched_chats.json";
+pub const FILE: &str = "sources/watched_chats.json";
 const FOLDER: &str = "sources";
 const LOCK: &str = "sources/watched_chats.lock";
 /// How long another session's change is waited for.
@@ -25,6 +25,11 @@ struct List {
     v: u32,
     /// Chat ids with the moment from which they are watched, RFC 3339.
     chats: BTreeMap<String, String>,
+}
+
+/// The file of a list that is taken over from elsewhere: chat ids with the moment from which they are watched.
+pub fn list(chats: BTreeMap<String, String>) -> Option<Vec<u8>> {
+    serde_json::to_vec(&List { v: 1, chats: chats.into_iter().take(CHATS_MAX).collect() }).ok()
 }
 
 /// The list on disk.

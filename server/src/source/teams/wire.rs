@@ -17,6 +17,8 @@ pub(super) struct ChatRow {
     pub(super) id: String,
     /// `oneOnOne`, `group`, `meeting`, or something newer.
     pub(super) kind: String,
+    /// Changes with the chat's name and its members, not with its messages; to be compared with other lists only.
+    pub(super) updated: String,
     pub(super) preview: Option<Preview>,
 }
 
@@ -34,7 +36,9 @@ pub(super) struct Preview {
 pub(super) enum MessageKind {
     /// Somebody wrote it.
     Text,
-    /// Members, calls, renamings, typing, and whatever comes later.
+    /// Somebody came into the chat or left it, or it can't be told what happened.
+    Members,
+    /// Calls, renamings, typing, and whatever comes later.
     System,
 }
 
@@ -103,7 +107,12 @@ pub(super) fn is_page(body: &Value) -> bool {
 /// Reads a chat; `None` without a usable id.
 pub(super) fn chat(value: &Value) -> Option<ChatRow> {
     let preview = value.get("lastMessagePreview").filter(|p| p.is_object()).map(preview);
-    Some(ChatRow { id: id(value)?, kind: text(value, "chatType").unwrap_or_default(), preview })
+    Some(ChatRow {
+        id: id(value)?,
+        kind: text(value, "chatType").unwrap_or_default(),
+        updated: stamp(value, "lastUpdatedDateTime"),
+        preview,
+    })
 }
 
 fn preview(value: &Value) -> Preview {
@@ -129,7 +138,7 @@ pub(super) fn message(value: &Value) -> Option<Message> {
     Some(Message {
         kind: match value.get("messageType").and_then(Value::as_str) {
             Some("message") | None => MessageKind::Text,
-            Some(_) => MessageKind::System,
+            Some(_) => system_kind(value),
         },
         created,
         modified: time(value, "lastModifiedDateTime").or(created),
@@ -146,6 +155,13 @@ pub(super) fn message(value: &Value) -> Option<Message> {
     })
 }
 
+fn system_kind(value: &Value) -> MessageKind {
+    let event = value.pointer("/eventDetail/@odata.type").and_then(Value::as_str).unwrap_or("");
+    let is_typing = value.get("messageType").and_then(Value::as_str) == Some("typing");
+    let tells = event.is_empty() || event.to_ascii_lowercase().contains("member");
+    if tells && !is_typing { MessageKind::Members } else { MessageKind::System }
+}
+
 fn sender(from: &Value) -> From {
     let nobody = From { kind: SenderKind::Nobody, object_id: None, tenant_id: None, name: None };
     let Some(from) = from.as_object() else { return nobody };
@@ -158,7 +174,10 @@ fn sender(from: &Value) -> From {
         };
         return From { kind, object_id: text(who, "id"), tenant_id: None, name: text(who, "displayName") };
     };
+    let by_application = from.get("application").is_some_and(Value::is_object);
     let kind = match user.get("userIdentityType").and_then(Value::as_str) {
+        // What a program wrote in somebody's name is not that person's word. The ids stay, to know the agent's own.
+        _ if by_application => SenderKind::Application,
         Some("federatedUser") => SenderKind::Federated,
         Some(
             "anonymousGuest"
@@ -281,6 +300,9 @@ mod tests {
     #[case(json!({"user": {"id": "a", "userIdentityType": "unknownFutureValue"}}), SenderKind::Person, Some("a"))]
     #[case(json!({"user": {"id": 7}}), SenderKind::Person, None)]
     #[case(json!({"user": null, "application": {"id": "app"}}), SenderKind::Application, Some("app"))]
+    #[case(json!({"user": {"id": "a", "tenantId": "t"}, "application": {"id": "app"}}), SenderKind::Application, Some("a"))]
+    #[case(json!({"user": {"id": "a"}, "application": {}}), SenderKind::Application, Some("a"))]
+    #[case(json!({"user": {"id": "a"}, "application": null}), SenderKind::Person, Some("a"))]
     #[case(json!({"user": null, "application": null, "device": {"id": "d"}}), SenderKind::Thing, Some("d"))]
     #[case(json!({"conversation": {}}), SenderKind::Thing, None)]
     #[case(json!({}), SenderKind::Nobody, None)]

@@ -176,6 +176,11 @@ impl DiskStorage {
         }
     }
 
+    /// Why this user can't make anything in a folder.
+    pub fn write_problem(folder: &Path) -> Option<String> {
+        platform::write_problem(folder)
+    }
+
     /// The folder.
     pub fn root(&self) -> &Path {
         &self.root

@@ -48,7 +48,7 @@ async fn qwen_is_given_a_line() {
 #[tokio::test(start_paused = true)]
 async fn hosts_without_a_door_that_is_on_are_left_alone() {
     for (client, doors) in [
-        ("claude-code", all_on()),
+        ("claude-code", Doors { inbox_socket: false, ..all_on() }),
         ("copilot-cli", all_on()),
         ("some-host", all_on()),
         (CODEX, Config::default().doors),

@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use entraclaw::clock::{Clock, TokioClock};
-use entraclaw::config::{Config, Doors, Secret};
+use entraclaw::config::{Config, Doors, Secret, WholeText};
 use entraclaw::knock::{
-    DoorCarrier, HttpMethod, Knock, KnockAnswer, KnockError, KnockRequest, Sight, TEXT_CHARS_MAX,
+    DoorCarrier, HttpMethod, InboxSocket, Knock, KnockAnswer, KnockError, KnockRequest, Sight,
+    TEXT_CHARS_MAX, Trust,
 };
 use entraclaw::mcp::{Presence, SessionOptions};
 use entraclaw::permission::{Behavior, PermissionAnswer, PermissionPort, REQUEST_METHOD, REQUESTS_MAX};
@@ -22,7 +23,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use crate::support::{Home, Host, ids};
+use crate::support::{Home, Host, ids, initialize};
 
 const CODEX: &str = "codex-mcp-client";
 const THREAD: &str = "0199b1c2-aaaa-7000-8000-000000000001";
@@ -78,6 +79,7 @@ fn text(request: &KnockRequest) -> String {
         }
         KnockRequest::Append { line, .. } => json(line)["text"].as_str().unwrap().to_owned(),
         KnockRequest::Peer { text, .. } => text.clone(),
+        KnockRequest::Socket { line, .. } => json(line)["message"]["content"].as_str().unwrap().to_owned(),
     }
 }
 
@@ -124,6 +126,10 @@ fn all_on() -> Doors {
     }
 }
 
+fn inbox() -> InboxSocket {
+    InboxSocket { path: "/tmp/inbox.sock".to_owned(), token: Secret::new("hush") }
+}
+
 fn refused() -> KnockError {
     KnockError::Refused { program: "codex".to_owned(), code: 1 }
 }
@@ -132,6 +138,8 @@ fn refused() -> KnockError {
 struct Knocked {
     host: Host,
     door: Arc<Scripted>,
+    doors: Doors,
+    sight: Sight,
     presence: Presence,
     carrier: JoinHandle<std::convert::Infallible>,
     calls: u64,
@@ -159,17 +167,39 @@ fn connect_by(
     let (sight, presence) = (Sight::default(), Presence::default());
     options.sight = sight.clone();
     options.presence = presence.clone();
+    let trust = Trust { whole_text: WholeText::Allowed, operator: None };
+    let carrier = carrier(home, doors.clone(), door, trust, &sight, &presence);
+    Knocked {
+        host: Host::start(options, pipe_bytes),
+        door: door.clone(),
+        doors,
+        sight,
+        presence,
+        carrier,
+        calls: 0,
+    }
+}
+
+fn carrier(
+    home: &Home,
+    doors: Doors,
+    door: &Arc<Scripted>,
+    trust: Trust,
+    sight: &Sight,
+    presence: &Presence,
+) -> JoinHandle<std::convert::Infallible> {
     let carrier = DoorCarrier {
         knock: door.clone(),
         doors,
+        inbox: Some(inbox()),
+        trust,
         journal: home.journal.clone(),
         clock: Arc::new(TokioClock::starting_at("2026-01-01T00:00:00Z".parse().unwrap())) as Arc<dyn Clock>,
-        sight,
+        sight: sight.clone(),
         presence: presence.clone(),
         id: "carrier".to_owned(),
     };
-    let carrier = tokio::spawn(carrier.run());
-    Knocked { host: Host::start(options, pipe_bytes), door: door.clone(), presence, carrier, calls: 0 }
+    tokio::spawn(carrier.run())
 }
 
 /// A host that has begun; Codex has made a first call.
@@ -180,8 +210,16 @@ async fn begun(home: &Home, client: &str) -> Knocked {
 }
 
 impl Knocked {
+    /// From now on these words go whole; before the host has begun.
+    fn trust(&mut self, trust: Trust, home: &Home) {
+        self.carrier.abort();
+        self.carrier = carrier(home, self.doors.clone(), &self.door, trust, &self.sight, &self.presence);
+    }
+
     async fn begin(&mut self, client: &str) {
-        self.host.open(client, "2025-11-25").await;
+        let mut opening = initialize(client, "2025-11-25");
+        opening["params"]["clientInfo"]["version"] = json!("2.1.330");
+        self.host.open_with(opening).await;
         self.ask("inbound_queue_stats", json!({})).await;
         sleep(BEGUN).await;
     }
@@ -229,7 +267,7 @@ async fn an_idle_host_is_knocked_at_once_and_a_pull_says_so() {
     assert!(arguments[4].starts_with("[Entraclaw] message from outside: \"Alice\" wrote in Teams"));
     assert!(arguments[4].contains("\n> text 1\n"));
     sleep(Duration::from_secs(60)).await;
-    assert_eq!(codex.pull().await, ["m1 redelivered pushed"]);
+    assert_eq!(codex.pull().await, ["m1 pushed"]);
     assert_eq!(codex.pull().await, [""; 0]);
     assert_eq!(codex.door.count(), 1);
 }
@@ -293,9 +331,9 @@ async fn a_door_that_fails_is_tried_again_a_few_times() {
 
     codex.door.fail(&refused(), 4);
     home.receive([2]);
-    sleep(Duration::from_secs(600)).await;
+    sleep(Duration::from_secs(200)).await;
     assert_eq!((codex.door.count(), codex.carriers()), (7, vec!["codex queue (failing)"]));
-    assert_eq!(codex.pull().await, ["m1 redelivered pushed", "m2 pushed"]);
+    assert_eq!(codex.pull().await, ["m1 pushed", "m2 pushed"]);
 
     home.receive([3]);
     sleep(Duration::from_secs(60)).await;
@@ -308,8 +346,79 @@ async fn a_knock_that_may_have_arrived_is_not_repeated() {
     let codex = begun(&home, CODEX).await;
     codex.door.fail(&KnockError::TimeUp { what: "codex".to_owned(), limit_ms: 30_000 }, 1);
     home.receive([1]);
-    sleep(Duration::from_secs(600)).await;
+    sleep(Duration::from_secs(200)).await;
     assert_eq!((codex.door.count(), codex.carriers()), (1, vec!["codex queue (failing)"]));
+    // Nobody asked for it, so it may have been lost: the agent is told that it waits, and not what it says.
+    sleep(Duration::from_secs(200)).await;
+    let (_, reminder) = codex.door.texts().pop().unwrap();
+    assert!(
+        codex.door.count() == 2 && reminder.contains("waits in your inbox") && !reminder.contains("text 1")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_reminded_for_ever_nor_of_what_was_seen() {
+    let home = Home::new();
+    let mut codex = begun(&home, CODEX).await;
+    home.receive([1]);
+    sleep(Duration::from_secs(24 * 3_600)).await;
+    let times: Vec<u64> = codex.door.texts().iter().map(|(at, _)| *at / 60).collect();
+    assert_eq!(times, [0, 5, 35, 155]);
+    home.receive([2]);
+    sleep(Duration::from_secs(1)).await;
+    codex.ask("inbound_queue_stats", json!({})).await;
+    sleep(Duration::from_secs(24 * 3_600)).await;
+    assert_eq!(codex.door.count(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_anybody_but_the_operator_it_is_said_that_they_wait() {
+    let home = Home::new();
+    let door = Scripted::new();
+    let (mut one, mut two) = (connect(&home, all_on(), &door, None), connect(&home, all_on(), &door, None));
+    for knocked in [&mut one, &mut two] {
+        knocked.trust(Trust::default(), &home);
+        knocked.begin("claude-code").await;
+    }
+    home.receive([1]);
+    sleep(Duration::from_secs(1)).await;
+    let texts = door.texts();
+    assert_eq!(texts.len(), 1, "one of the two is woken");
+    assert!(
+        texts[0]
+            .1
+            .starts_with("[Entraclaw] a message from outside waits in your inbox: \"Alice\" wrote in Teams")
+    );
+    assert!(!texts[0].1.contains("text 1"));
+    let KnockRequest::Socket { path, line, .. } = door.knocks.lock().unwrap()[0].1.clone() else { panic!() };
+    assert!(path == "/tmp/inbox.sock" && line.starts_with(r#"{"type":"user","message":{"role":"user","#));
+    assert_eq!(one.pull().await, ["m1"], "nothing of it was shown, so it has no mark");
+    // It was seen, so the next one need not wait.
+    home.receive([2]);
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(door.count(), 2);
+    sleep(Duration::from_secs(3_600)).await;
+    assert!(door.count() > 2, "nobody followed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_announcement_that_a_session_died_with_is_made_by_another() {
+    let home = Home::new();
+    let door = Scripted::new();
+    let mut one = connect(&home, all_on(), &door, None);
+    one.trust(Trust::default(), &home);
+    one.begin("claude-code").await;
+    home.receive([1]);
+    sleep(Duration::from_secs(1)).await;
+    let mut two = connect(&home, all_on(), &door, None);
+    two.trust(Trust::default(), &home);
+    two.begin("claude-code").await;
+    sleep(Duration::from_secs(20)).await;
+    assert_eq!(door.count(), 1);
+    drop(one);
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!(door.count(), 2);
+    assert_eq!(two.pull().await, ["m1"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -459,9 +568,7 @@ async fn a_hostile_text_stays_behind_its_mark() {
     let said = codex.door.texts();
     assert_eq!(said.len(), texts.len());
     for (_, text) in said {
-        assert!(
-            text.starts_with("[Entraclaw] message from outside: ") && text.chars().count() <= TEXT_CHARS_MAX
-        );
+        assert!(text.starts_with("[Entraclaw] ") && text.chars().count() <= TEXT_CHARS_MAX);
         assert_eq!(text.lines().filter(|line| line.starts_with("[Entraclaw]")).count(), 1);
         assert!(!text.contains('@') || text.contains("@ and $ stand as"), "{text}");
     }

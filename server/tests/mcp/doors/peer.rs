@@ -153,7 +153,7 @@ async fn a_lost_receipt_is_asked_for_under_the_same_id() {
 async fn a_session_that_says_nothing_is_given_up_and_said_to_fail() {
     let home = Home::new();
     let mut qwen = qwen(&home, all_on()).await;
-    qwen.door.fail(&KnockError::Socket { path: "/x".to_owned(), reason: "gone".to_owned() }, 4);
+    qwen.door.fail(&KnockError::Peer { path: "/x".to_owned(), reason: "gone".to_owned() }, 4);
     home.receive([1]);
     qwen.wait(600).await;
     assert_eq!((qwen.ids().len(), qwen.state()), (4, vec!["qwen peer protocol (failing)"]));

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::{TeamsDoor, failed};
 use crate::graph::Scope;
+use crate::source::outgoing;
 use crate::source::teams::identity::identify;
-use crate::source::teams::outgoing;
 use crate::tool::{ContentType, OutgoingTeams, Refusal};
 
 /// The reaction of who only wants to say "seen".
@@ -47,7 +47,7 @@ impl TeamsDoor {
         let chat_id = message.chat_id.as_str();
         let client = &self.outbox.client;
         let token = client.token().await;
-        outgoing::check(&message.content, message.content_type, token.as_ref())
+        let content = outgoing::made_anew(&message.content, message.content_type, token.as_ref())
             .map_err(|error| format!("{error}; nothing was changed"))?;
         self.check_chat(chat_id).await?;
         self.log(chat_id, Some(message_id), "about to edit it".to_owned());
@@ -55,7 +55,7 @@ impl TeamsDoor {
             ContentType::Html => "html",
             ContentType::Text => "text",
         };
-        let body = json!({"body": {"contentType": content_type, "content": message.content}});
+        let body = json!({"body": {"contentType": content_type, "content": content}});
         let url = client.url(&["chats", chat_id, "messages", message_id], &[]);
         let done = client.patch(&url, &body, Scope::Chat(chat_id)).await;
         done.map_err(|error| failed("the message could not be edited; only your own can be", &error))?;

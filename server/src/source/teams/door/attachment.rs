@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use super::{PATIENCE, TeamsDoor, beginning, failed};
-use crate::gate::Verdict;
+use crate::gate::{Reason, Verdict};
 use crate::graph::{GraphError, Scope};
 use crate::sanitize::clean_file_name;
 use crate::source::teams::wire::{self, Message};
@@ -44,9 +44,17 @@ impl TeamsDoor {
         let answer = client.get(&url, scope, PATIENCE).await;
         let body = answer.map_err(|error| failed("the message could not be read", &error))?.body;
         let message = wire::message(&body).ok_or("message_id: Teams shows no such message")?;
-        if self.outbox.judge(&message.sender) != Verdict::Accept {
-            return Err("message_id: its author may not write to you, so nothing is fetched; tell your user"
-                .to_owned());
+        match self.outbox.judge_message(&message) {
+            Verdict::Accept => {}
+            Verdict::Refuse(Reason::BeforeAllowed) => {
+                return Err("message_id: it was written before its author was let in, so nothing is fetched; they can send it again".to_owned());
+            }
+            _ => {
+                return Err(
+                    "message_id: its author may not write to you, so nothing is fetched; tell your user"
+                        .to_owned(),
+                );
+            }
         }
         let parts = parts(&message);
         let index = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);

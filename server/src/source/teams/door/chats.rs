@@ -2,13 +2,14 @@
 //! It must never list a chat that no allowed person is in.
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{PATIENCE, TeamsDoor, failed};
 use crate::gate::Verdict;
 use crate::graph::Scope;
 use crate::sanitize::clean_name;
 use crate::source::teams::identity::identify;
-use crate::source::teams::send::member_of;
+use crate::source::teams::send::{EXPANDED_MEMBERS_MAX, member_of};
 use crate::source::teams::wire;
 
 /// Chats in one answer when the model does not say.
@@ -23,8 +24,8 @@ const ANSWER_BYTES_MAX: usize = 7_000;
 impl TeamsDoor {
     pub(super) async fn list_chats(&self, limit: u64) -> Result<Value, String> {
         let client = &self.outbox.client;
-        self.outbox.gate.refresh();
-        let generation = self.outbox.gate.generation();
+        self.outbox.gate.look(&self.outbox.journal);
+        let look = self.outbox.look();
         // A failure only leaves the agent's own tenant unknown, which shows fewer chats.
         let _ = identify(client, &self.outbox.known).await;
         let query = [
@@ -43,10 +44,14 @@ impl TeamsDoor {
         let (mut chats, mut bytes, mut not_allowed, mut left_out) = (Vec::new(), 0, 0_u64, 0_u64);
         for row in rows {
             let Some(chat) = wire::chat(row) else { continue };
-            let members = row.get("members").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            let listed = row.get("members").and_then(Value::as_array);
+            let members = listed.map_or(&[][..], Vec::as_slice);
+            // Of a large chat, the list shows some of the members only.
+            let is_partial = listed.is_none_or(|members| members.len() >= EXPANDED_MEMBERS_MAX);
             let verdicts: Vec<Verdict> =
                 members.iter().map(|m| self.outbox.judge_member(&member_of(m))).collect();
-            if !verdicts.contains(&Verdict::Accept) && !self.outbox.known.is_accepted(&chat.id, generation) {
+            let is_known = || self.outbox.known.is_accepted(&chat.id, look, Instant::now());
+            if !verdicts.contains(&Verdict::Accept) && !(is_partial && is_known()) {
                 not_allowed += 1;
                 continue;
             }

@@ -2,6 +2,7 @@
 //! It must never add anybody whom the gate does not accept, and never create a group twice because an answer was lost.
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{TeamsDoor, failed};
 use crate::gate::{Guid, Sender, SenderKind, Verdict};
@@ -48,8 +49,9 @@ pub(super) fn wanted(people: &[String], topic: &str) -> Result<Wanted, Refusal> 
 impl TeamsDoor {
     pub(super) async fn create_chat(&self, wanted: Wanted) -> Result<Value, String> {
         let (client, known) = (&self.outbox.client, &self.outbox.known);
-        self.outbox.gate.refresh();
+        self.outbox.gate.look(&self.outbox.journal);
         let _ = identify(client, known).await;
+        let look = self.outbox.look();
         let agent = known.agent();
         let Some(own) = agent.object_id.clone() else {
             return Err("the agent's own id is not known, so it can't be a member; set `identity.object_id`"
@@ -98,7 +100,7 @@ impl TeamsDoor {
         })?;
         let chat = wire::chat(&created.body)
             .ok_or("graph created a chat without saying its id; look at list_chats")?;
-        known.accept_chat(&chat.id, self.outbox.gate.generation());
+        known.accept_chat(&chat.id, look, Instant::now());
         self.log(&chat.id, None, format!("created this {kind} chat"));
         Ok(json!({"chat_id": chat.id, "kind": kind}))
     }

@@ -1,5 +1,6 @@
 //! `read_chat`: a page of a chat's older messages, by the rules of the inbox.
-//! It must never show what a person who may not write has written, but for the fact that something is left out.
+//! It must never show what a person who may not write has written, nor what somebody wrote before being let in, but for
+//! the fact that something is left out.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -78,13 +79,14 @@ impl TeamsDoor {
 
     /// A message as the page shows it; nothing when it must not be shown.
     fn line(&self, chat_id: &str, message: &Message) -> Option<Value> {
-        let own = match self.outbox.judge(&message.sender) {
+        let verdict = self.outbox.judge_message(message);
+        let own = match verdict {
             Verdict::Own => true,
             Verdict::Accept => false,
             Verdict::Refuse(_) | Verdict::Later => self.outbox.known.was_sent(chat_id, &message.id),
         };
-        let may = own || self.outbox.judge(&message.sender) == Verdict::Accept;
-        if !may || message.kind == MessageKind::System || message.deleted {
+        let may = own || verdict == Verdict::Accept;
+        if !may || message.kind != MessageKind::Text || message.deleted {
             return None;
         }
         let agent = self.outbox.known.agent();

@@ -57,7 +57,7 @@ impl Poll<'_> {
     }
 
     fn on_row(&mut self, row: ChatRow, watermark_before: Timestamp) {
-        let ChatRow { id, kind, preview } = row;
+        let ChatRow { id, kind, updated, preview } = row;
         if !self.cursor.chats.contains_key(&id) && !self.meet(&id, preview.as_ref(), watermark_before) {
             return;
         }
@@ -66,6 +66,12 @@ impl Poll<'_> {
         }
         let live = self.chats.entry(id.clone()).or_default();
         live.kind = kind;
+        let before = std::mem::replace(&mut live.updated, updated);
+        if !before.is_empty() && before != live.updated {
+            // It has another name or other members; which, the list does not say.
+            self.members_changed(&id);
+        }
+        let live = self.chats.entry(id.clone()).or_default();
         let Some(chat) = self.cursor.chats.get(&id) else { return };
         let is_new = |p: &Preview| p.print != chat.print && live.given_up.as_ref() != Some(&p.print);
         let Some(preview) = preview.filter(is_new) else { return };

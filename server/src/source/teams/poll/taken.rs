@@ -1,6 +1,7 @@
 //! What a finished reading becomes: news to append, refusals to log, or a pause before the next try.
 //! A failure must never touch any other chat, and a position must never be saved before the journal has its news.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -10,14 +11,16 @@ use super::{
     APPEND_PAUSE, GATHER, Gathered, HELD_ORDER, Held, Live, MISSING_PAUSE, MISSING_TRIES_MAX, Poll,
     REFUSED_PAUSE, SWEPT_CHATS_MAX,
 };
-use crate::journal::{Interaction, InteractionKind};
+use crate::journal::{self, Interaction, InteractionKind};
 use crate::permission::{self, Answer};
 use crate::record::Channel;
 use crate::source::position;
 use crate::source::teams::cursor::{ChatCursor, Cursor};
 use crate::source::teams::judge::{Bench, Judged, News, Refused};
+use crate::source::teams::known::Look;
 use crate::source::teams::reading::ReadDone;
 use crate::source::teams::watched::Watched;
+use crate::source::teams::wire::{Message, MessageKind};
 
 impl Poll<'_> {
     pub(super) fn on_read(&mut self, done: ReadDone) {
@@ -91,6 +94,8 @@ impl Poll<'_> {
         // Who was let in a moment ago may have written at once, and what is refused is not judged again.
         self.parts.gate.look(self.journal);
         let generation = self.parts.gate.generation();
+        let look = self.parts.known.look(generation);
+        let comings = self.note_comings(&job.chat_id, &pages.messages);
         let server_now = self.parts.client.server_now();
         let bench = Bench {
             gate: &self.parts.gate,
@@ -148,8 +153,26 @@ impl Poll<'_> {
             // A restart looks again for what was missing.
             cursor.print.clone_from(&wanted.print);
         }
-        self.gathered.push(Gathered { chat_id: job.chat_id, news, cursor, generation });
+        // Who wrote may have left since, where anybody came or went.
+        let newest = news.iter().map(|one| one.written).max().filter(|_| !comings);
+        let age = newest.map(|written| server_now.duration_since(written));
+        let since = age.and_then(|age| now.checked_sub(Duration::try_from(age).unwrap_or_default()));
+        let opened = since.map(|since| (look, since));
+        self.gathered.push(Gathered { chat_id: job.chat_id, news, cursor, opened });
         self.flush_at = self.flush_at.or(Some(now + GATHER));
+    }
+
+    /// Says whether a reading tells that somebody came or went, and tells it on where that is new.
+    fn note_comings(&mut self, chat_id: &str, messages: &[Message]) -> bool {
+        let is_coming = |message: &&Message| message.kind == MessageKind::Members;
+        let comings: BTreeSet<String> = messages.iter().filter(is_coming).map(|m| m.id.clone()).collect();
+        let Some(live) = self.chats.get_mut(chat_id) else { return true };
+        let (any, new) = (!comings.is_empty(), !comings.is_subset(&live.comings));
+        live.comings = comings;
+        if new {
+            self.members_changed(chat_id);
+        }
+        any
     }
 
     /// Another session may have changed the list since the last reading.
@@ -220,6 +243,7 @@ impl Poll<'_> {
 
     fn refuse(&mut self, chat_id: &str, refused: Refused) {
         let Refused { message_id, who, reason, .. } = refused;
+        journal::refused(Channel::Teams, &message_id, &reason.to_string());
         let now = self.parts.clock.now();
         let Some(unwritten) = self.refusals.note(chat_id, who.as_deref().unwrap_or(""), reason, now) else {
             return;
@@ -246,11 +270,8 @@ impl Poll<'_> {
         }
         self.flush_at = None;
         let mut gathered = std::mem::take(&mut self.gathered);
-        let with_news: Vec<(String, u64)> = gathered
-            .iter()
-            .filter(|g| !g.news.is_empty())
-            .map(|g| (g.chat_id.clone(), g.generation))
-            .collect();
+        let opened: Vec<(String, (Look, Instant))> =
+            gathered.iter().filter_map(|g| Some((g.chat_id.clone(), g.opened?))).collect();
         let mut news: Vec<News> = gathered.iter_mut().flat_map(|g| std::mem::take(&mut g.news)).collect();
         news.sort_by(|a, b| (a.written, &a.draft.id).cmp(&(b.written, &b.draft.id)));
         if !news.is_empty()
@@ -267,8 +288,8 @@ impl Poll<'_> {
             return;
         }
         self.unkept = None;
-        for (chat_id, generation) in with_news {
-            self.parts.known.accept_chat(&chat_id, generation);
+        for (chat_id, (look, since)) in opened {
+            self.parts.known.accept_chat(&chat_id, look, since);
         }
         for Gathered { chat_id, cursor, .. } in gathered {
             if let Some(live) = self.chats.get_mut(&chat_id) {
@@ -292,7 +313,7 @@ impl Poll<'_> {
         if !std::mem::take(&mut self.dirty) {
             return;
         }
-        let Self { cursor, chats, .. } = self;
+        let Self { cursor, chats, term, .. } = self;
         cursor.prune(|id| chats.get(id).is_some_and(Live::is_needed));
         chats.retain(|id, live| live.is_needed() || cursor.chats.contains_key(id));
         let mut cursor = cursor.clone();
@@ -301,7 +322,7 @@ impl Poll<'_> {
         cursor.behind = unread.chain(open).chain(cursor.behind).min();
         self.unsaved = position::note_saved::<Cursor>(
             self.unsaved.as_ref(),
-            position::save(&*self.parts.storage, &cursor),
+            position::save(&*self.parts.storage, *term, &cursor),
         );
         // It is tried again at the next event.
         self.dirty = self.unsaved.is_some();

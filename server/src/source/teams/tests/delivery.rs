@@ -293,3 +293,21 @@ async fn a_refused_message_is_judged_anew_when_it_is_edited() {
     assert!(records.len() == 1 && records[0].content_text_sanitized.contains("to all"), "{records:?}");
     assert_eq!(records[0].edit_of, None, "nobody was shown it before");
 }
+
+/// Somebody's clock, or a hostile payload, is years ahead in the list of chats.
+#[tokio::test(start_paused = true)]
+async fn a_preview_from_the_future_hides_no_message_of_a_chat_that_begins_later() {
+    let mini = Mini::new();
+    mini.say(DM, "before the first start");
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    mini.put("19:odd@thread.v2", |message| {
+        message["createdDateTime"] = json!("2099-01-01T00:00:00Z");
+        message["from"] = json!({"user": {"id": MALLORY, "tenantId": TENANT}});
+    });
+    house.run_s(60).await;
+    mini.say("19:new@thread.v2", "one");
+    mini.say("19:new@thread.v2", "two");
+    house.run_s(20).await;
+    assert_eq!(house.texts(), ["one", "two"]);
+}

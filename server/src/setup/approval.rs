@@ -1,0 +1,82 @@
+//! Which of a host's questions for permission the hook that setup writes answers with yes: to wait and to
+//! read.
+//!
+//! It must never say yes to a command that differs from the wait command by one character, and it never says no: what it does
+//! not know is asked of the person as before.
+
+use serde_json::{Value, json};
+
+use super::recipe::{READING_TOOLS, SERVER};
+
+/// The event of GitHub Copilot CLI at which it asks.
+pub const APPROVAL_EVENT: &str = "permissionRequest";
+
+/// What may run unasked.
+#[derive(Debug, Clone, Copy)]
+pub struct Approval<'a> {
+    /// The whole wait command.
+    pub wait: &'a str,
+}
+
+impl Approval<'_> {
+    /// The answer to what Copilot CLI wrote to the hook's stdin; none leaves the question to the person.
+    pub fn answer(&self, stdin: &str) -> Option<String> {
+        let asked: Value = serde_json::from_str(stdin).ok()?;
+        let tool = asked.get("toolName")?.as_str()?;
+        let may_run = match tool {
+            "bash" | "powershell" => {
+                asked.pointer("/toolInput/command").and_then(Value::as_str) == Some(self.wait)
+            }
+            _ => {
+                let ours = tool.strip_prefix(SERVER).and_then(|rest| rest.strip_prefix('/'));
+                ours.is_some_and(|tool| READING_TOOLS.contains(&tool))
+            }
+        };
+        may_run.then(|| json!({"behavior": "allow"}).to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAIT: &str = "/opt/entraclaw-wait --consumer copilot-cli";
+
+    fn says(tool: &str, input: &Value) -> Option<String> {
+        let stdin = json!({"hookName": APPROVAL_EVENT, "toolName": tool, "toolInput": input});
+        Approval { wait: WAIT }.answer(&stdin.to_string())
+    }
+
+    #[test]
+    fn waiting_and_reading_run_unasked_and_nothing_else_does() {
+        let yes = Some("{\"behavior\":\"allow\"}".to_owned());
+        assert_eq!(says("bash", &json!({"command": WAIT})), yes);
+        assert_eq!(says("entraclaw/inbox_pull", &json!({})), yes);
+        let commands = [
+            "/opt/entraclaw allow mallory@contoso.com".to_owned(),
+            "/opt/entraclaw-wait".to_owned(),
+            "entraclaw-wait --consumer copilot-cli".to_owned(),
+            format!("{WAIT}; rm -rf ~"),
+            format!("{WAIT}\nid"),
+            format!("{WAIT} && /opt/entraclaw pair 123"),
+            format!("{WAIT} > ~/.bashrc"),
+            format!("PATH=. {WAIT}"),
+        ];
+        for command in commands {
+            assert_eq!(says("bash", &json!({"command": command})), None, "{command}");
+        }
+        for tool in [
+            "write",
+            "entraclaw/",
+            "entraclaw/send_teams_message",
+            "entraclawx/inbox_pull",
+            "other/inbox_pull",
+            WAIT,
+        ] {
+            assert_eq!(says(tool, &json!({"command": WAIT})), None, "{tool}");
+        }
+        for text in ["", "{}", "[]", "null", "{\"toolName\":7}", "{\"toolName\":\"bash\"}"] {
+            assert_eq!(Approval { wait: WAIT }.answer(text), None, "{text}");
+        }
+    }
+}

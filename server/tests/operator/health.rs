@@ -1,0 +1,91 @@
+//! What status and doctor say before anything runs, and what a person is told who is about to leave.
+
+use std::process::{Command, Stdio};
+
+use assert_cmd::cargo::cargo_bin;
+use entraclaw::doctor::Diagnosis;
+use rstest::rstest;
+
+use super::support::{ALICE, Desk, TENANT};
+
+#[rstest]
+#[case("device-code", "nobody has signed in here yet", "run `entraclaw login`")]
+#[case("browser", "nobody has signed in here yet", "run `entraclaw login`")]
+#[case("agent-user", "no key has been brought here yet", "run `entraclaw login --key FILE`")]
+fn who_has_not_signed_in_is_not_healthy(#[case] mode: &str, #[case] problem: &str, #[case] fix: &str) {
+    let config = format!(
+        "[auth]\nmode = \"{mode}\"\nclient_id = \"{ALICE}\"\nblueprint_id = \"{ALICE}\"\nagent_id = \"{ALICE}\"\n\
+         [identity]\ntenant_id = \"{TENANT}\"\nobject_id = \"{ALICE}\"\n"
+    );
+    let desk = Desk::new().config(&config);
+    let said = desk.run(&["status"]);
+    assert_eq!(said.code, 1, "{}", said.out);
+    assert!(said.out.contains(problem) && said.out.contains(fix), "{}", said.out);
+    // Setup says it before the person leaves.
+    let desk = desk.with("HOME", "/nonexistent-home");
+    let user = desk.folder.path().join("user");
+    std::fs::create_dir(&user).unwrap();
+    let desk = desk.with("HOME", user.to_str().unwrap());
+    let said = desk.run(&["setup", "codex"]);
+    assert!(said.code == 0 && said.out.contains("Before you leave:"), "{}{}", said.out, said.err);
+    assert!(said.out.contains(problem), "{}", said.out);
+    // And no longer once somebody has.
+    let record = format!(
+        "{{\"version\":1,\"mode\":\"{mode}\",\"key_store\":\"system\",\"tenant_id\":\"{TENANT}\",\"client_id\":\"{ALICE}\",\
+         \"signed_in_at\":\"2026-11-21T10:00:00Z\"}}"
+    );
+    desk.file("sign-in.json", &record);
+    assert_eq!(desk.run(&["status"]).code, 0);
+}
+
+/// An ordinary user, also where the tests run as root.
+#[cfg(unix)]
+#[test]
+fn a_home_that_can_not_be_made_is_told() {
+    use std::os::unix::process::CommandExt as _;
+    let mut command = Command::new(cargo_bin("entraclaw"));
+    command.args(["doctor", "--json", "--home", "/nonexistent/a/b"]).env_clear().current_dir("/");
+    if nix::unistd::geteuid().is_root() {
+        // The build's folder may be root's alone; the program is read before the user changes only if it is copied.
+        let folder = std::path::PathBuf::from(format!("/tmp/entraclaw-test-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let copy = folder.join("entraclaw");
+        std::fs::copy(cargo_bin("entraclaw"), &copy).unwrap();
+        command = Command::new(&copy);
+        command
+            .args(["doctor", "--json", "--home", "/nonexistent/a/b"])
+            .env_clear()
+            .current_dir("/")
+            .uid(65_534);
+    }
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let _ = std::fs::remove_dir_all(format!("/tmp/entraclaw-test-{}", std::process::id()));
+    let diagnosis: Diagnosis = serde_json::from_slice(&output.stdout).unwrap();
+    let home = diagnosis.checks.iter().find(|check| check.name == "home").unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(home.found.contains("/nonexistent/a/b is not there and can't be made"), "{home:?}");
+    assert!(home.fix.as_deref().unwrap().contains("ENTRACLAW_HOME"), "{home:?}");
+}
+
+#[test]
+fn no_home_at_all_is_told_without_a_path_that_is_none() {
+    let desk = Desk::bare().with("ENTRACLAW_HOME", "");
+    let said = desk.run(&["doctor"]);
+    assert!(said.code == 1 && said.out.contains("set ENTRACLAW_HOME or give --home"), "{}", said.out);
+    assert!(!said.out.contains("(none)/"), "{}", said.out);
+}
+
+#[test]
+fn no_set_of_tools_is_no_choice() {
+    let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"me","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"inbox_pull","arguments":{}}}
+"#;
+    let desk = Desk::new();
+    let output = desk.command(&["serve", "--tools", ""]).write_stdin(hello).output().unwrap();
+    let answer = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        answer.contains("flag --tools: `tools.sets` names no set of tools; write some of inbound, reply"),
+        "{answer}"
+    );
+}
