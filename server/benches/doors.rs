@@ -19,9 +19,9 @@ mod unix {
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
     use entraclaw::clock::SystemClock;
-    use entraclaw::config::{Config, Doors};
+    use entraclaw::config::{Config, Doors, WholeText};
     use entraclaw::journal::{ConsumerName, Journal, JournalOptions};
-    use entraclaw::knock::{DoorCarrier, ProductionKnock, Sight};
+    use entraclaw::knock::{DoorCarrier, Met, ProductionKnock, Sight, Trust};
     use entraclaw::mcp::Presence;
     use entraclaw::record::{Channel, Draft};
     use entraclaw::storage::DiskStorage;
@@ -71,6 +71,9 @@ mod unix {
         let carrier = DoorCarrier {
             knock: Arc::new(ProductionKnock::new(variables)),
             doors,
+            inbox: None,
+            // As the versions before did, so that the figures compare.
+            trust: Trust { whole_text: WholeText::Allowed, operator: None },
             journal: journal.clone(),
             clock,
             sight: sight.clone(),
@@ -78,7 +81,8 @@ mod unix {
             id: "bench".to_owned(),
         };
         let carrier = tokio::spawn(carrier.run());
-        sight.met("codex", &ConsumerName::new("codex").expect("a name"));
+        let consumer = ConsumerName::new("codex").expect("a name");
+        sight.met(Met { family: "codex", version: [0, 169, 0], consumer });
         sight.called_by("0199b1c2-aaaa-7000-8000-000000000001");
         tokio::time::sleep(Duration::from_secs(3)).await;
         let started = folder.join("started");

@@ -288,6 +288,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     });
     let doors = doors.map(DoorCarrier::run);
     session.sight = sight;
+    session.inbox_socket = app.config.doors.inbox_socket && app.inbox_socket.is_some();
     session.presence = presence;
     session.listens_to = listens_to(&app.config);
     session.health = Some(health(&app, &tokens, gate.clone(), &journal));

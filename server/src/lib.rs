@@ -15,6 +15,7 @@ pub mod doctor;
 pub mod entra;
 pub mod gate;
 pub mod graph;
+mod hex;
 pub mod import;
 pub mod journal;
 pub mod knock;

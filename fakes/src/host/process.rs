@@ -194,6 +194,7 @@ mod defaults {
 
     /// Handles, by doing nothing, each of those signals that is ignored. The others stay as they are, so that a person
     /// can still end this program.
+    #[expect(clippy::disallowed_methods, reason = "what the system says of this process stands in a file")]
     pub(super) fn restore() -> io::Result<()> {
         let ignored = ignored(&fs::read_to_string("/proc/self/status")?);
         for one in ENDING {

@@ -46,7 +46,7 @@ fn well() -> Facts {
         }),
         certificate: Some(CertificateFacts {
             place: "the system's key store".to_owned(),
-            validity: validity(400),
+            validity: Some(validity(400)),
         }),
         graph: Some(GraphFacts {
             me: Answered::Yes(AGENT.to_owned()),
@@ -60,9 +60,9 @@ fn well() -> Facts {
 }
 
 /// A certificate of a year that ends in so many days.
-fn validity(days: i64) -> Option<Validity> {
+fn validity(days: i64) -> Validity {
     let until = now() + SignedDuration::from_hours(days * 24);
-    Some(Validity { from: until - SignedDuration::from_hours(730 * 24), until })
+    Validity { from: until - SignedDuration::from_hours(730 * 24), until }
 }
 
 fn token(facts: &mut Facts) -> &mut TokenFacts {
@@ -149,13 +149,13 @@ fn where_all_is_well_nothing_is_to_be_done() {
     |f: &mut Facts| f.sign_in = SignIn::Failed { problem: "the key is gone".to_owned(), fix: "run `entraclaw login`".to_owned() },
     Level::Fail, "sign-in", "the key is gone", "entraclaw login")]
 #[case::certificate_ended(
-    |f: &mut Facts| f.certificate.as_mut().unwrap().validity = validity(-1),
+    |f: &mut Facts| f.certificate.as_mut().unwrap().validity = Some(validity(-1)),
     Level::Fail, "key", "the certificate ended on 2026-11-20 12:00 UTC", "make a new key")]
 #[case::certificate_not_yet(
-    |f: &mut Facts| f.certificate.as_mut().unwrap().validity = validity(731),
+    |f: &mut Facts| f.certificate.as_mut().unwrap().validity = Some(validity(731)),
     Level::Fail, "key", "is not valid before 2026-11-22", "set the clock")]
 #[case::certificate_ends_soon(
-    |f: &mut Facts| f.certificate.as_mut().unwrap().validity = validity(30),
+    |f: &mut Facts| f.certificate.as_mut().unwrap().validity = Some(validity(30)),
     Level::Warn, "key", "ends on 2026-12-21 12:00 UTC, in 30 days", "make a new key")]
 #[case::certificate_unreadable(
     |f: &mut Facts| f.certificate.as_mut().unwrap().validity = None,

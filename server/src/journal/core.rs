@@ -92,16 +92,15 @@ impl Core {
             if options.may_lead { lead::take(&storage) } else { Ok(None) }
         };
         let taken = prepare().map_err(JournalError::storage("prepare the journal's folders"))?;
-        let (lead, log) = match taken {
-            Some((lead, log)) => (Some(lead), log),
-            None => {
-                let mut log = Log::load(Arc::clone(&storage), None)
-                    .map_err(JournalError::storage("read the journal"))?;
-                if log.is_unsettled {
-                    log.forget_all();
-                }
-                (None, log)
+        let (lead, log) = if let Some((lead, log)) = taken {
+            (Some(lead), log)
+        } else {
+            let mut log =
+                Log::load(Arc::clone(&storage), None).map_err(JournalError::storage("read the journal"))?;
+            if log.is_unsettled {
+                log.forget_all();
             }
+            (None, log)
         };
         let mut core = Self {
             state: StateFile::new(Arc::clone(&storage)),
@@ -302,7 +301,9 @@ impl Core {
         let mut events = Vec::new();
         match &stored {
             Ok(()) => {
-                arrived.iter().for_each(|entry| story::arrived(&entry.record));
+                for entry in &arrived {
+                    story::arrived(&entry.record);
+                }
                 events.extend(waiting);
                 if self.stats.disk_failure.take().is_some() {
                     events.push(Interaction::fault("the disk takes writes again"));

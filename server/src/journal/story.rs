@@ -48,8 +48,9 @@ pub(super) fn noted(consumer: &ConsumerName, note: &Note) {
 }
 
 fn hash(id: &str) -> String {
-    let digest = Sha256::digest(id.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().chars().take(HASH_LETTERS).collect()
+    let mut hash = crate::hex::of(&Sha256::digest(id.as_bytes()));
+    hash.truncate(HASH_LETTERS);
+    hash
 }
 
 #[cfg(test)]

@@ -143,7 +143,7 @@ fn outdated() -> io::Error {
 
 /// Whether writing failed because another process leads now.
 pub(super) fn is_outdated(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<Outdated>())
+    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Outdated>)
 }
 
 /// This process was replaced as the leader.

@@ -19,6 +19,11 @@ const SESSION_CHARS_MAX: usize = 128;
 /// Where opencode lists its sessions.
 const SESSIONS_PATH: &str = "/session";
 
+/// Whether a host of this family and version gives its inbox socket to the servers that it starts.
+pub fn gives_inbox_socket(family: &str, version: [u64; 3]) -> bool {
+    family == "claude-code" && version >= INBOX_SOCKET_SINCE
+}
+
 /// A door that is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostDoor {
@@ -77,7 +82,7 @@ impl HostDoor {
     /// The first door of a host that is on.
     pub fn of(host: &Met, doors: &Doors, inbox: Option<&InboxSocket>, has_peer: bool) -> Option<Self> {
         let fits = |door: &Self| match door {
-            Self::InboxSocket(_) => host.family == "claude-code" && host.version >= INBOX_SOCKET_SINCE,
+            Self::InboxSocket(_) => gives_inbox_socket(host.family, host.version),
             Self::CodexQueue { .. } => host.family == "codex",
             Self::OpencodePort { .. } => host.family == "opencode",
             Self::QwenPeer | Self::QwenFile { .. } => host.family == "qwen-code",

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use futures_util::future::BoxFuture;
 
 pub use carrier::DoorCarrier;
-pub use door::{DoorState, HostDoor};
+pub use door::{DoorState, HostDoor, gives_inbox_socket};
 pub use file::look as look_at_file;
 pub use inbox_socket::{INBOX_VARIABLES, InboxSocket, look as look_at_socket};
 pub use peer::{Receipt, ReceiptStatus};

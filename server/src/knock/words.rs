@@ -303,7 +303,8 @@ mod tests {
         let long = record("Alice", &"é&amp; ".repeat(2_000), Channel::Teams);
         assert_eq!(whole(std::slice::from_ref(&long), false, &allowed()), None);
         assert!(
-            chars(&notice(&[long.clone()], true)) < 500 && notice(&[long.clone()], true).contains("and more")
+            chars(&notice(std::slice::from_ref(&long), true)) < 500
+                && notice(std::slice::from_ref(&long), true).contains("and more")
         );
         let many: Vec<Record> = (0..32).map(|_| record("Alice", &"x".repeat(500), Channel::Teams)).collect();
         let some = words(&many, false);

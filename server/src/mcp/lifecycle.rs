@@ -6,11 +6,13 @@ use serde_json::{Value, json};
 
 use super::dispatch::{cacheable, text};
 use super::era::{MODERN_VERSIONS, negotiate};
+use super::hosts::numbers;
 use super::message::{Object, RpcError, kind_of};
 use super::session::{Caller, LegacySession, Session};
 use super::tasks;
 use crate::carrier::log_ping::Level;
 use crate::carrier::{channel, events};
+use crate::knock::gives_inbox_socket;
 use crate::permission;
 use crate::rules;
 
@@ -87,14 +89,14 @@ impl Session {
 
     /// Whether a channel push may reach this session's model: the client said so, or its version is known to show it.
     /// Of nobody else: what is pushed is marked, and a model may pass by what is marked and was never shown.
+    /// Where the host's inbox socket is used, it takes the place of a channel that nobody declared: most accounts have
+    /// none, and what was pushed there would be marked and wake nobody.
     pub(super) fn pushes_channel(&self) -> bool {
-        self.legacy.as_ref().is_some_and(|session| {
-            session.ready
-                && (session.declares_channel
-                    || self
-                        .host(Some(&session.client))
-                        .is_some_and(|row| row.takes_channel(&session.client_version)))
-        })
+        let Some(session) = self.legacy.as_ref().filter(|session| session.ready) else { return false };
+        let Some(row) = self.host(Some(&session.client)) else { return session.declares_channel };
+        let has_socket =
+            self.options.inbox_socket && gives_inbox_socket(row.family, numbers(&session.client_version));
+        session.declares_channel || (!has_socket && row.takes_channel(&session.client_version))
     }
 
     pub(super) fn discover(&self, caller: &Caller) -> Result<Value, RpcError> {

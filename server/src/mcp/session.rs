@@ -56,6 +56,8 @@ pub struct SessionOptions {
     pub presence: Presence,
     /// Where it is told what a door of the host must know.
     pub sight: Sight,
+    /// Whether the inbox socket of the host's session is there and used.
+    pub inbox_socket: bool,
     /// This server's version, as it tells it to clients.
     pub version: String,
     /// Relays permission requests of the host to the operator; none where that is off.
@@ -92,6 +94,7 @@ impl SessionOptions {
             permission: None,
             presence: Presence::default(),
             sight: Sight::default(),
+            inbox_socket: false,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             events: false,
             limits: Limits::default(),

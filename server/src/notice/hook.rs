@@ -97,7 +97,7 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
         }
         _ => "go on with your work; answer each of these where it was asked, naming its id in reply_to",
     };
-    let text = NoticeView::of(&consumer, &batch, next.to_owned()).sentence();
+    let text = NoticeView::of(&consumer, &batch, next).sentence();
     let form = match row.newer_form {
         Some(_) => row.form_of(host_version::lowest(&*parts.storage, consumer.as_str())),
         None => row.form,

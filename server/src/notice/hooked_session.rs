@@ -62,7 +62,7 @@ impl<'a> HookedSession<'a> {
         let id = ["session_id", "sessionId"].iter().find_map(|name| stdin.get(name).and_then(Value::as_str));
         let id = id.filter(|id| !id.is_empty());
         let digest = Sha256::digest(id.unwrap_or_default().as_bytes());
-        let name: String = digest.iter().take(NAME_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        let name = crate::hex::of(&digest[..NAME_BYTES]);
         let folder = format!("{FOLDER}/{consumer}");
         let path = format!("{folder}/{name}.json");
         let known = read_whole(&*parts.storage, &path, FILE_BYTES_MAX).map_err(failed)?;
@@ -141,6 +141,7 @@ impl<'a> HookedSession<'a> {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn failed(error: io::Error) -> String {
     format!("the hook's own file can't be kept: {error}")
 }

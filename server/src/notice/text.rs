@@ -35,7 +35,7 @@ pub struct NoticeView {
 
 impl NoticeView {
     /// A page, made fit for a host.
-    pub(super) fn of(consumer: &ConsumerName, batch: &Batch, next: String) -> Self {
+    pub(super) fn of(consumer: &ConsumerName, batch: &Batch, next: &str) -> Self {
         let mut messages: Vec<MessageView> = batch
             .items
             .iter()
@@ -44,7 +44,7 @@ impl NoticeView {
         fit(&mut messages, ANSWER_BYTES_MAX - FRAME_BYTES);
         let unread_remaining = batch.unread_remaining;
         // In JSON the member's own name says it.
-        let next = next.strip_prefix(NEXT).map_or(next.as_str(), str::trim_start).to_owned();
+        let next = next.strip_prefix(NEXT).map_or(next, str::trim_start).to_owned();
         Self { v: 1, consumer: consumer.to_string(), messages, unread_remaining, next }
     }
 

@@ -88,7 +88,7 @@ pub async fn wait(parts: NoticeParts, ask: WaitAsk) -> Waited {
                  background shell again, so that the next message wakes you. inbox_pull brings again, marked redelivered, \
                  what you have not answered."
             );
-            let view = NoticeView::of(&consumer, &batch, next);
+            let view = NoticeView::of(&consumer, &batch, &next);
             let text = match ask.format {
                 Format::Text => view.text(),
                 Format::Json => view.json(),

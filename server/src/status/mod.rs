@@ -31,7 +31,7 @@ fn session_file(id: &str) -> String {
 /// How many sessions have a file, those that died lately included.
 pub(crate) fn sessions_there(storage: &dyn Storage) -> usize {
     let names = storage.list(SESSIONS).unwrap_or_default();
-    names.iter().filter(|name| name.ends_with(".json")).count()
+    names.iter().filter(|name| name.strip_suffix(".json").is_some()).count()
 }
 
 /// The lock that a living session holds.

@@ -109,13 +109,8 @@ impl Seen {
 }
 
 fn mark(what: &str) -> String {
-    use std::fmt::Write as _;
     const MARK_BYTES: usize = 12;
-    let digest = Sha256::digest(what.as_bytes());
-    digest.iter().take(MARK_BYTES).fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    crate::hex::of(&Sha256::digest(what.as_bytes())[..MARK_BYTES])
 }
 
 impl Position for Cursor {

@@ -51,7 +51,7 @@ impl TeamsDoor {
             let verdicts: Vec<Verdict> =
                 members.iter().map(|m| self.outbox.judge_member(&member_of(m))).collect();
             let is_known = || self.outbox.known.is_accepted(&chat.id, look, Instant::now());
-            if !verdicts.contains(&Verdict::Accept) && !(is_partial && is_known()) {
+            if !(verdicts.contains(&Verdict::Accept) || is_partial && is_known()) {
                 not_allowed += 1;
                 continue;
             }
