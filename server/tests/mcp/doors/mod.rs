@@ -167,6 +167,7 @@ fn connect_by(
     let (sight, presence) = (Sight::default(), Presence::default());
     options.sight = sight.clone();
     options.presence = presence.clone();
+    options.inbox_socket = true;
     let trust = Trust { whole_text: WholeText::Allowed, operator: None };
     let carrier = carrier(home, doors.clone(), door, trust, &sight, &presence);
     Knocked {

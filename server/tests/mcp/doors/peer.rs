@@ -155,7 +155,7 @@ async fn a_session_that_says_nothing_is_given_up_and_said_to_fail() {
     let mut qwen = qwen(&home, all_on()).await;
     qwen.door.fail(&KnockError::Peer { path: "/x".to_owned(), reason: "gone".to_owned() }, 4);
     home.receive([1]);
-    qwen.wait(600).await;
+    qwen.wait(200).await;
     assert_eq!((qwen.ids().len(), qwen.state()), (4, vec!["qwen peer protocol (failing)"]));
     home.receive([2]);
     qwen.wait(60).await;
@@ -185,7 +185,7 @@ async fn what_is_not_shown_stays_unread_and_unshown() {
         let mut qwen = qwen(&home, all_on()).await;
         qwen.door.inbox.will(&[Some(status)]);
         home.receive([1]);
-        qwen.wait(600).await;
+        qwen.wait(60).await;
         home.receive([2]);
         qwen.wait(30).await;
         assert_eq!((qwen.ids().len(), qwen.door.inbox.shown()), (2, 1), "{status:?}");
@@ -204,7 +204,7 @@ async fn a_session_that_refuses_is_left_alone_for_an_hour() {
     qwen.wait(3_000).await;
     let refused = "qwen peer protocol (refused by agents.crossSessionInbound)";
     assert_eq!((qwen.ids().len(), qwen.state()), (1, vec![refused]));
-    qwen.wait(1_000).await;
+    qwen.wait(603).await;
     assert_eq!((qwen.ids().len(), qwen.state()), (2, vec!["qwen peer protocol"]));
     assert_eq!(qwen.pull().await, ["m1 pushed", "m2 redelivered pushed"]);
 }
@@ -264,4 +264,49 @@ async fn switched_off_or_not_there_the_input_file_is_used() {
         let (_, request) = knocked.door.knocks.lock().unwrap()[0].clone();
         assert!(matches!(request, KnockRequest::Append { .. }), "{request:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whose_words_may_not_go_whole_is_announced_under_one_id_and_reminded_under_another() {
+    let home = Home::new();
+    let mut door = Arc::into_inner(Scripted::new()).unwrap();
+    door.inbox.is_there = true;
+    door.inbox.will(&[None]);
+    let mut qwen = connect(&home, no_file(), &Arc::new(door), None);
+    qwen.trust(Trust::default(), &home);
+    qwen.begin(QWEN).await;
+    home.receive(1..=3);
+    qwen.wait(60).await;
+    let ids = qwen.ids();
+    assert_eq!(
+        (ids.len(), qwen.door.inbox.shown()),
+        (2, 1),
+        "its receipt was lost, so it was handed in again"
+    );
+    assert_eq!(ids[0], ids[1]);
+    qwen.wait(3_600).await;
+    let shown = qwen.door.inbox.shown.lock().unwrap().clone();
+    assert!(shown.len() > 1, "a reminder is no repeat");
+    for (_, text) in &shown {
+        assert!(text.starts_with("[Entraclaw] 3 messages from outside"), "{text}");
+        assert!(!text.contains("text 1"), "{text}");
+    }
+    assert_eq!(qwen.pull().await, ["m1", "m2", "m3"], "nothing of it was shown, so it has no mark");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_announcement_that_the_session_refuses_goes_by_the_input_file() {
+    let home = Home::new();
+    let mut door = Arc::into_inner(Scripted::new()).unwrap();
+    door.inbox.is_there = true;
+    door.inbox.will(&[Some(ReceiptStatus::Refused)]);
+    let mut qwen = connect(&home, all_on(), &Arc::new(door), None);
+    qwen.trust(Trust::default(), &home);
+    qwen.begin(QWEN).await;
+    home.receive([1]);
+    qwen.wait(60).await;
+    let knocks = qwen.door.knocks.lock().unwrap().clone();
+    let is_told = |line: &str| line.contains("a message from outside") && !line.contains("text 1");
+    assert!(matches!(&knocks[1].1, KnockRequest::Append { line, .. } if is_told(line)), "{knocks:?}");
+    assert_eq!(qwen.pull().await, ["m1"]);
 }
