@@ -1,16 +1,20 @@
 //! The bell at a fake host's door: what a knock of the server comes to. It answers as the host's own door does, and
 //! never looks at what a text says.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use entraclaw::clock::Clock;
 use entraclaw::config::Secret;
-use entraclaw::knock::{HttpMethod, InboxSocket, Knock, KnockAnswer, KnockError, KnockRequest};
+use entraclaw::knock::{HttpMethod, InboxSocket, Knock, KnockAnswer, KnockError, KnockRequest, Receipt};
 use fakes::host::DoorKind;
 use fakes::host::drive::Order;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::time::{Duration, Instant, sleep_until};
+
+use super::peer::{Limits, PeerInbox};
+use crate::scenario::PeerStep;
 
 /// What opencode's port names the one session of a fake host.
 const SESSION: &str = "ses_1";
@@ -29,6 +33,9 @@ pub(crate) struct Bell {
     kind: DoorKind,
     rings: Arc<Mutex<Option<mpsc::Sender<Order>>>>,
     socket: Arc<Mutex<SocketState>>,
+    /// Where the door is an inbox that gives receipts.
+    peer: Arc<Mutex<PeerInbox>>,
+    receipt_ms: u64,
 }
 
 /// What an inbox socket remembers of its one sender.
@@ -56,8 +63,9 @@ impl SocketState {
 
 impl Bell {
     /// A bell that rings nowhere yet.
-    pub(crate) fn new(kind: DoorKind) -> Self {
-        Self { kind, rings: Arc::default(), socket: Arc::default() }
+    pub(crate) fn new(kind: DoorKind, limits: Limits) -> Self {
+        let peer = Arc::new(Mutex::new(PeerInbox::new(limits)));
+        Self { kind, rings: Arc::default(), socket: Arc::default(), peer, receipt_ms: limits.receipt_ms }
     }
 
     /// The inbox socket that the host names in the environment of its servers.
@@ -69,6 +77,21 @@ impl Bell {
     /// From now on it rings at this host, or nowhere.
     pub(crate) fn hang(&self, orders: Option<mpsc::Sender<Order>>) {
         *self.rings.lock().unwrap_or_else(PoisonError::into_inner) = orders;
+        self.inbox().begin();
+    }
+
+    fn inbox(&self) -> MutexGuard<'_, PeerInbox> {
+        self.peer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The person at the terminal changes what becomes of messages.
+    pub(super) fn change(&self, step: PeerStep) {
+        self.inbox().change(step, &|text| self.ring(text));
+    }
+
+    /// Whether the door is an inbox, and open.
+    fn has_peer(&self) -> bool {
+        self.kind == DoorKind::PeerProtocol && self.is_open()
     }
 
     fn is_open(&self) -> bool {
@@ -140,7 +163,8 @@ impl Bell {
             KnockRequest::Append { path, line } => {
                 let refused =
                     |reason: &str| KnockError::File { path: path.clone(), reason: reason.to_owned() };
-                if self.kind != DoorKind::InputFile || !self.is_open() {
+                let reads = matches!(self.kind, DoorKind::InputFile | DoorKind::PeerProtocol);
+                if !reads || !self.is_open() {
                     return Err(refused("there is no such file"));
                 }
                 let line: Value = serde_json::from_str(line).map_err(|_| refused("not a JSON line"))?;
@@ -150,18 +174,63 @@ impl Bell {
                     _ => Err(refused("not a line that the host reads")),
                 }
             }
+            KnockRequest::Peer { id, text } => {
+                if !self.has_peer() {
+                    let (path, reason) = ("the session's inbox".to_owned(), "nobody listens".to_owned());
+                    return Err(KnockError::Peer { path, reason });
+                }
+                self.inbox().admit(id, text, now_ms, &|text| self.ring(text));
+                Ok(KnockAnswer::default())
+            }
         }
     }
 }
 
 /// The bell on a machine with a clock: a session is told with the time at which it was used.
 pub(crate) struct Doorway {
-    pub(crate) bell: Bell,
-    pub(crate) clock: Arc<dyn Clock>,
+    bell: Bell,
+    clock: Arc<dyn Clock>,
+    receipts: AsyncMutex<Receipts>,
+}
+
+/// Receipts that come after their time, which nobody can hurry.
+struct Receipts {
+    queue: mpsc::Receiver<Receipt>,
+    next: Option<(Instant, Receipt)>,
+}
+
+impl Doorway {
+    /// For a server that has just started.
+    pub(crate) fn new(bell: Bell, clock: Arc<dyn Clock>) -> Self {
+        let queue = bell.inbox().listen();
+        Self { bell, clock, receipts: AsyncMutex::new(Receipts { queue, next: None }) }
+    }
 }
 
 impl Knock for Doorway {
     fn knock(&self, request: KnockRequest) -> BoxFuture<'_, Result<KnockAnswer, KnockError>> {
         Box::pin(std::future::ready(self.bell.answer(&request, self.clock.now().as_millisecond())))
+    }
+
+    fn has_peer(&self) -> bool {
+        self.bell.has_peer()
+    }
+
+    fn receipt(&self) -> BoxFuture<'_, Receipt> {
+        Box::pin(async move {
+            let mut receipts = self.receipts.lock().await;
+            if receipts.next.is_none() {
+                let Some(receipt) = receipts.queue.recv().await else { return std::future::pending().await };
+                let at = Instant::now() + Duration::from_millis(self.bell.receipt_ms);
+                receipts.next = Some((at, receipt));
+            }
+            if let Some((at, _)) = receipts.next {
+                sleep_until(at).await;
+            }
+            match receipts.next.take() {
+                Some((_, receipt)) => receipt,
+                None => std::future::pending().await,
+            }
+        })
     }
 }

@@ -12,6 +12,7 @@ mod kills;
 mod machine;
 mod mail;
 mod operator;
+mod peer;
 mod play;
 mod pool;
 mod port;

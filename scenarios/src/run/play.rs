@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 
 use super::bell::Bell;
 use super::extension;
+use super::peer::Limits;
 use super::session::{Extension, Host, Session};
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
@@ -82,7 +83,8 @@ impl<'a> Play<'a> {
             |profile: Option<Arc<Profile>>, consumer: Option<&str>, set_up: &[SetUp], number: u64| {
                 let consumer = consumer.map(str::to_owned);
                 let kind = profile.as_ref().map_or(DoorKind::None, |profile| *profile.door.kind);
-                let bell = Bell::new(kind);
+                let limits = profile.as_deref().map_or_else(Limits::default, Limits::of);
+                let bell = Bell::new(kind, limits);
                 let make_server = {
                     let (stage, consumer, bell) = (Rc::clone(&stage), consumer.clone(), bell.clone());
                     Rc::new(move || stage.server(consumer.as_deref(), &bell)) as Rc<dyn Fn() -> AnyServer>

@@ -130,7 +130,7 @@ impl Stage for SimStage {
             );
             app.endpoint = Arc::new(port.clone());
             app.keys = Arc::new(keys.clone());
-            app.knock = Arc::new(Doorway { bell: bell.clone(), clock: Arc::clone(&clock) });
+            app.knock = Arc::new(Doorway::new(bell.clone(), Arc::clone(&clock)));
             app.inbox_socket = bell.inbox_socket();
             app.wait = sim_wait_command();
             app.trouble = config.err().map(|errors| errors.to_string());

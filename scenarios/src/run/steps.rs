@@ -162,6 +162,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
             play.stage.disk(step)?;
             play.disk_fails = !matches!(step, DiskStep::Heal);
         }
+        Step::Peer(step) => session(play, MAIN)?.bell().change(*step),
         Step::Raw(raw) => raw_line(play, raw).await?,
         Step::Heartbeat(beat) => return heartbeat(play, beat).await,
         Step::Random(_) | Step::Kills(_) => {

@@ -120,6 +120,7 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
 fn door(cell: &Cell, is_open: bool) -> Option<(&'static str, &'static str)> {
     match *cell.host.profile.as_ref()?.door.kind {
         DoorKind::InboxSocket => (!is_open).then_some(("ENTRACLAW_DOORS_INBOX_SOCKET", "false")),
+        DoorKind::PeerProtocol => (!is_open).then_some(("ENTRACLAW_DOORS_QWEN_PEER", "false")),
         _ if !is_open => None,
         DoorKind::QueueCommand => Some(("ENTRACLAW_DOORS_CODEX_QUEUE", "true")),
         DoorKind::HttpPort => Some(("ENTRACLAW_DOORS_OPENCODE_PORT", "4096")),

@@ -287,7 +287,9 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
     }
     for step in &scenario.steps {
         let only_simulated = match &step.value {
-            Step::Disk(_) | Step::Server(ServerStep::PowerCut(_) | ServerStep::ClockStep(_)) => true,
+            Step::Peer(_)
+            | Step::Disk(_)
+            | Step::Server(ServerStep::PowerCut(_) | ServerStep::ClockStep(_)) => true,
             Step::Random(random) => random.troubles.iter().any(|trouble| trouble.is_only_simulated()),
             _ => false,
         };
@@ -428,6 +430,7 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
         | Step::Fault(_)
         | Step::Heal
         | Step::Entra(_)
+        | Step::Peer(_)
         | Step::Disk(_) => {}
     }
     Ok(())

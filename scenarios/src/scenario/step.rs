@@ -53,6 +53,8 @@ pub enum Step {
     Bot(BotStep),
     /// What happens where the agent signs in.
     Entra(EntraStep),
+    /// The person at the terminal of the main session decides what its inbox does with messages (sim only).
+    Peer(PeerStep),
     /// The disk misbehaves from now on.
     Disk(DiskStep),
     /// The host writes this line to the server, past its own manners.
@@ -65,6 +67,33 @@ pub enum Step {
     Kills(Kills),
     /// What must hold now, or within a time.
     Expect(Expect),
+}
+
+/// What becomes of messages in a session's inbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PeerStep {
+    /// What it does with those that come from now on.
+    Inbound(Inbound),
+    /// Whether its receipts are lost from now on.
+    LoseReceipts(bool),
+    /// Lets the model see everything that is held.
+    Release,
+    /// Throws away everything that is held.
+    Deny,
+}
+
+/// A setting of the host: what becomes of messages that come in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Inbound {
+    /// They are shown to the model.
+    #[default]
+    Accept,
+    /// They wait for the person.
+    Hold,
+    /// Nobody sees them.
+    Refuse,
 }
 
 /// A message from a person.

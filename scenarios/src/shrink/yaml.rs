@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::pieces::From;
 use crate::plan::Cell;
 use crate::scenario::{
-    BotStep, DiskStep, EntraStep, HostStep, MailWrite, MailboxStep, MessageRef, OperatorStep, PersonRef,
-    ServerStep, Span, Step, Write,
+    BotStep, DiskStep, EntraStep, HostStep, Inbound, MailWrite, MailboxStep, MessageRef, OperatorStep,
+    PeerStep, PersonRef, ServerStep, Span, Step, Write,
 };
 use crate::tap::scenario::yaml;
 
@@ -109,6 +109,17 @@ fn step(step: &Step) -> Option<Value> {
         Step::Server(ServerStep::Wake(name)) => json!({"server": {"wake": name}}),
         Step::Server(ServerStep::PowerCut(name)) => json!({"server": {"power_cut": name}}),
         Step::Server(ServerStep::ClockStep(by_ms)) => json!({"server": {"clock_step": by_ms}}),
+        Step::Peer(PeerStep::Inbound(inbound)) => {
+            let inbound = match inbound {
+                Inbound::Accept => "accept",
+                Inbound::Hold => "hold",
+                Inbound::Refuse => "refuse",
+            };
+            json!({"peer": {"inbound": inbound}})
+        }
+        Step::Peer(PeerStep::LoseReceipts(loses)) => json!({"peer": {"lose_receipts": loses}}),
+        Step::Peer(PeerStep::Release) => json!({"peer": "release"}),
+        Step::Peer(PeerStep::Deny) => json!({"peer": "deny"}),
         Step::Disk(DiskStep::Full { after_bytes }) => json!({"disk": {"full": {"after_bytes": after_bytes}}}),
         Step::Disk(DiskStep::FailSync) => json!({"disk": "fail_sync"}),
         Step::Disk(DiskStep::Heal) => json!({"disk": "heal"}),

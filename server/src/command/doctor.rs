@@ -104,7 +104,7 @@ async fn facts(place: &Place, environment: &Environment) -> Facts {
 /// Looks at the doors that are on, and moves none.
 async fn doors(app: &App) -> Vec<(&'static str, Answered)> {
     let mut found = Vec::new();
-    for door in HostDoor::all(&app.config.doors, app.inbox_socket.as_ref()) {
+    for door in HostDoor::all(&app.config.doors, app.inbox_socket.as_ref(), false) {
         let looked = match (door.trial(), &door) {
             (Some(trial), _) => app.knock.knock(trial).await.map(|_| ()),
             (None, HostDoor::QwenFile { path }) => look_at_file(path),

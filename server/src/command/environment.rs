@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::config::Secret;
 use crate::config::key::HOME_VARIABLE;
 use crate::knock::{INBOX_VARIABLES, InboxSocket, PROGRAM_VARIABLES};
 
@@ -12,12 +13,19 @@ use crate::knock::{INBOX_VARIABLES, InboxSocket, PROGRAM_VARIABLES};
 const HOST_FOLDERS: [&str; 5] =
     ["APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"];
 
+/// Where the inbox of the Qwen Code session is that started this program.
+const PEER_SOCKET: &str = "QWEN_CODE_MESSAGING_SOCKET";
+/// What its own processes show there.
+const PEER_TOKEN: &str = "QWEN_CODE_MESSAGING_TOKEN";
+
 /// What the environment says, as far as anybody may know it.
 pub(super) struct Environment {
     /// Variables that start with `ENTRACLAW_` or `ENTRABOT_`.
     pub(super) variables: BTreeMap<String, String>,
     /// What programs that are started get of it.
     pub(super) for_programs: BTreeMap<String, OsString>,
+    /// The inbox of the session that started this program: the socket, the token, and the user's folder for sockets.
+    pub(super) peer: Option<(PathBuf, Secret, Option<PathBuf>)>,
     /// The inbox socket of the host's session, where the host names one.
     pub(super) inbox_socket: Option<InboxSocket>,
     /// Where hosts keep their files, by variable; absolute paths only.
@@ -39,6 +47,11 @@ impl Environment {
         let user_home = std::env::var_os(home).filter(|h| !h.is_empty()).map(PathBuf::from);
         let given = |name: &&str| Some(((*name).to_owned(), std::env::var_os(*name)?));
         let for_programs = PROGRAM_VARIABLES.iter().filter_map(given).collect();
+        let whole = |name: &str| std::env::var_os(name)?.into_string().ok().filter(|text| !text.is_empty());
+        let peer = whole(PEER_SOCKET).zip(whole(PEER_TOKEN)).map(|(socket, token)| {
+            let folder = whole("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_absolute());
+            (PathBuf::from(socket), Secret::new(token), folder)
+        });
         let named = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
         let inbox_socket = InboxSocket::from_variables(&INBOX_VARIABLES.iter().filter_map(named).collect());
         let folder = |name: &'static str| {
@@ -46,7 +59,7 @@ impl Environment {
             folder.is_absolute().then_some((name, folder))
         };
         let host_folders = HOST_FOLDERS.iter().filter_map(|name| folder(name)).collect();
-        Self { variables, for_programs, inbox_socket, host_folders, user_home }
+        Self { variables, for_programs, peer, inbox_socket, host_folders, user_home }
     }
 
     /// The home folder: the flag, else `ENTRACLAW_HOME`, else `.entraclaw` in the user's home.

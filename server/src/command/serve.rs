@@ -14,6 +14,8 @@ use crate::clock::SystemClock;
 use crate::config::{Config, key};
 use crate::entra::keys::production_store;
 use crate::graph::HttpTransport;
+#[cfg(unix)]
+use crate::knock::PeerHost;
 use crate::knock::ProductionKnock;
 use crate::random::SplitMix;
 use crate::source::bot::HttpEndpoint;
@@ -86,13 +88,26 @@ pub(super) fn production(
         Arc::new(HttpTransport::new(loopback)),
     );
     app.endpoint = Arc::new(HttpEndpoint);
-    app.knock = Arc::new(ProductionKnock::new(environment.for_programs.clone()));
+    let knock = ProductionKnock::new(environment.for_programs.clone());
+    #[cfg(unix)]
+    let knock = knock.with_peer(peer(environment, &home_text));
+    app.knock = Arc::new(knock);
     app.inbox_socket.clone_from(&environment.inbox_socket);
     app.home = home_text;
     app.wait = wait;
     app.login_transport = Arc::new(HttpTransport::new(login_loopback));
     app.keys = keys;
     app
+}
+
+/// The inbox of the session that started this program. Our own is in the user's folder for sockets, else in the home
+/// folder, whose path may be too long for one.
+#[cfg(unix)]
+fn peer(environment: &Environment, home: &str) -> Option<PeerHost> {
+    let (socket, token, runtime) = environment.peer.clone()?;
+    let homes = (!home.is_empty()).then(|| PathBuf::from(home).join("run"));
+    let folders = runtime.map(|folder| folder.join("entraclaw")).into_iter().chain(homes).collect();
+    Some(PeerHost { socket, token, folders })
 }
 
 /// Everything that can be wrong is collected as trouble, which the tools tell.

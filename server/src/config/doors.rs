@@ -1,5 +1,5 @@
 //! The `[doors]` table: which doors of hosts may be used, and how often.
-//! It must never switch a door on by itself, nor take a password from the file.
+//! It must never switch a door on by itself that wants a flag or a setting of the host, nor take a password from the file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,6 +24,7 @@ impl Loader {
             codex_command: self.codex_command(),
             opencode_port: u16::try_from(port).ok().filter(|port| *port > 0),
             opencode_password: password.map(Secret::new),
+            qwen_peer: self.truth(&key::DOORS_QWEN_PEER, true),
             qwen_input_file: self.qwen_input_file(),
             min_interval: self.duration(&key::DOORS_MIN_INTERVAL, 10_000, 1_000, HOUR_MS),
             messages_per_hour: self.number(&key::DOORS_MESSAGES_PER_HOUR, 60, 1, MESSAGES_PER_HOUR_MAX),
@@ -75,8 +76,9 @@ mod tests {
     }
 
     #[test]
-    fn every_door_but_the_hosts_own_socket_is_off_until_it_is_named() {
+    fn every_door_but_those_of_the_hosts_own_sockets_is_off_until_it_is_named() {
         let doors = Config::default().doors;
+        assert!(doors.qwen_peer);
         assert!(
             doors.inbox_socket
                 && !load(&[("ENTRACLAW_DOORS_INBOX_SOCKET", "false")]).unwrap().doors.inbox_socket
@@ -90,12 +92,13 @@ mod tests {
     fn doors_are_switched_on_by_the_environment_too() {
         let doors = load(&[
             ("ENTRACLAW_DOORS_CODEX_QUEUE", "true"),
+            ("ENTRACLAW_DOORS_QWEN_PEER", "false"),
             ("ENTRACLAW_DOORS_OPENCODE_PORT", "4096"),
             ("ENTRACLAW_DOORS_OPENCODE_PASSWORD", "hush"),
             ("ENTRACLAW_DOORS_MIN_INTERVAL", "1m"),
         ]);
         let doors = doors.unwrap().doors;
-        assert!(doors.codex_queue && doors.opencode_port == Some(4096));
+        assert!(doors.codex_queue && doors.opencode_port == Some(4096) && !doors.qwen_peer);
         assert_eq!(doors.min_interval, Duration::from_secs(60));
         assert_eq!(doors.opencode_password.as_ref().map(Secret::expose), Some("hush"));
         assert!(!format!("{doors:?}").contains("hush"));

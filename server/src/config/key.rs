@@ -53,6 +53,7 @@ keys! {
     DOORS_CODEX_QUEUE = "doors"."codex_queue";
     DOORS_CODEX_COMMAND = "doors"."codex_command";
     DOORS_OPENCODE_PORT = "doors"."opencode_port";
+    DOORS_QWEN_PEER = "doors"."qwen_peer";
     DOORS_QWEN_INPUT_FILE = "doors"."qwen_input_file";
     DOORS_MIN_INTERVAL = "doors"."min_interval";
     DOORS_MESSAGES_PER_HOUR = "doors"."messages_per_hour";

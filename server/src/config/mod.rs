@@ -134,8 +134,8 @@ pub enum WholeText {
     Nobody,
 }
 
-/// A host's own wake-ups that may be used. Each is off unless it is named, but for the inbox socket, which a host gives
-/// to the servers of its own session.
+/// A host's own wake-ups that may be used. Each is off unless it is named, but for the inboxes of Claude Code and Qwen
+/// Code, which a host gives to the servers of its own session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doors {
     /// Whether the inbox socket that Claude Code gives to its servers is written to.
@@ -148,6 +148,8 @@ pub struct Doors {
     pub opencode_port: Option<u16>,
     /// What opencode's port asks for, from the environment.
     pub opencode_password: Option<Secret>,
+    /// Whether messages are handed in at the inbox of a Qwen Code session that has one.
+    pub qwen_peer: bool,
     /// The file that Qwen Code was started with, as an absolute path.
     pub qwen_input_file: Option<String>,
     /// Least time between two uses of a door; what comes in between goes together.

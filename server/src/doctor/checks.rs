@@ -373,7 +373,9 @@ fn doors(facts: &Facts) -> Vec<Check> {
         .collect();
     let alive = facts.report.sessions.iter().filter(|session| session.alive);
     let carriers = alive.flat_map(|session| &session.file.carriers);
-    let failing: BTreeSet<&String> = carriers.filter(|carrier| carrier.ends_with("(failing)")).collect();
+    let is_shut =
+        |carrier: &&String| ["(failing)", "(held:", "(refused"].iter().any(|word| carrier.contains(word));
+    let failing: BTreeSet<&String> = carriers.filter(is_shut).collect();
     checks.extend(failing.into_iter().map(|carrier| {
         let fix = "see the session's log; its messages wait for inbox_pull";
         warn("doors", format!("{carrier}, says a session"), fix)

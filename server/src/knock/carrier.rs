@@ -11,6 +11,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep_until};
 
+use super::receipts::HandedIn;
 use super::words::numbered;
 use super::{DoorState, HostDoor, InboxSocket, Knock, KnockError, Sight, Trust, notice, whole};
 use crate::carrier::channel::BACKLOG_RECORDS_MAX;
@@ -59,35 +60,37 @@ pub struct DoorCarrier {
 }
 
 /// One host, its door, and how far we are.
-struct Round {
-    door: HostDoor,
-    consumer: ConsumerName,
+pub(super) struct Round {
+    pub(super) door: HostDoor,
+    pub(super) consumer: ConsumerName,
     since: Timestamp,
     /// Records up to here were shown or pushed.
-    done_seq: u64,
+    pub(super) done_seq: u64,
     /// Records behind that which are marked as pushed, and whose knock surely did not arrive.
-    claimed: BTreeSet<u64>,
+    pub(super) claimed: BTreeSet<u64>,
     /// An announcement is noted, and its knock surely did not arrive.
-    is_untold: bool,
+    pub(super) is_untold: bool,
     /// Taken over from sessions that died, and whose knock surely did not arrive.
-    left: Vec<Record>,
+    pub(super) left: Vec<Record>,
     /// When it is looked whether a session has died with what it was given, while something is unread.
     grave_look_at: Option<Instant>,
     /// When the agent is told once more of what it was told of and did not follow.
     remind_at: Option<Instant>,
     /// Opened at its first use, and kept, for it knows what it has pushed and who was dead before.
-    mailbox: Option<Mailbox>,
+    pub(super) mailbox: Option<Mailbox>,
+    /// Where the host says what became of messages.
+    pub(super) handed_in: HandedIn,
     /// Nothing moves before.
-    next_at: Instant,
+    pub(super) next_at: Instant,
     /// The last wake-up, which is outstanding until the host calls a tool or this long has passed.
-    outstanding: Option<(Instant, Instant)>,
+    pub(super) outstanding: Option<(Instant, Instant)>,
     /// Wake-ups so far.
-    wakes: u64,
+    pub(super) wakes: u64,
     /// Tries of the present message that failed.
-    failures: usize,
+    pub(super) failures: usize,
     /// When messages of the last hour went.
-    hour: VecDeque<Instant>,
-    state: DoorState,
+    pub(super) hour: VecDeque<Instant>,
+    pub(super) state: DoorState,
 }
 
 /// What there is to tell.
@@ -102,14 +105,16 @@ enum Plan {
 }
 
 /// What goes through the door.
-struct Wake {
-    text: String,
-    records: Vec<Record>,
-    form: Form,
+pub(super) struct Wake {
+    pub(super) text: String,
+    pub(super) records: Vec<Record>,
+    pub(super) form: Form,
+    /// It holds what they say.
+    pub(super) is_whole: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
     /// What sessions have died with.
     Left,
     Whole,
@@ -123,8 +128,10 @@ impl DoorCarrier {
         let (mut sight, mut grown) = (self.sight.watch(), self.journal.watch());
         let seen = sight.wait_for(|sighted| sighted.host.is_some()).await;
         let host = seen.ok().and_then(|sighted| sighted.host.clone());
-        let door = host
-            .and_then(|host| Some((HostDoor::of(&host, &self.doors, self.inbox.as_ref())?, host.consumer)));
+        let door = host.and_then(|host| {
+            let door = HostDoor::of(&host, &self.doors, self.inbox.as_ref(), self.knock.has_peer())?;
+            Some((door, host.consumer))
+        });
         let Some((door, consumer)) = door else { return std::future::pending().await };
         let mut round = Round {
             state: door.first_state(&self.sight.get()),
@@ -138,6 +145,7 @@ impl DoorCarrier {
             grave_look_at: None,
             remind_at: None,
             mailbox: None,
+            handed_in: HandedIn::default(),
             next_at: Instant::now() + FIRST_AFTER,
             outstanding: None,
             wakes: 0,
@@ -153,6 +161,9 @@ impl DoorCarrier {
                 biased;
                 Ok(()) = sight.changed() => {}
                 Ok(()) = grown.changed() => {}
+                receipt = self.knock.receipt(), if round.door == HostDoor::QwenPeer => {
+                    self.heard(&mut round, &receipt);
+                }
                 () = sleep_until(again_at.unwrap_or_else(Instant::now)), if again_at.is_some() => {}
                 else => return std::future::pending().await,
             }
@@ -164,6 +175,11 @@ impl DoorCarrier {
         let sighted = self.sight.get();
         if round.state == DoorState::Waiting {
             self.tell(round, round.door.first_state(&sighted));
+        }
+        match self.awaits(round).await {
+            Ok(None) => {}
+            Ok(until) => return until,
+            Err(error) => return Some(inbox_failed(round, &error)),
         }
         let has_grown = round.done_seq < self.journal.last_seq();
         if has_grown {
@@ -197,6 +213,8 @@ impl DoorCarrier {
             }
             Err(error) => return Some(self.failed(round, &plan.into_wake(), &error)),
         };
+        let is_handed_in = round.door == HostDoor::QwenPeer;
+        let plan = if is_handed_in { plan.of_one() } else { plan };
         // The host may have begun to listen or to ask meanwhile.
         if let Err(until) = self.is_free(round) {
             return until;
@@ -207,11 +225,15 @@ impl DoorCarrier {
             Ok(None) => return Some(round.next_at),
             Err(error) => return Some(inbox_failed(round, &error)),
         };
+        if is_handed_in {
+            return Some(self.hand_in(round, wake).await);
+        }
         let text = numbered(&wake.text, round.wakes + 1);
-        match self.knock.knock(round.door.knock(&place, &text)).await {
+        let Some(request) = round.door.knock(&place, &text) else { return Some(round.next_at) };
+        match self.knock.knock(request).await {
             Ok(_) => {
                 self.moved(round, &wake);
-                if round.door.confirms() && wake.form != Form::Notice {
+                if round.door.confirms() && wake.is_whole {
                     note_shown(round, &wake.records);
                 }
             }
@@ -381,12 +403,17 @@ impl DoorCarrier {
         match plan {
             Plan::Nothing => Ok(None),
             Plan::Left => {
-                let records = self.take_over(round)?;
-                let text = match whole(&records, true, &self.trust) {
-                    Some(words) => words.text,
-                    None => notice(&records, false),
-                };
-                Ok((!records.is_empty()).then_some(Wake { text, records, form: Form::Left }))
+                let mut records = self.take_over(round)?;
+                if round.door == HostDoor::QwenPeer
+                    && let Some(first) = records.first()
+                    && whole(std::slice::from_ref(first), true, &self.trust).is_some()
+                {
+                    records.truncate(1);
+                }
+                let words = whole(&records, true, &self.trust);
+                let is_whole = words.is_some();
+                let text = words.map_or_else(|| notice(&records, false), |words| words.text);
+                Ok((!records.is_empty()).then_some(Wake { text, records, form: Form::Left, is_whole }))
             }
             Plan::Whole(records) => {
                 let records = Self::claim_pushes(round, records)?;
@@ -395,7 +422,7 @@ impl DoorCarrier {
                     mailbox.claim_announcement(last)?;
                 }
                 let words = whole(&records, false, &self.trust);
-                Ok(words.map(|words| Wake { text: words.text, records, form: Form::Whole }))
+                Ok(words.map(|words| Wake { text: words.text, records, form: Form::Whole, is_whole: true }))
             }
             Plan::Notice(records, has_more) => {
                 let last = records.last().map_or(0, |record| record.seq);
@@ -403,7 +430,8 @@ impl DoorCarrier {
                 if !round.is_untold && !mailbox.claim_announcement(last)? {
                     return Ok(None);
                 }
-                Ok(Some(Wake { text: notice(&records, has_more), records, form: Form::Notice }))
+                let text = notice(&records, has_more);
+                Ok(Some(Wake { text, records, form: Form::Notice, is_whole: false }))
             }
         }
     }
@@ -472,7 +500,13 @@ impl DoorCarrier {
         round.next_at
     }
 
-    fn tell(&self, round: &mut Round, state: DoorState) {
+    /// Another door is used from now on.
+    pub(super) fn use_instead(&self, round: &mut Round, door: HostDoor) {
+        self.presence.door(None, door.name(DoorState::Ready));
+        (round.door, round.state) = (door, DoorState::Ready);
+    }
+
+    pub(super) fn tell(&self, round: &mut Round, state: DoorState) {
         if round.state != state {
             self.presence.door(Some(round.door.name(round.state)), round.door.name(state));
             round.state = state;
@@ -488,7 +522,15 @@ impl Plan {
             Self::Whole(records) => (records, Form::Whole),
             Self::Notice(records, _) => (records, Form::Notice),
         };
-        Wake { text: String::new(), records, form }
+        Wake { text: String::new(), records, form, is_whole: false }
+    }
+
+    /// Where each message goes under an id of its own, only the first goes whole.
+    fn of_one(mut self) -> Self {
+        if let Self::Whole(records) = &mut self {
+            records.truncate(1);
+        }
+        self
     }
 }
 
@@ -513,7 +555,7 @@ fn sooner(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
 }
 
 /// The host took them, so a hook need not tell them too.
-fn note_shown(round: &mut Round, records: &[Record]) {
+pub(super) fn note_shown(round: &mut Round, records: &[Record]) {
     let seqs: Vec<u64> = records.iter().map(|record| record.seq).collect();
     if let Some(Err(error)) = round.mailbox.as_mut().map(|mailbox| mailbox.note_shown(&seqs)) {
         tracing::warn!(%error, "that a knock has arrived could not be noted; a hook may tell it again, marked");

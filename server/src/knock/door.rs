@@ -41,6 +41,8 @@ pub enum HostDoor {
         /// What it asks for.
         password: Option<Secret>,
     },
+    /// The inbox of the Qwen Code session that started this server.
+    QwenPeer,
     /// The file that Qwen Code reads prompts from.
     QwenFile {
         /// Its absolute path.
@@ -57,29 +59,35 @@ pub enum DoorState {
     Waiting,
     /// It did not move when it was last used.
     Failing,
+    /// What it was given waits for the person's decision.
+    Held,
+    /// The person's settings shut it.
+    Refused,
 }
 
 impl HostDoor {
-    /// Every door that is on. `inbox` is what this program's environment says of a session's own.
-    pub fn all(doors: &Doors, inbox: Option<&InboxSocket>) -> Vec<Self> {
+    /// Every door that is on. `inbox` is what this program's environment says of a session's own, `has_peer` whether the
+    /// session takes messages by Qwen Code's protocol.
+    pub fn all(doors: &Doors, inbox: Option<&InboxSocket>, has_peer: bool) -> Vec<Self> {
         let inbox = inbox.filter(|_| doors.inbox_socket).cloned().map(Self::InboxSocket);
         let queue = doors.codex_queue.then(|| Self::CodexQueue { command: doors.codex_command.clone() });
         let port = doors
             .opencode_port
             .map(|port| Self::OpencodePort { port, password: doors.opencode_password.clone() });
+        let peer = (has_peer && doors.qwen_peer).then_some(Self::QwenPeer);
         let file = doors.qwen_input_file.clone().map(|path| Self::QwenFile { path });
-        [inbox, queue, port, file].into_iter().flatten().collect()
+        [inbox, queue, port, peer, file].into_iter().flatten().collect()
     }
 
-    /// The door of a host, if that is on.
-    pub fn of(host: &Met, doors: &Doors, inbox: Option<&InboxSocket>) -> Option<Self> {
+    /// The first door of a host that is on.
+    pub fn of(host: &Met, doors: &Doors, inbox: Option<&InboxSocket>, has_peer: bool) -> Option<Self> {
         let fits = |door: &Self| match door {
             Self::InboxSocket(_) => gives_inbox_socket(host.family, host.version),
             Self::CodexQueue { .. } => host.family == "codex",
             Self::OpencodePort { .. } => host.family == "opencode",
-            Self::QwenFile { .. } => host.family == "qwen-code",
+            Self::QwenPeer | Self::QwenFile { .. } => host.family == "qwen-code",
         };
-        Self::all(doors, inbox).into_iter().find(fits)
+        Self::all(doors, inbox, has_peer).into_iter().find(fits)
     }
 
     /// Its name among the carriers.
@@ -87,12 +95,18 @@ impl HostDoor {
         match (self, state) {
             (Self::InboxSocket(_), DoorState::Failing) => "inbox socket (failing)",
             (Self::InboxSocket(_), _) => "inbox socket",
-            (Self::CodexQueue { .. }, DoorState::Ready) => "codex queue",
+            (Self::QwenPeer, DoorState::Ready | DoorState::Waiting) => "qwen peer protocol",
+            (Self::QwenPeer, DoorState::Failing) => "qwen peer protocol (failing)",
+            (Self::QwenPeer, DoorState::Held) => "qwen peer protocol (held: decide with /peers)",
+            (Self::QwenPeer, DoorState::Refused) => {
+                "qwen peer protocol (refused by agents.crossSessionInbound)"
+            }
             (Self::CodexQueue { .. }, DoorState::Waiting) => "codex queue (waits for a first call)",
             (Self::CodexQueue { .. }, DoorState::Failing) => "codex queue (failing)",
-            (Self::OpencodePort { .. }, DoorState::Ready) => "opencode port",
+            (Self::CodexQueue { .. }, _) => "codex queue",
             (Self::OpencodePort { .. }, DoorState::Waiting) => "opencode port (waits for a first prompt)",
             (Self::OpencodePort { .. }, DoorState::Failing) => "opencode port (failing)",
+            (Self::OpencodePort { .. }, _) => "opencode port",
             (Self::QwenFile { .. }, DoorState::Failing) => "qwen input file (failing)",
             (Self::QwenFile { .. }, _) => "qwen input file",
         }
@@ -116,7 +130,7 @@ impl HostDoor {
     ) -> Result<Option<String>, KnockError> {
         match self {
             Self::CodexQueue { .. } => Ok(sighted.thread.clone()),
-            Self::InboxSocket(_) | Self::QwenFile { .. } => Ok(Some(String::new())),
+            Self::InboxSocket(_) | Self::QwenPeer | Self::QwenFile { .. } => Ok(Some(String::new())),
             Self::OpencodePort { port, password } => {
                 let path = SESSIONS_PATH.to_owned();
                 let list = KnockRequest::Http {
@@ -132,9 +146,10 @@ impl HostDoor {
         }
     }
 
-    /// The movement that brings `text` to `place`.
-    pub(super) fn knock(&self, place: &str, text: &str) -> KnockRequest {
-        match self {
+    /// The movement that brings `text` to `place`; none where it goes with an id of its own.
+    pub(super) fn knock(&self, place: &str, text: &str) -> Option<KnockRequest> {
+        Some(match self {
+            Self::QwenPeer => return None,
             Self::InboxSocket(inbox) => inbox.frame(text),
             Self::CodexQueue { command } => KnockRequest::Run {
                 program: command.clone(),
@@ -151,7 +166,7 @@ impl HostDoor {
                 path: path.clone(),
                 line: json!({"type": "submit", "text": text}).to_string(),
             },
-        }
+        })
     }
 
     /// Whether a request that went well shows that the host has the text: its own server answered. An exit code or a line
@@ -175,7 +190,7 @@ impl HostDoor {
                 body: None,
                 password: password.clone(),
             }),
-            Self::InboxSocket(_) | Self::QwenFile { .. } => None,
+            Self::InboxSocket(_) | Self::QwenPeer | Self::QwenFile { .. } => None,
         }
     }
 }

@@ -1,4 +1,5 @@
 //! The inbox socket that Claude Code gives to the programs that it starts: where it is, and how two lines get there.
+//! Qwen Code's, which says what became of a message, is `peer`; `inbox` has its sockets.
 //! It must never write to a socket of another user, follow a symlink, or wait for a reader for ever.
 //!
 //! Documented by the vendor for a session's own scripts; the frame after the first line was observed on 2.1.330. It names

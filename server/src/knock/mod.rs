@@ -9,11 +9,17 @@
 mod carrier;
 mod door;
 mod file;
+#[cfg(unix)]
+mod inbox;
 mod inbox_socket;
+mod peer;
 mod production;
+mod receipts;
 mod sight;
 mod trust;
 mod words;
+
+use std::path::PathBuf;
 
 use futures_util::future::BoxFuture;
 
@@ -21,6 +27,7 @@ pub use carrier::DoorCarrier;
 pub use door::{DoorState, HostDoor, gives_inbox_socket};
 pub use file::look as look_at_file;
 pub use inbox_socket::{INBOX_VARIABLES, InboxSocket, look as look_at_socket};
+pub use peer::{Receipt, ReceiptStatus};
 pub use production::{PROGRAM_VARIABLES, ProductionKnock};
 pub use sight::{Met, Sight, Sighted};
 pub use trust::{Speaker, Trust};
@@ -70,6 +77,24 @@ pub enum KnockRequest {
         /// The line without its end. It may hold a person's words: never log it.
         line: String,
     },
+    /// Hands a message in at the inbox of the session that started this server; see [`PeerHost`].
+    Peer {
+        /// The same at every try: the session shows a message with this id once.
+        id: String,
+        /// A person's words: never log them.
+        text: String,
+    },
+}
+
+/// The inbox of the Qwen Code session that started this server, by what it left in the environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerHost {
+    /// The session's socket.
+    pub socket: PathBuf,
+    /// What its own processes show there. It must never be written anywhere.
+    pub token: Secret,
+    /// Where our own inbox may be, the first that can be used; each is made for this user alone.
+    pub folders: Vec<PathBuf>,
 }
 
 /// The verbs that doors use.
@@ -166,6 +191,24 @@ pub enum KnockError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The inbox of the Qwen Code session can't be written to, or must not be.
+    #[error("`{path}`: {reason}; start the Qwen Code session again, or set `doors.qwen_peer` to false")]
+    Peer {
+        /// The path that the session gave.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// There is no place for our own inbox, so nobody would hear what becomes of a message.
+    #[error(
+        "no socket for receipts can be made in `{path}`: {reason}; set XDG_RUNTIME_DIR to a folder of yours alone"
+    )]
+    Inbox {
+        /// The folder that was tried last.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The socket can't be written to, or must not be.
     #[error("`{path}`: {reason}; start the host's session again, or set `doors.inbox_socket` to false")]
     Socket {
@@ -210,6 +253,16 @@ fn status_fix(status: u16) -> &'static str {
 pub trait Knock: Send + Sync {
     /// Moves one, once. Dropping the future abandons it; the door may have moved all the same.
     fn knock(&self, request: KnockRequest) -> BoxFuture<'_, Result<KnockAnswer, KnockError>>;
+
+    /// Whether the session that started this server has an inbox for [`KnockRequest::Peer`].
+    fn has_peer(&self) -> bool {
+        false
+    }
+
+    /// The next receipt of that session, when one comes. Dropping the future loses none.
+    fn receipt(&self) -> BoxFuture<'_, Receipt> {
+        Box::pin(std::future::pending())
+    }
 }
 
 /// Moves nothing: for a server that is built without doors.

@@ -39,6 +39,9 @@ const RUN_MS_MAX: u64 = 30_000;
 const HTTP_MS_MAX: u64 = 10_000;
 /// Longest time of a line for a file or a socket, in milliseconds.
 const APPEND_MS_MAX: u64 = 2_000;
+/// Longest time of a message that is handed in, in milliseconds; a session that begins closes after two seconds.
+#[cfg(unix)]
+const PEER_MS_MAX: u64 = 10_000;
 /// The name that opencode's password belongs to.
 const HTTP_USER: &str = "opencode";
 
@@ -48,12 +51,28 @@ pub struct ProductionKnock {
     variables: BTreeMap<String, OsString>,
     http: HttpTransport,
     run_ms_max: u64,
+    #[cfg(unix)]
+    peer: Option<super::inbox::PeerSockets>,
 }
 
 impl ProductionKnock {
     /// Programs get `variables` and nothing else; see [`PROGRAM_VARIABLES`].
     pub fn new(variables: BTreeMap<String, OsString>) -> Self {
-        Self { variables, http: HttpTransport::new(true), run_ms_max: RUN_MS_MAX }
+        Self {
+            variables,
+            http: HttpTransport::new(true),
+            run_ms_max: RUN_MS_MAX,
+            #[cfg(unix)]
+            peer: None,
+        }
+    }
+
+    /// The same for a server that a session with an inbox has started.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn with_peer(mut self, host: Option<super::PeerHost>) -> Self {
+        self.peer = host.map(super::inbox::PeerSockets::new);
+        self
     }
 
     /// The same with another time for a program, in milliseconds.
@@ -147,6 +166,29 @@ impl Knock for ProductionKnock {
                     let append = file::append(&path, &line);
                     in_time(&path, APPEND_MS_MAX, append).await.map(|()| KnockAnswer::default())
                 }
+                #[cfg(unix)]
+                KnockRequest::Peer { id, text } => {
+                    let Some(peer) = &self.peer else { return Err(KnockError::NoDoors) };
+                    let send = peer.send(&id, &text);
+                    in_time("the session's inbox", PEER_MS_MAX, send).await.map(|()| KnockAnswer::default())
+                }
+                #[cfg(not(unix))]
+                KnockRequest::Peer { .. } => Err(KnockError::NoDoors),
+            }
+        })
+    }
+
+    #[cfg(unix)]
+    fn has_peer(&self) -> bool {
+        self.peer.is_some()
+    }
+
+    #[cfg(unix)]
+    fn receipt(&self) -> BoxFuture<'_, super::Receipt> {
+        Box::pin(async move {
+            match &self.peer {
+                Some(peer) => peer.receipt().await,
+                None => std::future::pending().await,
             }
         })
     }

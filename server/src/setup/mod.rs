@@ -21,5 +21,5 @@ pub use content::{Content, Edit, Op, Path, Problem};
 pub use diff::unified;
 pub use receipt::{Found, Outcome, Receipt, digest, fresh, with, without};
 pub use recipe::{FileRecipe, Recipe, recipe};
-pub use request::{Carrier, Host, Os, Places, Request, Scope};
+pub use request::{Carrier, Host, LeftOut, Os, Places, Request, Scope};
 pub use runbook::runbook;

@@ -154,6 +154,42 @@ impl Carrier {
     }
 }
 
+/// A carrier that is on by itself, and can be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeftOut {
+    /// Claude Code's inbox socket.
+    InboxSocket,
+    /// Qwen Code's cross-session protocol.
+    PeerProtocol,
+}
+
+impl LeftOut {
+    /// Reads its name.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "inbox-socket" => Ok(Self::InboxSocket),
+            "peer-protocol" => Ok(Self::PeerProtocol),
+            _ => Err(format!("{text:?} is neither inbox-socket nor peer-protocol, which can be left out")),
+        }
+    }
+
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InboxSocket => "inbox-socket",
+            Self::PeerProtocol => "peer-protocol",
+        }
+    }
+
+    /// The one host that has it.
+    pub fn host(self) -> Host {
+        match self {
+            Self::InboxSocket => Host::ClaudeCode,
+            Self::PeerProtocol => Host::QwenCode,
+        }
+    }
+}
+
 /// Which system's places and shell count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Os {
@@ -193,6 +229,8 @@ pub struct Request {
     pub scope: Scope,
     /// What is asked for beyond what needs no flag.
     pub carriers: Vec<Carrier>,
+    /// What is on by itself and is not wanted.
+    pub left_out: Vec<LeftOut>,
     /// This program, as an absolute path.
     pub binary: String,
     /// The program that can only wait, as an absolute path; none where it is not beside this one.
@@ -239,6 +277,16 @@ impl Request {
                     variables.push(("ENTRACLAW_DOORS_QWEN_INPUT_FILE", self.input_file()));
                 }
                 Carrier::Channel | Carrier::Extension => {}
+            }
+        }
+        for left_out in &self.left_out {
+            match left_out {
+                LeftOut::InboxSocket => {
+                    variables.push(("ENTRACLAW_DOORS_INBOX_SOCKET", "false".to_owned()));
+                }
+                LeftOut::PeerProtocol => {
+                    variables.push(("ENTRACLAW_DOORS_QWEN_PEER", "false".to_owned()));
+                }
             }
         }
         variables

@@ -13,6 +13,7 @@ fn request(host: Host, scope: Scope) -> Request {
         host,
         scope,
         carriers: Vec::new(),
+        left_out: Vec::new(),
         binary: "/opt/entraclaw".to_owned(),
         waiter: Some("/opt/entraclaw-wait".to_owned()),
         home: "/home/alice/.entraclaw".to_owned(),
@@ -334,4 +335,24 @@ fn a_value_of_json_is_toml_where_a_policy_needs_it() {
     );
     assert_eq!(rules[1]["commandPrefix"], json!(["/opt/entraclaw-wait"]));
     assert_eq!(rules[1]["decision"], "allow");
+}
+
+#[test]
+fn what_is_on_by_itself_is_named_and_can_be_left_out() {
+    let plain = request(Host::QwenCode, Scope::User);
+    let without = Request { left_out: vec![LeftOut::PeerProtocol], ..plain.clone() };
+    let said = |request: &Request| {
+        let recipe = recipe(request);
+        (recipe.hears.join("\n"), fresh(&recipe.files[0].content))
+    };
+    let (hears, settings) = said(&plain);
+    assert!(hears.contains("cross-session messaging") && !settings.contains("ENTRACLAW_DOORS_QWEN_PEER"));
+    let (hears, settings) = said(&without);
+    assert!(!hears.contains("cross-session messaging"), "{hears}");
+    assert!(settings.contains("\"ENTRACLAW_DOORS_QWEN_PEER\": \"false\""), "{settings}");
+    assert_eq!(LeftOut::parse("peer-protocol"), Ok(LeftOut::PeerProtocol));
+    assert!(LeftOut::parse("queue").unwrap_err().contains("peer-protocol"));
+    let without = Request { left_out: vec![LeftOut::InboxSocket], ..request(Host::ClaudeCode, Scope::User) };
+    assert!(said(&without).1.contains("\"ENTRACLAW_DOORS_INBOX_SOCKET\": \"false\""));
+    assert_eq!(LeftOut::parse(LeftOut::InboxSocket.name()), Ok(LeftOut::InboxSocket));
 }

@@ -81,6 +81,9 @@ pub enum DoorKind {
     InputFile,
     /// A socket that the host gives to the programs that it starts: a line with a token, then one with a prompt.
     InboxSocket,
+    /// A socket of the session that takes messages and says by another one what became of each. The host has the input
+    /// file besides.
+    PeerProtocol,
     /// Code of ours that the host loads and that sends a prompt.
     Extension,
 }
@@ -146,6 +149,12 @@ facts! {
         text: String,
         /// What the person must set; nothing when it is open by itself.
         setting: Option<String>,
+        /// Messages that it takes at once; nothing where no limit is known.
+        burst: Option<u64>,
+        /// Then it takes one in so many milliseconds.
+        refill_ms: u64,
+        /// From a message to the receipt for it, in milliseconds.
+        receipt_ms: u64,
     }
 }
 

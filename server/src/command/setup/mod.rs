@@ -13,7 +13,7 @@ use self::work::{Step, Work};
 use super::environment::Environment;
 use super::place::{Entry, Home, Place, open_home};
 use super::{output, waiter};
-use crate::setup::{Carrier, Host, Os, Places, Request, Scope, recipe, runbook, unified};
+use crate::setup::{Carrier, Host, LeftOut, Os, Places, Request, Scope, recipe, runbook, unified};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -22,7 +22,7 @@ Examples:
   entraclaw setup opencode --with port=5000     with a carrier that is off by default
   entraclaw setup gemini-cli --print            one page: what to write by hand, how to start it
   entraclaw setup copilot-cli --remove          take everything out again
-Carriers: claude-code channel; copilot-cli extension; codex queue; opencode port[=N]; qwen-code input-file[=PATH].
+Carriers: claude-code channel; copilot-cli extension; codex queue; opencode port[=N]; qwen-code input-file[=PATH]. On by themselves, until --without: claude-code inbox-socket; qwen-code peer-protocol.
 A setup without --with takes an earlier carrier out again. A file that can't be read whole is left alone, and so are all others.
 Exit codes: 0 done, or nothing to do; 1 not done, and why; 2 wrong usage.";
 
@@ -50,6 +50,9 @@ pub(super) struct Flags {
     /// A carrier that is off by default
     #[arg(long, value_name = "CARRIER", value_parser = Carrier::parse, num_args = 1..)]
     with: Vec<Carrier>,
+    /// A carrier that is on by itself and is not wanted
+    #[arg(long, value_name = "CARRIER", value_parser = LeftOut::parse, num_args = 1..)]
+    without: Vec<LeftOut>,
 }
 
 pub(super) fn run(flags: Flags) -> ExitCode {
@@ -163,6 +166,12 @@ fn summary(request: &Request, steps: &[Step], changed: usize, remove: bool) -> S
 }
 
 fn request(flags: &Flags, environment: &Environment) -> Result<Request, String> {
+    for left_out in &flags.without {
+        if left_out.host() != flags.host {
+            let (name, host) = (left_out.name(), left_out.host().name());
+            return Err(format!("--without {name} is for {host}, not for {}", flags.host.name()));
+        }
+    }
     for carrier in &flags.with {
         if carrier.host() != flags.host {
             let (name, host) = (carrier.name(), carrier.host().name());
@@ -189,6 +198,7 @@ fn request(flags: &Flags, environment: &Environment) -> Result<Request, String> 
         host: flags.host,
         scope: flags.scope,
         carriers: flags.with.clone(),
+        left_out: flags.without.clone(),
         waiter: waiter::beside(&binary).as_deref().map(plain).transpose()?,
         binary: plain(&binary)?,
         home_is_default: Some(&home) == environment.default_home().as_ref(),

@@ -26,6 +26,11 @@ impl Mailbox {
         Ok(self.reminder())
     }
 
+    /// How often what was announced last was announced again.
+    pub fn reminders(&self) -> u32 {
+        self.file.ledger().announced.map_or(0, |announced| announced.reminders)
+    }
+
     /// Notes that this session's agent is told that messages wait, up to the record `through`. Of several sessions that
     /// ask, one may tell. Call it before the agent is told.
     pub fn claim_announcement(&mut self, through: u64) -> Result<bool> {

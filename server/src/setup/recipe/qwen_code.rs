@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{READING_TOOLS, Recipe, SERVER, element, file, hook_groups, instructions, member, server};
 use crate::setup::content::Content;
-use crate::setup::request::{Carrier, Request, Scope};
+use crate::setup::request::{Carrier, LeftOut, Request, Scope};
 
 const EVENTS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"];
 
@@ -31,6 +31,14 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     if request.scope == Scope::Project {
         notes.push("The files of a project count only where its folder is trusted.".to_owned());
     }
+    let is_out = request.left_out.contains(&LeftOut::PeerProtocol);
+    if !is_out {
+        notes.push(
+            "Where agents.crossSessionInbound is hold, release messages with /peers; where it is refuse, or \
+             agents.crossSessionMessaging is false, they come by the other ways. `entraclaw status` says so."
+                .to_owned(),
+        );
+    }
     let has_file = request.carriers.iter().any(|carrier| matches!(carrier, Carrier::InputFile(_)));
     let launch = if has_file {
         let path = request.shell().quoted(&request.input_file());
@@ -43,6 +51,16 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     } else {
         "qwen".to_owned()
     };
+    let own_inbox = (!is_out).then_some(
+        "from 0.24.4 on by the session's own inbox (cross-session messaging, on by default there): idle at once, busy in a \
+         turn of its own after the running one; the session says what became of each message",
+    );
+    let others = [
+        "idle: `entraclaw-wait` in a background shell; its end starts a turn with the message, without any setting",
+        "busy: the same after the running turn; hooks hand over what came at the next prompt, after a tool, or at the end \
+         of the turn",
+        "with `--with input-file`: the server writes a prompt into the file that the session reads, idle or busy",
+    ];
     Recipe {
         files: vec![
             file(
@@ -53,12 +71,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
             file(memory, "when to listen, for the model", instructions(request)),
         ],
         launch,
-        hears: vec![
-            "idle: `entraclaw-wait` in a background shell; its end starts a turn with the message, without any setting",
-            "busy: the same after the running turn; hooks hand over what came at the next prompt, after a tool, or at the end \
-             of the turn",
-            "with `--with input-file`: the server writes a prompt into the file that the session reads, idle or busy",
-        ],
+        hears: own_inbox.into_iter().chain(others).collect(),
         notes,
     }
 }

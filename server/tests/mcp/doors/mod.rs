@@ -1,6 +1,7 @@
 //! The host's own door, with a connection beside it: when it is used, what goes through, and when it must not be.
 
 mod hosts;
+mod peer;
 mod random;
 
 use std::collections::VecDeque;
@@ -36,6 +37,8 @@ struct Scripted {
     moved: Mutex<Vec<(Duration, String)>>,
     outcomes: Mutex<VecDeque<Result<KnockAnswer, KnockError>>>,
     sessions: Mutex<Value>,
+    /// Where it is one that says what became of a message.
+    inbox: peer::Inbox,
     began: Instant,
 }
 
@@ -46,6 +49,7 @@ impl Scripted {
             moved: Mutex::default(),
             outcomes: Mutex::default(),
             sessions: Mutex::new(json!([])),
+            inbox: peer::Inbox::default(),
             began: Instant::now(),
         })
     }
@@ -74,6 +78,7 @@ fn text(request: &KnockRequest) -> String {
             json(body.as_ref().unwrap())["parts"][0]["text"].as_str().unwrap().to_owned()
         }
         KnockRequest::Append { line, .. } => json(line)["text"].as_str().unwrap().to_owned(),
+        KnockRequest::Peer { text, .. } => text.clone(),
         KnockRequest::Socket { line, .. } => json(line)["message"]["content"].as_str().unwrap().to_owned(),
     }
 }
@@ -88,6 +93,9 @@ impl Knock for Scripted {
             let outcome = self.outcomes.lock().unwrap().pop_front();
             let outcome = outcome.unwrap_or_else(|| Ok(KnockAnswer::default()));
             let now = self.began.elapsed();
+            if let (KnockRequest::Peer { id, text }, true) = (&request, outcome.is_ok()) {
+                self.inbox.take(id, text, now);
+            }
             if !outcome.as_ref().is_err_and(KnockError::is_certain) {
                 self.moved.lock().unwrap().push((now, text(&request)));
             }
@@ -97,6 +105,14 @@ impl Knock for Scripted {
             outcome
         }
         .boxed()
+    }
+
+    fn has_peer(&self) -> bool {
+        self.inbox.is_there
+    }
+
+    fn receipt(&self) -> BoxFuture<'_, entraclaw::knock::Receipt> {
+        self.inbox.receipt().boxed()
     }
 }
 
@@ -152,6 +168,7 @@ fn connect_by(
     options.sight = sight.clone();
     options.inbox_socket = doors.inbox_socket;
     options.presence = presence.clone();
+    options.inbox_socket = true;
     let trust = Trust { whole_text: WholeText::Allowed, operator: None };
     let carrier = carrier(home, doors.clone(), door, trust, &sight, &presence);
     Knocked {
