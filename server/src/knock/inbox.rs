@@ -233,7 +233,9 @@ fn sweep(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten().take(SWEPT_MAX) {
         let name = entry.file_name();
-        let is_ours = name.to_str().is_some_and(|name| name.starts_with("qwen-") && name.ends_with(".sock"));
+        let is_ours = name
+            .to_str()
+            .is_some_and(|name| name.starts_with("qwen-") && name.strip_suffix(".sock").is_some());
         let refused = |path: &Path| {
             let tried = std::os::unix::net::UnixStream::connect(path);
             tried.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)

@@ -70,12 +70,11 @@ impl DoorCarrier {
         let Wake { text, records, form, is_whole } = wake;
         let Some(last_seq) = records.last().map(|record| record.seq) else { return round.next_at };
         let consumer = round.consumer.as_str();
-        let id = match (&records[..], is_whole) {
-            ([record], true) => message_id(consumer, record),
-            _ => {
-                let reminders = round.mailbox.as_ref().map_or(0, Mailbox::reminders);
-                announcement_id(consumer, form == Form::Left, last_seq, reminders)
-            }
+        let id = if let ([record], true) = (&records[..], is_whole) {
+            message_id(consumer, record)
+        } else {
+            let reminders = round.mailbox.as_ref().map_or(0, Mailbox::reminders);
+            announcement_id(consumer, form == Form::Left, last_seq, reminders)
         };
         if is_whole && last_seq > round.handed_in.burst_end_seq {
             round.handed_in.burst_end_seq = self.journal.last_seq();

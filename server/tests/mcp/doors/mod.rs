@@ -168,7 +168,6 @@ fn connect_by(
     options.sight = sight.clone();
     options.inbox_socket = doors.inbox_socket;
     options.presence = presence.clone();
-    options.inbox_socket = true;
     let trust = Trust { whole_text: WholeText::Allowed, operator: None };
     let carrier = carrier(home, doors.clone(), door, trust, &sight, &presence);
     Knocked {
