@@ -90,7 +90,7 @@ async fn a_message_goes_in_and_its_receipt_comes_to_a_socket_of_this_user_alone(
     assert_eq!((mode(&inbox), mode(inbox.parent().unwrap())), (0o600, 0o700));
 
     say(&frame["from"], &json!("guessed"), "delivered", "ec1").await;
-    UnixStream::connect(&inbox).await.unwrap().write_all(&[0xff; 100_000]).await.unwrap_or_default();
+    UnixStream::connect(&inbox).await.unwrap().write_all(&vec![0xff; 100_000]).await.unwrap_or_default();
     say(&frame["from"], &frame["replyToken"], "held", "ec1").await;
     let held = Receipt { ids: vec!["ec1".to_owned()], status: ReceiptStatus::Held };
     assert_eq!(knock.receipt().await, held);

@@ -259,7 +259,9 @@ impl SessionView {
 
     /// What came through the door shows no ids, so it is known by its text.
     fn through_the_door(&mut self, line: &ModelLine) {
-        let redelivered = line.text.lines().next().is_some_and(|first| first.contains(DOOR_AGAIN));
+        // The host's own words may stand before it.
+        let ours = line.text.lines().find(|line| line.contains("[Entraclaw] ") && !line.starts_with("> "));
+        let redelivered = ours.is_some_and(|first| first.contains(DOOR_AGAIN));
         for body in quoted(&line.text) {
             let Some(message) = self.ledger.by_text(&body, DOOR) else {
                 self.fail(
