@@ -1,6 +1,6 @@
 //! The sockets of Qwen Code's protocol on a real machine: our inbox for receipts, and the way into the session's inbox.
 //! Claude Code's inbox, which answers nothing, is `inbox_socket`.
-//! It must never trust a path: what is at both ends belongs to this user, is no symlink, and lies where nobody else can
+//! It must never trust a path: what is at both ends belongs to this user, is no symlink, and lies where no other user can
 //! write.
 
 use std::fs::{DirBuilder, Metadata, Permissions, set_permissions, symlink_metadata};
@@ -186,7 +186,7 @@ fn socket_error(path: &Path, reason: &str) -> KnockError {
     KnockError::Peer { path: path.display().to_string(), reason: reason.to_owned() }
 }
 
-/// Whether a path is a socket of this user, in a folder of this user where nobody else can write.
+/// Whether a path is a socket of this user, in a folder of this user where no other user can write.
 fn check_socket(path: &Path) -> Result<(), String> {
     if !path.is_absolute() {
         return Err("it is not an absolute path".to_owned());
@@ -200,7 +200,7 @@ fn check_socket(path: &Path) -> Result<(), String> {
     check_folder(folder, 0o022)
 }
 
-/// A folder of this user, in which the given rights are nobody's else.
+/// A folder of this user, in which no other user has the given rights.
 fn check_folder(folder: &Path, forbidden: u32) -> Result<(), String> {
     let found = symlink_metadata(folder).map_err(|error| error.to_string())?;
     if !found.is_dir() {
@@ -227,7 +227,7 @@ fn make_folder(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// Takes away sockets that nobody listens to any more.
+/// Takes away sockets that no program listens to any more.
 #[expect(clippy::disallowed_methods, reason = "sockets of this program, in a folder of its own")]
 fn sweep(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };

@@ -199,7 +199,7 @@ pub enum KnockError {
         /// What is wrong with it.
         reason: String,
     },
-    /// There is no place for our own inbox, so nobody would hear what becomes of a message.
+    /// There is no place for our own inbox, so the server would not hear what becomes of a message.
     #[error(
         "no socket for receipts can be made in `{path}`: {reason}; set XDG_RUNTIME_DIR to a folder of yours alone"
     )]

@@ -24,7 +24,7 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Who wrote it. A mail address is no id, so the operator's mails are somebody else's.
+    /// Who wrote it. A mail address is no id, so the operator's mails are those of another sender.
     pub fn speaker(&self, record: &Record) -> Speaker {
         let is = |name: &str, id: &Guid| record.meta.get(name).is_some_and(|value| value == id.as_str());
         match &self.operator {

@@ -8,7 +8,7 @@ use crate::journal::error::Result;
 use crate::journal::ledger::Announced;
 use crate::journal::ledger_file::slot_is_taken;
 
-/// After how long an announcement that nobody followed is made again; after the last one it is not.
+/// After how long an announcement that no call of the agent followed is made again; after the last one it is not.
 const REMINDED_AFTER: [SignedDuration; 3] =
     [SignedDuration::from_mins(5), SignedDuration::from_mins(30), SignedDuration::from_hours(2)];
 
@@ -19,7 +19,7 @@ impl Mailbox {
         Ok(self.living_announcement().map_or(0, |announced| announced.through))
     }
 
-    /// When what was announced may be announced again, because nobody followed; `None` where nothing was, or often
+    /// When what was announced may be announced again, because no call of the agent followed; `None` where nothing was, or often
     /// enough.
     pub fn reminder_at(&mut self) -> Result<Option<Timestamp>> {
         self.refresh()?;
