@@ -1,3 +1,5 @@
+//! The style rules that hide text, one case each.
+
 use rstest::rstest;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What an answer may carry out, read back by another parser.
+
 use std::cell::RefCell;
 
 use html5ever::tendril::StrTendril;
