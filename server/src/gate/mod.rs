@@ -2,10 +2,11 @@
 //! by directory ids, or for mail by address. It must never decide by a display name, and nothing that a model can call
 //! may change it.
 //!
-//! From the ground up: `guid` is an id, `decision` the words of a verdict, `policy` what the operator said while the
+//! From the ground up: `guid` is an id, `address` a mail address, `decision` the words of a verdict, `policy` what the operator said while the
 //! server runs and `policy_file` where that is kept, `pairing` how a stranger is let in, `lists` who is in by all of
 //! it, `door` the gate itself, `mail` the gate as mail sees it, `operator` what the terminal can change.
 
+mod address;
 mod decision;
 mod door;
 mod guid;
@@ -17,10 +18,11 @@ mod policy;
 pub mod policy_file;
 mod refusals;
 
+pub use address::MailAddress;
 pub use decision::{Agent, Reason, Sender, SenderKind, Verdict};
 pub use door::{Gate, PairingReply, PolicyNews};
 pub use guid::Guid;
-pub use mail::{MailAddress, MailGate};
+pub use mail::MailGate;
 pub use pairing::Stranger;
 pub(crate) use policy::WILDCARDS;
 pub use policy::{ChatRule, POLICY_PEOPLE_MAX, POLICY_VERSION, Pending, Person, Policy};

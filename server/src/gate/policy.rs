@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Guid;
+use super::address::MailAddress;
 use crate::record::Channel;
 
 /// What people write in patterns. No address is one, so an address with any of these is refused.
@@ -102,14 +103,9 @@ impl Person {
             let (tenant, object) = ids.ok_or_else(|| format!("{text:?} is no pair of GUIDs; {FIX}"))?;
             return Ok(Self::by_ids(tenant, object));
         }
-        let mail = text.to_ascii_lowercase();
-        let is_mail = mail
-            .split_once('@')
-            .is_some_and(|(local, host)| !local.is_empty() && !host.is_empty() && !host.contains('@'));
         // Nothing here stands for several people, and whoever writes a pattern must not believe that it does.
-        let odd = |c: char| c.is_whitespace() || c.is_control() || WILDCARDS.contains(&c);
-        if is_mail && !mail.contains(odd) {
-            return Ok(Self { mail: Some(mail), ..Self::default() });
+        if let Some(address) = MailAddress::parse(text).filter(|_| !text.contains(WILDCARDS)) {
+            return Ok(Self { mail: Some(address.as_str().to_owned()), ..Self::default() });
         }
         Err(format!("{text:?} names nobody; {FIX}"))
     }
@@ -238,6 +234,8 @@ mod tests {
     #[case("a@b@c", None)]
     #[case("*@contoso.com", None)]
     #[case("alice@*.contoso.com", None)]
+    #[case("mail:alice@contoso.com", None)]
+    #[case("<alice@contoso.com>", None)]
     #[case("?lice@contoso.com", None)]
     #[case("%@contoso.com", None)]
     #[case("", None)]
