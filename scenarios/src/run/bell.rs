@@ -1,6 +1,7 @@
 //! The bell at a fake host's door: what a knock of the server comes to. It answers as the host's own door does, and
 //! never looks at what a text says.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use entraclaw::clock::Clock;
@@ -36,6 +37,28 @@ pub(crate) struct Bell {
     /// Where the door is an inbox that gives receipts.
     peer: Arc<Mutex<PeerInbox>>,
     receipt_ms: u64,
+    host: Arc<Mutex<HostProcess>>,
+    /// Our hooks that run beside the session.
+    beside: Arc<AtomicUsize>,
+}
+
+/// The process of the session's host, as its system tells of it.
+#[derive(Debug, Default)]
+struct HostProcess {
+    session: u64,
+    starts: u64,
+    is_alive: bool,
+    /// Hooks of ours that it has run beside the session.
+    runs: u64,
+}
+
+/// Counts one of our hooks until it is dropped.
+pub(super) struct BesideOne(Arc<AtomicUsize>);
+
+impl Drop for BesideOne {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// What an inbox socket remembers of its one sender.
@@ -63,9 +86,64 @@ impl SocketState {
 
 impl Bell {
     /// A bell that rings nowhere yet.
-    pub(crate) fn new(kind: DoorKind, limits: Limits) -> Self {
+    pub(crate) fn new(kind: DoorKind, limits: Limits, session: u64) -> Self {
         let peer = Arc::new(Mutex::new(PeerInbox::new(limits)));
-        Self { kind, rings: Arc::default(), socket: Arc::default(), peer, receipt_ms: limits.receipt_ms }
+        Self {
+            kind,
+            rings: Arc::default(),
+            socket: Arc::default(),
+            peer,
+            receipt_ms: limits.receipt_ms,
+            host: Arc::new(Mutex::new(HostProcess { session, ..HostProcess::default() })),
+            beside: Arc::default(),
+        }
+    }
+
+    fn host(&self) -> MutexGuard<'_, HostProcess> {
+        self.host.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new process of the host has started.
+    pub(super) fn host_starts(&self) {
+        let mut host = self.host();
+        host.starts += 1;
+        host.is_alive = true;
+    }
+
+    /// The host's process has ended.
+    pub(super) fn host_ends(&self) {
+        self.host().is_alive = false;
+    }
+
+    /// The id of the host's process.
+    pub(super) fn host_process(&self) -> String {
+        let host = self.host();
+        format!("{}-{}", host.session, host.starts)
+    }
+
+    /// Whether a process that was this session's host has ended.
+    pub(super) fn has_ended(&self, process: &str) -> bool {
+        let host = self.host();
+        let Some((session, starts)) = process.split_once('-') else { return false };
+        session == host.session.to_string() && (starts != host.starts.to_string() || !host.is_alive)
+    }
+
+    /// One more of our hooks runs beside the session.
+    pub(super) fn runs_beside(&self) -> BesideOne {
+        self.beside.fetch_add(1, Ordering::Relaxed);
+        BesideOne(Arc::clone(&self.beside))
+    }
+
+    /// An id for the next run of a hook, unlike any other of this session.
+    pub(super) fn next_run(&self) -> String {
+        let mut host = self.host();
+        host.runs += 1;
+        format!("{}-{}", host.session, host.runs)
+    }
+
+    /// How many do.
+    pub(super) fn beside(&self) -> usize {
+        self.beside.load(Ordering::Relaxed)
     }
 
     /// The inbox socket that the host names in the environment of its servers.

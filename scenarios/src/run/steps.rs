@@ -252,7 +252,10 @@ async fn demand(play: &Play<'_>, expect: &Expect) -> Result<(), Miss> {
             return checked;
         }
         // Nothing tells of a file.
-        let of_a_file = matches!(expect, Expect::Interactions(_) | Expect::Journal(_) | Expect::Setup(_));
+        let of_a_file = matches!(
+            expect,
+            Expect::Interactions(_) | Expect::Journal(_) | Expect::Setup(_) | Expect::Waking(_)
+        );
         let look = if of_a_file { now + FILE_LOOK } else { deadline };
         tokio::select! {
             biased;

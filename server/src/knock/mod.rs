@@ -3,7 +3,7 @@
 //!
 //! From the ground up: here is the seam (production starts a command, sends a request on loopback, adds a line to a
 //! file or writes to a socket, a simulation does none of them); `trust` is whose words go whole, `words` what is said,
-//! `door` how each host wants it, `sight` what the connection sees of the host, and `carrier` the loop that waits for
+//! `waking_hook` where a hook of the host gets them, `door` how each host wants it, `sight` what the connection sees of the host, and `carrier` the loop that waits for
 //! messages and knocks.
 
 mod carrier;
@@ -17,6 +17,7 @@ mod production;
 mod receipts;
 mod sight;
 mod trust;
+mod waking_hook;
 mod words;
 
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ pub use peer::{Receipt, ReceiptStatus};
 pub use production::{PROGRAM_VARIABLES, ProductionKnock};
 pub use sight::{Met, Sight, Sighted};
 pub use trust::{Speaker, Trust};
+pub use waking_hook::{Armed, MeetingPlace, wakes_by_hook};
 pub use words::{TEXT_CHARS_MAX, Words, notice, whole};
 
 use crate::config::Secret;
@@ -207,6 +209,12 @@ pub enum KnockError {
         /// The folder that was tried last.
         path: String,
         /// What is wrong with it.
+        reason: String,
+    },
+    /// No hook of the host takes the words.
+    #[error("{reason}; run `entraclaw setup claude-code` and start the session again, if that lasts")]
+    Hook {
+        /// What is wrong.
         reason: String,
     },
     /// The socket can't be written to, or must not be.

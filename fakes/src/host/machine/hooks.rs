@@ -73,8 +73,16 @@ impl HostMachine {
         self.run_hook(hook, Moment::Prompt(prompt.to_owned()), vec![("prompt", json!(prompt))]).is_some()
     }
 
+    /// What a hook at the end of a turn is told.
+    pub(super) fn turn_end_input(&self, event: &str) -> Value {
+        let again = &*self.profile.hooks.again_key;
+        let own = again.as_ref().map(|key| (key.as_str(), json!(self.hooks.blocks > 0)));
+        self.hook_input(event, own.into_iter().collect())
+    }
+
     /// Whether the end of the turn waits for a hook.
     pub(super) fn ask_turn_end_hook(&mut self) -> bool {
+        self.start_waking_hook();
         let facts = self.profile.hooks.clone();
         if facts.blocks_max.is_some_and(|most| self.hooks.blocks >= most) {
             self.note("the end of the turn was blocked too often; no hook is asked");
@@ -213,7 +221,9 @@ impl HostMachine {
                     self.turn_goes_on(text);
                 } else {
                     self.hooks.blocks = 0;
-                    self.turn_over();
+                    if !self.hold_turn_for_waking_hook() {
+                        self.turn_over();
+                    }
                 }
             }
             Moment::AfterCall(_) | Moment::AfterWork(_) => {

@@ -1,5 +1,7 @@
-//! What wakes or feeds a host's model besides its server's answers: background shells, hooks, doors, tasks.
+//! What wakes or feeds a host's model besides its server's answers: background shells, hooks, waking hooks, doors, tasks.
 //! Nothing here acts; a fact that no machine reads must not be declared.
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -133,6 +135,31 @@ facts! {
         timeout_ms: u64,
         /// What the person must set.
         setting: Option<String>,
+    }
+}
+
+facts! {
+    /// A hook at the end of a turn that runs on beside the session, and whose end with the exit code 2 tells the model what it
+    /// wrote to stderr.
+    Waking, WakingPatch {
+        /// Whether it runs beside the session; else the turn's end waits for it.
+        beside: bool,
+        /// Whether its end starts a turn in an idle session.
+        wakes: PerMode<bool>,
+        /// Its end while a turn runs.
+        busy: WhileBusy,
+        /// What an idle model is shown, or one whose turn's end waits. `{text}` is filled in.
+        text: String,
+        /// What the model is shown while a turn runs.
+        busy_text: String,
+        /// How long one may take where its entry says nothing, in milliseconds; then it is ended.
+        timeout_ms: u64,
+        /// Whether those that run are ended with the host.
+        ended_with_host: bool,
+        /// Whether a host that has nothing more to do waits for those that run.
+        holds_exit: PerMode<bool>,
+        /// Variables that it gets of the host's own.
+        environment: PerMode<BTreeMap<String, String>>,
     }
 }
 
