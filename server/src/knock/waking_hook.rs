@@ -92,6 +92,19 @@ impl MeetingPlace {
         was_armed && storage.try_lock(&self.path("lock")).is_ok_and(|free| free.is_none())
     }
 
+    /// How many hosts of any consumer have an armed program.
+    pub fn armed_everywhere(storage: &dyn Storage) -> usize {
+        let consumers = storage.list(FOLDER).unwrap_or_default();
+        let armed = |consumer: &String| {
+            let folder = format!("{FOLDER}/{consumer}");
+            let names = storage.list(&folder).unwrap_or_default();
+            let hosts = names.iter().filter_map(|name| name.strip_suffix(".armed"));
+            let places = hosts.map(|host| Self { folder: folder.clone(), host: host.to_owned() });
+            places.filter(|place| place.is_armed(storage)).count()
+        };
+        consumers.iter().map(armed).sum()
+    }
+
     /// Gives the words to the armed program. An error means that it surely has not got them.
     pub(super) async fn tell(&self, storage: &dyn Storage, words: &str) -> Result<(), KnockError> {
         let failed = |error: io::Error| refusal(error.to_string());

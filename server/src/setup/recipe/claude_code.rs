@@ -57,6 +57,11 @@ pub(super) fn recipe(request: &Request) -> Recipe {
                 .to_owned(),
         );
     }
+    notes.push(
+        "Your screen shows what a hook hands over at the end of a turn, before 2.1.163 under the words Stop hook error, and \
+         later as Stop hook feedback or Stop hook says; it is no error."
+            .to_owned(),
+    );
     if request.places.os == Os::Windows {
         notes.push(
             "The hook that wakes versions without an inbox socket was not tried on Windows, and is not written there."
