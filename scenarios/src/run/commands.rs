@@ -151,10 +151,17 @@ impl Commands for SimCommands {
     fn hook(&self, host: &str, event: &str, input: String) -> LocalBoxFuture<'static, String> {
         let (process, parts) = self.parts();
         let consumer = self.consumer.as_deref().and_then(|name| ConsumerName::new(name).ok());
-        let (host, event) = (host.to_owned(), event.to_owned());
+        let (host, event, bell) = (host.to_owned(), event.to_owned(), self.bell.clone());
         Box::pin(async move {
             let _alive = process;
-            let ask = HookAsk { host: &host, event: &event, stdin: &input, consumer: consumer.as_ref() };
+            let process = bell.host_process();
+            let ask = HookAsk {
+                host: &host,
+                event: &event,
+                stdin: &input,
+                consumer: consumer.as_ref(),
+                process: Some(&process),
+            };
             notice::hook(&parts, ask).answer
         })
     }

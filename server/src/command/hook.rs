@@ -83,7 +83,14 @@ pub(super) fn run(flags: &Flags) -> ExitCode {
     }
     let stdin = what_is_told();
     let stdin = String::from_utf8_lossy(&stdin);
-    let ask = HookAsk { host: &flags.host, event: &flags.event, stdin: &stdin, consumer: consumer.as_ref() };
+    let process = host_process::find();
+    let ask = HookAsk {
+        host: &flags.host,
+        event: &flags.event,
+        stdin: &stdin,
+        consumer: consumer.as_ref(),
+        process: process.as_deref(),
+    };
     let hooked = notice::hook(&parts, ask);
     if let Some(trouble) = hooked.trouble {
         return output::complain(&trouble, ExitCode::SUCCESS);

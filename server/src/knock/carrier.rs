@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::receipts::HandedIn;
 use super::words::numbered;
-use super::{DoorState, HostDoor, InboxSocket, Knock, KnockError, Sight, Trust, notice, whole};
+use super::{DoorState, HostDoor, InboxSocket, Knock, KnockError, Sight, ToldTexts, Trust, notice, whole};
 use crate::carrier::channel::BACKLOG_RECORDS_MAX;
 use crate::clock::Clock;
 use crate::config::Doors;
@@ -243,6 +243,7 @@ impl DoorCarrier {
             return Some(self.hand_in(round, wake).await);
         }
         let text = numbered(&wake.text, round.wakes + 1);
+        self.note_told(round, &wake, &text);
         let knocked = match (&round.door, round.door.knock(&place, &text)) {
             (HostDoor::WakingHook(meeting), _) => meeting.tell(&*self.storage, &text).await,
             (_, Some(request)) => self.knock.knock(request).await.map(|_| ()),
@@ -263,6 +264,18 @@ impl DoorCarrier {
             }
         }
         Some(Instant::now())
+    }
+
+    /// Notes what is about to be told whole where a hook of the host is shown the same text. Without the note there is no
+    /// receipt, and the hook tells the words again, marked.
+    fn note_told(&self, round: &Round, wake: &Wake, text: &str) {
+        let is_shown = matches!(round.door, HostDoor::InboxSocket(_) | HostDoor::WakingHook(_));
+        let Some(process) = self.process.as_deref().filter(|_| is_shown && wake.is_whole) else { return };
+        let seqs = wake.records.iter().map(|record| record.seq).collect();
+        let told = ToldTexts::of(&round.consumer);
+        if let Err(error) = told.note(&*self.storage, process, text, seqs, self.clock.now()) {
+            tracing::warn!(%error, "what is told could not be noted; a hook may tell it again, marked");
+        }
     }
 
     /// Whether whoever takes the words is there. A hook is from the end of a turn until it has woken the session.

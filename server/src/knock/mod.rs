@@ -3,7 +3,7 @@
 //!
 //! From the ground up: here is the seam (production starts a command, sends a request on loopback, adds a line to a
 //! file or writes to a socket, a simulation does none of them); `trust` is whose words go whole, `words` what is said,
-//! `waking_hook` where a hook of the host gets them, `door` how each host wants it, `sight` what the connection sees of the host, and `carrier` the loop that waits for
+//! `waking_hook` where a hook of the host gets them, `told` what a hook of the host may show to have arrived, `door` how each host wants it, `sight` what the connection sees of the host, and `carrier` the loop that waits for
 //! messages and knocks.
 
 mod carrier;
@@ -16,6 +16,7 @@ mod peer;
 mod production;
 mod receipts;
 mod sight;
+mod told;
 mod trust;
 mod waking_hook;
 mod words;
@@ -31,6 +32,7 @@ pub use inbox_socket::{INBOX_VARIABLES, InboxSocket, look as look_at_socket};
 pub use peer::{Receipt, ReceiptStatus};
 pub use production::{PROGRAM_VARIABLES, ProductionKnock};
 pub use sight::{Met, Sight, Sighted};
+pub use told::ToldTexts;
 pub use trust::{Speaker, Trust};
 pub use waking_hook::{Armed, MeetingPlace, wakes_by_hook};
 pub use words::{TEXT_CHARS_MAX, Words, notice, whole};

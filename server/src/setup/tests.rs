@@ -376,7 +376,7 @@ fn the_hook_that_wakes_stands_beside_the_other_one_until_it_is_left_out() {
         (&json!(true), &json!(true), &json!(36_000))
     );
     let without = Request { left_out: vec![LeftOut::WakingHook], ..plain.clone() };
-    assert_eq!(stop(&without), [first.clone()]);
+    assert_eq!(stop(&without), std::slice::from_ref(first));
     assert!(fresh(&recipe(&without).files[0].content).contains("\"ENTRACLAW_DOORS_WAKING_HOOK\": \"false\""));
     // Where the socket is not wanted, the hook waits beside it.
     let without = Request { left_out: vec![LeftOut::InboxSocket], ..plain };

@@ -258,6 +258,30 @@ impl HostMachine {
         }
     }
 
+    /// As [`Self::comes_by_itself`], with what a hook added, in the same request.
+    pub(super) fn comes_together(
+        &mut self,
+        notice: Notice,
+        added: Option<String>,
+        wakes: bool,
+        busy: WhileBusy,
+    ) {
+        let Some(added) = added.filter(|_| self.turn.running || wakes) else {
+            return self.comes_by_itself(notice, wakes, busy);
+        };
+        let begins = !self.turn.running;
+        if begins {
+            self.turn_begins(true);
+        }
+        for notice in [notice, Notice::new(Carrier::Hook, added)] {
+            self.comes_by_itself(notice, false, busy);
+        }
+        if begins {
+            self.show_notices(true, true);
+            self.before_model_request();
+        }
+    }
+
     /// A background call has its result.
     pub(super) fn task_done(&mut self, task: u64, tool: &str, label: &str, text: &str, bad: bool) {
         let texts = &self.profile.texts;

@@ -93,7 +93,10 @@ impl HostMachine {
             let template = if self.turn.running { &facts.busy_text } else { &facts.text };
             let notice = Notice::new(Carrier::WakingHook, text(template));
             let busy = if wakes || self.turn.running { *facts.busy } else { WhileBusy::Lost };
-            self.comes_by_itself(notice, wakes, busy);
+            // Whether it is asked in a turn that runs was not tried.
+            let prompt = facts.prompt.as_ref().filter(|_| !self.turn.running);
+            let prompt = prompt.map(|prompt| text(prompt));
+            self.arrives(notice, wakes, busy, prompt);
         }
         if self.waking.running.is_empty() && std::mem::take(&mut self.waking.holds_exit) {
             self.exit();

@@ -152,6 +152,8 @@ facts! {
         text: String,
         /// What the model is shown while a turn runs.
         busy_text: String,
+        /// What the hook of prompts is told of it, where it runs for it. `{text}` is filled in.
+        prompt: Option<String>,
         /// How long one may take where its entry says nothing, in milliseconds; then it is ended.
         timeout_ms: u64,
         /// Whether those that run are ended with the host.
@@ -174,6 +176,8 @@ facts! {
         busy: WhileBusy,
         /// What the model is shown. `{text}` is filled in.
         text: String,
+        /// What the hook of prompts is told of it, where it runs for it. `{text}` is filled in.
+        prompt: Option<String>,
         /// What the person must set; nothing when it is open by itself.
         setting: Option<String>,
         /// Messages that it takes at once; nothing where no limit is known.
