@@ -113,6 +113,8 @@ pub enum Order {
     Signal(Signal),
     /// A text came through the host's door.
     Knock(String),
+    /// A text came to the host's door, and is kept from the model.
+    Swallow(String),
 }
 
 /// Something that happened in a driven host.
@@ -333,6 +335,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
                 self.emit(HostEventKind::Knocked(text)).await;
                 self.perform(server, effects).await;
             }
+            Order::Swallow(text) => self.emit(HostEventKind::Knocked(text)).await,
             Order::LoseReply => self.lose_reply = true,
             Order::Signal(signal) => {
                 self.event(format!("signal {} from elsewhere", signal.name())).await;

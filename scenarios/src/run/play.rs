@@ -16,6 +16,7 @@ use super::bell::Bell;
 use super::extension;
 use super::peer::Limits;
 use super::session::{Extension, Host, Session};
+use super::socket::SocketLimits;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
 use super::view::{CallView, SessionView};
@@ -84,7 +85,8 @@ impl<'a> Play<'a> {
                 let consumer = consumer.map(str::to_owned);
                 let kind = profile.as_ref().map_or(DoorKind::None, |profile| *profile.door.kind);
                 let limits = profile.as_deref().map_or_else(Limits::default, Limits::of);
-                let bell = Bell::new(kind, limits, number);
+                let socket = profile.as_deref().map_or_else(SocketLimits::default, SocketLimits::of);
+                let bell = Bell::new(kind, limits, socket, number);
                 let make_server = {
                     let (stage, consumer, bell) = (Rc::clone(&stage), consumer.clone(), bell.clone());
                     Rc::new(move || stage.server(consumer.as_deref(), &bell)) as Rc<dyn Fn() -> AnyServer>

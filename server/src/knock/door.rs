@@ -155,9 +155,9 @@ impl HostDoor {
     ) -> Result<Option<String>, KnockError> {
         match self {
             Self::CodexQueue { .. } => Ok(sighted.thread.clone()),
-            Self::InboxSocket(_) | Self::WakingHook(_) | Self::QwenPeer | Self::QwenFile { .. } => {
-                Ok(Some(String::new()))
-            }
+            // What is marked before it leaves must not find that there is no way to leave.
+            Self::InboxSocket(inbox) => knock.look(&inbox.path).map(|()| Some(String::new())),
+            Self::WakingHook(_) | Self::QwenPeer | Self::QwenFile { .. } => Ok(Some(String::new())),
             Self::OpencodePort { port, password } => {
                 let path = SESSIONS_PATH.to_owned();
                 let list = KnockRequest::Http {

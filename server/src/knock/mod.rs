@@ -264,6 +264,11 @@ pub trait Knock: Send + Sync {
     /// Moves one, once. Dropping the future abandons it; the door may have moved all the same.
     fn knock(&self, request: KnockRequest) -> BoxFuture<'_, Result<KnockAnswer, KnockError>>;
 
+    /// Whether this socket may be written to, as far as can be seen without writing.
+    fn look(&self, _socket: &str) -> Result<(), KnockError> {
+        Ok(())
+    }
+
     /// Whether the session that started this server has an inbox for [`KnockRequest::Peer`].
     fn has_peer(&self) -> bool {
         false

@@ -184,6 +184,12 @@ facts! {
         burst: Option<u64>,
         /// Then it takes one in so many milliseconds.
         refill_ms: u64,
+        /// A message that is the same as the one before within this time is dropped, in milliseconds; 0 where none is.
+        same_ms: u64,
+        /// What is held is dropped after so long, in milliseconds; nothing where it is kept.
+        held_ms: Option<u64>,
+        /// Longest line that it takes, in characters; nothing where no limit is known.
+        chars_max: Option<u64>,
         /// From a message to the receipt for it, in milliseconds.
         receipt_ms: u64,
     }
