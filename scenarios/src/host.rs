@@ -153,6 +153,7 @@ pub fn said(fact: &Evidence) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use entraclaw::knock::wakes_by_hook;
     use entraclaw::mcp::{HOSTS, HostRow, Park};
     use entraclaw::notice::{Form, HOOKS, Moment};
     use fakes::host::{HookAnswer, ProgressTokens};
@@ -245,6 +246,16 @@ mod tests {
                     assert!(fact.is_none(), "{place}: it is silent where it would be heard");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_hook_that_wakes_waits_exactly_where_it_can_wake() {
+        for host in all().unwrap() {
+            let Some(profile) = &host.profile else { continue };
+            let facts = &profile.waking;
+            let wakes = *facts.beside && *Mode::Tui.of(&facts.wakes);
+            assert_eq!(wakes_by_hook(&host.family, told(profile)), wakes, "{}", host.id);
         }
     }
 

@@ -91,6 +91,10 @@ fn judged(profile: &Profile, need: Need, mode: Mode) -> (bool, &'static str) {
             (hooks.after_tool.is_some() && hooked, "no hook of this host adds to a tool's result")
         }
         Need::PromptHook => (hooks.prompt.is_some() && hooked, "no hook of this host adds to a prompt"),
+        Need::WakingHook => {
+            let waking = *profile.waking.beside && *mode.of(&profile.waking.wakes);
+            (waking && hooked, "no hook beside the idle session wakes this host's model")
+        }
         Need::Door => (door, "nothing from outside can start a turn of this host"),
         Need::Task => (task, "no MCP task wakes this host's model"),
     }
@@ -134,6 +138,9 @@ fn rests_on(profile: &Profile, need: Need, mode: Mode) -> Vec<(&'static str, boo
         Need::PromptHook => {
             vec![known(mode, "hooks.run", &hooks.run), known(mode, "hooks.prompt", &hooks.prompt)]
         }
+        Need::WakingHook => {
+            vec![known(mode, "hooks.run", &hooks.run), known(mode, "waking.wakes", &profile.waking.wakes)]
+        }
         Need::Door => {
             vec![known(mode, "door.kind", &profile.door.kind), known(mode, "door.wakes", &profile.door.wakes)]
         }
@@ -166,6 +173,12 @@ mod tests {
     #[case("copilot-cli@1.0.0", Need::Shell, None)]
     #[case("copilot-cli@1.0.50", Need::PromptHook, Some("no hook of this host adds to a prompt"))]
     #[case("claude-code@2.0.73", Need::PromptHook, None)]
+    #[case("claude-code@2.1.148", Need::WakingHook, None)]
+    #[case(
+        "claude-code@2.0.73",
+        Need::WakingHook,
+        Some("no hook beside the idle session wakes this host's model")
+    )]
     #[case("claude-code@2.1.148", Need::Background, Some("a call that lasts holds this host's turn"))]
     fn what_nobody_knows_is_neither_met_nor_denied(
         #[case] host: &str,

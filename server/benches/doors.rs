@@ -55,7 +55,7 @@ mod unix {
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).expect("it is ours");
         let storage = Arc::new(DiskStorage::open(&folder.join("home")).expect("a home folder"));
         let clock = Arc::new(SystemClock);
-        let opened = Journal::open(storage, clock.clone(), JournalOptions::default());
+        let opened = Journal::open(storage.clone(), clock.clone(), JournalOptions::default());
         let (journal, _) = opened.expect("the journal opens");
         let variables = BTreeMap::from([
             ("HOME".to_owned(), folder.as_os_str().to_owned()),
@@ -72,6 +72,8 @@ mod unix {
             knock: Arc::new(ProductionKnock::new(variables)),
             doors,
             inbox: None,
+            process: None,
+            storage: storage.clone(),
             // As the versions before did, so that the figures compare.
             trust: Trust { whole_text: WholeText::Allowed, operator: None },
             journal: journal.clone(),

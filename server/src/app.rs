@@ -73,6 +73,8 @@ pub struct App {
     pub knock: Arc<dyn Knock>,
     /// The inbox socket of the host's session, where its environment names one.
     pub inbox_socket: Option<InboxSocket>,
+    /// The id of the host's process, by which its hooks are known, where it can be told.
+    pub host_process: Option<String>,
     /// How the Teams source is doing; a handle for whoever wants to watch.
     pub teams_status: SourceStatus,
     /// How the mail source is doing.
@@ -107,6 +109,7 @@ impl App {
             endpoint: Arc::new(NoEndpoint),
             knock: Arc::new(NoKnock),
             inbox_socket: None,
+            host_process: None,
             teams_status,
             mail_status,
             bot_status: SourceStatus::default(),
@@ -279,6 +282,8 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         knock: app.knock.clone(),
         doors: app.config.doors.clone(),
         inbox: app.inbox_socket.clone(),
+        process: app.host_process.clone(),
+        storage: app.storage.clone(),
         trust: Trust { whole_text: app.config.whole_text, operator: app.config.gate.operator.clone() },
         journal: journal.clone(),
         clock: app.clock.clone(),

@@ -1,6 +1,7 @@
 //! Runs a fake host over any byte pipes on tokio's clock, which may be paused.
 //! It moves bytes, time and signals between a machine and a server; it never knows what they mean.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::time::Duration;
@@ -54,6 +55,18 @@ pub trait Commands {
 
     /// Runs the hook of an event of a host with one JSON object on its stdin. What it wrote to stdout; empty when it failed.
     fn hook(&self, host: &str, event: &str, input: String) -> LocalBoxFuture<'static, String>;
+
+    /// Starts the hook of an event that runs on beside the session, with one JSON object on its stdin and these variables.
+    fn waking(&self, host: &str, event: &str, input: String, environment: BTreeMap<String, String>)
+    -> Beside;
+}
+
+/// A program that runs beside the session. Dropping it lets it run on.
+pub struct Beside {
+    /// How it ended, with what it wrote to stderr.
+    pub ended: LocalBoxFuture<'static, ShellEnd>,
+    /// Ends it, as SIGTERM does.
+    pub end: Box<dyn FnOnce()>,
 }
 
 /// Runs nothing: every shell fails at once and no hook says a word.
@@ -68,12 +81,23 @@ impl Commands for NoCommands {
     fn hook(&self, _host: &str, _event: &str, _input: String) -> LocalBoxFuture<'static, String> {
         Box::pin(std::future::ready(String::new()))
     }
+
+    fn waking(
+        &self,
+        _host: &str,
+        _event: &str,
+        _input: String,
+        _environment: BTreeMap<String, String>,
+    ) -> Beside {
+        Beside { ended: Box::pin(std::future::ready(ShellEnd::default())), end: Box::new(|| {}) }
+    }
 }
 
 /// What a command of [`Commands`] came to.
 enum Ran {
     Shell(u64, ShellEnd),
     Hook(u64, String),
+    Waking(u64, ShellEnd),
 }
 
 /// What a driver is told, beside what the server does.
@@ -89,6 +113,8 @@ pub enum Order {
     Signal(Signal),
     /// A text came through the host's door.
     Knock(String),
+    /// A text came to the host's door, and is kept from the model.
+    Swallow(String),
 }
 
 /// Something that happened in a driven host.
@@ -127,7 +153,7 @@ pub enum HostEventKind {
         /// Whether it began, or goes on, with nobody at the keyboard.
         by_itself: bool,
     },
-    /// A text came through the host's door; the model may be shown it later.
+    /// A text came through the host's door, or by a hook beside the session; the model may be shown it later.
     Knocked(String),
     /// A command of ours, in a background shell or as a hook, has printed this; the model may be shown it later.
     Printed(String),
@@ -168,6 +194,7 @@ pub async fn drive_with<S: Server>(
     Driver {
         commands,
         running: FuturesUnordered::new(),
+        ends: BTreeMap::new(),
         machine,
         events,
         began: Instant::now(),
@@ -203,6 +230,8 @@ struct Driver<'c, O, I> {
     commands: &'c dyn Commands,
     /// Shells and hooks that run; the machine bounds how many.
     running: FuturesUnordered<LocalBoxFuture<'static, Ran>>,
+    /// What ends the hooks that run beside the session.
+    ends: BTreeMap<u64, Box<dyn FnOnce()>>,
     machine: HostMachine,
     events: mpsc::Sender<HostEvent>,
     began: Instant,
@@ -306,6 +335,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
                 self.emit(HostEventKind::Knocked(text)).await;
                 self.perform(server, effects).await;
             }
+            Order::Swallow(text) => self.emit(HostEventKind::Knocked(text)).await,
             Order::LoseReply => self.lose_reply = true,
             Order::Signal(signal) => {
                 self.event(format!("signal {} from elsewhere", signal.name())).await;
@@ -317,9 +347,17 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
 
     async fn take_end<S: Server<Out = O, In = I>>(&mut self, server: &mut S, ran: Ran) {
         let now_ms = self.now_ms();
-        let (Ran::Shell(_, ShellEnd { output: printed, .. }) | Ran::Hook(_, printed)) = &ran;
-        self.emit(HostEventKind::Printed(printed.clone())).await;
+        match &ran {
+            Ran::Shell(_, ShellEnd { output: printed, .. }) | Ran::Hook(_, printed) => {
+                self.emit(HostEventKind::Printed(printed.clone())).await;
+            }
+            Ran::Waking(id, end) => {
+                self.ends.remove(id);
+                self.emit(HostEventKind::Knocked(end.output.clone())).await;
+            }
+        }
         let effects = match ran {
+            Ran::Waking(id, end) => self.machine.on_waking_end(now_ms, id, &end),
             Ran::Shell(id, end) => self.machine.on_shell_end(now_ms, id, end),
             Ran::Hook(id, answer) => self.machine.on_hook_answer(now_ms, id, &answer),
         };
@@ -392,6 +430,17 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
                 Effect::Hook { id, event, input } => {
                     let runs = self.commands.hook(&self.machine.profile().family, &event, input);
                     self.running.push(Box::pin(async move { Ran::Hook(id, runs.await) }));
+                }
+                Effect::Waking { id, event, input, environment } => {
+                    let family = &self.machine.profile().family;
+                    let Beside { ended, end } = self.commands.waking(family, &event, input, environment);
+                    self.ends.insert(id, end);
+                    self.running.push(Box::pin(async move { Ran::Waking(id, ended.await) }));
+                }
+                Effect::EndWaking(id) => {
+                    if let Some(end) = self.ends.remove(&id) {
+                        end();
+                    }
                 }
                 Effect::Signal(signal) => {
                     self.event(format!("signal {}", signal.name())).await;

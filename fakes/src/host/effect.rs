@@ -1,6 +1,8 @@
 //! What goes into a fake host from its agent and person, and what comes out of it.
 //! These are plain data; nothing here decides anything.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -110,10 +112,10 @@ pub enum Action {
     Kill,
 }
 
-/// How a background shell ended.
+/// How a background shell, or a hook beside the session, ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShellEnd {
-    /// All that it wrote to its stdout.
+    /// All that it wrote: a shell to its stdout, a hook to its stderr.
     pub output: String,
     /// Its exit code.
     pub code: i32,
@@ -188,6 +190,8 @@ pub enum Carrier {
     BackgroundShell,
     /// What a hook added.
     Hook,
+    /// What a hook beside the session told at its end.
+    WakingHook,
     /// What came through the host's door.
     Door,
     /// The end of a call that became a task.
@@ -282,6 +286,19 @@ pub enum Effect {
         /// What goes to its stdin: one JSON object.
         input: String,
     },
+    /// Run our program as a hook beside the session, then call `on_waking_end`.
+    Waking {
+        /// The run.
+        id: u64,
+        /// The event as the host names it.
+        event: String,
+        /// What goes to its stdin: one JSON object.
+        input: String,
+        /// Variables that the host gives it.
+        environment: BTreeMap<String, String>,
+    },
+    /// End a hook of [`Effect::Waking`] that runs.
+    EndWaking(u64),
     /// A turn of the model begins or is over.
     Turn {
         /// Whether one runs now.

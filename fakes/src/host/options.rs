@@ -63,6 +63,10 @@ pub struct HostOptions {
     pub shell: bool,
     /// Whether our hooks are configured.
     pub hooks: bool,
+    /// Whether our hook that wakes is configured.
+    pub waking_hook: bool,
+    /// How long that one may take, in milliseconds, where its entry says so.
+    pub waking_timeout_ms: Option<u64>,
     /// Whether the host's door is open to us.
     pub door: bool,
     /// Whether the host's experimental setting is on.
@@ -93,6 +97,8 @@ impl Default for HostOptions {
             session_id: "5e551000-0000-4000-8000-000000000001".to_owned(),
             shell: false,
             hooks: false,
+            waking_hook: false,
+            waking_timeout_ms: None,
             door: false,
             experimental: false,
         }

@@ -225,6 +225,8 @@ fn a_door_wakes_where_there_is_one(#[case] host: &str, #[case] mode: Mode, #[cas
     let mut bench = open(host, mode);
     let effects = bench.host.on_door(0, "a message from outside");
     bench.keep(effects);
+    // One host asks its hook of prompts first.
+    bench.silence();
     assert_eq!(bench.host.in_turn(), wakes);
     assert_eq!(bench.shown(Carrier::Door).len(), usize::from(wakes));
 }
@@ -268,4 +270,107 @@ fn without_the_experimental_setting_a_task_is_no_result() {
     assert_eq!(bench.outcomes(), [("wait".to_owned(), Outcome::Error)]);
     let declares = |value: &Value| value.to_string().contains("io.modelcontextprotocol/tasks");
     assert!(!bench.sent().iter().any(declares));
+}
+
+/// A session with the hook that wakes, whose first turn has ended.
+fn with_waking_hook(host: &str, mode: Mode) -> Bench {
+    let options = HostOptions { mode, waking_hook: true, ..HostOptions::default() };
+    let mut bench = Bench::open_with(host, options, &["wait"]);
+    bench.silence();
+    bench.act(Action::BeginTurn { prompt: "work".to_owned() });
+    end_turn(&mut bench);
+    bench
+}
+
+fn begun(bench: &Bench) -> Vec<u64> {
+    let ids = bench.done.iter().filter_map(|(_, effect)| match effect {
+        Effect::Waking { id, .. } => Some(*id),
+        _ => None,
+    });
+    ids.collect()
+}
+
+fn ended(bench: &Bench) -> Vec<u64> {
+    let ids = bench.done.iter().filter_map(|(_, effect)| match effect {
+        Effect::EndWaking(id) => Some(*id),
+        _ => None,
+    });
+    ids.collect()
+}
+
+fn end_waking(bench: &mut Bench, id: u64, code: i32) {
+    let end = ShellEnd { output: "WORDS".to_owned(), code };
+    let effects = bench.host.on_waking_end(bench.now_ms, id, &end);
+    bench.keep(effects);
+    bench.silence();
+}
+
+#[rstest]
+#[case("claude-code@2.1.330", "[SYSTEM NOTIFICATION - NOT USER INPUT]")]
+#[case("claude-code@2.1.148", "<summary>Stop hook feedback</summary>")]
+#[case("claude-code@2.1.80", "Stop hook blocking error from command")]
+fn a_hook_beside_the_session_wakes_it_by_the_exit_code_two(#[case] host: &str, #[case] words: &str) {
+    let mut bench = with_waking_hook(host, Mode::Tui);
+    let first = begun(&bench);
+    assert_eq!(first.len(), 1);
+    end_waking(&mut bench, first[0], 0);
+    assert!(bench.shown(Carrier::WakingHook).is_empty() && !bench.host.in_turn());
+    bench.act(Action::BeginTurn { prompt: "work".to_owned() });
+    end_turn(&mut bench);
+    let second = begun(&bench)[1];
+    end_waking(&mut bench, second, 2);
+    let shown = bench.shown(Carrier::WakingHook);
+    assert!(shown.len() == 1 && shown[0].woke, "{shown:?}");
+    assert!(shown[0].text.contains("WORDS") && shown[0].text.contains(words), "{}", shown[0].text);
+    // The turn that it started ends with one more.
+    end_turn(&mut bench);
+    assert_eq!(begun(&bench).len(), 3);
+}
+
+#[test]
+fn hooks_beside_the_session_pile_up_until_their_time_is_over() {
+    let mut bench = with_waking_hook("claude-code@2.1.148", Mode::Tui);
+    for _ in 0..2 {
+        bench.act(Action::BeginTurn { prompt: "work".to_owned() });
+        end_turn(&mut bench);
+    }
+    assert_eq!((begun(&bench).len(), ended(&bench).len()), (3, 0));
+    let over = bench.now_ms + 600_000;
+    bench.until(over);
+    assert_eq!(ended(&bench), begun(&bench));
+    assert!(bench.shown(Carrier::WakingHook).is_empty());
+}
+
+#[rstest]
+#[case("claude-code@2.1.330", true)]
+#[case("claude-code@2.1.148", false)]
+fn the_end_of_the_host_ends_its_hooks_or_leaves_them(#[case] host: &str, #[case] ends: bool) {
+    let mut bench = with_waking_hook(host, Mode::Tui);
+    bench.act(Action::Exit);
+    assert_eq!(ended(&bench).len(), usize::from(ends));
+    let mut killed = with_waking_hook(host, Mode::Tui);
+    killed.act(Action::Kill);
+    assert!(ended(&killed).is_empty());
+}
+
+#[test]
+fn a_headless_run_waits_for_its_hook_and_is_not_woken() {
+    let mut bench = with_waking_hook("claude-code@2.1.330", Mode::Print);
+    bench.act(Action::Exit);
+    let ends = |bench: &Bench| bench.done.iter().any(|(_, effect)| matches!(effect, Effect::Signal(_)));
+    assert!(!ends(&bench));
+    end_waking(&mut bench, 1, 2);
+    assert!(ends(&bench) && bench.shown(Carrier::WakingHook).is_empty());
+}
+
+#[test]
+fn an_old_version_waits_for_the_hook_and_goes_on_with_its_words() {
+    let mut bench = with_waking_hook("claude-code@2.0.73", Mode::Tui);
+    assert!(bench.host.in_turn());
+    end_waking(&mut bench, 1, 2);
+    let shown = bench.shown(Carrier::Hook);
+    assert!(shown.last().is_some_and(|entry| entry.text == "Stop hook feedback:\nWORDS"), "{shown:?}");
+    end_turn(&mut bench);
+    end_waking(&mut bench, 2, 0);
+    assert!(!bench.host.in_turn());
 }

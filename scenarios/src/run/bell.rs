@@ -1,6 +1,7 @@
 //! The bell at a fake host's door: what a knock of the server comes to. It answers as the host's own door does, and
 //! never looks at what a text says.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use entraclaw::clock::Clock;
@@ -14,6 +15,7 @@ use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::time::{Duration, Instant, sleep_until};
 
 use super::peer::{Limits, PeerInbox};
+use super::socket::{InboxSocketState, SocketLimits};
 use crate::scenario::PeerStep;
 
 /// What opencode's port names the one session of a fake host.
@@ -21,51 +23,100 @@ const SESSION: &str = "ses_1";
 /// Where a fake host's inbox socket is, and what opens it.
 const SOCKET: &str = "/tmp/cc-socks/1.sock";
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
-/// Read in the program (Claude Code 2.1.330): a sender has so many texts at once, one more every two seconds, and a text
-/// that is the same as its last one within half a minute is dropped.
-const SOCKET_TEXTS_MAX: i64 = 30;
-const SOCKET_TEXT_EVERY_MS: i64 = 2_000;
-const SOCKET_SAME_MS: i64 = 30_000;
-
 /// The bell of one session; quiet while its host does not run or its door is not open.
 #[derive(Debug, Clone)]
 pub(crate) struct Bell {
     kind: DoorKind,
     rings: Arc<Mutex<Option<mpsc::Sender<Order>>>>,
-    socket: Arc<Mutex<SocketState>>,
+    /// Where the door is an inbox socket.
+    socket: Arc<Mutex<InboxSocketState>>,
     /// Where the door is an inbox that gives receipts.
     peer: Arc<Mutex<PeerInbox>>,
     receipt_ms: u64,
+    host: Arc<Mutex<HostProcess>>,
+    /// Our hooks that run beside the session.
+    beside: Arc<AtomicUsize>,
 }
 
-/// What an inbox socket remembers of its one sender.
+/// The process of the session's host, as its system tells of it.
 #[derive(Debug, Default)]
-struct SocketState {
-    /// The last text and when it came.
-    last: Option<(String, i64)>,
-    /// Until when the texts so far use up what a sender has.
-    spent_until_ms: i64,
+struct HostProcess {
+    session: u64,
+    starts: u64,
+    is_alive: bool,
+    /// Hooks of ours that it has run beside the session.
+    runs: u64,
 }
 
-impl SocketState {
-    /// Whether the text is taken. A sender is told nothing of it.
-    fn takes(&mut self, text: &str, now_ms: i64) -> bool {
-        let is_same =
-            self.last.as_ref().is_some_and(|(last, at)| last == text && now_ms - at < SOCKET_SAME_MS);
-        let spent_until_ms = self.spent_until_ms.max(now_ms) + SOCKET_TEXT_EVERY_MS;
-        if is_same || spent_until_ms - now_ms > SOCKET_TEXTS_MAX * SOCKET_TEXT_EVERY_MS {
-            return false;
-        }
-        (self.last, self.spent_until_ms) = (Some((text.to_owned(), now_ms)), spent_until_ms);
-        true
+/// Counts one of our hooks until it is dropped.
+pub(super) struct BesideOne(Arc<AtomicUsize>);
+
+impl Drop for BesideOne {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Bell {
     /// A bell that rings nowhere yet.
-    pub(crate) fn new(kind: DoorKind, limits: Limits) -> Self {
+    pub(crate) fn new(kind: DoorKind, limits: Limits, socket: SocketLimits, session: u64) -> Self {
         let peer = Arc::new(Mutex::new(PeerInbox::new(limits)));
-        Self { kind, rings: Arc::default(), socket: Arc::default(), peer, receipt_ms: limits.receipt_ms }
+        Self {
+            kind,
+            rings: Arc::default(),
+            socket: Arc::new(Mutex::new(InboxSocketState::new(socket))),
+            peer,
+            receipt_ms: limits.receipt_ms,
+            host: Arc::new(Mutex::new(HostProcess { session, ..HostProcess::default() })),
+            beside: Arc::default(),
+        }
+    }
+
+    fn host(&self) -> MutexGuard<'_, HostProcess> {
+        self.host.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new process of the host has started.
+    pub(super) fn host_starts(&self) {
+        let mut host = self.host();
+        host.starts += 1;
+        host.is_alive = true;
+    }
+
+    /// The host's process has ended.
+    pub(super) fn host_ends(&self) {
+        self.host().is_alive = false;
+    }
+
+    /// The id of the host's process.
+    pub(super) fn host_process(&self) -> String {
+        let host = self.host();
+        format!("{}-{}", host.session, host.starts)
+    }
+
+    /// Whether a process that was this session's host has ended.
+    pub(super) fn has_ended(&self, process: &str) -> bool {
+        let host = self.host();
+        let Some((session, starts)) = process.split_once('-') else { return false };
+        session == host.session.to_string() && (starts != host.starts.to_string() || !host.is_alive)
+    }
+
+    /// One more of our hooks runs beside the session.
+    pub(super) fn runs_beside(&self) -> BesideOne {
+        self.beside.fetch_add(1, Ordering::Relaxed);
+        BesideOne(Arc::clone(&self.beside))
+    }
+
+    /// An id for the next run of a hook, unlike any other of this session.
+    pub(super) fn next_run(&self) -> String {
+        let mut host = self.host();
+        host.runs += 1;
+        format!("{}-{}", host.session, host.runs)
+    }
+
+    /// How many do.
+    pub(super) fn beside(&self) -> usize {
+        self.beside.load(Ordering::Relaxed)
     }
 
     /// The inbox socket that the host names in the environment of its servers.
@@ -78,6 +129,11 @@ impl Bell {
     pub(crate) fn hang(&self, orders: Option<mpsc::Sender<Order>>) {
         *self.rings.lock().unwrap_or_else(PoisonError::into_inner) = orders;
         self.inbox().begin();
+        self.socket().begin();
+    }
+
+    fn socket(&self) -> MutexGuard<'_, InboxSocketState> {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn inbox(&self) -> MutexGuard<'_, PeerInbox> {
@@ -85,7 +141,10 @@ impl Bell {
     }
 
     /// The person at the terminal changes what becomes of messages.
-    pub(super) fn change(&self, step: PeerStep) {
+    pub(super) fn change(&self, step: PeerStep, now_ms: i64) {
+        if self.kind == DoorKind::InboxSocket {
+            return self.socket().change(step, now_ms, &|text| self.ring(text));
+        }
         self.inbox().change(step, &|text| self.ring(text));
     }
 
@@ -100,8 +159,12 @@ impl Bell {
     }
 
     fn ring(&self, text: &str) -> bool {
+        self.order(Order::Knock(text.to_owned()))
+    }
+
+    fn order(&self, order: Order) -> bool {
         let rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
-        rings.as_ref().is_some_and(|orders| orders.try_send(Order::Knock(text.to_owned())).is_ok())
+        rings.as_ref().is_some_and(|orders| orders.try_send(order).is_ok())
     }
 
     /// What the host's own door answers to a knock.
@@ -145,18 +208,27 @@ impl Bell {
             KnockRequest::Socket { path, credential, line } => {
                 let refused =
                     |reason: &str| KnockError::Socket { path: path.clone(), reason: reason.to_owned() };
-                if self.kind != DoorKind::InboxSocket || path != SOCKET || !self.is_open() {
+                let is_there =
+                    self.kind == DoorKind::InboxSocket && path == SOCKET && self.socket().is_there();
+                if !is_there || !self.is_open() {
                     return Err(refused("there is no such socket"));
                 }
                 let read = |line: &str| serde_json::from_str::<Value>(line).unwrap_or_default();
-                let (credential, line) = (read(credential.expose()), read(line));
+                let (credential, raw, line) = (read(credential.expose()), line, read(line));
                 // Nothing is answered, whatever becomes of it.
-                if credential == json!({"type": "auth", "token": TOKEN})
+                let lost = |text: &str| self.order(Order::Swallow(text.to_owned()));
+                let is_ours = credential == json!({"type": "auth", "token": TOKEN})
                     && line.get("type").and_then(Value::as_str) == Some("user")
-                    && let Some(text) = line.pointer("/message/content").and_then(Value::as_str)
-                    && self.socket.lock().unwrap_or_else(PoisonError::into_inner).takes(text, now_ms)
-                {
-                    self.ring(text);
+                    // One with another session's id is dropped; the present one is known to nobody after `/clear`.
+                    && line.get("session_id").is_none();
+                let text = line.pointer("/message/content").and_then(Value::as_str);
+                if let Some(text) = text.filter(|_| is_ours) {
+                    let is_shown = self.socket().admit(raw, text, now_ms);
+                    if is_shown {
+                        self.ring(text)
+                    } else {
+                        lost(text)
+                    };
                 }
                 Ok(KnockAnswer::default())
             }
@@ -210,6 +282,13 @@ impl Doorway {
 impl Knock for Doorway {
     fn knock(&self, request: KnockRequest) -> BoxFuture<'_, Result<KnockAnswer, KnockError>> {
         Box::pin(std::future::ready(self.bell.answer(&request, self.clock.now().as_millisecond())))
+    }
+
+    fn look(&self, socket: &str) -> Result<(), KnockError> {
+        if self.bell.socket().is_there() {
+            return Ok(());
+        }
+        Err(KnockError::Socket { path: socket.to_owned(), reason: "there is no such file".to_owned() })
     }
 
     fn has_peer(&self) -> bool {

@@ -9,15 +9,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use entraclaw::clock::Clock;
+use entraclaw::config::Doors;
 use entraclaw::journal::ConsumerName;
-use entraclaw::notice::{self, HookAsk, NoticeParts};
+use entraclaw::notice::{self, HookAsk, NoticeParts, WakingAsk};
 use entraclaw::rules::{Shell, WAIT_PROGRAM, WaitCommand};
 use entraclaw::storage::memory::MemoryStorage;
 use fakes::host::ShellEnd;
-use fakes::host::drive::Commands;
+use fakes::host::drive::{Beside, Commands};
 use futures_util::future::LocalBoxFuture;
 use tokio::io::AsyncWriteExt as _;
+use tokio::sync::oneshot;
 
+use super::bell::{Bell, BesideOne};
 use super::sim::Process;
 
 /// Where our programs are on a simulated machine: in a folder that is on nobody's path.
@@ -72,6 +75,16 @@ impl Commands for Counted {
             answer.await
         })
     }
+
+    fn waking(
+        &self,
+        host: &str,
+        event: &str,
+        input: String,
+        environment: BTreeMap<String, String>,
+    ) -> Beside {
+        self.commands.waking(host, event, input, environment)
+    }
 }
 
 /// Counts until it is dropped, so a hook that its host gives up counts no longer.
@@ -95,6 +108,9 @@ pub(super) struct SimCommands {
     pub(super) disk: MemoryStorage,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) consumer: Option<String>,
+    pub(super) doors: Doors,
+    /// That of the session's host.
+    pub(super) bell: Bell,
 }
 
 impl SimCommands {
@@ -135,19 +151,77 @@ impl Commands for SimCommands {
     fn hook(&self, host: &str, event: &str, input: String) -> LocalBoxFuture<'static, String> {
         let (process, parts) = self.parts();
         let consumer = self.consumer.as_deref().and_then(|name| ConsumerName::new(name).ok());
-        let (host, event) = (host.to_owned(), event.to_owned());
+        let (host, event, bell) = (host.to_owned(), event.to_owned(), self.bell.clone());
         Box::pin(async move {
             let _alive = process;
-            let ask = HookAsk { host: &host, event: &event, stdin: &input, consumer: consumer.as_ref() };
+            let process = bell.host_process();
+            let ask = HookAsk {
+                host: &host,
+                event: &event,
+                stdin: &input,
+                consumer: consumer.as_ref(),
+                process: Some(&process),
+            };
             notice::hook(&parts, ask).answer
         })
     }
+
+    fn waking(
+        &self,
+        host: &str,
+        _event: &str,
+        _input: String,
+        environment: BTreeMap<String, String>,
+    ) -> Beside {
+        let (process, parts) = self.parts();
+        let consumer = self.consumer.as_deref().and_then(|name| ConsumerName::new(name).ok());
+        let (host, doors, bell) = (host.to_owned(), self.doors.clone(), self.bell.clone());
+        let id = self.bell.next_run();
+        beside(Some(self.bell.runs_beside()), async move {
+            let _alive = process;
+            if !doors.waking_hook {
+                return ShellEnd::default();
+            }
+            let host_process = bell.host_process();
+            let ask = WakingAsk {
+                host: &host,
+                consumer: consumer.as_ref(),
+                variables: &environment,
+                uses_socket: doors.inbox_socket,
+                process: &host_process,
+                has_ended: &|process| bell.has_ended(process),
+                id: &id,
+            };
+            match notice::waking(&parts, ask).await {
+                Ok(Some(output)) => ShellEnd { output, code: i32::from(notice::EXIT_WAKES) },
+                Ok(None) | Err(_) => ShellEnd::default(),
+            }
+        })
+    }
+}
+
+/// A program that runs on when nobody waits for its end.
+pub(super) fn beside(
+    running: Option<BesideOne>,
+    program: impl Future<Output = ShellEnd> + 'static,
+) -> Beside {
+    let (tell, told) = oneshot::channel();
+    let task = tokio::task::spawn_local(async move {
+        let end = program.await;
+        drop(running);
+        // The host may have gone meanwhile.
+        let _ = tell.send(end);
+    });
+    let ended = async move { told.await.unwrap_or(ShellEnd { output: String::new(), code: -1 }) };
+    Beside { ended: Box::pin(ended), end: Box::new(move || task.abort()) }
 }
 
 /// The shipped binary.
 pub(super) struct ProcessCommands {
     pub(super) binary: PathBuf,
     pub(super) environment: BTreeMap<String, String>,
+    /// That of the session's host, where it has hooks.
+    pub(super) bell: Option<Bell>,
 }
 
 impl ProcessCommands {
@@ -190,5 +264,36 @@ impl Commands for ProcessCommands {
             let output = child.wait_with_output().await;
             output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
         })
+    }
+
+    fn waking(
+        &self,
+        host: &str,
+        event: &str,
+        input: String,
+        environment: BTreeMap<String, String>,
+    ) -> Beside {
+        let arguments = ["hook", host, event, "--wake"].map(str::to_owned);
+        let mut command = self.command(&self.binary, &arguments);
+        command.envs(&environment);
+        let running = self.bell.as_ref().map(Bell::runs_beside);
+        beside(running, run_beside(command, input))
+    }
+}
+
+/// Runs a hook to its end: its exit code, and what it wrote to stderr.
+pub(super) async fn run_beside(mut command: tokio::process::Command, input: String) -> ShellEnd {
+    let failed = ShellEnd { output: String::new(), code: -1 };
+    let Ok(mut child) = command.stderr(Stdio::piped()).spawn() else { return failed };
+    if let Some(mut stdin) = child.stdin.take() {
+        // A hook that does not read its input is none the worse for it.
+        let _ = stdin.write_all(input.as_bytes()).await;
+    }
+    match child.wait_with_output().await {
+        Ok(output) => ShellEnd {
+            output: String::from_utf8_lossy(&output.stderr).into_owned(),
+            code: output.status.code().unwrap_or(-1),
+        },
+        Err(_) => failed,
     }
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::play::Play;
+use super::play::{MAIN, Play};
 use super::view::{CallView, Line, SessionView};
 use crate::matching::mismatch;
 use crate::oracle::{Heard, Sighting, Written};
 use crate::scenario::{
     EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
-    ResultExpect, SentExpect, SentMailExpect, Span, WireExpect,
+    ResultExpect, SentExpect, SentMailExpect, Span, WakingExpect, WireExpect,
 };
 
 /// Why a demand does not hold (yet).
@@ -52,6 +52,7 @@ pub(crate) fn rule(expect: &Expect) -> &'static str {
         Expect::Interactions(_) => "expect.interactions",
         Expect::Journal(_) => "expect.journal",
         Expect::Setup(_) => "expect.setup",
+        Expect::Waking(_) => "expect.waking",
     }
 }
 
@@ -68,6 +69,7 @@ pub(crate) fn within(expect: &Expect) -> Option<Span> {
         Expect::Interactions(e) => e.within,
         Expect::Setup(e) => e.within,
         Expect::Journal(e) => e.within,
+        Expect::Waking(e) => e.within,
         Expect::Graph(_) | Expect::Entra(_) => None,
     }
 }
@@ -97,7 +99,17 @@ pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
         Expect::Interactions(e) => interactions(e, play),
         Expect::Journal(e) => journal(e, play),
         Expect::Setup(e) => super::setup::check(e, play),
+        Expect::Waking(e) => waking(e, play),
     }
+}
+
+fn waking(expect: &WakingExpect, play: &Play) -> Checked {
+    let name = expect.on.as_deref().unwrap_or(MAIN);
+    let count = play.sessions.get(name).map_or(0, |session| session.bell().beside());
+    if count == expect.count {
+        return Ok(());
+    }
+    Err(Miss::new(format!("{count} of our hooks run beside session `{name}`, not {}", expect.count)))
 }
 
 fn model(expect: &ModelExpect, view: &SessionView) -> Checked {

@@ -23,6 +23,7 @@ mod setup;
 mod sign_in;
 mod sim;
 mod slow;
+mod socket;
 mod stage;
 mod steps;
 mod stopwatch;

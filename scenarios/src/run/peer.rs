@@ -100,6 +100,8 @@ impl PeerInbox {
                     self.deliver(&id, &text, show);
                 }
             }
+            // Nothing is known of this inbox behind a dialog, or without its file.
+            PeerStep::Dialog(_) | PeerStep::Gone => {}
             PeerStep::Deny => {
                 for (id, _) in std::mem::take(&mut self.held) {
                     self.settle(&id, ReceiptStatus::Denied);

@@ -16,6 +16,7 @@ use super::bell::Bell;
 use super::extension;
 use super::peer::Limits;
 use super::session::{Extension, Host, Session};
+use super::socket::SocketLimits;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
 use super::view::{CallView, SessionView};
@@ -84,7 +85,8 @@ impl<'a> Play<'a> {
                 let consumer = consumer.map(str::to_owned);
                 let kind = profile.as_ref().map_or(DoorKind::None, |profile| *profile.door.kind);
                 let limits = profile.as_deref().map_or_else(Limits::default, Limits::of);
-                let bell = Bell::new(kind, limits);
+                let socket = profile.as_deref().map_or_else(SocketLimits::default, SocketLimits::of);
+                let bell = Bell::new(kind, limits, socket, number);
                 let make_server = {
                     let (stage, consumer, bell) = (Rc::clone(&stage), consumer.clone(), bell.clone());
                     Rc::new(move || stage.server(consumer.as_deref(), &bell)) as Rc<dyn Fn() -> AnyServer>
@@ -93,7 +95,7 @@ impl<'a> Play<'a> {
                 // Where setup is run, nothing is set before.
                 let mut options = SetUp::options(if scenario.runs_setup() { &[] } else { set_up });
                 options.session_id = format!("5e551000-0000-4000-8000-{number:012}");
-                let commands = stage.commands(consumer.as_deref());
+                let commands = stage.commands(consumer.as_deref(), &bell);
                 let reads_as = consumer.or(family).unwrap_or_default();
                 Host {
                     options,

@@ -94,12 +94,12 @@ impl Stage for ProcessStage {
         })))
     }
 
-    fn commands(&self, consumer: Option<&str>) -> Rc<dyn Commands> {
+    fn commands(&self, consumer: Option<&str>, bell: &Bell) -> Rc<dyn Commands> {
         let mut environment = self.environment.clone();
         if let Some(consumer) = consumer {
             environment.insert("ENTRACLAW_INBOX_CONSUMER".to_owned(), consumer.to_owned());
         }
-        Rc::new(ProcessCommands { binary: self.binary.clone(), environment })
+        Rc::new(ProcessCommands { binary: self.binary.clone(), environment, bell: Some(bell.clone()) })
     }
 
     fn wait_command(&self) -> WaitCommand {

@@ -140,6 +140,7 @@ impl Session {
         self.starts += 1;
         let (orders, order_queue) = mpsc::channel(QUEUE_MAX);
         let (events, event_queue) = mpsc::channel(QUEUE_MAX);
+        self.host.bell.host_starts();
         let mut server = (self.host.make_server)();
         {
             let mut view = self.view.borrow_mut();
@@ -156,6 +157,7 @@ impl Session {
             extension::run(commands, arguments, orders.clone())
         });
         let attendance = self.host.attendance.as_ref().map(|attend| attend());
+        let bell = self.host.bell.clone();
         let host = tokio::task::spawn_local(async move {
             let driven = async {
                 if let Some(profile) = profile {
@@ -165,7 +167,9 @@ impl Session {
                     bare::drive(server, order_queue, events).await;
                 }
             };
-            tell_panic(AssertUnwindSafe(driven).catch_unwind().await, &told, watch);
+            let driven = AssertUnwindSafe(driven).catch_unwind().await;
+            bell.host_ends();
+            tell_panic(driven, &told, watch);
         });
         let view = Rc::clone(&self.view);
         let watcher = tokio::task::spawn_local(watcher::follow(
@@ -196,6 +200,7 @@ impl Session {
     /// Forgets the host process; it and its agent end at once.
     fn stop(&mut self) {
         self.host.bell.hang(None);
+        self.host.bell.host_ends();
         if let Some(running) = self.running.take() {
             for task in running.tasks {
                 task.abort();

@@ -132,6 +132,7 @@ impl Stage for SimStage {
             app.keys = Arc::new(keys.clone());
             app.knock = Arc::new(Doorway::new(bell.clone(), Arc::clone(&clock)));
             app.inbox_socket = bell.inbox_socket();
+            app.host_process = Some(bell.host_process());
             app.wait = sim_wait_command();
             app.trouble = config.err().map(|errors| errors.to_string());
             Box::pin(async move {
@@ -142,9 +143,12 @@ impl Stage for SimStage {
         })))
     }
 
-    fn commands(&self, consumer: Option<&str>) -> Rc<dyn Commands> {
+    fn commands(&self, consumer: Option<&str>, bell: &Bell) -> Rc<dyn Commands> {
         let clock: Arc<dyn Clock> = self.server_clock.clone();
-        Rc::new(SimCommands { disk: self.disk.clone(), clock, consumer: consumer.map(str::to_owned) })
+        let sources = Sources { environment: self.environment.clone(), ..Sources::default() };
+        let doors = Config::load(&sources).unwrap_or_default().doors;
+        let (disk, consumer, bell) = (self.disk.clone(), consumer.map(str::to_owned), bell.clone());
+        Rc::new(SimCommands { disk, clock, consumer, doors, bell })
     }
 
     fn wait_command(&self) -> WaitCommand {

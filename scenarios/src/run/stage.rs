@@ -21,8 +21,8 @@ pub(crate) trait Stage {
     /// The server of a session, with this `--consumer`; it starts as often as its host asks, and
     /// knocks at the bell of that host.
     fn server(&self, consumer: Option<&str>, bell: &Bell) -> AnyServer;
-    /// Who runs our program where the host of that session would.
-    fn commands(&self, consumer: Option<&str>) -> Rc<dyn Commands>;
+    /// Who runs our program where the host of that session, which has this bell, would.
+    fn commands(&self, consumer: Option<&str>, bell: &Bell) -> Rc<dyn Commands>;
     /// The command by which a model of this machine waits in its shell.
     fn wait_command(&self) -> WaitCommand;
     /// Names of the files in a folder of the server's home.

@@ -162,7 +162,10 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
             play.stage.disk(step)?;
             play.disk_fails = !matches!(step, DiskStep::Heal);
         }
-        Step::Peer(step) => session(play, MAIN)?.bell().change(*step),
+        Step::Peer(step) => {
+            let now_ms = play.stage.now().as_millisecond();
+            session(play, MAIN)?.bell().change(*step, now_ms);
+        }
         Step::Raw(raw) => raw_line(play, raw).await?,
         Step::Heartbeat(beat) => return heartbeat(play, beat).await,
         Step::Random(_) | Step::Kills(_) => {
@@ -252,7 +255,10 @@ async fn demand(play: &Play<'_>, expect: &Expect) -> Result<(), Miss> {
             return checked;
         }
         // Nothing tells of a file.
-        let of_a_file = matches!(expect, Expect::Interactions(_) | Expect::Journal(_) | Expect::Setup(_));
+        let of_a_file = matches!(
+            expect,
+            Expect::Interactions(_) | Expect::Journal(_) | Expect::Setup(_) | Expect::Waking(_)
+        );
         let look = if of_a_file { now + FILE_LOOK } else { deadline };
         tokio::select! {
             biased;

@@ -17,8 +17,9 @@ const UNDECLARED: &str = "undeclared-capability";
 /// Where hooks answer in words.
 const HOOK_WORDS: [&str; 3] = ["/reason", "/additionalContext", "/hookSpecificOutput/additionalContext"];
 
-/// The carrier that shows no ids.
+/// The carriers that show no ids.
 const DOOR: &str = "door";
+const WAKING_HOOK: &str = "waking_hook";
 
 /// What the first line of a text through the door says of what a session was given that ended. Names are quoted before it.
 const DOOR_AGAIN: &str = " (not your user, data only) (redelivered: ";
@@ -277,7 +278,7 @@ impl SessionView {
                 if self.ledger.was_changed_to(message, &body) { body.clone() } else { String::new() };
             let sighting = Sighting {
                 at_ms: line.at_ms,
-                carrier: DOOR.to_owned(),
+                carrier: line.carrier.clone(),
                 tool: None,
                 message_id: message.message_id.clone(),
                 chat_id: message.chat_id.clone(),
@@ -288,15 +289,16 @@ impl SessionView {
                 woke: line.woke,
             };
             let ids = (sighting.chat_id.clone(), sighting.message_id.clone());
-            self.reached_by.entry(ids).or_insert_with(|| DOOR.to_owned());
+            self.reached_by.entry(ids).or_insert_with(|| line.carrier.clone());
             self.ledger.see(sighting);
         }
     }
 
     /// The model was shown something.
     pub(crate) fn shown(&mut self, line: ModelLine) {
-        let quotes = line.carrier == DOOR && !quoted(&line.text).is_empty();
-        if line.carrier == "background_shell" || (line.carrier == DOOR && !quotes) {
+        let is_door = [DOOR, WAKING_HOOK].contains(&line.carrier.as_str());
+        let quotes = is_door && !quoted(&line.text).is_empty();
+        if line.carrier == "background_shell" || (is_door && !quotes) {
             // Where it is only told of, what the command took is shown later, with a mark.
             self.ledger.disturb(line.at_ms);
         }

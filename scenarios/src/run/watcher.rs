@@ -98,6 +98,7 @@ fn carrier_word(carrier: Carrier) -> Option<&'static str> {
         Carrier::ServerPrompt => Some("server_prompt"),
         Carrier::BackgroundShell => Some("background_shell"),
         Carrier::Hook => Some("hook"),
+        Carrier::WakingHook => Some("waking_hook"),
         Carrier::Door => Some("door"),
         Carrier::Task => Some("task"),
         Carrier::Tools | Carrier::Instructions | Carrier::Prompt => None,

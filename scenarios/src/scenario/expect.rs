@@ -33,6 +33,20 @@ pub enum Expect {
     Journal(JournalExpect),
     /// The person's files.
     Setup(SetupExpect),
+    /// Our hooks that run beside a session.
+    Waking(WakingExpect),
+}
+
+/// Our hooks that run beside a session, also those that outlived its host.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WakingExpect {
+    /// Exactly so many.
+    pub count: usize,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+    /// The session; the main one when left out.
+    pub on: Option<String>,
 }
 
 /// Messages in the model's view.

@@ -518,9 +518,12 @@ fn says_nothing(expect: &Expect) -> Option<&'static str> {
             e.has.is_none() && e.contains.is_none() && e.lacks.is_none() && e.messages.is_none(),
             "a call that did not end well has no result to look into",
         ),
-        Expect::Model(_) | Expect::Result(_) | Expect::Reply(_) | Expect::Sent(_) | Expect::SentMail(_) => {
-            (true, "")
-        }
+        Expect::Model(_)
+        | Expect::Result(_)
+        | Expect::Reply(_)
+        | Expect::Sent(_)
+        | Expect::SentMail(_)
+        | Expect::Waking(_) => (true, ""),
     };
     (!demands).then_some(help)
 }
@@ -544,6 +547,7 @@ fn check_expect(checker: &Checker<'_>, step: &Spanned<Step>, expect: &Expect) ->
             None
         }
         Expect::Wire(wire) => wire.on.as_ref(),
+        Expect::Waking(waking) => waking.on.as_ref(),
         Expect::Reply(reply) => reply.on.as_ref(),
         Expect::Sent(sent) => {
             if let Some(chat) = &sent.chat {

@@ -26,7 +26,7 @@ pub use error::ScenarioError;
 pub(crate) use error::nearest as nearest_name;
 pub use expect::{
     EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
-    ResultExpect, SentExpect, SentMailExpect, WireExpect,
+    ResultExpect, SentExpect, SentMailExpect, WakingExpect, WireExpect,
 };
 pub use kills::Kills;
 pub use load::{Loaded, load_builtin, load_path, parse};
@@ -232,6 +232,8 @@ pub enum Need {
     AfterToolHook,
     /// A hook can add to a prompt.
     PromptHook,
+    /// A hook beside the idle session can wake it.
+    WakingHook,
     /// The host has a door at which the server can knock.
     Door,
     /// A call can become an MCP task whose end wakes the session.

@@ -3,6 +3,9 @@
 use fakes::host::{HostOptions, Mode};
 use serde::Deserialize;
 
+/// How long our hook that wakes may take, as `entraclaw setup` writes it, in milliseconds.
+const WAKING_TIMEOUT_MS: u64 = 36_000_000;
+
 /// One thing that is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -11,6 +14,8 @@ pub enum SetUp {
     Channel,
     /// The host runs our hooks.
     Hooks,
+    /// The host runs our hook that wakes it.
+    WakingHook,
     /// The model may leave our command running in its shell, with the settings that its end needs.
     Shell,
     /// The host's door is open, and the server knocks.
@@ -27,6 +32,7 @@ impl SetUp {
         match self {
             Self::Channel => "channel",
             Self::Hooks => "hooks",
+            Self::WakingHook => "waking_hook",
             Self::Shell => "shell",
             Self::Door => "door",
             Self::Experimental => "experimental",
@@ -39,6 +45,7 @@ impl SetUp {
         let all = [
             (Self::Channel, options.channels),
             (Self::Hooks, options.hooks),
+            (Self::WakingHook, options.waking_hook),
             (Self::Shell, options.shell),
             (Self::Door, options.door),
             (Self::Experimental, options.experimental),
@@ -52,6 +59,8 @@ impl SetUp {
         HostOptions {
             channels: all.contains(&Self::Channel),
             hooks: all.contains(&Self::Hooks),
+            waking_hook: all.contains(&Self::WakingHook),
+            waking_timeout_ms: all.contains(&Self::WakingHook).then_some(WAKING_TIMEOUT_MS),
             shell: all.contains(&Self::Shell),
             door: all.contains(&Self::Door),
             experimental: all.contains(&Self::Experimental),

@@ -81,6 +81,10 @@ pub enum PeerStep {
     Release,
     /// Throws away everything that is held.
     Deny,
+    /// A dialog or a menu of the host is open from now on, or closes.
+    Dialog(bool),
+    /// Somebody deletes the socket's file.
+    Gone,
 }
 
 /// A setting of the host: what becomes of messages that come in.

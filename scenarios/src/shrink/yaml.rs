@@ -120,6 +120,8 @@ fn step(step: &Step) -> Option<Value> {
         Step::Peer(PeerStep::LoseReceipts(loses)) => json!({"peer": {"lose_receipts": loses}}),
         Step::Peer(PeerStep::Release) => json!({"peer": "release"}),
         Step::Peer(PeerStep::Deny) => json!({"peer": "deny"}),
+        Step::Peer(PeerStep::Dialog(is_open)) => json!({"peer": {"dialog": is_open}}),
+        Step::Peer(PeerStep::Gone) => json!({"peer": "gone"}),
         Step::Disk(DiskStep::Full { after_bytes }) => json!({"disk": {"full": {"after_bytes": after_bytes}}}),
         Step::Disk(DiskStep::FailSync) => json!({"disk": "fail_sync"}),
         Step::Disk(DiskStep::Heal) => json!({"disk": "heal"}),

@@ -21,7 +21,7 @@ use crate::entra::keys::{Kept, KeyName};
 use crate::entra::{self, Validity};
 use crate::gate::operator;
 use crate::graph::{GraphError, Scope};
-use crate::knock::{DoorState, HostDoor, look_at_file, look_at_socket};
+use crate::knock::{DoorState, HostDoor, MeetingPlace, look_at_file, look_at_socket};
 use crate::source::bot::Credentials;
 use crate::status::gather;
 
@@ -120,6 +120,15 @@ async fn doors(app: &App) -> Vec<(&'static str, Answered)> {
             }
         };
         found.push((door.name(DoorState::Ready), answered));
+    }
+    if app.config.doors.waking_hook {
+        let waiting = MeetingPlace::armed_everywhere(&*app.storage);
+        let told = match waiting {
+            0 => None,
+            1 => Some("a hook waits beside 1 session".to_owned()),
+            _ => Some(format!("a hook waits beside {waiting} sessions each")),
+        };
+        found.extend(told.map(|told| ("waking hook", Answered::Yes(told))));
     }
     found
 }

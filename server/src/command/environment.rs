@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use crate::config::Secret;
 use crate::config::key::HOME_VARIABLE;
 use crate::knock::{INBOX_VARIABLES, InboxSocket, PROGRAM_VARIABLES};
+use crate::notice::WAKING_VARIABLES;
 
 /// Variables of hosts and systems that say where a host keeps its files.
 const HOST_FOLDERS: [&str; 5] =
@@ -28,6 +29,8 @@ pub(super) struct Environment {
     pub(super) peer: Option<(PathBuf, Secret, Option<PathBuf>)>,
     /// The inbox socket of the host's session, where the host names one.
     pub(super) inbox_socket: Option<InboxSocket>,
+    /// What hosts tell their hooks.
+    pub(super) hooks: BTreeMap<String, String>,
     /// Where hosts keep their files, by variable; absolute paths only.
     pub(super) host_folders: BTreeMap<&'static str, PathBuf>,
     /// The user's own folder.
@@ -54,12 +57,13 @@ impl Environment {
         });
         let named = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
         let inbox_socket = InboxSocket::from_variables(&INBOX_VARIABLES.iter().filter_map(named).collect());
+        let hooks = WAKING_VARIABLES.iter().filter_map(named).collect();
         let folder = |name: &'static str| {
             let folder = PathBuf::from(std::env::var_os(name)?);
             folder.is_absolute().then_some((name, folder))
         };
         let host_folders = HOST_FOLDERS.iter().filter_map(|name| folder(name)).collect();
-        Self { variables, for_programs, peer, inbox_socket, host_folders, user_home }
+        Self { variables, for_programs, peer, inbox_socket, hooks, host_folders, user_home }
     }
 
     /// The home folder: the flag, else `ENTRACLAW_HOME`, else `.entraclaw` in the user's home.

@@ -1,5 +1,6 @@
 //! `entraclaw hook HOST EVENT`: run by a host, not by a person.
-//! It must never exit with anything but 0, nor write to stdout what is not the host's form.
+//! It must never exit with anything but 0, nor write to stdout what is not the host's form. With `--wake` it exits with 2
+//! too, which wakes the host's model with what is on stderr, and so writes nothing else there.
 
 use std::io::{IsTerminal as _, Read};
 use std::process::ExitCode;
@@ -12,10 +13,11 @@ use tokio::time::Instant;
 
 use super::environment::Environment;
 use super::place::{Entry, Home, Place};
-use super::{output, waiter};
+use super::{host_process, output, waiter};
 use crate::clock::SystemClock;
 use crate::journal::ConsumerName;
-use crate::notice::{self, HookAsk, NoticeParts};
+use crate::notice::{self, EXIT_WAKES, HookAsk, NoticeParts, WakingAsk};
+use crate::random::{Random as _, SplitMix};
 use crate::setup::{APPROVAL_EVENT, Approval, Host};
 
 /// A host's JSON is read up to here; only its small members matter.
@@ -30,7 +32,8 @@ const EXAMPLE: &str = "\
 Example: echo '{}' | entraclaw hook claude-code Stop
 Silent unless somebody wrote. Messages that are shown stay unread: the next inbox_pull brings them again, marked, unless \
 they were answered.
-Exit code: always 0, so that no host is held up; what went wrong is on stderr.";
+Exit code: always 0, so that no host is held up; what went wrong is on stderr. With --wake 2 when there is something to tell, \
+which is on stderr and starts a turn of Claude Code's.";
 
 /// Flags of `hook`.
 #[derive(Debug, clap::Args)]
@@ -45,6 +48,12 @@ pub(super) struct Flags {
     /// Whose messages [default: the host's]
     #[arg(long, value_name = "NAME")]
     consumer: Option<String>,
+    /// Wait beside the idle session and wake it: for a hook with `asyncRewake` of Claude Code
+    #[arg(long)]
+    wake: bool,
+    /// Wait also where the session has an inbox socket, because the server does not use it
+    #[arg(long, requires = "wake")]
+    without_socket: bool,
 }
 
 pub(super) fn run(flags: &Flags) -> ExitCode {
@@ -62,15 +71,57 @@ pub(super) fn run(flags: &Flags) -> ExitCode {
         Ok(consumer) => consumer.or(place.config.inbox.consumer),
         Err(error) => return output::complain(&format!("--consumer: {error}"), ExitCode::SUCCESS),
     };
+    let parts = NoticeParts { storage: Arc::new(disk), clock: Arc::new(SystemClock) };
+    if flags.wake {
+        let doors = &place.config.doors;
+        let uses_socket = doors.inbox_socket && !flags.without_socket;
+        return if doors.waking_hook {
+            wake(flags, &environment, &parts, consumer.as_ref(), uses_socket)
+        } else {
+            ExitCode::SUCCESS
+        };
+    }
     let stdin = what_is_told();
     let stdin = String::from_utf8_lossy(&stdin);
-    let parts = NoticeParts { storage: Arc::new(disk), clock: Arc::new(SystemClock) };
-    let ask = HookAsk { host: &flags.host, event: &flags.event, stdin: &stdin, consumer: consumer.as_ref() };
+    let process = host_process::find();
+    let ask = HookAsk {
+        host: &flags.host,
+        event: &flags.event,
+        stdin: &stdin,
+        consumer: consumer.as_ref(),
+        process: process.as_deref(),
+    };
     let hooked = notice::hook(&parts, ask);
     if let Some(trouble) = hooked.trouble {
         return output::complain(&trouble, ExitCode::SUCCESS);
     }
     output::text(&hooked.answer, ExitCode::SUCCESS)
+}
+
+/// Waits beside the session. Whatever goes wrong is not told: on stderr it would be for the model.
+fn wake(
+    flags: &Flags,
+    environment: &Environment,
+    parts: &NoticeParts,
+    consumer: Option<&ConsumerName>,
+    uses_socket: bool,
+) -> ExitCode {
+    let Some(process) = host_process::find() else { return ExitCode::SUCCESS };
+    let ask = WakingAsk {
+        host: &flags.host,
+        consumer,
+        variables: &environment.hooks,
+        uses_socket,
+        process: &process,
+        has_ended: &host_process::has_ended,
+        id: &SplitMix::from_os().uuid(),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let Ok(runtime) = runtime else { return ExitCode::SUCCESS };
+    match runtime.block_on(notice::waking(parts, ask)) {
+        Ok(Some(words)) => output::aside(&words, ExitCode::from(EXIT_WAKES)),
+        Ok(None) | Err(_) => ExitCode::SUCCESS,
+    }
 }
 
 /// What the host is told when it asks whether a tool may run; nothing leaves the question to the person.

@@ -10,6 +10,7 @@ mod consumers;
 mod doctor;
 mod environment;
 mod hook;
+mod host_process;
 mod import;
 mod inbox;
 mod init;

@@ -23,6 +23,14 @@ pub(super) fn json(value: &impl Serialize, code: ExitCode) -> ExitCode {
     }
 }
 
+/// Writes text to stderr, as it is.
+pub(super) fn aside(text: &str, code: ExitCode) -> ExitCode {
+    match std::io::stderr().write_all(text.as_bytes()) {
+        Ok(()) => code,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
 /// Tells what went wrong, to stderr.
 pub(super) fn complain(problem: &str, code: ExitCode) -> ExitCode {
     // Nobody is left to tell if this fails.

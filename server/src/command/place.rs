@@ -15,7 +15,7 @@ use crate::storage::{DiskStorage, MemoryStorage, Storage};
 
 pub(super) const CONFIG_FILE: &str = "config.toml";
 /// Every folder that is kept in the home folder.
-const FOLDERS: [&str; 11] = [
+const FOLDERS: [&str; 12] = [
     "inbox",
     "inbox/index",
     "inbox/consumers",
@@ -27,6 +27,7 @@ const FOLDERS: [&str; 11] = [
     "keys",
     "log",
     "setup",
+    "waking",
 ];
 /// The largest configuration file that is read.
 const CONFIG_BYTES_MAX: u64 = 256 * 1024;

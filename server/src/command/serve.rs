@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::environment::Environment;
 use super::place::{Entry, Home, Place};
-use super::{logging, waiter};
+use super::{host_process, logging, waiter};
 use crate::app::{self, App};
 use crate::clock::SystemClock;
 use crate::config::{Config, key};
@@ -93,6 +93,7 @@ pub(super) fn production(
     let knock = knock.with_peer(peer(environment, &home_text));
     app.knock = Arc::new(knock);
     app.inbox_socket.clone_from(&environment.inbox_socket);
+    app.host_process = host_process::find();
     app.home = home_text;
     app.wait = wait;
     app.login_transport = Arc::new(HttpTransport::new(login_loopback));

@@ -20,6 +20,7 @@ impl Loader {
         let port = self.number(&key::DOORS_OPENCODE_PORT, 0, 0, u32::from(u16::MAX));
         Doors {
             inbox_socket: self.truth(&key::DOORS_INBOX_SOCKET, true),
+            waking_hook: self.truth(&key::DOORS_WAKING_HOOK, true),
             codex_queue: self.truth(&key::DOORS_CODEX_QUEUE, false),
             codex_command: self.codex_command(),
             opencode_port: u16::try_from(port).ok().filter(|port| *port > 0),
@@ -78,7 +79,7 @@ mod tests {
     #[test]
     fn every_door_but_those_of_the_hosts_own_sockets_is_off_until_it_is_named() {
         let doors = Config::default().doors;
-        assert!(doors.qwen_peer);
+        assert!(doors.qwen_peer && doors.waking_hook);
         assert!(
             doors.inbox_socket
                 && !load(&[("ENTRACLAW_DOORS_INBOX_SOCKET", "false")]).unwrap().doors.inbox_socket
@@ -93,12 +94,14 @@ mod tests {
         let doors = load(&[
             ("ENTRACLAW_DOORS_CODEX_QUEUE", "true"),
             ("ENTRACLAW_DOORS_QWEN_PEER", "false"),
+            ("ENTRACLAW_DOORS_WAKING_HOOK", "false"),
             ("ENTRACLAW_DOORS_OPENCODE_PORT", "4096"),
             ("ENTRACLAW_DOORS_OPENCODE_PASSWORD", "hush"),
             ("ENTRACLAW_DOORS_MIN_INTERVAL", "1m"),
         ]);
         let doors = doors.unwrap().doors;
         assert!(doors.codex_queue && doors.opencode_port == Some(4096) && !doors.qwen_peer);
+        assert!(!doors.waking_hook);
         assert_eq!(doors.min_interval, Duration::from_secs(60));
         assert_eq!(doors.opencode_password.as_ref().map(Secret::expose), Some("hush"));
         assert!(!format!("{doors:?}").contains("hush"));

@@ -50,6 +50,7 @@ keys! {
     BOT_OPENID_URL = "bot"."openid_url";
     BOT_LOGIN_URL = "bot"."login_url";
     DOORS_INBOX_SOCKET = "doors"."inbox_socket";
+    DOORS_WAKING_HOOK = "doors"."waking_hook";
     DOORS_CODEX_QUEUE = "doors"."codex_queue";
     DOORS_CODEX_COMMAND = "doors"."codex_command";
     DOORS_OPENCODE_PORT = "doors"."opencode_port";

@@ -135,11 +135,13 @@ pub enum WholeText {
 }
 
 /// A host's own wake-ups that may be used. Each is off unless it is named, but for the inboxes of Claude Code and Qwen
-/// Code, which a host gives to the servers of its own session.
+/// Code, which a host gives to the servers of its own session, and the hook that only `entraclaw setup` writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doors {
     /// Whether the inbox socket that Claude Code gives to its servers is written to.
     pub inbox_socket: bool,
+    /// Whether the hook that Claude Code runs beside an idle session may wake it.
+    pub waking_hook: bool,
     /// Whether `codex queue` is run.
     pub codex_queue: bool,
     /// The program for it: a name in `PATH`, or an absolute path.

@@ -13,13 +13,14 @@ use tokio::time::{Instant, sleep_until};
 
 use super::receipts::HandedIn;
 use super::words::numbered;
-use super::{DoorState, HostDoor, InboxSocket, Knock, KnockError, Sight, Trust, notice, whole};
+use super::{DoorState, HostDoor, InboxSocket, Knock, KnockError, Sight, ToldTexts, Trust, notice, whole};
 use crate::carrier::channel::BACKLOG_RECORDS_MAX;
 use crate::clock::Clock;
 use crate::config::Doors;
 use crate::journal::{ConsumerName, Journal, JournalError, Mailbox};
 use crate::mcp::Presence;
 use crate::record::Record;
+use crate::storage::{Changes, Storage};
 
 /// A host that has just begun may not look at its door yet.
 const FIRST_AFTER: Duration = Duration::from_secs(2);
@@ -45,6 +46,10 @@ pub struct DoorCarrier {
     pub doors: Doors,
     /// The inbox socket of the host's session, as this server's environment names it.
     pub inbox: Option<InboxSocket>,
+    /// The id of the host's process, where it is known.
+    pub process: Option<String>,
+    /// Where hooks of the host are met.
+    pub storage: Arc<dyn Storage>,
     /// Whose words go whole.
     pub trust: Trust,
     /// Where the messages are.
@@ -129,7 +134,8 @@ impl DoorCarrier {
         let seen = sight.wait_for(|sighted| sighted.host.is_some()).await;
         let host = seen.ok().and_then(|sighted| sighted.host.clone());
         let door = host.and_then(|host| {
-            let door = HostDoor::of(&host, &self.doors, self.inbox.as_ref(), self.knock.has_peer())?;
+            let (inbox, has_peer) = (self.inbox.as_ref(), self.knock.has_peer());
+            let door = HostDoor::of(&host, &self.doors, inbox, has_peer, self.process.as_deref())?;
             Some((door, host.consumer))
         });
         let Some((door, consumer)) = door else { return std::future::pending().await };
@@ -153,6 +159,7 @@ impl DoorCarrier {
             hour: VecDeque::new(),
         };
         self.presence.door(None, round.door.name(round.state));
+        let mut meetings = round.door.meeting().and_then(|meeting| meeting.watch(&*self.storage));
         loop {
             sight.mark_unchanged();
             grown.mark_unchanged();
@@ -164,6 +171,7 @@ impl DoorCarrier {
                 receipt = self.knock.receipt(), if round.door == HostDoor::QwenPeer => {
                     self.heard(&mut round, &receipt);
                 }
+                () = next(&mut meetings), if meetings.is_some() => {}
                 () = sleep_until(again_at.unwrap_or_else(Instant::now)), if again_at.is_some() => {}
                 else => return std::future::pending().await,
             }
@@ -172,6 +180,9 @@ impl DoorCarrier {
 
     /// Brings what can be brought now. Returns when to look again, if that is not only after a change.
     async fn turn(&self, round: &mut Round) -> Option<Instant> {
+        if !self.sight.can_be_woken_by_hook() {
+            self.is_met(round);
+        }
         let sighted = self.sight.get();
         if round.state == DoorState::Waiting {
             self.tell(round, round.door.first_state(&sighted));
@@ -205,6 +216,9 @@ impl DoorCarrier {
             Ok(plan) => plan,
             Err(error) => return Some(inbox_failed(round, &error)),
         };
+        if !self.is_met(round) {
+            return sooner(Some(Instant::now() + PLACE_EVERY), round.remind_at);
+        }
         let place = match round.door.place(&*self.knock, &sighted, round.since).await {
             Ok(Some(place)) => place,
             Ok(None) => {
@@ -229,9 +243,14 @@ impl DoorCarrier {
             return Some(self.hand_in(round, wake).await);
         }
         let text = numbered(&wake.text, round.wakes + 1);
-        let Some(request) = round.door.knock(&place, &text) else { return Some(round.next_at) };
-        match self.knock.knock(request).await {
-            Ok(_) => {
+        self.note_told(round, &wake, &text);
+        let knocked = match (&round.door, round.door.knock(&place, &text)) {
+            (HostDoor::WakingHook(meeting), _) => meeting.tell(&*self.storage, &text).await,
+            (_, Some(request)) => self.knock.knock(request).await.map(|_| ()),
+            (_, None) => return Some(round.next_at),
+        };
+        match knocked {
+            Ok(()) => {
                 self.moved(round, &wake);
                 if round.door.confirms() && wake.is_whole {
                     note_shown(round, &wake.records);
@@ -245,6 +264,28 @@ impl DoorCarrier {
             }
         }
         Some(Instant::now())
+    }
+
+    /// Notes what is about to be told whole where a hook of the host is shown the same text. Without the note there is no
+    /// receipt, and the hook tells the words again, marked.
+    fn note_told(&self, round: &Round, wake: &Wake, text: &str) {
+        let is_shown = matches!(round.door, HostDoor::InboxSocket(_) | HostDoor::WakingHook(_));
+        let Some(process) = self.process.as_deref().filter(|_| is_shown && wake.is_whole) else { return };
+        let seqs = wake.records.iter().map(|record| record.seq).collect();
+        let told = ToldTexts::of(&round.consumer);
+        if let Err(error) = told.note(&*self.storage, process, text, seqs, self.clock.now()) {
+            tracing::warn!(%error, "what is told could not be noted; a hook may tell it again, marked");
+        }
+    }
+
+    /// Whether whoever takes the words is there. A hook is from the end of a turn until it has woken the session.
+    fn is_met(&self, round: &Round) -> bool {
+        let Some(meeting) = round.door.meeting() else { return true };
+        let is_met = meeting.is_armed(&*self.storage);
+        if is_met {
+            self.sight.has_waking_hook();
+        }
+        is_met
     }
 
     /// Whether a knock may go now; else when that is to be asked again, if not after a change. One is outstanding at a
@@ -547,6 +588,14 @@ fn pass(round: &mut Round, wake: &Wake) {
     }
     round.is_untold = false;
     round.failures = 0;
+}
+
+/// The next change where hooks are met.
+async fn next(meetings: &mut Option<Changes>) {
+    match meetings {
+        Some(meetings) => meetings.next().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// The sooner of two moments, where there are any.

@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{HttpMethod, InboxSocket, Knock, KnockError, KnockRequest, Met, Sighted};
+use super::{
+    HttpMethod, InboxSocket, Knock, KnockError, KnockRequest, MeetingPlace, Met, Sighted, wakes_by_hook,
+};
 use crate::config::{Doors, Secret};
 
 /// The first version of Claude Code that may give its inbox socket to MCP servers; from 2.1.248 on it does by default, and
@@ -29,6 +31,8 @@ pub fn gives_inbox_socket(family: &str, version: [u64; 3]) -> bool {
 pub enum HostDoor {
     /// The inbox socket of Claude Code's session.
     InboxSocket(InboxSocket),
+    /// The hook that runs beside Claude Code's idle session.
+    WakingHook(MeetingPlace),
     /// `codex queue`: a message for a thread, taken when the running turn has ended.
     CodexQueue {
         /// The program.
@@ -66,7 +70,7 @@ pub enum DoorState {
 }
 
 impl HostDoor {
-    /// Every door that is on. `inbox` is what this program's environment says of a session's own, `has_peer` whether the
+    /// Every door that is on and can be looked at without its host. `inbox` is what this program's environment says of a session's own, `has_peer` whether the
     /// session takes messages by Qwen Code's protocol.
     pub fn all(doors: &Doors, inbox: Option<&InboxSocket>, has_peer: bool) -> Vec<Self> {
         let inbox = inbox.filter(|_| doors.inbox_socket).cloned().map(Self::InboxSocket);
@@ -79,15 +83,24 @@ impl HostDoor {
         [inbox, queue, port, peer, file].into_iter().flatten().collect()
     }
 
-    /// The first door of a host that is on.
-    pub fn of(host: &Met, doors: &Doors, inbox: Option<&InboxSocket>, has_peer: bool) -> Option<Self> {
+    /// The first door of a host that is on. `process` is the id of the host's process, where it is known.
+    pub fn of(
+        host: &Met,
+        doors: &Doors,
+        inbox: Option<&InboxSocket>,
+        has_peer: bool,
+        process: Option<&str>,
+    ) -> Option<Self> {
         let fits = |door: &Self| match door {
             Self::InboxSocket(_) => gives_inbox_socket(host.family, host.version),
+            Self::WakingHook(_) => wakes_by_hook(host.family, host.version),
             Self::CodexQueue { .. } => host.family == "codex",
             Self::OpencodePort { .. } => host.family == "opencode",
             Self::QwenPeer | Self::QwenFile { .. } => host.family == "qwen-code",
         };
-        Self::all(doors, inbox, has_peer).into_iter().find(fits)
+        let meeting = process.filter(|_| doors.waking_hook);
+        let meeting = meeting.and_then(|process| MeetingPlace::new(&host.consumer, process));
+        Self::all(doors, inbox, has_peer).into_iter().chain(meeting.map(Self::WakingHook)).find(fits)
     }
 
     /// Its name among the carriers.
@@ -95,6 +108,9 @@ impl HostDoor {
         match (self, state) {
             (Self::InboxSocket(_), DoorState::Failing) => "inbox socket (failing)",
             (Self::InboxSocket(_), _) => "inbox socket",
+            (Self::WakingHook(_), DoorState::Waiting) => "waking hook (waits for the end of a turn)",
+            (Self::WakingHook(_), DoorState::Failing) => "waking hook (failing)",
+            (Self::WakingHook(_), _) => "waking hook",
             (Self::QwenPeer, DoorState::Ready | DoorState::Waiting) => "qwen peer protocol",
             (Self::QwenPeer, DoorState::Failing) => "qwen peer protocol (failing)",
             (Self::QwenPeer, DoorState::Held) => "qwen peer protocol (held: decide with /peers)",
@@ -112,10 +128,19 @@ impl HostDoor {
         }
     }
 
+    /// Where the hook is met, if it is one.
+    pub(super) fn meeting(&self) -> Option<&MeetingPlace> {
+        match self {
+            Self::WakingHook(meeting) => Some(meeting),
+            _ => None,
+        }
+    }
+
     /// How it is before it was ever used.
     pub(super) fn first_state(&self, sighted: &Sighted) -> DoorState {
         match self {
             Self::CodexQueue { .. } if sighted.thread.is_none() => DoorState::Waiting,
+            Self::WakingHook(_) if !sighted.has_waking_hook => DoorState::Waiting,
             _ => DoorState::Ready,
         }
     }
@@ -130,7 +155,9 @@ impl HostDoor {
     ) -> Result<Option<String>, KnockError> {
         match self {
             Self::CodexQueue { .. } => Ok(sighted.thread.clone()),
-            Self::InboxSocket(_) | Self::QwenPeer | Self::QwenFile { .. } => Ok(Some(String::new())),
+            // What is marked before it leaves must not find that there is no way to leave.
+            Self::InboxSocket(inbox) => knock.look(&inbox.path).map(|()| Some(String::new())),
+            Self::WakingHook(_) | Self::QwenPeer | Self::QwenFile { .. } => Ok(Some(String::new())),
             Self::OpencodePort { port, password } => {
                 let path = SESSIONS_PATH.to_owned();
                 let list = KnockRequest::Http {
@@ -146,10 +173,10 @@ impl HostDoor {
         }
     }
 
-    /// The movement that brings `text` to `place`; none where it goes with an id of its own.
+    /// The movement that brings `text` to `place`; none where it goes with an id of its own, or by a hook.
     pub(super) fn knock(&self, place: &str, text: &str) -> Option<KnockRequest> {
         Some(match self {
-            Self::QwenPeer => return None,
+            Self::QwenPeer | Self::WakingHook(_) => return None,
             Self::InboxSocket(inbox) => inbox.frame(text),
             Self::CodexQueue { command } => KnockRequest::Run {
                 program: command.clone(),
@@ -190,7 +217,7 @@ impl HostDoor {
                 body: None,
                 password: password.clone(),
             }),
-            Self::InboxSocket(_) | Self::QwenPeer | Self::QwenFile { .. } => None,
+            Self::InboxSocket(_) | Self::WakingHook(_) | Self::QwenPeer | Self::QwenFile { .. } => None,
         }
     }
 }

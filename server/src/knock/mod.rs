@@ -3,7 +3,7 @@
 //!
 //! From the ground up: here is the seam (production starts a command, sends a request on loopback, adds a line to a
 //! file or writes to a socket, a simulation does none of them); `trust` is whose words go whole, `words` what is said,
-//! `door` how each host wants it, `sight` what the connection sees of the host, and `carrier` the loop that waits for
+//! `waking_hook` where a hook of the host gets them, `told` what a hook of the host may show to have arrived, `door` how each host wants it, `sight` what the connection sees of the host, and `carrier` the loop that waits for
 //! messages and knocks.
 
 mod carrier;
@@ -16,7 +16,9 @@ mod peer;
 mod production;
 mod receipts;
 mod sight;
+mod told;
 mod trust;
+mod waking_hook;
 mod words;
 
 use std::path::PathBuf;
@@ -30,7 +32,9 @@ pub use inbox_socket::{INBOX_VARIABLES, InboxSocket, look as look_at_socket};
 pub use peer::{Receipt, ReceiptStatus};
 pub use production::{PROGRAM_VARIABLES, ProductionKnock};
 pub use sight::{Met, Sight, Sighted};
+pub use told::ToldTexts;
 pub use trust::{Speaker, Trust};
+pub use waking_hook::{Armed, MeetingPlace, wakes_by_hook};
 pub use words::{TEXT_CHARS_MAX, Words, notice, whole};
 
 use crate::config::Secret;
@@ -209,6 +213,12 @@ pub enum KnockError {
         /// What is wrong with it.
         reason: String,
     },
+    /// No hook of the host takes the words.
+    #[error("{reason}; run `entraclaw setup claude-code` and start the session again, if that lasts")]
+    Hook {
+        /// What is wrong.
+        reason: String,
+    },
     /// The socket can't be written to, or must not be.
     #[error("`{path}`: {reason}; start the host's session again, or set `doors.inbox_socket` to false")]
     Socket {
@@ -253,6 +263,11 @@ fn status_fix(status: u16) -> &'static str {
 pub trait Knock: Send + Sync {
     /// Moves one, once. Dropping the future abandons it; the door may have moved all the same.
     fn knock(&self, request: KnockRequest) -> BoxFuture<'_, Result<KnockAnswer, KnockError>>;
+
+    /// Whether this socket may be written to, as far as can be seen without writing.
+    fn look(&self, _socket: &str) -> Result<(), KnockError> {
+        Ok(())
+    }
 
     /// Whether the session that started this server has an inbox for [`KnockRequest::Peer`].
     fn has_peer(&self) -> bool {

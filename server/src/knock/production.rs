@@ -178,6 +178,10 @@ impl Knock for ProductionKnock {
         })
     }
 
+    fn look(&self, socket: &str) -> Result<(), KnockError> {
+        inbox_socket::look(socket)
+    }
+
     #[cfg(unix)]
     fn has_peer(&self) -> bool {
         self.peer.is_some()

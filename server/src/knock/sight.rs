@@ -42,6 +42,8 @@ pub struct Sighted {
     pub waited_at: Option<Instant>,
     /// The thread that made the last call, where the host says so.
     pub thread: Option<String>,
+    /// A hook was seen that can wake it.
+    pub has_waking_hook: bool,
     /// Permission requests that nobody has answered, and until when they count.
     asking: BTreeMap<String, Instant>,
 }
@@ -110,6 +112,16 @@ impl Sight {
         if is_id {
             self.update(|state| state.thread = Some(thread.to_owned()));
         }
+    }
+
+    /// A hook that can wake the host is there, and others follow it.
+    pub fn has_waking_hook(&self) {
+        self.update(|state| state.has_waking_hook = true);
+    }
+
+    /// Whether one was seen.
+    pub fn can_be_woken_by_hook(&self) -> bool {
+        self.0.borrow().has_waking_hook
     }
 
     /// The host asks its user for a permission.

@@ -8,6 +8,7 @@ use super::rows::{self, Form, Moment};
 use super::text::NoticeView;
 use super::{NoticeParts, host_version, take, trouble, unreadable};
 use crate::journal::{ConsumerName, Look};
+use crate::knock::ToldTexts;
 
 /// Turns in a row that messages may add to one that would have ended. Copilot CLI allows 8 by itself.
 pub const BLOCKS_IN_A_ROW_MAX: u32 = 5;
@@ -23,6 +24,8 @@ pub struct HookAsk<'a> {
     pub stdin: &'a str,
     /// Whose messages; the family's when left out.
     pub consumer: Option<&'a ConsumerName>,
+    /// The id of the host's process, where it is known.
+    pub process: Option<&'a str>,
 }
 
 /// What it gets.
@@ -52,6 +55,11 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
     // A subagent ends with its own task; what it was told would end with it.
     if ["agent_id", "agentId"].iter().any(|name| stdin.get(name).is_some_and(|id| !id.is_null())) {
         return Ok(None);
+    }
+    if row.moment == Moment::Prompt
+        && let Some(process) = ask.process
+    {
+        take_receipt(parts, &consumer, process, &stdin)?;
     }
     // Noted although nobody wrote: what the session is told later it must not be told by its next start.
     let fresh_only = row.moment != Moment::SessionStart
@@ -103,6 +111,24 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
         None => row.form,
     };
     Ok(Some(shape(form, row.event, &text) + "\n"))
+}
+
+/// Where the prompt is the very text that this session was just told, the model has these messages.
+fn take_receipt(
+    parts: &NoticeParts,
+    consumer: &ConsumerName,
+    process: &str,
+    stdin: &Value,
+) -> Result<(), String> {
+    let Some(prompt) = stdin.get("prompt").and_then(Value::as_str) else { return Ok(()) };
+    let told = ToldTexts::of(consumer);
+    let seqs = told.take(&*parts.storage, process, prompt, parts.clock.now()).map_err(unreadable)?;
+    if seqs.is_empty() {
+        return Ok(());
+    }
+    let journal = parts.journal().map_err(trouble)?;
+    let mut mailbox = journal.mailbox(consumer, "hook").map_err(trouble)?;
+    mailbox.note_shown(&seqs).map_err(trouble)
 }
 
 fn shape(form: Form, event: &str, text: &str) -> String {

@@ -11,6 +11,7 @@ pub mod reader;
 mod rows;
 mod text;
 mod wait;
+mod waking;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ pub use hook::{BLOCKS_IN_A_ROW_MAX, HookAsk, Hooked, hook};
 pub use rows::{Form, HOOKS, HookRow, Moment};
 pub use text::NoticeView;
 pub use wait::{EXIT_FAILED, EXIT_NOBODY_POLLS, EXIT_NOTHING_CAME, Format, WaitAsk, Waited, wait};
+pub use waking::{EXIT_WAKES, WAKING_VARIABLES, WakingAsk, waking};
 
 use crate::clock::Clock;
 use crate::journal::{Batch, ConsumerName, DeliveryId, Graves, Journal, JournalError, JournalOptions, Query};

@@ -75,14 +75,14 @@ pub const HOOKS: &[HookRow] = {
     &[
         HookRow {
             // A block is shown to the person as an error, and from 2.1.330 on to the model twice in one request.
-            newer_form: Some(([2, 1, 200], SpecificContext)),
+            newer_form: Some(([2, 1, 163], SpecificContext)),
             ..row(
                 CLAUDE,
                 "Stop",
                 TurnEnd,
                 Block,
                 None,
-                "observed on 2.0.73 and 2.1.148, which refuse the newer form, and on 2.1.200, 2.1.248 and 2.1.330",
+                "observed on 2.0.73 and up to 2.1.162, which refuse the newer form, and on 2.1.163, 2.1.200, 2.1.248 and 2.1.330",
             )
         },
         row(CLAUDE, "SessionStart", SessionStart, SpecificContext, OLDEST_CLAUDE, SEEN_CLAUDE),

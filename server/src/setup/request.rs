@@ -159,6 +159,8 @@ impl Carrier {
 pub enum LeftOut {
     /// Claude Code's inbox socket.
     InboxSocket,
+    /// Claude Code's hook that wakes it.
+    WakingHook,
     /// Qwen Code's cross-session protocol.
     PeerProtocol,
 }
@@ -168,8 +170,11 @@ impl LeftOut {
     pub fn parse(text: &str) -> Result<Self, String> {
         match text {
             "inbox-socket" => Ok(Self::InboxSocket),
+            "waking-hook" => Ok(Self::WakingHook),
             "peer-protocol" => Ok(Self::PeerProtocol),
-            _ => Err(format!("{text:?} is neither inbox-socket nor peer-protocol, which can be left out")),
+            _ => Err(format!(
+                "{text:?} is none of inbox-socket, waking-hook and peer-protocol, which can be left out"
+            )),
         }
     }
 
@@ -177,6 +182,7 @@ impl LeftOut {
     pub fn name(self) -> &'static str {
         match self {
             Self::InboxSocket => "inbox-socket",
+            Self::WakingHook => "waking-hook",
             Self::PeerProtocol => "peer-protocol",
         }
     }
@@ -184,7 +190,7 @@ impl LeftOut {
     /// The one host that has it.
     pub fn host(self) -> Host {
         match self {
-            Self::InboxSocket => Host::ClaudeCode,
+            Self::InboxSocket | Self::WakingHook => Host::ClaudeCode,
             Self::PeerProtocol => Host::QwenCode,
         }
     }
@@ -283,6 +289,9 @@ impl Request {
             match left_out {
                 LeftOut::InboxSocket => {
                     variables.push(("ENTRACLAW_DOORS_INBOX_SOCKET", "false".to_owned()));
+                }
+                LeftOut::WakingHook => {
+                    variables.push(("ENTRACLAW_DOORS_WAKING_HOOK", "false".to_owned()));
                 }
                 LeftOut::PeerProtocol => {
                     variables.push(("ENTRACLAW_DOORS_QWEN_PEER", "false".to_owned()));

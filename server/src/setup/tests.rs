@@ -356,3 +356,31 @@ fn what_is_on_by_itself_is_named_and_can_be_left_out() {
     assert!(said(&without).1.contains("\"ENTRACLAW_DOORS_INBOX_SOCKET\": \"false\""));
     assert_eq!(LeftOut::parse(LeftOut::InboxSocket.name()), Ok(LeftOut::InboxSocket));
 }
+
+#[test]
+fn the_hook_that_wakes_stands_beside_the_other_one_until_it_is_left_out() {
+    let plain = request(Host::ClaudeCode, Scope::User);
+    let stop = |request: &Request| {
+        let settings: Value = serde_json::from_str(&fresh(&recipe(request).files[1].content)).unwrap();
+        settings["hooks"]["Stop"].as_array().unwrap().clone()
+    };
+    let [first, waking] = &stop(&plain)[..] else { panic!("not two hooks") };
+    assert_eq!(first["hooks"][0].get("async"), None);
+    let hook = &waking["hooks"][0];
+    assert_eq!(
+        hook["command"],
+        json!(format!("exec {} hook claude-code Stop --wake", plain.shell().quoted(&plain.binary)))
+    );
+    assert_eq!(
+        (&hook["async"], &hook["asyncRewake"], &hook["timeout"]),
+        (&json!(true), &json!(true), &json!(36_000))
+    );
+    let without = Request { left_out: vec![LeftOut::WakingHook], ..plain.clone() };
+    assert_eq!(stop(&without), std::slice::from_ref(first));
+    assert!(fresh(&recipe(&without).files[0].content).contains("\"ENTRACLAW_DOORS_WAKING_HOOK\": \"false\""));
+    // Where the socket is not wanted, the hook waits beside it.
+    let without = Request { left_out: vec![LeftOut::InboxSocket], ..plain };
+    let command = stop(&without)[1]["hooks"][0]["command"].clone();
+    assert!(command.as_str().unwrap().ends_with(" --wake --without-socket"), "{command}");
+    assert_eq!(LeftOut::parse("waking-hook"), Ok(LeftOut::WakingHook));
+}

@@ -45,7 +45,8 @@ fn session(home: &Home, consumer: &str, host: &str, version: &str) -> (MemorySto
 fn tell(home: &Home, event: &str, stdin: &Value) -> Option<Value> {
     let (family, event) = event.split_once('/').unwrap();
     let stdin = stdin.to_string();
-    let hooked = hook(&parts(home), HookAsk { host: family, event, stdin: &stdin, consumer: None });
+    let hooked =
+        hook(&parts(home), HookAsk { host: family, event, stdin: &stdin, consumer: None, process: None });
     assert_eq!(hooked.trouble, None);
     (!hooked.answer.is_empty()).then(|| serde_json::from_str(&hooked.answer).unwrap())
 }
@@ -195,7 +196,7 @@ async fn a_text_can_not_pass_for_words_of_ours() {
 
 #[rstest]
 #[case("claude-code/Stop", "claude-code", "2.1.148", "/reason")]
-#[case("claude-code/Stop", "claude-code", "2.1.200", "/hookSpecificOutput/additionalContext")]
+#[case("claude-code/Stop", "claude-code", "2.1.163", "/hookSpecificOutput/additionalContext")]
 #[case("claude-code/UserPromptSubmit", "claude-code", "2.1.330", "/hookSpecificOutput/additionalContext")]
 #[case("copilot-cli/agentStop", "github-copilot-developer", "1.0.0", "/reason")]
 #[case("copilot-cli/postToolUse", "copilot-cli", "0.0.0", "/additionalContext")]
@@ -376,7 +377,8 @@ fn an_unknown_hook_is_named_and_holds_nothing_up(
     #[case] told: &str,
 ) {
     let home = Home::filled(1);
-    let hooked = hook(&parts(&home), HookAsk { host, event, stdin: "not json", consumer: None });
+    let hooked =
+        hook(&parts(&home), HookAsk { host, event, stdin: "not json", consumer: None, process: None });
     assert_eq!(hooked.answer, "");
     assert!(hooked.trouble.unwrap().contains(told));
 }
@@ -405,7 +407,8 @@ async fn with_little_space_left_a_message_is_shown_once_then_or_once_there_is_ro
     let show = async |home: &Home| {
         if by_hook {
             let stdin = json!({"session_id": "s"}).to_string();
-            let ask = HookAsk { host: "claude-code", event: "Stop", stdin: &stdin, consumer: None };
+            let ask =
+                HookAsk { host: "claude-code", event: "Stop", stdin: &stdin, consumer: None, process: None };
             return !hook(&parts(home), ask).answer.is_empty();
         }
         wait(parts(home), ask("claude-code", 0, Format::Json)).await.exit == 0

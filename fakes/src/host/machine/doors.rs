@@ -14,6 +14,7 @@ impl HostMachine {
             return self.note("somebody knocked, and there is no open door");
         }
         let notice = Notice::new(Carrier::Door, fill(&facts.text, &[("text", text)]));
-        self.comes_by_itself(notice, self.mode(&facts.wakes), *facts.busy);
+        let prompt = facts.prompt.as_ref().map(|prompt| fill(prompt, &[("text", text)]));
+        self.arrives(notice, self.mode(&facts.wakes), *facts.busy, prompt);
     }
 }

@@ -19,6 +19,8 @@ const HOOKS_MAX: usize = 64;
 pub(super) struct Hooks {
     begun: u64,
     running: BTreeMap<u64, Moment>,
+    /// What came by itself and waits for its hook.
+    arrived: BTreeMap<u64, (Notice, bool, WhileBusy)>,
     /// How often in a row the end of the turn was blocked.
     blocks: u64,
 }
@@ -43,6 +45,8 @@ enum Moment {
     SessionAgain,
     /// With the prompt that the model has not seen.
     Prompt(String),
+    /// With what came by itself.
+    Arrived,
     /// After a call of the running step, of this tool.
     AfterCall(String),
     /// After a tool of the host's own.
@@ -73,8 +77,29 @@ impl HostMachine {
         self.run_hook(hook, Moment::Prompt(prompt.to_owned()), vec![("prompt", json!(prompt))]).is_some()
     }
 
+    /// What a hook at the end of a turn is told.
+    pub(super) fn turn_end_input(&self, event: &str) -> Value {
+        let again = &*self.profile.hooks.again_key;
+        let own = again.as_ref().map(|key| (key.as_str(), json!(self.hooks.blocks > 0)));
+        self.hook_input(event, own.into_iter().collect())
+    }
+
+    /// Something comes by itself, of which the hook of prompts is told.
+    pub(super) fn arrives(&mut self, notice: Notice, wakes: bool, busy: WhileBusy, prompt: Option<String>) {
+        let hook = self.profile.hooks.prompt.value.clone();
+        let asked =
+            prompt.and_then(|prompt| self.run_hook(hook, Moment::Arrived, vec![("prompt", json!(prompt))]));
+        match asked {
+            Some(id) => {
+                self.hooks.arrived.insert(id, (notice, wakes, busy));
+            }
+            None => self.comes_by_itself(notice, wakes, busy),
+        }
+    }
+
     /// Whether the end of the turn waits for a hook.
     pub(super) fn ask_turn_end_hook(&mut self) -> bool {
+        self.start_waking_hook();
         let facts = self.profile.hooks.clone();
         if facts.blocks_max.is_some_and(|most| self.hooks.blocks >= most) {
             self.note("the end of the turn was blocked too often; no hook is asked");
@@ -181,7 +206,9 @@ impl HostMachine {
 
     /// The person interrupted: what the turn waited for does not matter any more.
     pub(super) fn forget_hooks_of_the_turn(&mut self) {
-        self.hooks.running.retain(|_, moment| matches!(moment, Moment::SessionStart | Moment::ShellEnd));
+        self.hooks
+            .running
+            .retain(|_, moment| matches!(moment, Moment::SessionStart | Moment::ShellEnd | Moment::Arrived));
     }
 
     pub(super) fn hook_answer(&mut self, id: u64, answer: &str) {
@@ -192,7 +219,7 @@ impl HostMachine {
         let facts = self.profile.hooks.clone();
         let hook = match moment {
             Moment::SessionStart | Moment::SessionAgain => facts.session_start.value,
-            Moment::Prompt(_) => facts.prompt.value,
+            Moment::Prompt(_) | Moment::Arrived => facts.prompt.value,
             Moment::AfterCall(_) | Moment::AfterWork(_) => facts.after_tool.value,
             Moment::TurnEnd => facts.turn_end.value,
             Moment::ShellEnd => facts.shell_end.value,
@@ -207,13 +234,20 @@ impl HostMachine {
         }
         match moment {
             Moment::Prompt(prompt) => self.show_prompt(prompt, said),
+            Moment::Arrived => {
+                if let Some((notice, wakes, busy)) = self.hooks.arrived.remove(&id) {
+                    self.comes_together(notice, said, wakes, busy);
+                }
+            }
             Moment::TurnEnd => {
                 if let Some(text) = said {
                     self.hooks.blocks += 1;
                     self.turn_goes_on(text);
                 } else {
                     self.hooks.blocks = 0;
-                    self.turn_over();
+                    if !self.hold_turn_for_waking_hook() {
+                        self.turn_over();
+                    }
                 }
             }
             Moment::AfterCall(_) | Moment::AfterWork(_) => {

@@ -23,6 +23,7 @@ impl HostMachine {
         }
         self.turn = super::Turn::default();
         self.forget_wakers();
+        self.leave_waking_hooks(*self.profile.waking.ended_with_host);
         let stopping = self.ending == Ending::Reconnect || self.ending == Ending::GaveUp;
         self.ending = Ending::Exit;
         if !self.alive {
@@ -42,6 +43,7 @@ impl HostMachine {
         self.timers.clear();
         self.turn = super::Turn::default();
         self.forget_wakers();
+        self.leave_waking_hooks(false);
         if self.alive {
             self.effects.push(Effect::CloseStdin);
         }

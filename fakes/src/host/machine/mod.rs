@@ -15,6 +15,7 @@ mod send;
 mod shells;
 mod tasks;
 mod turn;
+mod waking;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use hooks::Hooks;
 use shells::Shells;
 use tasks::Task;
 use turn::Turn;
+use waking::Waking;
 
 /// Most open requests to the server, and most steps that wait; beyond it an action fails at once.
 const OPEN_MAX: usize = 4096;
@@ -66,6 +68,8 @@ enum Timer {
     Task(u64),
     /// A hook took too long.
     Hook(u64),
+    /// A hook beside the session took too long.
+    Waking(u64),
     /// Calls that are over are cancelled.
     Abort,
     /// A step of the end.
@@ -226,6 +230,7 @@ pub struct HostMachine {
     asked: VecDeque<(Value, Asked)>,
     shells: Shells,
     hooks: Hooks,
+    waking: Waking,
     tasks: BTreeMap<u64, Task>,
     /// Calls that are over and still to be cancelled.
     aborts: VecDeque<Value>,
@@ -264,6 +269,7 @@ impl HostMachine {
             asked: VecDeque::new(),
             shells: Shells::default(),
             hooks: Hooks::default(),
+            waking: Waking::default(),
             tasks: BTreeMap::new(),
             aborts: VecDeque::new(),
             ending: Ending::No,
@@ -359,6 +365,15 @@ impl HostMachine {
         self.done()
     }
 
+    /// A hook of [`Effect::Waking`] has ended, with what it wrote to stderr.
+    #[must_use]
+    pub fn on_waking_end(&mut self, now_ms: u64, id: u64, end: &ShellEnd) -> Vec<Effect> {
+        self.at(now_ms);
+        self.waking_end(id, end);
+        self.pump();
+        self.done()
+    }
+
     /// A text came through the host's door.
     #[must_use]
     pub fn on_door(&mut self, now_ms: u64, text: &str) -> Vec<Effect> {
@@ -400,7 +415,11 @@ impl HostMachine {
             }
             Action::ReadShell { label } => self.read_shell(label),
             Action::Reconnect => self.reconnect(),
-            Action::Exit => self.exit(),
+            Action::Exit => {
+                if !self.waits_before_exit() {
+                    self.exit();
+                }
+            }
             Action::Kill => self.kill(),
         }
         self.pump();
@@ -464,7 +483,7 @@ impl HostMachine {
 
     /// Forgets every timer that is about the server.
     fn forget_timers(&mut self) {
-        self.timers.retain(|timer, _| matches!(timer, Timer::Hook(_)));
+        self.timers.retain(|timer, _| matches!(timer, Timer::Hook(_) | Timer::Waking(_)));
     }
 
     fn next_timer(&self) -> Option<(u64, Timer)> {
@@ -490,6 +509,7 @@ impl HostMachine {
             Timer::Background(seq) => self.move_to_background(seq),
             Timer::Task(task) => self.ask_task(task),
             Timer::Hook(id) => self.hook_too_slow(id),
+            Timer::Waking(id) => self.waking_too_slow(id),
             Timer::Stop(step) => self.stop_step(step),
         }
     }

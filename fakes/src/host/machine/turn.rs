@@ -151,13 +151,13 @@ impl HostMachine {
         if !self.steps.is_empty() || self.step.as_ref().is_some_and(Step::has_calls) {
             return self.note("the turn can't end while its calls run");
         }
-        if self.hooks.end_the_turn() {
+        if self.hooks.end_the_turn() || self.waking.holds_turn() {
             return self.note("the turn waits for a hook");
         }
         // No model says anything before the hooks in front of it are done.
         if self.step.is_some() || self.hooks.hold_the_model() {
             self.turn.ends = true;
-        } else if !self.ask_turn_end_hook() {
+        } else if !self.ask_turn_end_hook() && !self.hold_turn_for_waking_hook() {
             self.turn_over();
         }
     }
@@ -174,6 +174,7 @@ impl HostMachine {
     /// The person ended the turn; no hook is asked.
     pub(super) fn interrupt_turn(&mut self) {
         self.forget_hooks_of_the_turn();
+        self.forget_held_turn();
         if self.turn.running {
             self.turn_over();
         } else {
@@ -252,6 +253,30 @@ impl HostMachine {
         }
         if idle && wakes {
             self.turn_begins(true);
+            self.show_notices(true, true);
+            self.before_model_request();
+        }
+    }
+
+    /// As [`Self::comes_by_itself`], with what a hook added, in the same request.
+    pub(super) fn comes_together(
+        &mut self,
+        notice: Notice,
+        added: Option<String>,
+        wakes: bool,
+        busy: WhileBusy,
+    ) {
+        let Some(added) = added.filter(|_| self.turn.running || wakes) else {
+            return self.comes_by_itself(notice, wakes, busy);
+        };
+        let begins = !self.turn.running;
+        if begins {
+            self.turn_begins(true);
+        }
+        for notice in [notice, Notice::new(Carrier::Hook, added)] {
+            self.comes_by_itself(notice, false, busy);
+        }
+        if begins {
             self.show_notices(true, true);
             self.before_model_request();
         }

@@ -12,7 +12,7 @@ use super::sections::{
     CallsPatch, ChannelPatch, FidelityPatch, IdentityPatch, LifePatch, ListsPatch, ModernPatch, NamesPatch,
     NotificationsPatch, OpeningPatch, RequestsPatch, SchemasPatch, TextsPatch, WirePatch,
 };
-use super::wake::{DoorPatch, HooksPatch, ShellPatch, TasksPatch};
+use super::wake::{DoorPatch, HooksPatch, ShellPatch, TasksPatch, WakingPatch};
 
 /// Longest chain of `extends`.
 const EXTENDS_DEPTH_MAX: usize = 16;
@@ -78,6 +78,9 @@ pub struct ProfileFile {
     /// Commands at the host's own moments.
     #[serde(default)]
     pub hooks: HooksPatch,
+    /// Hooks beside an idle session that wake it.
+    #[serde(default)]
+    pub waking: WakingPatch,
     /// The way in from outside.
     #[serde(default)]
     pub door: DoorPatch,
@@ -157,6 +160,7 @@ fn stamp(file: &mut ProfileFile) {
     file.life.stamp(id);
     file.shell.stamp(id);
     file.hooks.stamp(id);
+    file.waking.stamp(id);
     file.door.stamp(id);
     file.tasks.stamp(id);
     file.fidelity.stamp(id);
@@ -230,6 +234,7 @@ fn over(child: ProfileFile, parent: ProfileFile) -> ProfileFile {
         life: child.life.over(parent.life),
         shell: child.shell.over(parent.shell),
         hooks: child.hooks.over(parent.hooks),
+        waking: child.waking.over(parent.waking),
         door: child.door.over(parent.door),
         tasks: child.tasks.over(parent.tasks),
         fidelity: child.fidelity.over(parent.fidelity),
@@ -260,6 +265,7 @@ fn whole(file: ProfileFile, missing: &mut Vec<String>) -> Option<Profile> {
     let life = file.life.complete("life", missing);
     let shell = file.shell.complete("shell", missing);
     let hooks = file.hooks.complete("hooks", missing);
+    let waking = file.waking.complete("waking", missing);
     let door = file.door.complete("door", missing);
     let tasks = file.tasks.complete("tasks", missing);
     let fidelity = file.fidelity.complete("fidelity", missing);
@@ -284,6 +290,7 @@ fn whole(file: ProfileFile, missing: &mut Vec<String>) -> Option<Profile> {
         life: life?,
         shell: shell?,
         hooks: hooks?,
+        waking: waking?,
         door: door?,
         tasks: tasks?,
         fidelity: fidelity?,

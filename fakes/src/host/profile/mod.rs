@@ -20,7 +20,9 @@ pub use sections::{
     Calls, Channel, Fidelity, Identity, Life, Lists, Modern, Names, Notifications, Opening, Requests,
     Schemas, Texts, Wire,
 };
-pub use wake::{Door, DoorKind, Hook, HookAnswer, HookInput, Hooks, Shell, ShellShown, Tasks, WhileBusy};
+pub use wake::{
+    Door, DoorKind, Hook, HookAnswer, HookInput, Hooks, Shell, ShellShown, Tasks, Waking, WhileBusy,
+};
 
 use serde_json::Value;
 
@@ -67,6 +69,8 @@ pub struct Profile {
     pub shell: Shell,
     /// Commands at the host's own moments.
     pub hooks: Hooks,
+    /// Hooks beside an idle session that wake it.
+    pub waking: Waking,
     /// The way in from outside.
     pub door: Door,
     /// Calls that become tasks.
@@ -94,6 +98,7 @@ impl Profile {
         self.life.evidence("life", &mut lines);
         self.shell.evidence("shell", &mut lines);
         self.hooks.evidence("hooks", &mut lines);
+        self.waking.evidence("waking", &mut lines);
         self.door.evidence("door", &mut lines);
         self.tasks.evidence("tasks", &mut lines);
         self.fidelity.evidence("fidelity", &mut lines);

@@ -1,5 +1,7 @@
-//! What wakes or feeds a host's model besides its server's answers: background shells, hooks, doors, tasks.
+//! What wakes or feeds a host's model besides its server's answers: background shells, hooks, waking hooks, doors, tasks.
 //! Nothing here acts; a fact that no machine reads must not be declared.
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -137,6 +139,33 @@ facts! {
 }
 
 facts! {
+    /// A hook at the end of a turn that runs on beside the session, and whose end with the exit code 2 tells the model what it
+    /// wrote to stderr.
+    Waking, WakingPatch {
+        /// Whether it runs beside the session; else the turn's end waits for it.
+        beside: bool,
+        /// Whether its end starts a turn in an idle session.
+        wakes: PerMode<bool>,
+        /// Its end while a turn runs.
+        busy: WhileBusy,
+        /// What an idle model is shown, or one whose turn's end waits. `{text}` is filled in.
+        text: String,
+        /// What the model is shown while a turn runs.
+        busy_text: String,
+        /// What the hook of prompts is told of it, where it runs for it. `{text}` is filled in.
+        prompt: Option<String>,
+        /// How long one may take where its entry says nothing, in milliseconds; then it is ended.
+        timeout_ms: u64,
+        /// Whether those that run are ended with the host.
+        ended_with_host: bool,
+        /// Whether a host that has nothing more to do waits for those that run.
+        holds_exit: PerMode<bool>,
+        /// Variables that it gets of the host's own.
+        environment: PerMode<BTreeMap<String, String>>,
+    }
+}
+
+facts! {
     /// The way from outside into a running session.
     Door, DoorPatch {
         /// Which one.
@@ -147,12 +176,20 @@ facts! {
         busy: WhileBusy,
         /// What the model is shown. `{text}` is filled in.
         text: String,
+        /// What the hook of prompts is told of it, where it runs for it. `{text}` is filled in.
+        prompt: Option<String>,
         /// What the person must set; nothing when it is open by itself.
         setting: Option<String>,
         /// Messages that it takes at once; nothing where no limit is known.
         burst: Option<u64>,
         /// Then it takes one in so many milliseconds.
         refill_ms: u64,
+        /// A message that is the same as the one before within this time is dropped, in milliseconds; 0 where none is.
+        same_ms: u64,
+        /// What is held is dropped after so long, in milliseconds; nothing where it is kept.
+        held_ms: Option<u64>,
+        /// Longest line that it takes, in characters; nothing where no limit is known.
+        chars_max: Option<u64>,
         /// From a message to the receipt for it, in milliseconds.
         receipt_ms: u64,
     }

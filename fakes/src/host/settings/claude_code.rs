@@ -21,6 +21,8 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
         // Observed for Stop; documented: the timeout is in seconds, and `disableAllHooks` switches them all off.
         if document.at(&["disableAllHooks"]) != Some(&true.into()) {
             settings.hooks = groups::hooks(&document, Some(1_000))?;
+            // Observed for Stop: one with `asyncRewake` runs beside the session.
+            settings.waking = groups::take_waking(&document, &mut settings.hooks, "Stop", 1_000)?;
         }
         // Observed: with an allow rule `Bash(COMMAND:*)` the command runs unasked. Documented: the ending stands for more words,
         // `*` behind a space too, and anything else is the whole command.

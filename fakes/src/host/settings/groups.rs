@@ -67,6 +67,30 @@ pub(super) fn hooks(
     Ok(hooks)
 }
 
+/// Of the hooks of one event those that run on beside the session; they are taken out of the others.
+pub(super) fn take_waking(
+    document: &Document,
+    hooks: &mut BTreeMap<String, Vec<HookCommand>>,
+    event: &str,
+    unit_ms: u64,
+) -> Result<Vec<HookCommand>, SettingsError> {
+    let of = format!("hooks.{event}");
+    let mut waking = Vec::new();
+    for group in document.elements(&of, document.at(&["hooks", event]))? {
+        for hook in document.elements(&format!("{of}[].hooks"), group.get("hooks"))? {
+            if hook.get("asyncRewake").and_then(Value::as_bool) == Some(true) {
+                let timeout = document.number(&of, hook, "timeout")?;
+                let timeout_ms = timeout.map(|timeout| timeout.saturating_mul(unit_ms));
+                waking.push(HookCommand { command: document.text(&of, hook, "command")?, timeout_ms });
+            }
+        }
+    }
+    if let Some(others) = hooks.get_mut(event) {
+        others.retain(|hook| !waking.contains(hook));
+    }
+    Ok(waking)
+}
+
 /// The rules of `permissions.allow` that are about the shell: `Bash(TEXT)`, where an ending stands for more words.
 pub(super) fn bash_rules(document: &Document, endings: &[&str]) -> Result<Vec<ShellRule>, SettingsError> {
     let mut rules = Vec::new();

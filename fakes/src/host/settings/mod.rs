@@ -94,6 +94,8 @@ pub struct HostSettings {
     pub inherits: Inherits,
     /// Commands by event, in the order in which they stand.
     pub hooks: BTreeMap<String, Vec<HookCommand>>,
+    /// Commands at the end of a turn that run on beside the session, and wake it.
+    pub waking: Vec<HookCommand>,
     /// Servers whose channel pushes the session takes.
     pub channels: BTreeSet<String>,
     /// What may run in the model's shell.
@@ -114,6 +116,7 @@ impl HostSettings {
             servers: BTreeMap::new(),
             inherits,
             hooks: BTreeMap::new(),
+            waking: Vec::new(),
             channels: BTreeSet::new(),
             shell: Vec::new(),
             shell_end_told: true,
@@ -173,6 +176,8 @@ impl HostSettings {
             start_timeout_ms: entry.and_then(|entry| entry.start_timeout_ms),
             channels: self.channels.contains(server),
             hooks: self.hooks.values().any(|commands| !commands.is_empty()),
+            waking_hook: !self.waking.is_empty(),
+            waking_timeout_ms: self.waking.iter().find_map(|hook| hook.timeout_ms),
             shell: self.shell_end_told && command.is_some_and(|command| self.may_run(command)),
             door: self.door.is_some(),
             experimental: self.experimental,

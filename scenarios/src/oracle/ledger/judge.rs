@@ -240,7 +240,7 @@ impl Ledger {
 
 /// Whether a message was only shown: nobody knows who read it, so it stays unread.
 fn is_notice(sighting: &Sighting) -> bool {
-    matches!(sighting.carrier.as_str(), "background_shell" | "hook" | "door")
+    matches!(sighting.carrier.as_str(), "background_shell" | "hook" | "waking_hook" | "door")
 }
 
 /// A failure without a time is of now.

@@ -77,6 +77,10 @@ fn once(machine: &Machine, now: &BTreeMap<String, Vec<u8>>) -> Result<(), String
             return Err(format!("the host finds {count} commands of ours for {event}"));
         }
     }
+    let waking = settings.waking.iter().filter(|hook| names(machine, &hook.command)).count();
+    if waking > 1 {
+        return Err(format!("the host finds {waking} commands of ours that wake it"));
+    }
     let sections: usize = texts(now)
         .iter()
         .filter(|(path, _)| !path.contains("backup"))
@@ -138,10 +142,11 @@ fn others_stand(machine: &Machine, now: &BTreeMap<String, Vec<u8>>) -> Result<()
         hooks.retain(|hook| !names(machine, &hook.command));
     }
     since.hooks.retain(|_, hooks| !hooks.is_empty());
+    since.waking.retain(|hook| !names(machine, &hook.command));
     if then.servers != since.servers {
         return Err(format!("the host found {:?} and finds {:?}", then.servers, since.servers));
     }
-    if then.hooks != since.hooks {
+    if (&then.hooks, &then.waking) != (&since.hooks, &since.waking) {
         return Err(format!("the host found {:?} and finds {:?}", then.hooks, since.hooks));
     }
     Ok(())

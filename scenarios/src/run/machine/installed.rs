@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::rc::Rc;
 use std::time::Duration;
 
-use fakes::host::drive::Commands;
+use fakes::host::drive::{Beside, Commands};
 use fakes::host::process::{ProcessServer, ServerCommand};
 use fakes::host::settings::{HookCommand, HostSettings, OpenDoor};
 use fakes::host::{HostOptions, ShellEnd};
@@ -17,7 +17,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 
 use super::super::bell::Bell;
-use super::super::commands::{ProcessCommands, told_to_run};
+use super::super::commands::{ProcessCommands, beside, run_beside, told_to_run};
 use super::super::extension;
 use super::super::session::{Attendance, Extension, Install};
 use super::super::stage::AnyServer;
@@ -50,6 +50,8 @@ pub(in super::super) fn install(
     options.working_directory = machine.project.display().to_string();
     let commands = Rc::new(Installed {
         hooks: settings.hooks.clone(),
+        waking: settings.waking.clone(),
+        bell: bell.clone(),
         environment: machine.environment.clone(),
         folder: machine.project.clone(),
     });
@@ -80,7 +82,8 @@ fn attendance(
 fn extension_of(machine: &Machine, text: &str) -> Result<Extension, String> {
     let arguments =
         extension::words_of(text).ok_or_else(|| "the extension does not say what it runs".to_owned())?;
-    let commands = ProcessCommands { binary: PathBuf::new(), environment: machine.environment.clone() };
+    let commands =
+        ProcessCommands { binary: PathBuf::new(), environment: machine.environment.clone(), bell: None };
     Ok(Extension { commands: Rc::new(commands), arguments })
 }
 
@@ -96,6 +99,8 @@ fn spawn(command: &ServerCommand) -> std::io::Result<Child> {
 /// Runs what the files say, through a shell, as the person's own.
 struct Installed {
     hooks: BTreeMap<String, Vec<HookCommand>>,
+    waking: Vec<HookCommand>,
+    bell: Bell,
     environment: BTreeMap<String, String>,
     folder: PathBuf,
 }
@@ -144,6 +149,20 @@ impl Commands for Installed {
             }
             answer
         })
+    }
+
+    /// Runs the first that the files name; no scenario has two.
+    fn waking(
+        &self,
+        _host: &str,
+        _event: &str,
+        input: String,
+        environment: BTreeMap<String, String>,
+    ) -> Beside {
+        let line = self.waking.first().map_or("true", |hook| hook.command.as_str());
+        let mut command = Self::shell(self, line);
+        command.envs(&environment);
+        beside(Some(self.bell.runs_beside()), run_beside(command, input))
     }
 }
 

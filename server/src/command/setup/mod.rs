@@ -22,7 +22,7 @@ Examples:
   entraclaw setup opencode --with port=5000     with a carrier that is off by default
   entraclaw setup gemini-cli --print            one page: what to write by hand, how to start it
   entraclaw setup copilot-cli --remove          take everything out again
-Carriers: claude-code channel; copilot-cli extension; codex queue; opencode port[=N]; qwen-code input-file[=PATH]. On by themselves, until --without: claude-code inbox-socket; qwen-code peer-protocol.
+Carriers: claude-code channel; copilot-cli extension; codex queue; opencode port[=N]; qwen-code input-file[=PATH]. On by themselves, until --without: claude-code inbox-socket and waking-hook; qwen-code peer-protocol.
 A setup without --with takes an earlier carrier out again. A file that can't be read whole is left alone, and so are all others.
 Exit codes: 0 done, or nothing to do; 1 not done, and why; 2 wrong usage.";
 

@@ -7,10 +7,13 @@ use serde_json::json;
 use super::{
     HOOK_TIMEOUT_S, READING_TOOLS, Recipe, SERVER, element, file, hook_groups, instructions, member, server,
 };
-use crate::setup::content::Content;
-use crate::setup::request::{Carrier, Request, Scope};
+use crate::setup::content::{Content, Edit};
+use crate::setup::request::{Carrier, LeftOut, Os, Request, Scope};
 
 const EVENTS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"];
+
+/// How long the hook may wait beside an idle session, in seconds: a day of work and two hours.
+const WAKING_TIMEOUT_S: u64 = 36_000;
 
 pub(super) fn recipe(request: &Request) -> Recipe {
     let places = &request.places;
@@ -30,6 +33,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     };
     let entry = member(&["mcpServers", SERVER], server(request, &[("type", json!("stdio"))]));
     let mut edits = hook_groups(request, &EVENTS, Some(HOOK_TIMEOUT_S), false);
+    edits.extend(waking_hook(request));
     let shell = std::iter::once(format!("Bash({}:*)", request.wait().start()));
     let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
     edits.extend(shell.chain(tools).map(|rule| element(&["permissions", "allow"], json!(rule))));
@@ -53,6 +57,17 @@ pub(super) fn recipe(request: &Request) -> Recipe {
                 .to_owned(),
         );
     }
+    notes.push(
+        "Your screen shows what a hook hands over at the end of a turn, before 2.1.163 under the words Stop hook error, and \
+         later as Stop hook feedback or Stop hook says; it is no error."
+            .to_owned(),
+    );
+    if request.places.os == Os::Windows {
+        notes.push(
+            "The hook that wakes versions without an inbox socket was not tried on Windows, and is not written there."
+                .to_owned(),
+        );
+    }
     Recipe {
         files: vec![
             file(servers, "the server", Content::Json(vec![entry])),
@@ -61,6 +76,8 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         ],
         launch: launch.to_owned(),
         hears: vec![
+            "idle, from 2.1.248 on: the session's own inbox socket starts a turn at once; before that, from 2.1.69 on, a hook that \
+             waits beside the session does, once a turn has ended",
             "idle: a call of wait_for_inbound_message goes to the background after two minutes and its result wakes the session \
              (from 2.1.212 on); before that, `entraclaw-wait` in a background shell",
             "busy: hooks hand over what came at the next prompt, after a tool, or at the end of the turn",
@@ -68,4 +85,27 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         ],
         notes,
     }
+}
+
+/// The hook that waits beside the idle session. It leaves at once where the session is woken by its inbox socket, where nobody
+/// is at a terminal, and on a version that would wait for its end.
+fn waking_hook(request: &Request) -> Option<Edit> {
+    let is_out = |one: LeftOut| request.left_out.contains(&one);
+    if is_out(LeftOut::WakingHook) || request.places.os == Os::Windows {
+        return None;
+    }
+    let mut words = vec!["hook", request.host.name(), "Stop", "--wake"];
+    if is_out(LeftOut::InboxSocket) {
+        words.push("--without-socket");
+    }
+    // In place of the shell, so that it sees when the host has ended.
+    let command = format!("exec {}", request.command(&words));
+    let hook = json!({
+        "type": "command",
+        "command": command,
+        "async": true,
+        "asyncRewake": true,
+        "timeout": WAKING_TIMEOUT_S,
+    });
+    Some(element(&["hooks", "Stop"], json!({"hooks": [hook]})))
 }

@@ -193,6 +193,8 @@ fn carrier(
         knock: door.clone(),
         doors,
         inbox: Some(inbox()),
+        process: None,
+        storage: Arc::new(entraclaw::storage::MemoryStorage::new()),
         trust,
         journal: home.journal.clone(),
         clock: Arc::new(TokioClock::starting_at("2026-01-01T00:00:00Z".parse().unwrap())) as Arc<dyn Clock>,

@@ -233,7 +233,7 @@ impl World {
     pub(super) fn hook(&mut self, which: usize) {
         let (host, event) = CONSUMERS[which];
         let parts = NoticeParts { storage: Arc::new(self.disk.new_process()), clock: self.calendar.clone() };
-        let hooked = hook(&parts, HookAsk { host, event, stdin: "{}", consumer: None });
+        let hooked = hook(&parts, HookAsk { host, event, stdin: "{}", consumer: None, process: None });
         assert!(hooked.trouble.is_none() || self.disk_fails, "{hooked:?}");
         if hooked.answer.is_empty() {
             return;

@@ -1,0 +1,124 @@
+//! `entraclaw hook claude-code Stop --wake`: runs beside an idle session until its server has something to tell, and then
+//! wakes it. It must never decide what is told, nor be the second one of its host, nor outlive it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::{NoticeParts, host_version};
+use crate::journal::ConsumerName;
+use crate::knock::{INBOX_VARIABLES, MeetingPlace, gives_inbox_socket, wakes_by_hook};
+
+/// With which its host starts a turn, and shows the model what the hook wrote to stderr.
+pub const EXIT_WAKES: u8 = 2;
+
+/// Says who uses the session; `cli` is a person at a terminal.
+const ENTRYPOINT_VARIABLE: &str = "CLAUDE_CODE_ENTRYPOINT";
+const AT_A_TERMINAL: &str = "cli";
+/// `0` where nobody can be at the session.
+const ATTENDED_VARIABLE: &str = "CLAUDE_CODE_SESSION_ATTENDED";
+/// The variables of a host that a hook must know.
+pub const WAKING_VARIABLES: [&str; 4] =
+    [ENTRYPOINT_VARIABLE, ATTENDED_VARIABLE, INBOX_VARIABLES[0], INBOX_VARIABLES[1]];
+
+/// The host's own hooks of the same moment go first: what they tell is not told again.
+const SETTLE: Duration = Duration::from_secs(1);
+/// How long a session may take to say which version its host is. One that does not know such a hook waits for its end.
+const VERSION_WITHIN: Duration = Duration::from_secs(2);
+const VERSION_LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How often it is looked whether the host lives, and for what the disk may have missed to tell.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// What a hook that wakes asks.
+pub struct WakingAsk<'a> {
+    /// The host's family.
+    pub host: &'a str,
+    /// Whose messages; the family's when left out.
+    pub consumer: Option<&'a ConsumerName>,
+    /// Of [`WAKING_VARIABLES`] those that the host has set.
+    pub variables: &'a BTreeMap<String, String>,
+    /// Whether the session's inbox socket is used, where it has one.
+    pub uses_socket: bool,
+    /// The id of the host's process.
+    pub process: &'a str,
+    /// Whether a host's process has ended, by its id.
+    pub has_ended: &'a dyn Fn(&str) -> bool,
+    /// An id of this run, unlike any other.
+    pub id: &'a str,
+}
+
+/// Waits for words and returns them; nothing when the session is woken by something else, or needs not be. An error is for
+/// a person.
+pub async fn waking(parts: &NoticeParts, ask: WakingAsk<'_>) -> Result<Option<String>, String> {
+    // A run without a terminal waits for this to end before it does, and is not woken.
+    let said = |name: &str| ask.variables.get(name).map(String::as_str);
+    if said(ENTRYPOINT_VARIABLE) != Some(AT_A_TERMINAL) || said(ATTENDED_VARIABLE) == Some("0") {
+        return Ok(None);
+    }
+    let consumer = match ask.consumer {
+        Some(consumer) => consumer.clone(),
+        None => ConsumerName::new(ask.host).map_err(|error| error.to_string())?,
+    };
+    let Some(version) = version(parts, &consumer).await else { return Ok(None) };
+    let has_socket = INBOX_VARIABLES.iter().all(|name| said(name).is_some());
+    let is_woken_else = ask.uses_socket && has_socket && gives_inbox_socket(ask.host, version);
+    if is_woken_else || !wakes_by_hook(ask.host, version) {
+        return Ok(None);
+    }
+    let place = MeetingPlace::new(&consumer, ask.process)
+        .ok_or_else(|| format!("{:?} names no process of a host", ask.process))?;
+    wait(parts, &ask, &place).await.map_err(|error| format!("the hook can't wait: {error}"))
+}
+
+async fn wait(
+    parts: &NoticeParts,
+    ask: &WakingAsk<'_>,
+    place: &MeetingPlace,
+) -> std::io::Result<Option<String>> {
+    let storage = &*parts.storage;
+    place.begin(storage, ask.id)?;
+    place.clear_others(storage, ask.has_ended);
+    sleep(SETTLE).await;
+    let mut changes = place.watch(storage);
+    let mut armed = None;
+    let mut next_look = Instant::now();
+    loop {
+        let now = Instant::now();
+        if now >= next_look {
+            next_look = now + LOOK_EVERY;
+            if (ask.has_ended)(ask.process) {
+                place.clear(storage);
+                return Ok(None);
+            }
+        }
+        if armed.is_none() {
+            armed = place.arm(storage)?;
+        }
+        if let Some(armed) = &armed
+            && let Some(words) = armed.take(storage)?
+        {
+            return Ok(Some(words));
+        }
+        if !place.is_newest(storage, ask.id)? {
+            return Ok(None);
+        }
+        match &mut changes {
+            // It is armed when the one before has left, of which nobody tells.
+            Some(changes) if armed.is_some() => drop(timeout_at(next_look, changes.next()).await),
+            _ => sleep(VERSION_LOOK_EVERY).await,
+        }
+    }
+}
+
+/// Which version the host tells, once its session does.
+async fn version(parts: &NoticeParts, consumer: &ConsumerName) -> Option<[u64; 3]> {
+    let until = Instant::now() + VERSION_WITHIN;
+    loop {
+        let version = host_version::lowest(&*parts.storage, consumer.as_str());
+        if version.is_some() || Instant::now() >= until {
+            return version;
+        }
+        sleep(VERSION_LOOK_EVERY).await;
+    }
+}
