@@ -11,10 +11,14 @@ use super::{Expect, Mode, Scenario, SetUp, Span, Step};
 pub struct SetupStep {
     /// With the carrier that the host has beyond what needs no flag, where it has one.
     pub everything: bool,
+    /// With `--allow-answers`.
+    pub allow_answers: bool,
     /// Takes everything out again.
     pub remove: bool,
     /// Every file is as it was before this run.
     pub changes_nothing: bool,
+    /// Words that it says.
+    pub says: Option<String>,
     /// It is refused with these words, and every file is as it was before this run.
     pub refused: Option<String>,
 }

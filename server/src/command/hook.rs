@@ -45,6 +45,9 @@ pub(super) struct Flags {
     /// Whose messages [default: the host's]
     #[arg(long, value_name = "NAME")]
     consumer: Option<String>,
+    /// Where a host asks whether a tool may run: the tools that answer may, too
+    #[arg(long)]
+    allow_answers: bool,
 }
 
 pub(super) fn run(flags: &Flags) -> ExitCode {
@@ -76,7 +79,7 @@ pub(super) fn run(flags: &Flags) -> ExitCode {
 /// What the host is told when it asks whether a tool may run; nothing leaves the question to the person.
 fn approve(flags: &Flags, environment: &Environment) -> ExitCode {
     let wait = waiter::command(flags.home.folder(environment).as_deref(), environment);
-    let approval = Approval { wait: &wait.for_consumer(&flags.host) };
+    let approval = Approval { wait: &wait.for_consumer(&flags.host), answers: flags.allow_answers };
     let stdin = what_is_told();
     match approval.answer(&String::from_utf8_lossy(&stdin)) {
         Some(answer) => output::text(&(answer + "\n"), ExitCode::SUCCESS),

@@ -52,6 +52,7 @@ pub fn examine(facts: &Facts) -> Diagnosis {
         graph(facts),
         clock(facts),
         doors(facts),
+        unattended(facts),
         leader(facts),
         sessions(facts),
         journal(facts),
@@ -381,6 +382,15 @@ fn doors(facts: &Facts) -> Vec<Check> {
         warn("doors", format!("{carrier}, says a session"), fix)
     }));
     checks
+}
+
+/// What a person has to know before they leave the machine alone; nothing is broken.
+fn unattended(facts: &Facts) -> Vec<Check> {
+    let split = |trouble: &String| match trouble.split_once("; ") {
+        Some((found, fix)) => warn("unattended", found, fix),
+        None => warn("unattended", trouble, "be there when it happens"),
+    };
+    facts.unattended.iter().map(split).collect()
 }
 
 fn leader(facts: &Facts) -> Vec<Check> {

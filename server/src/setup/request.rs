@@ -231,6 +231,8 @@ pub struct Request {
     pub carriers: Vec<Carrier>,
     /// What is on by itself and is not wanted.
     pub left_out: Vec<LeftOut>,
+    /// Whether the tools that answer may run without asking, too.
+    pub allow_answers: bool,
     /// This program, as an absolute path.
     pub binary: String,
     /// The program that can only wait, as an absolute path; none where it is not beside this one.

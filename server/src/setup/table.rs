@@ -115,20 +115,25 @@ fn place(text: &str, path: &[String]) -> usize {
     text.find(&whole).or_else(|| text.find(first)).unwrap_or(0)
 }
 
+/// The table as text, each table in it behind it under a header of its own.
 fn block(path: &[String], entry: &Value) -> String {
-    let mut out = format!("[{}]\n", path.join("."));
-    let mut table = Table::new();
-    write(&mut table, entry);
-    let mut below = String::new();
-    for (name, item) in &table {
-        match item {
-            Item::Table(inner) => {
-                below.extend(["\n[", &path.join("."), ".", name, "]\n", &inner.to_string()]);
-            }
-            value => out.extend([name, " = ", value.to_string().trim(), "\n"]),
-        }
+    let Value::Object(members) = entry else { return String::new() };
+    let (tables, values): (Vec<_>, Vec<_>) = members.iter().partition(|(_, value)| value.is_object());
+    let mut out = String::new();
+    // A header of nothing but tables says nothing.
+    if !values.is_empty() || tables.is_empty() {
+        out.extend(["[", &path.join("."), "]\n"]);
     }
-    out + &below
+    for (name, value) in values {
+        out.extend([name, " = ", item(value).to_string().trim(), "\n"]);
+    }
+    for (name, table) in tables {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&block(&[path, &[name.clone()]].concat(), table));
+    }
+    out
 }
 
 /// Makes the table hold exactly the entry; what is the same already keeps its layout.

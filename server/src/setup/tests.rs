@@ -14,6 +14,7 @@ fn request(host: Host, scope: Scope) -> Request {
         scope,
         carriers: Vec::new(),
         left_out: Vec::new(),
+        allow_answers: false,
         binary: "/opt/entraclaw".to_owned(),
         waiter: Some("/opt/entraclaw-wait".to_owned()),
         home: "/home/alice/.entraclaw".to_owned(),
@@ -42,6 +43,7 @@ fn requests() -> Vec<Request> {
         for scope in [Scope::User, Scope::Project] {
             let plain = request(host, scope);
             all.push(Request { carriers: carriers(host), ..plain.clone() });
+            all.push(Request { allow_answers: true, ..plain.clone() });
             let elsewhere = "/srv/it's here/$HOME".to_owned();
             all.push(Request { home: elsewhere, home_is_default: false, ..plain.clone() });
             for os in [Os::Mac, Os::Windows] {
@@ -54,6 +56,9 @@ fn requests() -> Vec<Request> {
     all
 }
 
+/// The tools that `--allow-answers` names.
+const ANSWERS: [&str; 3] = ["send_bot_message", "send_email", "send_teams_message"];
+
 fn edits(content: &Content) -> &[Edit] {
     match content {
         Content::Json(edits) => edits,
@@ -62,20 +67,28 @@ fn edits(content: &Content) -> &[Edit] {
 }
 
 #[test]
-fn nothing_is_allowed_but_waiting_and_reading() {
+fn nothing_is_allowed_but_waiting_and_reading_unless_answering_was_chosen() {
     for request in requests() {
+        let answers = |rule: &str| request.allow_answers && ANSWERS.iter().any(|tool| rule.ends_with(tool));
         for file in recipe(&request).files {
             let text = fresh(&file.content);
             for edit in edits(&file.content) {
                 if let Edit::Element { path, value: Value::String(rule) } = edit {
                     assert_eq!(path, &["permissions", "allow"]);
                     let is_reading = rule.starts_with("mcp__entraclaw__") && !rule.contains("send");
-                    assert!(is_reading || rule.starts_with("Bash(/opt/entraclaw-wait"), "{rule}");
+                    let is_waiting = rule.starts_with("Bash(/opt/entraclaw-wait");
+                    assert!(is_reading || is_waiting || answers(rule), "{rule}");
                 }
             }
             assert!(!text.contains("\"trust\"") && !text.contains("alwaysAllow"), "{text}");
-            if !matches!(file.content, Content::Section(_)) {
-                assert!(!text.contains("send_") && !text.contains("mcp__entraclaw\""), "{text}");
+            if matches!(file.content, Content::Section(_)) {
+                continue;
+            }
+            assert!(!text.contains("mcp__entraclaw\""), "{text}");
+            let named = ANSWERS.iter().any(|tool| text.contains(tool)) || text.contains("allow-answers");
+            assert!(request.allow_answers || !named, "{text}");
+            for tool in ["create_chat", "watch_chat", "edit_message", "react", "download_attachment"] {
+                assert!(!text.contains(tool), "{text}");
             }
         }
     }
@@ -335,6 +348,17 @@ fn a_value_of_json_is_toml_where_a_policy_needs_it() {
     );
     assert_eq!(rules[1]["commandPrefix"], json!(["/opt/entraclaw-wait"]));
     assert_eq!(rules[1]["decision"], "allow");
+}
+
+#[test]
+fn what_lets_answers_out_is_found_again_in_what_was_written() {
+    for request in requests() {
+        let asks = matches!(first_answer(request.host), FirstAnswer::Stops);
+        let found = recipe(&request).files.iter().any(|file| lets_answer(&file.content));
+        assert!(found == request.allow_answers || !asks, "{}", request.host.name());
+        let told = told_of_answers(&request);
+        assert_eq!(told.contains("stops at a dialog"), asks && !request.allow_answers, "{told}");
+    }
 }
 
 #[test]

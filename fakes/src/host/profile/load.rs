@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::yaml::yaml_problem;
 use super::Profile;
+use super::consent::{ConsentPatch, EnvironmentPatch};
 use super::sections::{
     CallsPatch, ChannelPatch, FidelityPatch, IdentityPatch, LifePatch, ListsPatch, ModernPatch, NamesPatch,
     NotificationsPatch, OpeningPatch, RequestsPatch, SchemasPatch, TextsPatch, WirePatch,
@@ -84,6 +85,12 @@ pub struct ProfileFile {
     /// Calls that become tasks.
     #[serde(default)]
     pub tasks: TasksPatch,
+    /// What the person is asked.
+    #[serde(default)]
+    pub consent: ConsentPatch,
+    /// What servers get of the environment.
+    #[serde(default)]
+    pub environment: EnvironmentPatch,
     /// How close to the recordings.
     #[serde(default)]
     pub fidelity: FidelityPatch,
@@ -159,6 +166,8 @@ fn stamp(file: &mut ProfileFile) {
     file.hooks.stamp(id);
     file.door.stamp(id);
     file.tasks.stamp(id);
+    file.consent.stamp(id);
+    file.environment.stamp(id);
     file.fidelity.stamp(id);
 }
 
@@ -232,6 +241,8 @@ fn over(child: ProfileFile, parent: ProfileFile) -> ProfileFile {
         hooks: child.hooks.over(parent.hooks),
         door: child.door.over(parent.door),
         tasks: child.tasks.over(parent.tasks),
+        consent: child.consent.over(parent.consent),
+        environment: child.environment.over(parent.environment),
         fidelity: child.fidelity.over(parent.fidelity),
     }
 }
@@ -262,6 +273,8 @@ fn whole(file: ProfileFile, missing: &mut Vec<String>) -> Option<Profile> {
     let hooks = file.hooks.complete("hooks", missing);
     let door = file.door.complete("door", missing);
     let tasks = file.tasks.complete("tasks", missing);
+    let consent = file.consent.complete("consent", missing);
+    let environment = file.environment.complete("environment", missing);
     let fidelity = file.fidelity.complete("fidelity", missing);
     Some(Profile {
         id: file.id,
@@ -286,6 +299,8 @@ fn whole(file: ProfileFile, missing: &mut Vec<String>) -> Option<Profile> {
         hooks: hooks?,
         door: door?,
         tasks: tasks?,
+        consent: consent?,
+        environment: environment?,
         fidelity: fidelity?,
     })
 }

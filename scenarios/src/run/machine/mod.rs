@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use anyhow::Context as _;
+use fakes::host::Environment;
 use fakes::host::settings::{self, HostFiles, HostSettings};
 use tokio::process::Child;
 
@@ -45,6 +47,8 @@ pub(super) fn own_folder(root: &Path) -> PathBuf {
 pub(crate) struct Machine {
     binary: PathBuf,
     family: String,
+    /// What this version hands its servers of the environment.
+    handed: Environment,
     home: PathBuf,
     project: PathBuf,
     /// Where the hosts' programs leave the words that they were started with.
@@ -72,6 +76,7 @@ impl Machine {
         binary: &Path,
         settings: &BTreeMap<String, String>,
     ) -> anyhow::Result<Self> {
+        let profile = cell.host.profile.as_ref().context("a bare pipe has no files")?;
         anyhow::ensure!(cfg!(unix), "the person's shell is `sh`; leave the suite `setup` out on this system");
         // Links of the temporary folder are not what is looked at here.
         let root = root.canonicalize()?;
@@ -107,6 +112,7 @@ impl Machine {
         Ok(Self {
             binary: binary.canonicalize()?,
             family: cell.host.family.clone(),
+            handed: profile.environment.clone(),
             before: bytes_of(&home)?,
             home,
             project,
@@ -130,6 +136,9 @@ impl Machine {
         if step.remove {
             arguments.push("--remove".to_owned());
         }
+        if step.allow_answers {
+            arguments.push("--allow-answers".to_owned());
+        }
         if step.everything {
             arguments.extend(self.everything());
         }
@@ -150,6 +159,9 @@ impl Machine {
             (None | Some(_), code) => {
                 return Ok(Err(format!("setup ended with {code:?}: {told}{complaint}")));
             }
+        }
+        if let Some(words) = step.says.as_ref().filter(|words| !told.contains(words.as_str())) {
+            return Ok(Err(format!("`{words}` is not in what setup says: {told}")));
         }
         let line = told.lines().find_map(|line| line.strip_prefix(LAUNCH));
         match (line, step.remove) {

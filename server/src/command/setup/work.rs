@@ -14,7 +14,7 @@ pub(super) const FOLDER: &str = "setup";
 /// Receipts that are read.
 const RECEIPTS_MAX: usize = 1_000;
 /// The largest receipt that is read; it holds the text that a file without a value had.
-const RECEIPT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+pub(super) const RECEIPT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// How long another setup is waited for, in milliseconds.
 const LOCK_WAIT_MS: u64 = 5_000;
 /// Names for a backup that are tried.
@@ -121,7 +121,7 @@ impl Work<'_> {
         let name = path.display().to_string();
         let owner = self.request.owner();
         let outcome = if remove {
-            setup::without(&name, found, &owner, &file.content)
+            self.without(&name, found, file)
         } else {
             setup::with(&name, found, &owner, &file.content)
         };
@@ -133,6 +133,23 @@ impl Work<'_> {
         let leads_to = disk::check_folder(path, &self.request.roots())?;
         disk::check_file(path)?;
         Ok(Some(Step { path: path.to_owned(), leads_to, before, outcome, receipt: receipt.cloned() }))
+    }
+
+    /// The file without us. Of one of which nothing was kept, what any choice of tools would have put there goes.
+    fn without(&self, name: &str, found: Found<'_>, file: &FileRecipe) -> Result<Outcome, setup::Problem> {
+        let owner = self.request.owner();
+        let outcome = setup::without(name, found, &owner, &file.content)?;
+        if found.receipt.is_some() {
+            return Ok(outcome);
+        }
+        let other = Request { allow_answers: !self.request.allow_answers, ..self.request.clone() };
+        match recipe(&other).files.into_iter().find(|other| other.paths == file.paths) {
+            Some(other) => {
+                let found = Found { text: outcome.text.as_deref(), ..found };
+                setup::without(name, found, &owner, &other.content)
+            }
+            None => Ok(outcome),
+        }
     }
 
     /// Does one step: backup, receipt, file; what is no longer needed goes last.

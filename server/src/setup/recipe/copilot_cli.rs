@@ -5,9 +5,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    HOOK_TIMEOUT_S, READING_TOOLS, Recipe, SERVER, element, file, hook, instructions, member, server, setting,
+    HOOK_TIMEOUT_S, Recipe, SERVER, element, file, hook, instructions, member, server, setting, unasked_tools,
 };
-use crate::setup::approval::APPROVAL_EVENT;
+use crate::setup::approval::{ALLOW_ANSWERS, APPROVAL_EVENT};
 use crate::setup::content::Content;
 use crate::setup::request::{Carrier, Os, Request, Scope};
 
@@ -47,7 +47,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         file(servers, "the server", Content::Json(vec![entry])),
         file(
             folder.join("hooks/entraclaw.json"),
-            "hooks, one of which lets it wait and read without asking",
+            "hooks, one of which says what it may do without asking",
             Content::Json(hooks),
         ),
         file(memory, "when to listen, for the model", instructions(request)),
@@ -58,12 +58,14 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         files.push(file(path, "wakes the session when somebody writes", Content::Whole(extension(request))));
     }
     let launch = if has_extension { "copilot --experimental" } else { "copilot" };
-    let allow = READING_TOOLS.map(|tool| format!(" --allow-tool '{SERVER}({tool})'")).concat();
+    let allow: String =
+        unasked_tools(request).iter().map(|tool| format!(" --allow-tool '{SERVER}({tool})'")).collect();
+    let may = if request.allow_answers { "wait, read and answer" } else { "wait and read" };
     let mut notes = vec![
         format!(
-            "From 1.0.16 on a hook answers the host's question whether it may wait and read, by this command to the letter: \
+            "From 1.0.16 on a hook answers the host's question whether it may {may}; a wait by this command to the letter: \
              `{}`. Where hooks are switched off, and before 1.0.16, the host asks at every wait, and without a person it \
-             wakes no second time; there `{launch}{allow}` at least lets it read.",
+             wakes no second time; there `{launch}{allow}` at least lets it do the rest.",
             request.wait().for_consumer(request.host.name())
         ),
         "Hooks in ~/.copilot/hooks need 1.0.11 or newer, the notification hook 1.0.18; added text after a tool needs 1.0.50 \
@@ -99,7 +101,8 @@ fn hook_entry(request: &Request, event: &str) -> Value {
 
 /// The hook that answers the host's questions for permission.
 fn approval_entry(request: &Request) -> Value {
-    command_entry(request, &hook(request, APPROVAL_EVENT))
+    let hook = hook(request, APPROVAL_EVENT);
+    command_entry(request, &if request.allow_answers { format!("{hook} {ALLOW_ANSWERS}") } else { hook })
 }
 
 fn command_entry(request: &Request, command: &str) -> Value {

@@ -1,7 +1,7 @@
 //! Which files of a host hold what, a module for each.
 //!
 //! Places and forms are from the hosts' documentation and from runs; what was not tried is said in the recipe's notes.
-//! It must never allow a host to run more without asking than waiting and reading.
+//! It must never allow a host to run more without asking than waiting and reading, and answering where that was asked for.
 
 mod claude_code;
 mod codex;
@@ -24,6 +24,9 @@ pub(super) const SERVER: &str = "entraclaw";
 
 /// Tools that only read, which a host may run without asking.
 pub(super) const READING_TOOLS: [&str; 3] = ["wait_for_inbound_message", "inbox_pull", "inbound_queue_stats"];
+
+/// Tools that answer where the agent was asked; whom they reach is the gate's to say. None of them changes who may speak.
+pub(super) const ANSWERING_TOOLS: [&str; 3] = ["send_bot_message", "send_email", "send_teams_message"];
 
 /// Longest time that a hook may take before its host goes on without it, in seconds; it takes some milliseconds.
 const HOOK_TIMEOUT_S: u64 = 10;
@@ -82,6 +85,12 @@ pub fn recipe(request: &Request) -> Recipe {
         ));
     }
     recipe
+}
+
+/// The tools that the host is to run without asking.
+fn unasked_tools(request: &Request) -> Vec<&'static str> {
+    let answering = ANSWERING_TOOLS.iter().filter(|_| request.allow_answers);
+    READING_TOOLS.iter().chain(answering).copied().collect()
 }
 
 fn file(path: PathBuf, purpose: &'static str, content: Content) -> FileRecipe {
