@@ -234,7 +234,10 @@ fn sign_in(facts: &Facts) -> Vec<Check> {
 
 fn token_checks(facts: &Facts, token: &TokenFacts) -> Vec<Check> {
     let renew = match facts.config.auth {
-        "static" => "get a new token, set ENTRACLAW_ACCESS_TOKEN and start the host again",
+        "static" => {
+            "get a new token and write it into the file of `auth.token_file`, or set ENTRACLAW_ACCESS_TOKEN and start the \
+             host again"
+        }
         _ => "look at the clock of this machine; a token that was signed in for just now should live longer",
     };
     let mut checks = vec![match token.expires_at {
