@@ -406,6 +406,18 @@ fn links_folders_and_open_places_are_left_alone() {
     );
     assert!(complaint.contains(".claude/settings.json") && complaint.contains("--print"), "{complaint}");
     assert_eq!(user.read("dotfiles/settings.json"), "{}");
+    // With what it says added by hand, the other files are written, and taken back, past it.
+    let by_hand = User::new();
+    by_hand.done(&["claude-code"]);
+    let mine = by_hand.read(".claude/settings.json");
+    user.write("dotfiles/settings.json", &mine);
+    let told = user.done(&["claude-code"]);
+    assert!(told.contains("2 files written") && user.read(".claude.json").contains("entraclaw"), "{told}");
+    assert_eq!(user.read("dotfiles/settings.json"), mine);
+    assert!(user.refused(&["claude-code", "--remove"]).contains("it is a symlink"));
+    user.write("dotfiles/settings.json", "{}");
+    user.done(&["claude-code", "--remove"]);
+    assert!(!user.file(".claude.json").exists() && user.read("dotfiles/settings.json") == "{}");
 
     fs::create_dir_all(user.file(".cursor/mcp.json")).unwrap();
     assert!(user.refused(&["cursor"]).contains("not a plain file"));

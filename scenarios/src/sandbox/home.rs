@@ -63,16 +63,12 @@ impl Home {
     }
 
     /// Writes the configuration that fits a sandbox.
-    pub(crate) fn configure(
-        &self,
-        world: &World,
-        graph_url: &str,
-        access_token: &str,
-    ) -> anyhow::Result<()> {
+    pub(crate) fn configure(&self, world: &World, graph_url: &str, access_token: &str) -> anyhow::Result<()> {
         let token = self.path.join(TOKEN_FILE);
         write(&token, access_token).with_context(|| format!("cannot write {}", token.display()))?;
         let path = self.path.join(CONFIG_FILE);
-        write(&path, &config(world, graph_url, &token)?).with_context(|| format!("cannot write {}", path.display()))
+        write(&path, &config(world, graph_url, &token)?)
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Writes a page that leads to an address, so that the address stands in no command line, and says where it is.

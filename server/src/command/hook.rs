@@ -15,8 +15,9 @@ use super::place::{Entry, Home, Place};
 use super::{output, waiter};
 use crate::clock::SystemClock;
 use crate::journal::ConsumerName;
-use crate::notice::{self, HookAsk, NoticeParts};
+use crate::notice::{self, HookAsk, NoticeParts, reader};
 use crate::setup::{APPROVAL_EVENT, Approval, Host};
+use crate::storage::Storage;
 
 /// A host's JSON is read up to here; only its small members matter.
 const STDIN_BYTES_MAX: u64 = 1024 * 1024;
@@ -61,13 +62,25 @@ pub(super) fn run(flags: &Flags) -> ExitCode {
     }
     // Without a home folder nobody can have written.
     let Some(disk) = place.disk else { return ExitCode::SUCCESS };
+    let place_consumer = place.config.inbox.consumer;
     let consumer = match flags.consumer.as_deref().map(ConsumerName::new).transpose() {
-        Ok(consumer) => consumer.or(place.config.inbox.consumer),
+        Ok(consumer) => consumer.or_else(|| place_consumer.clone()),
         Err(error) => return output::complain(&format!("--consumer: {error}"), ExitCode::SUCCESS),
     };
+    let storage: Arc<dyn Storage> = Arc::new(disk);
+    // What the configuration names is meant.
+    let typed = consumer.as_ref().filter(|name| Some(*name) != place_consumer.as_ref());
+    match typed.map_or(Ok(Ok(())), |name| reader::may_wait(&storage, name)) {
+        Ok(Ok(())) => {}
+        Ok(Err(problem)) => return output::complain(&problem, ExitCode::SUCCESS),
+        Err(error) => {
+            let problem = format!("the inbox can't be read: {error}; run `entraclaw doctor`");
+            return output::complain(&problem, ExitCode::SUCCESS);
+        }
+    }
     let stdin = what_is_told();
     let stdin = String::from_utf8_lossy(&stdin);
-    let parts = NoticeParts { storage: Arc::new(disk), clock: Arc::new(SystemClock) };
+    let parts = NoticeParts { storage, clock: Arc::new(SystemClock) };
     let ask = HookAsk { host: &flags.host, event: &flags.event, stdin: &stdin, consumer: consumer.as_ref() };
     let hooked = notice::hook(&parts, ask);
     if let Some(trouble) = hooked.trouble {
@@ -78,8 +91,10 @@ pub(super) fn run(flags: &Flags) -> ExitCode {
 
 /// What the host is told when it asks whether a tool may run; nothing leaves the question to the person.
 fn approve(flags: &Flags, environment: &Environment) -> ExitCode {
-    let wait = waiter::command(flags.home.folder(environment).as_deref(), environment);
-    let approval = Approval { wait: &wait.for_consumer(&flags.host), answers: flags.allow_answers };
+    let place = Place::find(Entry::Look, flags.home.clone(), Vec::new(), environment);
+    let wait = waiter::command(place.home.as_deref(), environment);
+    let wait = wait.reading_as(place.config.inbox.consumer.as_ref().map(ConsumerName::as_str));
+    let approval = Approval { wait: &wait.for_family(&flags.host), answers: flags.allow_answers };
     let stdin = what_is_told();
     match approval.answer(&String::from_utf8_lossy(&stdin)) {
         Some(answer) => output::text(&(answer + "\n"), ExitCode::SUCCESS),

@@ -54,7 +54,8 @@ pub(super) fn undo(text: &str, path: &[String], ops: &[Op]) -> Result<String, Pr
         match op {
             Op::Block { before, text: block } => {
                 text = match cut(&text, before, block) {
-                    Some(without) => without,
+                    // What the host has added to our table since would be a server without a program.
+                    Some(without) => without_rest(&without, path)?,
                     None => without_table(&text, path)?,
                 };
             }
@@ -80,6 +81,17 @@ pub(super) fn without_table(text: &str, path: &[String]) -> Result<String, Probl
     let is_ours =
         find(document.as_table_mut(), path)?.is_some_and(|there| runs_entraclaw(&table_value(there)));
     let Some((name, parents)) = path.split_last().filter(|_| is_ours) else { return Ok(text.to_owned()) };
+    if let Some(parent) = find(document.as_table_mut(), parents)? {
+        parent.remove(name);
+    }
+    Ok(with_ends_of(text, &document.to_string()))
+}
+
+/// The text without what stands below the table's name although the table itself is gone.
+fn without_rest(text: &str, path: &[String]) -> Result<String, Problem> {
+    let mut document = parsed(text)?;
+    let is_left = find(document.as_table_mut(), path)?.is_some_and(|there| there.get("command").is_none());
+    let Some((name, parents)) = path.split_last().filter(|_| is_left) else { return Ok(text.to_owned()) };
     if let Some(parent) = find(document.as_table_mut(), parents)? {
         parent.remove(name);
     }

@@ -141,7 +141,7 @@ async fn a_wait_says_that_nobody_polls() {
     let home = Home::filled(0);
     let waited = wait(parts(&home), ask("claude-code", 3_600, Format::Text)).await;
     assert_eq!(waited.exit, EXIT_NOBODY_POLLS);
-    assert!(waited.text.contains("no session is polling"), "{}", waited.text);
+    assert!(waited.text.contains("no session has polled"), "{}", waited.text);
     let ask = WaitAsk {
         consumer: None,
         timeout: Duration::from_secs(1),

@@ -12,6 +12,8 @@ use super::{HostFiles, HostSettings, SettingsError, ShellRule, ToolRule, groups,
 pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
     let mut settings = HostSettings::new();
     settings.shell_end_told = false;
+    // Observed: also what it hides comes by its name in an entry; one that is not set is empty.
+    settings.resolves_names = true;
     // Documented: comments are taken out before the JSON is read. The entry's `timeout` is in milliseconds (observed).
     if let Some(document) = Document::find(files, ".gemini/settings.json", Form::JsonWithComments)? {
         settings.servers = groups::servers(&document)?;

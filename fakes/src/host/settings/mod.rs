@@ -93,6 +93,8 @@ pub enum OpenDoor {
 pub struct HostSettings {
     /// Every server that is to be started, by name.
     pub servers: BTreeMap<String, ServerEntry>,
+    /// Whether `$NAME` in an entry of a server stands for the host's own variable.
+    pub resolves_names: bool,
     /// Commands by event, in the order in which they stand.
     pub hooks: BTreeMap<String, Vec<HookCommand>>,
     /// Servers whose channel pushes the session takes.
@@ -115,6 +117,7 @@ impl HostSettings {
     fn new() -> Self {
         Self {
             servers: BTreeMap::new(),
+            resolves_names: false,
             hooks: BTreeMap::new(),
             channels: BTreeSet::new(),
             shell: Vec::new(),
@@ -156,7 +159,14 @@ impl HostSettings {
             .filter(|(name, _)| handed.hands_down(name) || is_named(name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        environment.extend(entry.environment.clone());
+        let resolved = entry.environment.iter().map(|(name, value)| {
+            let named = value.strip_prefix('$').filter(|_| self.resolves_names);
+            (
+                name.clone(),
+                named.map_or(value.clone(), |named| person.get(named).cloned().unwrap_or_default()),
+            )
+        });
+        environment.extend(resolved);
         Ok(ServerCommand {
             program: entry.program.clone(),
             arguments: entry.arguments.clone(),

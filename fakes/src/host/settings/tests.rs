@@ -88,8 +88,8 @@ fn each_family_finds_its_server(
     assert!(command.bare_environment);
     assert_eq!(command.environment["A"], "1");
     assert_eq!(command.environment["HOME"], "/h");
-    // Seen: these three hand down a few names only.
-    let is_closed = ["codex", "copilot-cli", "gemini-cli"].contains(&family);
+    // Seen: one hands down a few names only, the other none that looks like a secret.
+    let is_closed = ["codex", "gemini-cli"].contains(&family);
     assert_eq!(command.environment.contains_key("SECRET"), !is_closed, "{family}");
     assert_eq!(settings.options("s", None).tool_timeout_ms, tool_timeout_ms);
     let missing =

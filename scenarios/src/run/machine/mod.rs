@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context as _;
+use entraclaw::config::key::ACCESS_TOKEN_VARIABLE;
 use fakes::host::Environment;
 use fakes::host::settings::{self, HostFiles, HostSettings};
 use tokio::process::Child;
@@ -33,6 +34,8 @@ const LAUNCH: &str = "Start it: ";
 /// Files of a home folder that are looked at, and the largest of them in bytes.
 const FILES_MAX: usize = 1_000;
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// What names the file of a token.
+const TOKEN_FILE_VARIABLE: &str = "ENTRACLAW_AUTH_TOKEN_FILE";
 /// The person's home folder.
 const HOME: &str = "alice";
 /// Our own folder in a home folder.
@@ -53,7 +56,7 @@ pub(crate) struct Machine {
     project: PathBuf,
     /// Where the hosts' programs leave the words that they were started with.
     spool: PathBuf,
-    /// The person's own environment: that of a shell, with nothing of ours in it.
+    /// The person's own environment: that of a shell, with nothing of ours in it but a token.
     environment: BTreeMap<String, String>,
     /// The files before anything ran, to the byte.
     before: BTreeMap<String, Vec<u8>>,
@@ -92,8 +95,27 @@ impl Machine {
             std::fs::write(&path, program(&spool))?;
             close(&path, 0o700)?;
         }
+        let mut settings = settings.clone();
+        // It stands in the person's shell, or in a file of its own where the settings name one.
+        let token = settings.remove(ACCESS_TOKEN_VARIABLE);
+        let token_file = settings.get_mut(TOKEN_FILE_VARIABLE).map(|name| {
+            let path = home.join(&*name);
+            *name = path.display().to_string();
+            path
+        });
+        let mut shell = BTreeMap::new();
+        match (token, token_file) {
+            (Some(token), Some(path)) => {
+                std::fs::write(&path, token)?;
+                close(&path, 0o600)?;
+            }
+            (Some(token), None) => {
+                shell.insert(ACCESS_TOKEN_VARIABLE.to_owned(), token);
+            }
+            (None, _) => {}
+        }
         let file = own.join("config.toml");
-        std::fs::write(&file, config::text(settings)?)?;
+        std::fs::write(&file, config::text(&settings)?)?;
         close(&file, 0o600)?;
         for (path, text) in cell.scenario.scenario.host_files.get(&cell.host.family).into_iter().flatten() {
             let path = home.join(path);
@@ -117,7 +139,10 @@ impl Machine {
             home,
             project,
             spool,
-            environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
+            environment: {
+                shell.extend(environment.map(|(name, value)| (name.to_owned(), value)));
+                shell
+            },
             port: KeptPort::take()?,
             launch: RefCell::default(),
             others: RefCell::default(),

@@ -15,6 +15,7 @@ use self::work::{Step, Work};
 use super::environment::Environment;
 use super::place::{Entry, Home, Place, open_home};
 use super::{output, waiter};
+use crate::notice::last_told;
 use crate::setup::{
     ALLOW_ANSWERS, Carrier, FirstAnswer, Host, LeftOut, Os, Places, Request, Scope, first_answer, recipe,
     runbook, told_of_answers, unified,
@@ -67,7 +68,8 @@ pub(super) struct Flags {
 
 pub(super) fn run(flags: Flags) -> ExitCode {
     let environment = Environment::read();
-    let request = match request(&flags, &environment) {
+    let place = Place::find(Entry::Look, flags.home.clone(), Vec::new(), &environment);
+    let request = match request(&flags, &place, &environment) {
         Ok(request) => request,
         Err(problem) => return output::complain(&problem, ExitCode::from(2)),
     };
@@ -75,7 +77,6 @@ pub(super) fn run(flags: Flags) -> ExitCode {
         return output::text(&runbook(&request), ExitCode::SUCCESS);
     }
     let entry = if flags.dry_run || flags.remove { Entry::Look } else { Entry::Take };
-    let place = Place::find(Entry::Look, flags.home.clone(), Vec::new(), &environment);
     let not_signed_in = place.without_sign_in();
     let home = match open_home(entry, flags.home, &environment) {
         Ok(home) => home,
@@ -177,7 +178,7 @@ fn summary(request: &Request, steps: &[Step], changed: usize, remove: bool) -> S
     out
 }
 
-fn request(flags: &Flags, environment: &Environment) -> Result<Request, String> {
+fn request(flags: &Flags, place: &Place, environment: &Environment) -> Result<Request, String> {
     for left_out in &flags.without {
         if left_out.host() != flags.host {
             let (name, host) = (left_out.name(), left_out.host().name());
@@ -218,6 +219,13 @@ fn request(flags: &Flags, environment: &Environment) -> Result<Request, String> 
         scope: flags.scope,
         carriers: flags.with.clone(),
         left_out: flags.without.clone(),
+        host_version: last_told(&*place.storage(), flags.host.name()),
+        consumer: place.config.inbox.consumer.as_ref().map(ToString::to_string),
+        given: {
+            let certificates = environment.certificates.iter().map(|name| (*name).to_owned());
+            environment.variables.keys().cloned().chain(certificates).collect()
+        },
+        codex: environment.program("codex").as_deref().map(plain).transpose()?,
         allow_answers: flags.allow_answers,
         waiter: waiter::beside(&binary).as_deref().map(plain).transpose()?,
         binary: plain(&binary)?,

@@ -114,7 +114,10 @@ impl Work<'_> {
         receipts: &BTreeMap<PathBuf, Receipt>,
     ) -> Result<Option<Step>, String> {
         let receipt = receipts.get(path);
-        let before = disk::read(path)?;
+        let before = match disk::read(path) {
+            Ok(before) => before,
+            Err(problem) => return self.linked(path, file, remove).then_some(None).ok_or(problem),
+        };
         let backup = receipt.and_then(|receipt| receipt.backup.as_ref());
         let backup = backup.map(|backup| disk::read(Path::new(backup))).transpose()?.flatten();
         let found = Found { text: before.as_deref(), receipt, backup: backup.as_deref() };
@@ -133,6 +136,19 @@ impl Work<'_> {
         let leads_to = disk::check_folder(path, &self.request.roots())?;
         disk::check_file(path)?;
         Ok(Some(Step { path: path.to_owned(), leads_to, before, outcome, receipt: receipt.cloned() }))
+    }
+
+    /// Whether the file behind a symlink is as it would be made already, by hand.
+    fn linked(&self, path: &Path, file: &FileRecipe, remove: bool) -> bool {
+        let Some(text) = disk::read_through_link(path) else { return false };
+        let found = Found { text: Some(&text), ..Found::default() };
+        let name = path.display().to_string();
+        let outcome = if remove {
+            self.without(&name, found, file)
+        } else {
+            setup::with(&name, found, &self.request.owner(), &file.content)
+        };
+        outcome.is_ok_and(|outcome| outcome.text.as_deref() == Some(text.as_str()))
     }
 
     /// The file without us. Of one of which nothing was kept, what any choice of tools would have put there goes.

@@ -20,6 +20,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         Scope::Project => (places.project.join(".codex"), places.project.join("AGENTS.md")),
     };
     let mut entry = server(request, &[]);
+    entry["env_vars"] = json!(request.names_to_pass());
     if request.allow_answers {
         // What only reads runs unasked there.
         let approved = ANSWERING_TOOLS.map(|tool| (tool.to_owned(), json!({"approval_mode": "approve"})));
@@ -35,6 +36,13 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     ];
     if request.scope == Scope::Project {
         notes.push("The files of a project count only where Codex trusts the project.".to_owned());
+    }
+    if request.carriers.contains(&Carrier::Queue) && request.codex.is_none() {
+        notes.push(
+            "No program `codex` was found on this terminal's PATH, so the server looks for it on the PATH that Codex gives it; \
+             `doors.codex_command` in config.toml takes its absolute path."
+                .to_owned(),
+        );
     }
     if request.carriers.contains(&Carrier::Queue) {
         notes.push(

@@ -12,6 +12,9 @@ use crate::setup::content::Content;
 use crate::setup::request::{Carrier, Os, Request, Scope};
 
 const EVENTS: [&str; 5] = ["sessionStart", "userPromptSubmitted", "postToolUse", "agentStop", "notification"];
+/// Events that older versions call unknown in their log at every start (seen on 0.0.423 and 1.0.11), and the first version by the
+/// changelog that knows each.
+const KNOWN_SINCE: [(&str, [u64; 3]); 2] = [("notification", [1, 0, 18]), (APPROVAL_EVENT, [1, 0, 16])];
 const EXTENSION: &str = include_str!("extension.mjs");
 
 pub(super) fn recipe(request: &Request) -> Recipe {
@@ -40,8 +43,15 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         }
     };
     let mut hooks = vec![setting(&["version"], json!(1))];
-    hooks.extend(EVENTS.iter().map(|event| element(&["hooks", event], hook_entry(request, event))));
-    hooks.push(element(&["hooks", APPROVAL_EVENT], approval_entry(request)));
+    let is_known = |event: &&str| {
+        let since = KNOWN_SINCE.iter().find(|(known, _)| known == event).map(|(_, since)| *since);
+        request.host_version.zip(since).is_none_or(|(version, since)| version >= since)
+    };
+    let events = EVENTS.iter().filter(|event| is_known(event));
+    hooks.extend(events.map(|event| element(&["hooks", event], hook_entry(request, event))));
+    if is_known(&APPROVAL_EVENT) {
+        hooks.push(element(&["hooks", APPROVAL_EVENT], approval_entry(request)));
+    }
     let entry = member(&["mcpServers", SERVER], server(request, &own));
     let mut files = vec![
         file(servers, "the server", Content::Json(vec![entry])),
@@ -66,7 +76,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
             "From 1.0.16 on a hook answers the host's question whether it may {may}; a wait by this command to the letter: \
              `{}`. Where hooks are switched off, and before 1.0.16, the host asks at every wait, and without a person it \
              wakes no second time; there `{launch}{allow}` at least lets it do the rest.",
-            request.wait().for_consumer(request.host.name())
+            request.wait().for_family(request.host.name())
         ),
         "Hooks in ~/.copilot/hooks need 1.0.11 or newer, the notification hook 1.0.18; added text after a tool needs 1.0.50 \
          and with a prompt 1.0.65."
@@ -113,7 +123,8 @@ fn command_entry(request: &Request, command: &str) -> Value {
 
 /// The extension with this machine's program in it, as JSON texts, which are also JavaScript's.
 fn extension(request: &Request) -> String {
-    let mut arguments = vec!["wait", "--format", "json", "--consumer", "copilot-cli"];
+    let consumer = request.consumer.as_deref().unwrap_or_else(|| request.host.name());
+    let mut arguments = vec!["wait", "--format", "json", "--consumer", consumer];
     if !request.home_is_default {
         arguments.extend(["--home", &request.home]);
     }

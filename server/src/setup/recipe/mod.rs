@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::content::{Content, Edit};
 use super::request::{Host, Os, Request, Scope};
+use crate::mcp::HandsDown;
 use crate::rules::{self, WAIT_PROGRAM};
 
 /// The server's name in every host's configuration; hosts take letters, digits, `_` and `-` only.
@@ -77,6 +78,23 @@ pub fn recipe(request: &Request) -> Recipe {
             .notes
             .push(format!("The home folder is {}; every command that was written names it.", request.home));
     }
+    match request.handed_down() {
+        HandsDown::EverythingSince([a, b, c]) => recipe.notes.push(format!(
+            "Versions before {a}.{b}.{c} were seen to hand a server little of their environment: settings belong into config.toml \
+             there, and a token into a file that `auth.token_file` names."
+        )),
+        HandsDown::AllBut(_) => recipe.notes.push(
+            "The host keeps variables from the server whose names look like a secret. Those of ours that are set in this shell \
+             are passed on by name, without their values; run setup again when you have set another."
+                .to_owned(),
+        ),
+        HandsDown::Few => recipe.notes.push(
+            "The host hands the server few variables; `env_vars` names those that are passed on (the token, proxies, the key \
+             store's bus), without their values. Run setup again when you have set another one of ours."
+                .to_owned(),
+        ),
+        HandsDown::Everything => {}
+    }
     if request.waiter.is_none() {
         recipe.notes.push(format!(
             "There is no {WAIT_PROGRAM} beside {}, so the model is told to run `entraclaw wait`, and a host that lets a program \
@@ -128,8 +146,8 @@ fn server(request: &Request, own: &[(&str, Value)]) -> Value {
     Value::Object(entry)
 }
 
-fn environment(variables: &[(&'static str, String)]) -> Value {
-    Value::Object(variables.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect())
+fn environment(variables: &[(String, String)]) -> Value {
+    Value::Object(variables.iter().map(|(name, value)| (name.clone(), json!(value))).collect())
 }
 
 /// The hook command for an event.

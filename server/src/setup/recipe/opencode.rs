@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{ANSWERING_TOOLS, FileRecipe, Recipe, SERVER, environment, file, instructions, member, setting};
+use super::{FileRecipe, Recipe, SERVER, environment, file, instructions, member, setting, unasked_tools};
 use crate::setup::content::Content;
 use crate::setup::request::{Carrier, Request, Scope};
 
@@ -50,7 +50,8 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     let mut edits = vec![member(&["mcp", SERVER], Value::Object(entry))];
     if request.allow_answers {
         let allowed = |tool: &&str| setting(&["permission", &format!("{SERVER}_{tool}")], json!("allow"));
-        edits.extend(ANSWERING_TOOLS.iter().map(allowed));
+        // The last rule that fits counts there, so these stand behind the person's own.
+        edits.extend(unasked_tools(request).iter().map(allowed));
     }
     Recipe {
         files: vec![

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Recipe, SERVER, element, file, hook_groups, instructions, member, server, unasked_tools};
 use crate::setup::content::Content;
-use crate::setup::request::{Carrier, LeftOut, Request, Scope};
+use crate::setup::request::{Carrier, LeftOut, Os, Request, Scope};
 
 const EVENTS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"];
 
@@ -47,7 +47,11 @@ pub(super) fn recipe(request: &Request) -> Recipe {
              file."
                 .to_owned(),
         );
-        format!("touch {path} && qwen --input-file {path}")
+        // Whoever can write it types into the session, so it is made, empty, for its owner alone.
+        match request.places.os {
+            Os::Windows => format!("qwen --input-file {path}"),
+            _ => format!("install -m 600 /dev/null {path} && qwen --input-file {path}"),
+        }
     } else {
         "qwen".to_owned()
     };
