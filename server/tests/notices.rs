@@ -170,7 +170,7 @@ fn time_that_is_up_and_a_machine_where_nobody_polls_have_codes_of_their_own() {
     assert_eq!((exit, stdout.as_str()), (3, ""));
     assert!(stderr.contains("nobody wrote to codex"), "{stderr}");
     drop(alive);
-    let (exit, stdout, stderr) = said(&desk.run(&["wait", "--consumer", "codex"], ""));
+    let (exit, stdout, stderr) = said(&desk.run(&short, ""));
     assert_eq!((exit, stdout.as_str()), (4, ""));
     assert!(stderr.contains("no session has polled") && stderr.contains("entraclaw status"), "{stderr}");
 }

@@ -126,13 +126,13 @@ fn with_carriers(host: &str) -> Vec<&'static str> {
 
 #[test]
 fn what_stops_the_first_answer_is_said_by_setup_status_and_doctor_until_it_is_let_out() {
+    const STOPS: &str = "the first answer of Claude Code stops at a dialog";
     let user = User::new();
     let other = |command: &str| {
         let mut entraclaw = Command::new(cargo_bin("entraclaw"));
         entraclaw.env_clear().env("HOME", &user.home).current_dir(&user.project).arg(command);
         String::from_utf8(entraclaw.timeout(Duration::from_secs(60)).output().unwrap().stdout).unwrap()
     };
-    const STOPS: &str = "the first answer of Claude Code stops at a dialog";
     let told = user.done(&["claude-code"]);
     assert!(told.contains("The first answer stops at a dialog of Claude Code"), "{told}");
     for command in ["status", "doctor"] {

@@ -143,7 +143,7 @@ fn block(path: &[String], entry: &Value) -> String {
         if !out.is_empty() {
             out.push('\n');
         }
-        out.push_str(&block(&[path, &[name.clone()]].concat(), table));
+        out.push_str(&block(&[path, std::slice::from_ref(name)].concat(), table));
     }
     out
 }

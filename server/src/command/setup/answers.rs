@@ -4,14 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use super::work::{FOLDER, RECEIPT_BYTES_MAX};
+use super::work::{FOLDER, RECEIPT_BYTES_MAX, is_receipt};
 use crate::setup::{ALLOW_ANSWERS, FirstAnswer, Host, Receipt, first_answer, lets_answer};
 use crate::storage::{DiskStorage, Storage as _, read_whole};
 
 /// What is said of each such host, with what helps.
 pub(in crate::command) fn waiting_for_a_person(home: &DiskStorage) -> Vec<String> {
     let mut allowed: BTreeMap<String, bool> = BTreeMap::new();
-    for name in home.list(FOLDER).unwrap_or_default().iter().filter(|name| name.ends_with(".json")) {
+    for name in home.list(FOLDER).unwrap_or_default().iter().filter(|name| is_receipt(name)) {
         let path = format!("{FOLDER}/{name}");
         let Ok(Some(bytes)) = read_whole(home, &path, RECEIPT_BYTES_MAX) else { continue };
         let Ok(receipt) = serde_json::from_slice::<Receipt>(&bytes) else { continue };

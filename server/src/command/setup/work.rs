@@ -207,8 +207,7 @@ impl Work<'_> {
         let Some(home) = &self.home else { return Ok(BTreeMap::new()) };
         let mut receipts = BTreeMap::new();
         let names = home.list(FOLDER).map_err(|error| error.to_string())?;
-        let is_receipt = |name: &&String| Path::new(name).extension().is_some_and(|ending| ending == "json");
-        for name in names.iter().filter(is_receipt).take(RECEIPTS_MAX) {
+        for name in names.iter().filter(|name| is_receipt(name)).take(RECEIPTS_MAX) {
             let path = format!("{FOLDER}/{name}");
             let broken = |what: String| {
                 format!(
@@ -224,6 +223,11 @@ impl Work<'_> {
         }
         Ok(receipts)
     }
+}
+
+/// Whether a file of the folder is a receipt, by its name.
+pub(super) fn is_receipt(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|ending| ending == "json")
 }
 
 fn every_carrier(host: Host) -> Vec<Carrier> {

@@ -68,8 +68,11 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         files.push(file(path, "wakes the session when somebody writes", Content::Whole(extension(request))));
     }
     let launch = if has_extension { "copilot --experimental" } else { "copilot" };
-    let allow: String =
-        unasked_tools(request).iter().map(|tool| format!(" --allow-tool '{SERVER}({tool})'")).collect();
+    let allow = unasked_tools(request)
+        .iter()
+        .map(|tool| format!(" --allow-tool '{SERVER}({tool})'"))
+        .collect::<Vec<_>>()
+        .concat();
     let may = if request.allow_answers { "wait, read and answer" } else { "wait and read" };
     let mut notes = vec![
         format!(
