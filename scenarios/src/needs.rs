@@ -1,7 +1,7 @@
 //! Whether a host's profile meets what a scenario needs. A need that rests on a fact that nobody knows is not met, and
 //! never guessed.
 
-use fakes::host::{DoorKind, Fact, Mode, Parallel, Profile};
+use fakes::host::{DoorKind, Fact, Mode, Parallel, Profile, Unallowed};
 use reports::event::Status;
 
 use crate::scenario::Need;
@@ -97,6 +97,10 @@ fn judged(profile: &Profile, need: Need, mode: Mode) -> (bool, &'static str) {
         }
         Need::Door => (door, "nothing from outside can start a turn of this host"),
         Need::Task => (task, "no MCP task wakes this host's model"),
+        Need::Dialog => (
+            *mode.of(&profile.consent.calls) == Unallowed::Asks,
+            "this host lets tools run unasked, by itself",
+        ),
     }
 }
 
@@ -144,6 +148,7 @@ fn rests_on(profile: &Profile, need: Need, mode: Mode) -> Vec<(&'static str, boo
         Need::Door => {
             vec![known(mode, "door.kind", &profile.door.kind), known(mode, "door.wakes", &profile.door.wakes)]
         }
+        Need::Dialog => vec![known(mode, "consent.calls", &profile.consent.calls)],
         Need::Task => {
             vec![
                 known(mode, "tasks.followed", &profile.tasks.followed),

@@ -82,6 +82,40 @@ fn mistakes_are_named_and_never_hold_a_host_up(
 }
 
 #[test]
+fn a_hook_with_a_mistyped_consumer_makes_none() {
+    let desk = Desk::new();
+    desk.journal().append(vec![draft(1)]).unwrap();
+    let hook = ["hook", "codex", "UserPromptSubmit", "--consumer", "codx"];
+    let (exit, stdout, stderr) = said(&desk.run(&hook, "{}"));
+    assert_eq!((exit, stdout.as_str()), (0, ""), "{stderr}");
+    assert!(stderr.contains("no consumer is named codx; did you mean codex?"), "{stderr}");
+    let (_, listed, _) = said(&desk.run(&["consumers"], ""));
+    assert!(!listed.contains("codx"), "{listed}");
+    let (exit, stdout, stderr) = said(&desk.run(&hook[..3], "{}"));
+    assert!(exit == 0 && stdout.contains("hello 1"), "{stderr}");
+    // What the configuration names is meant, before any session has begun.
+    std::fs::write(desk.home().join("config.toml"), "[inbox]\nconsumer = \"reviewer\"\n").unwrap();
+    let (exit, stdout, stderr) = said(&desk.run(&hook[..3], "{}"));
+    assert!(exit == 0 && stdout.contains("hello 1"), "{stderr}");
+}
+
+#[test]
+fn a_copilot_is_let_wait_as_whom_the_configuration_names() {
+    let desk = Desk::new();
+    drop(desk.journal());
+    std::fs::write(desk.home().join("config.toml"), "[inbox]\nconsumer = \"reviewer\"\n").unwrap();
+    let waiter = cargo_bin("entraclaw-wait");
+    let home = desk.home();
+    for (consumer, lets) in [("reviewer", true), ("copilot-cli", false)] {
+        let command = format!("{} --home={} --consumer {consumer}", waiter.display(), home.display());
+        let asked = serde_json::json!({"toolName": "bash", "toolInput": {"command": command}}).to_string();
+        let hook = ["hook", "copilot-cli", "permissionRequest"];
+        let (exit, stdout, stderr) = said(&desk.run(&hook, &asked));
+        assert_eq!((exit, stdout.contains("allow")), (0, lets), "{command}: {stdout}{stderr}");
+    }
+}
+
+#[test]
 fn a_shell_that_waits_ends_with_the_message_and_says_what_to_do() {
     let desk = Desk::new();
     let journal = desk.journal();
@@ -126,7 +160,7 @@ fn time_that_is_up_and_a_machine_where_nobody_polls_have_codes_of_their_own() {
     let short = ["wait", "--consumer", "codex", "--timeout", "100ms"];
     let (exit, stdout, stderr) = said(&desk.run(&short, ""));
     assert_eq!((exit, stdout.as_str()), (4, ""), "a short wait does not hide it");
-    assert!(stderr.contains("no session is polling"), "{stderr}");
+    assert!(stderr.contains("no session has polled"), "{stderr}");
     let storage = DiskStorage::open(&desk.home()).unwrap();
     storage.create_dir("sessions").unwrap();
     let alive = storage.try_lock("sessions/one.lock").unwrap().unwrap();
@@ -136,9 +170,9 @@ fn time_that_is_up_and_a_machine_where_nobody_polls_have_codes_of_their_own() {
     assert_eq!((exit, stdout.as_str()), (3, ""));
     assert!(stderr.contains("nobody wrote to codex"), "{stderr}");
     drop(alive);
-    let (exit, stdout, stderr) = said(&desk.run(&["wait", "--consumer", "codex"], ""));
+    let (exit, stdout, stderr) = said(&desk.run(&short, ""));
     assert_eq!((exit, stdout.as_str()), (4, ""));
-    assert!(stderr.contains("no session is polling") && stderr.contains("entraclaw status"), "{stderr}");
+    assert!(stderr.contains("no session has polled") && stderr.contains("entraclaw status"), "{stderr}");
 }
 
 #[test]

@@ -124,6 +124,52 @@ fn with_carriers(host: &str) -> Vec<&'static str> {
     }
 }
 
+#[test]
+fn what_stops_the_first_answer_is_said_by_setup_status_and_doctor_until_it_is_let_out() {
+    const STOPS: &str = "the first answer of Claude Code stops at a dialog";
+    let user = User::new();
+    let other = |command: &str| {
+        let mut entraclaw = Command::new(cargo_bin("entraclaw"));
+        entraclaw.env_clear().env("HOME", &user.home).current_dir(&user.project).arg(command);
+        String::from_utf8(entraclaw.timeout(Duration::from_secs(60)).output().unwrap().stdout).unwrap()
+    };
+    let told = user.done(&["claude-code"]);
+    assert!(told.contains("The first answer stops at a dialog of Claude Code"), "{told}");
+    for command in ["status", "doctor"] {
+        let said = other(command);
+        assert!(said.contains(STOPS) && said.contains("--allow-answers"), "{said}");
+    }
+    let told = user.done(&["claude-code", "--allow-answers"]);
+    assert!(told.contains("+      \"mcp__entraclaw__send_teams_message\""), "{told}");
+    assert!(!other("status").contains(STOPS) && !other("doctor").contains(STOPS));
+    let told = user.done(&["claude-code"]);
+    assert!(told.contains("-      \"mcp__entraclaw__send_teams_message\""), "{told}");
+    assert!(other("status").contains(STOPS));
+    user.done(&["claude-code", "--remove"]);
+    assert!(!other("status").contains(STOPS));
+    let (code, _, complaint) = user.run(&["cursor", "--allow-answers"]);
+    assert!(code == 2 && complaint.contains("not known how Cursor"), "{complaint}");
+}
+
+/// What lets answers out goes again, with its receipt or without.
+#[test]
+fn what_lets_answers_out_is_taken_back_to_the_byte() {
+    for host in &HOSTS[..6] {
+        let user = User::new();
+        user.write(".codex/config.toml", "# mine\nmodel = \"m\"");
+        user.write(".claude/settings.json", "{\"permissions\": {\"allow\": [\"Bash(ls)\"]}}");
+        user.write(".config/opencode/opencode.json", "{\n  \"permission\": {\"bash\": \"ask\"},\n}\n");
+        let before = user.tree();
+        user.done(&[host, "--allow-answers"]);
+        user.done(&[host, "--remove"]);
+        assert_eq!(user.tree(), before, "{host}");
+        user.done(&[host, "--allow-answers"]);
+        user.done(&[host]);
+        user.done(&[host, "--remove"]);
+        assert_eq!(user.tree(), before, "{host}");
+    }
+}
+
 /// The page of each host with everything it can have; bless with `UPDATE_GOLDEN=1`.
 #[cfg(target_os = "linux")]
 #[test]
@@ -360,6 +406,18 @@ fn links_folders_and_open_places_are_left_alone() {
     );
     assert!(complaint.contains(".claude/settings.json") && complaint.contains("--print"), "{complaint}");
     assert_eq!(user.read("dotfiles/settings.json"), "{}");
+    // With what it says added by hand, the other files are written, and taken back, past it.
+    let by_hand = User::new();
+    by_hand.done(&["claude-code"]);
+    let mine = by_hand.read(".claude/settings.json");
+    user.write("dotfiles/settings.json", &mine);
+    let told = user.done(&["claude-code"]);
+    assert!(told.contains("2 files written") && user.read(".claude.json").contains("entraclaw"), "{told}");
+    assert_eq!(user.read("dotfiles/settings.json"), mine);
+    assert!(user.refused(&["claude-code", "--remove"]).contains("it is a symlink"));
+    user.write("dotfiles/settings.json", "{}");
+    user.done(&["claude-code", "--remove"]);
+    assert!(!user.file(".claude.json").exists() && user.read("dotfiles/settings.json") == "{}");
 
     fs::create_dir_all(user.file(".cursor/mcp.json")).unwrap();
     assert!(user.refused(&["cursor"]).contains("not a plain file"));

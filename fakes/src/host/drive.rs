@@ -153,6 +153,8 @@ pub enum HostEventKind {
         /// Whether it began, or goes on, with nobody at the keyboard.
         by_itself: bool,
     },
+    /// The tools about whose calls dialogs are open now, the oldest first.
+    Dialogs(Vec<String>),
     /// A text came through the host's door, or by a hook beside the session; the model may be shown it later.
     Knocked(String),
     /// A command of ours, in a background shell or as a hook, has printed this; the model may be shown it later.
@@ -420,6 +422,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
                 Effect::Ready => self.emit(HostEventKind::Ready).await,
                 Effect::Failed(reason) => self.emit(HostEventKind::Failed(reason)).await,
                 Effect::Note(note) => self.emit(HostEventKind::Note(note)).await,
+                Effect::Dialogs(tools) => self.emit(HostEventKind::Dialogs(tools)).await,
                 Effect::Turn { running, by_itself } => {
                     self.emit(HostEventKind::Turn { running, by_itself }).await;
                 }

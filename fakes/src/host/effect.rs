@@ -86,6 +86,11 @@ pub enum Action {
         /// The form's content, on `accept`.
         content: Option<Value>,
     },
+    /// The person answers the oldest dialog that asks whether a tool may run.
+    AnswerDialog {
+        /// Whether it may.
+        allow: bool,
+    },
     /// The host asks its person for a permission, and tells the server where it relays that.
     AskPermission(PermissionAsk),
     /// The model uses a tool of the host's own; its end is a boundary of the turn.
@@ -306,6 +311,8 @@ pub enum Effect {
         /// Whether it began, or goes on, with nobody at the keyboard.
         by_itself: bool,
     },
+    /// The tools about whose calls dialogs are open now, the oldest first.
+    Dialogs(Vec<String>),
     /// For the log: something that was dropped, ignored or decided.
     Note(String),
 }

@@ -49,6 +49,9 @@ pub struct HostOptions {
     pub channels: bool,
     /// Whether the person's settings allow the server's tools.
     pub allow_tools: bool,
+    /// The server's tools that run without a question, `*` for all of them, where the person's settings say that; nothing
+    /// when no tool is asked about.
+    pub unasked: Option<Vec<String>>,
     /// Whether the server's `instructions` are allowed by a setting.
     pub allow_instructions: bool,
     /// Whether the tools are known from an earlier run.
@@ -90,6 +93,7 @@ impl Default for HostOptions {
             negotiate: false,
             channels: true,
             allow_tools: true,
+            unasked: None,
             allow_instructions: false,
             warm_tool_cache: false,
             thread: thread_id(0, 0),

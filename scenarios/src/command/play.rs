@@ -52,7 +52,7 @@ async fn play(args: &Args, program: PathBuf) -> Outcome {
     let (url_token, access_token) = (token()?, token()?);
     let world = World::new(&access_token, wall_clock())?;
     let graph = fakes::graph::serve(world.graph(), wall_clock).await?;
-    home.configure(&world, &graph.base_url())?;
+    home.configure(&world, &graph.base_url(), &access_token)?;
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)))
         .await
         .with_context(|| format!("--port: cannot listen on 127.0.0.1:{}", args.port))?;

@@ -15,7 +15,8 @@ use super::view::SessionView;
 use super::{operator, scaled};
 use crate::oracle::{Heard, Written};
 use crate::scenario::{
-    Call, DiskStep, EntraStep, Expect, Heartbeat, HostStep, Members, Raw, ServerStep, Step, TurnStep, Write,
+    Call, DialogStep, DiskStep, EntraStep, Expect, Heartbeat, HostStep, Members, Raw, ServerStep, Step,
+    TurnStep, Write,
 };
 use crate::vectors;
 
@@ -25,6 +26,8 @@ const FILE_LOOK: Duration = Duration::from_millis(100);
 const SETTLE: Duration = Duration::from_millis(1);
 /// Longest that a step waits for the hooks of a turn.
 const HOOKS_MAX: Duration = Duration::from_secs(10);
+/// Longest that a step waits for a dialog of the host.
+const DIALOG_MAX: Duration = Duration::from_secs(10);
 /// What a model reads of a message that was taken back.
 const TAKEN_BACK: &str = "(this message was deleted by its author)";
 
@@ -128,6 +131,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
             session(play, ask.on.as_deref().unwrap_or(MAIN))?.order(Order::Act(action));
             tokio::time::sleep(SETTLE).await;
         }
+        Step::Dialog(step) => return dialog(play, step).await,
         Step::Operator(act) => return operator::act(play, act).await,
         Step::Setup(step) => return super::setup::step(play, step),
         Step::Host(step) => return host(play, step).await,
@@ -303,6 +307,31 @@ async fn wait_ready(play: &Play<'_>, name: &str) -> Result<(), Miss> {
         expected: None,
         observed: None,
     })
+}
+
+/// A dialog about the tool stands open soon, and is answered where somebody is there.
+async fn dialog(play: &mut Play<'_>, step: &DialogStep) -> Played {
+    let name = step.on.clone().unwrap_or_else(|| MAIN.to_owned());
+    let open = || play.with_view(Some(&name), |view| view.dialogs.first().cloned());
+    let deadline = tokio::time::Instant::now() + DIALOG_MAX;
+    while open().is_none() && tokio::time::Instant::now() < deadline {
+        let changed = play.changed.notified();
+        tokio::select! {
+            biased;
+            () = changed => {}
+            () = tokio::time::sleep_until(deadline) => {}
+        }
+    }
+    let found = open().unwrap_or_default();
+    if found != step.tool {
+        let what = format!("no dialog of the host asks whether {} may run", step.tool);
+        return Ok(Err(Miss::texts(what, &step.tool, &found)));
+    }
+    if let Some(allow) = step.allow {
+        session(play, &name)?.order(Order::Act(Action::AnswerDialog { allow }));
+        tokio::time::sleep(SETTLE).await;
+    }
+    Ok(Ok(()))
 }
 
 async fn wait_gone(play: &Play<'_>, name: &str) {

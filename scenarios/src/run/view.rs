@@ -70,6 +70,8 @@ pub(crate) struct SessionView {
     pub(crate) starts: u32,
     /// Whether a turn of the model runs.
     pub(crate) in_turn: bool,
+    /// Tools about which dialogs of the host are open, the oldest first.
+    pub(crate) dialogs: Vec<String>,
     /// Turns that began, or went on, with nobody at the keyboard.
     pub(crate) turns_by_itself: u64,
     /// Whether the host's own lines are judged; not on a bare pipe, where a scenario breaks them on purpose.
@@ -108,6 +110,7 @@ impl SessionView {
             let_go_ms: Vec::new(),
             starts: 0,
             in_turn: false,
+            dialogs: Vec::new(),
             turns_by_itself: 0,
             judge_host: profile.is_some(),
             undeclared: undeclared.unwrap_or_default(),

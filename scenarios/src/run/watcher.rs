@@ -76,6 +76,7 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
             view.facts.insert("given up".to_owned(), reason);
         }
         HostEventKind::Turn { running, by_itself } => view.turn(running, by_itself),
+        HostEventKind::Dialogs(tools) => view.dialogs = tools,
         HostEventKind::Knocked(text) => view.knocked(at_ms, &text),
         HostEventKind::Printed(text) => view.printed(at_ms, &text),
         HostEventKind::Note(text) => {

@@ -1,5 +1,5 @@
 //! The home folder that servers use in the sandbox: private, with a configuration that fits, gone afterwards.
-//! It must never write into a folder that is somebody's real home, nor put a token into a file.
+//! It must never write into a folder that is somebody's real home; the one token in it opens nothing but the fake Graph.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,8 @@ use super::World;
 const MARK: &str = "# Written by `hostcheck play` for its sandbox; each start writes it anew.";
 const CONFIG_FILE: &str = "config.toml";
 const WAY_IN_FILE: &str = "open.html";
+/// Hosts differ in what they hand a server of the environment, and every one lets it read its own folder.
+const TOKEN_FILE: &str = "token";
 
 /// A home folder; a temporary one is deleted when this is dropped.
 pub(crate) struct Home {
@@ -61,9 +63,12 @@ impl Home {
     }
 
     /// Writes the configuration that fits a sandbox.
-    pub(crate) fn configure(&self, world: &World, graph_url: &str) -> anyhow::Result<()> {
+    pub(crate) fn configure(&self, world: &World, graph_url: &str, access_token: &str) -> anyhow::Result<()> {
+        let token = self.path.join(TOKEN_FILE);
+        write(&token, access_token).with_context(|| format!("cannot write {}", token.display()))?;
         let path = self.path.join(CONFIG_FILE);
-        write(&path, &config(world, graph_url)).with_context(|| format!("cannot write {}", path.display()))
+        write(&path, &config(world, graph_url, &token)?)
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Writes a page that leads to an address, so that the address stands in no command line, and says where it is.
@@ -78,11 +83,13 @@ impl Home {
     }
 }
 
-fn config(world: &World, graph_url: &str) -> String {
+fn config(world: &World, graph_url: &str, token_file: &Path) -> anyhow::Result<String> {
+    // A text of JSON is one of TOML too.
+    let token_file = serde_json::to_string(&token_file.display().to_string())?;
     let allowed = world.allowed();
     let tenant_id = allowed.first().map(|person| person.tenant_id.clone()).unwrap_or_default();
     let mut text = format!(
-        "{MARK}\n[auth]\nmode = \"static\"\n\n[graph]\nurl = \"{graph_url}\"\n\n[identity]\ntenant_id = \"{tenant_id}\"\n\n\
+        "{MARK}\n[auth]\nmode = \"static\"\ntoken_file = {token_file}\n\n[graph]\nurl = \"{graph_url}\"\n\n[identity]\ntenant_id = \"{tenant_id}\"\n\n\
          [teams]\npoll_interval = \"1s\"\n\n[mail]\nenabled = true\npoll_interval = \"1s\"\n"
     );
     for person in allowed {
@@ -93,7 +100,7 @@ fn config(world: &World, graph_url: &str) -> String {
             person.name, person.tenant_id, person.object_id, person.mail
         );
     }
-    text
+    Ok(text)
 }
 
 fn create(folder: &Path) -> std::io::Result<()> {
@@ -121,31 +128,29 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     #[test]
     fn the_configuration_is_one_that_the_server_takes() {
-        let world = World::new("token", jiff::Timestamp::UNIX_EPOCH).unwrap();
-        let text = config(&world, "http://127.0.0.1:4000");
-        let environment = BTreeMap::from([("ENTRACLAW_ACCESS_TOKEN".to_owned(), "token".to_owned())]);
+        let world = World::new("hush", jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let token_file = Path::new("/tmp/it's \"here\"/token");
+        let text = config(&world, "http://127.0.0.1:4000", token_file).unwrap();
         let sources = entraclaw::config::Sources {
             file: Some(("config.toml".to_owned(), text.clone())),
-            environment: environment.into_iter().collect(),
             ..entraclaw::config::Sources::default()
         };
         let config = entraclaw::config::Config::load(&sources).expect(&text);
         assert_eq!(config.allow.len(), 4);
-        assert!(config.mail.enabled && !text.contains("token"), "{text}");
+        assert!(config.mail.enabled && !text.contains("hush"), "{text}");
+        assert_eq!(config.auth, entraclaw::config::Auth::TokenFile(token_file.to_owned()));
     }
 
     #[test]
     fn a_folder_that_is_in_use_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let own = folder.path().join("new/sandbox");
-        let world = World::new("token", jiff::Timestamp::UNIX_EPOCH).unwrap();
-        Home::open(Some(&own)).unwrap().configure(&world, "http://127.0.0.1:1").unwrap();
+        let world = World::new("hush", jiff::Timestamp::UNIX_EPOCH).unwrap();
+        Home::open(Some(&own)).unwrap().configure(&world, "http://127.0.0.1:1", "hush").unwrap();
         let again = Home::open(Some(&own)).expect("a sandbox can be used again");
         let way_in = again.write_way_in("http://127.0.0.1:1/secret/").unwrap();
         assert!(!again.close().unwrap() && own.is_dir() && !way_in.exists(), "the address does not stay");

@@ -407,6 +407,11 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
                 on(checker, name)?;
             }
         }
+        Step::Dialog(dialog) => {
+            if let Some(name) = &dialog.on {
+                on(checker, name)?;
+            }
+        }
         Step::Operator(act) => check_operator(checker, step, act)?,
         Step::Raw(raw) => {
             if raw.json.is_some() == raw.text.is_some() {

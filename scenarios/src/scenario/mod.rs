@@ -34,9 +34,9 @@ pub use random::{Random, Trouble};
 pub use set_up::SetUp;
 pub use setup::{FileExpect, Ours, SetupExpect, SetupStep};
 pub use step::{
-    AgentPolicy, Call, ChatMessages, ChatStep, DiskStep, Edit, EntraStep, Heartbeat, HostStep, Inbound,
-    MailWrite, MailboxStep, Members, MessageRef, OperatorStep, OverwriteStep, PairCodeStep, PairStep,
-    PeerStep, PermissionStep, PersonRef, Raw, ServerStep, ShellStep, Step, TurnStep, Write,
+    AgentPolicy, Call, ChatMessages, ChatStep, DialogStep, DiskStep, Edit, EntraStep, Heartbeat, HostStep,
+    Inbound, MailWrite, MailboxStep, Members, MessageRef, OperatorStep, OverwriteStep, PairCodeStep,
+    PairStep, PeerStep, PermissionStep, PersonRef, Raw, ServerStep, ShellStep, Step, TurnStep, Write,
 };
 
 /// One scenario file.
@@ -238,6 +238,8 @@ pub enum Need {
     Door,
     /// A call can become an MCP task whose end wakes the session.
     Task,
+    /// A dialog asks the person before a tool runs that nothing lets run.
+    Dialog,
 }
 
 /// Where a scenario runs.

@@ -1,6 +1,5 @@
 //! The steps and demands of a person who runs `entraclaw setup`. It knows no host's files.
 
-use fakes::entra::AuthKind;
 use serde::Deserialize;
 
 use super::{Expect, Mode, Scenario, SetUp, Span, Step};
@@ -11,10 +10,14 @@ use super::{Expect, Mode, Scenario, SetUp, Span, Step};
 pub struct SetupStep {
     /// With the carrier that the host has beyond what needs no flag, where it has one.
     pub everything: bool,
+    /// With `--allow-answers`.
+    pub allow_answers: bool,
     /// Takes everything out again.
     pub remove: bool,
     /// Every file is as it was before this run.
     pub changes_nothing: bool,
+    /// Words that it says.
+    pub says: Option<String>,
     /// It is refused with these words, and every file is as it was before this run.
     pub refused: Option<String>,
 }
@@ -79,12 +82,6 @@ pub(super) fn misused(scenario: &Scenario) -> Option<(&'static str, &'static str
             "add `autostart: false`, and the step `host`",
         ));
     }
-    if scenario.entra.auth == AuthKind::Static {
-        return Some((
-            "a token in the environment reaches no server whose host hands down little of it",
-            "add `entra: {auth: agent_user}`",
-        ));
-    }
     if scenario.set_up != [SetUp::Channel]
         || scenario.sessions.values().any(|session| session.set_up.is_some())
     {
@@ -114,7 +111,6 @@ mod tests {
         for (text, words) in [
             (format!("autostart: false\nentra: {{auth: agent_user}}\n{STEPS}"), "real files"),
             (format!("mode: [process]\nentra: {{auth: agent_user}}\n{STEPS}"), "before setup has run"),
-            (format!("mode: [process]\nautostart: false\n{STEPS}"), "a token in the environment"),
             (format!("{WHOLE}set_up: [hooks]\n{STEPS}"), "leave `set_up` out"),
             (format!("{WHOLE}host_files: {{cursor: {{}}}}\n{STEPS}"), "whose files nobody reads"),
             ("steps:\n  - expect: {setup: {untouched: true}}\n".to_owned(), "`setup` is never run"),

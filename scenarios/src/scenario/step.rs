@@ -37,6 +37,8 @@ pub enum Step {
     Shell(ShellStep),
     /// The host asks its person for a permission, and its server where it relays that.
     Permission(PermissionStep),
+    /// A dialog of the host asks whether a tool may run; the person may answer it.
+    Dialog(DialogStep),
     /// The operator changes who may speak, in the terminal.
     Operator(OperatorStep),
     /// The person runs `entraclaw setup` for the cell's host.
@@ -287,6 +289,20 @@ pub struct PermissionStep {
     /// The beginning of its arguments.
     #[serde(default)]
     pub preview: String,
+    /// The session; the main one when left out.
+    #[serde(default)]
+    pub on: Option<String>,
+}
+
+/// A dialog that stands open about a call of a tool.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DialogStep {
+    /// The tool that the oldest dialog is about.
+    pub tool: String,
+    /// Whether the person lets it run; left out, nobody is there to answer.
+    #[serde(default)]
+    pub allow: Option<bool>,
     /// The session; the main one when left out.
     #[serde(default)]
     pub on: Option<String>,

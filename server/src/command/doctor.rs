@@ -10,6 +10,7 @@ use super::environment::Environment;
 use super::output;
 use super::place::{Entry, Home, Place};
 use super::serve;
+use super::setup::waiting_for_a_person;
 use crate::app::App;
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::Auth;
@@ -97,6 +98,7 @@ async fn facts(place: &Place, environment: &Environment) -> Facts {
         certificate: if place.config_trouble.is_empty() { certificate(&app).await } else { None },
         graph,
         doors: doors(&app).await,
+        unattended: place.disk.iter().flat_map(waiting_for_a_person).collect(),
         report: gather(&place.storage(), &place.home_text(), now, config.retention.consumer_idle_days),
     }
 }

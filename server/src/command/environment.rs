@@ -14,6 +14,9 @@ use crate::notice::WAKING_VARIABLES;
 const HOST_FOLDERS: [&str; 5] =
     ["APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"];
 
+/// What says which certificates a server of somebody's own is known by.
+const CERTIFICATES: [&str; 2] = ["SSL_CERT_DIR", "SSL_CERT_FILE"];
+
 /// Where the inbox of the Qwen Code session is that started this program.
 const PEER_SOCKET: &str = "QWEN_CODE_MESSAGING_SOCKET";
 /// What its own processes show there.
@@ -35,6 +38,10 @@ pub(super) struct Environment {
     pub(super) host_folders: BTreeMap<&'static str, PathBuf>,
     /// The user's own folder.
     pub(super) user_home: Option<PathBuf>,
+    /// Variables that name certificates of one's own, where they are set.
+    pub(super) certificates: Vec<&'static str>,
+    /// Where programs are looked for; absolute paths only.
+    search_path: Vec<PathBuf>,
 }
 
 impl Environment {
@@ -45,6 +52,7 @@ impl Environment {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .filter(|(name, _)| ours(name))
             .map(|(name, value)| (name, text(value)))
+            .filter(|(name, value)| !names_itself(name, value))
             .collect();
         let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
         let user_home = std::env::var_os(home).filter(|h| !h.is_empty()).map(PathBuf::from);
@@ -63,7 +71,27 @@ impl Environment {
             folder.is_absolute().then_some((name, folder))
         };
         let host_folders = HOST_FOLDERS.iter().filter_map(|name| folder(name)).collect();
-        Self { variables, for_programs, peer, inbox_socket, hooks, host_folders, user_home }
+        let search_path = std::env::var_os("PATH").unwrap_or_default();
+        let search_path = std::env::split_paths(&search_path).filter(|folder| folder.is_absolute()).collect();
+        let is_set = |name: &&str| std::env::var_os(*name).is_some_and(|value| !value.is_empty());
+        let certificates = CERTIFICATES.into_iter().filter(is_set).collect();
+        Self {
+            variables,
+            for_programs,
+            peer,
+            inbox_socket,
+            hooks,
+            host_folders,
+            user_home,
+            certificates,
+            search_path,
+        }
+    }
+
+    /// A program, by its absolute path, where a shell would find one of this name.
+    pub(super) fn program(&self, name: &str) -> Option<PathBuf> {
+        let found = self.search_path.iter().map(|folder| folder.join(name));
+        found.into_iter().find(|path| path.is_file())
     }
 
     /// The home folder: the flag, else `ENTRACLAW_HOME`, else `.entraclaw` in the user's home.
@@ -78,7 +106,26 @@ impl Environment {
     }
 }
 
+/// Whether a host has put the reference to a variable in the place of one that is not set.
+fn names_itself(name: &str, value: &str) -> bool {
+    value.strip_prefix('$').is_some_and(|rest| rest == name || rest == format!("{{{name}}}"))
+}
+
 /// A value that is not Unicode is kept recognisably wrong, so that its setting is refused by name.
 fn text(value: OsString) -> String {
     value.into_string().unwrap_or_else(|value| value.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_that_nobody_resolved_is_no_value() {
+        assert!(names_itself("ENTRACLAW_AUTH", "$ENTRACLAW_AUTH"));
+        assert!(names_itself("ENTRACLAW_AUTH", "${ENTRACLAW_AUTH}"));
+        for value in ["", "static", "$", "$OTHER", "$ENTRACLAW_AUTH ", "ENTRACLAW_AUTH"] {
+            assert!(!names_itself("ENTRACLAW_AUTH", value), "{value}");
+        }
+    }
 }

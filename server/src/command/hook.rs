@@ -16,9 +16,10 @@ use super::place::{Entry, Home, Place};
 use super::{host_process, output, waiter};
 use crate::clock::SystemClock;
 use crate::journal::ConsumerName;
-use crate::notice::{self, EXIT_WAKES, HookAsk, NoticeParts, WakingAsk};
+use crate::notice::{self, EXIT_WAKES, HookAsk, NoticeParts, WakingAsk, reader};
 use crate::random::{Random as _, SplitMix};
 use crate::setup::{APPROVAL_EVENT, Approval, Host};
+use crate::storage::Storage;
 
 /// A host's JSON is read up to here; only its small members matter.
 const STDIN_BYTES_MAX: u64 = 1024 * 1024;
@@ -54,6 +55,9 @@ pub(super) struct Flags {
     /// Wait also where the session has an inbox socket, because the server does not use it
     #[arg(long, requires = "wake")]
     without_socket: bool,
+    /// Where a host asks whether a tool may run: the tools that answer may, too
+    #[arg(long)]
+    allow_answers: bool,
 }
 
 pub(super) fn run(flags: &Flags) -> ExitCode {
@@ -67,11 +71,23 @@ pub(super) fn run(flags: &Flags) -> ExitCode {
     }
     // Without a home folder nobody can have written.
     let Some(disk) = place.disk else { return ExitCode::SUCCESS };
+    let place_consumer = place.config.inbox.consumer;
     let consumer = match flags.consumer.as_deref().map(ConsumerName::new).transpose() {
-        Ok(consumer) => consumer.or(place.config.inbox.consumer),
+        Ok(consumer) => consumer.or_else(|| place_consumer.clone()),
         Err(error) => return output::complain(&format!("--consumer: {error}"), ExitCode::SUCCESS),
     };
-    let parts = NoticeParts { storage: Arc::new(disk), clock: Arc::new(SystemClock) };
+    let storage: Arc<dyn Storage> = Arc::new(disk);
+    // What the configuration names is meant.
+    let typed = consumer.as_ref().filter(|name| Some(*name) != place_consumer.as_ref());
+    match typed.map_or(Ok(Ok(())), |name| reader::may_wait(&storage, name)) {
+        Ok(Ok(())) => {}
+        Ok(Err(problem)) => return output::complain(&problem, ExitCode::SUCCESS),
+        Err(error) => {
+            let problem = format!("the inbox can't be read: {error}; run `entraclaw doctor`");
+            return output::complain(&problem, ExitCode::SUCCESS);
+        }
+    }
+    let parts = NoticeParts { storage, clock: Arc::new(SystemClock) };
     if flags.wake {
         let doors = &place.config.doors;
         let uses_socket = doors.inbox_socket && !flags.without_socket;
@@ -126,8 +142,10 @@ fn wake(
 
 /// What the host is told when it asks whether a tool may run; nothing leaves the question to the person.
 fn approve(flags: &Flags, environment: &Environment) -> ExitCode {
-    let wait = waiter::command(flags.home.folder(environment).as_deref(), environment);
-    let approval = Approval { wait: &wait.for_consumer(&flags.host) };
+    let place = Place::find(Entry::Look, flags.home.clone(), Vec::new(), environment);
+    let wait = waiter::command(place.home.as_deref(), environment);
+    let wait = wait.reading_as(place.config.inbox.consumer.as_ref().map(ConsumerName::as_str));
+    let approval = Approval { wait: &wait.for_family(&flags.host), answers: flags.allow_answers };
     let stdin = what_is_told();
     match approval.answer(&String::from_utf8_lossy(&stdin)) {
         Some(answer) => output::text(&(answer + "\n"), ExitCode::SUCCESS),

@@ -125,7 +125,7 @@ async fn sign_in(flags: LoginFlags) -> Done {
     };
     match &config.auth {
         Auth::None => Err((USAGE, NO_MODE.to_owned())),
-        Auth::Static(_) => Err((
+        Auth::Static(_) | Auth::TokenFile(_) => Err((
             USAGE,
             "`auth.mode` is static: the token is given, so there is nothing to sign in".to_owned(),
         )),
@@ -288,7 +288,7 @@ async fn sign_out(flags: LogoutFlags) -> Done {
     let keys = chosen_store(config, &place.storage(), place.home.clone().unwrap_or_default());
     let (kept, tenant_id, client_id): (&[Kept], _, _) = match &config.auth {
         Auth::None => return Err((USAGE, NO_MODE.to_owned())),
-        Auth::Static(_) => {
+        Auth::Static(_) | Auth::TokenFile(_) => {
             return Err((
                 USAGE,
                 "`auth.mode` is static: nothing is kept, so there is nothing to forget".to_owned(),

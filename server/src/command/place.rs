@@ -141,7 +141,7 @@ impl Place {
     /// That nobody has signed in here yet, with what helps, where the configuration wants it.
     pub(super) fn not_signed_in(&self) -> Option<String> {
         let wants = match &self.config.auth {
-            Auth::None | Auth::Static(_) => return None,
+            Auth::None | Auth::Static(_) | Auth::TokenFile(_) => return None,
             Auth::AgentUser(who) if who.key_file.is_some() => return None,
             Auth::AgentUser(_) => {
                 "no key has been brought here yet, so nothing is read; run `entraclaw login --key FILE`"

@@ -14,6 +14,7 @@ use crate::clock::SystemClock;
 use crate::config::{Config, key};
 use crate::entra::keys::production_store;
 use crate::graph::HttpTransport;
+use crate::journal::ConsumerName;
 #[cfg(unix)]
 use crate::knock::PeerHost;
 use crate::knock::ProductionKnock;
@@ -79,6 +80,7 @@ pub(super) fn production(
     let login_loopback = config.sign_in.authority.is_loopback();
     let home_text = home.display().to_string();
     let wait = waiter::command(Some(&home), environment);
+    let wait = wait.reading_as(config.inbox.consumer.as_ref().map(ConsumerName::as_str));
     let keys = production_store(&config, &storage, home);
     let mut app = App::new(
         config,

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::environment::Environment;
 use super::output;
 use super::place::{Entry, Home, Place};
+use super::setup::waiting_for_a_person;
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::Auth;
 use crate::gate::operator;
@@ -63,6 +64,7 @@ fn report(place: &Place, now: Timestamp) -> Report {
     }
     troubles.extend(operator::read(&*place.storage()).err());
     judge::judge(&mut report, &troubles, now);
+    report.notes.extend(place.disk.iter().flat_map(waiting_for_a_person));
     if let Some(file) = operator::kept_aside(&*place.storage()) {
         report.notes.push(format!(
             "a broken policy is kept aside as {file}; repair it and put it back, or delete it"

@@ -19,7 +19,7 @@ use crate::storage::Storage;
 pub(super) const EXAMPLE: &str = "\
 Example: entraclaw wait --consumer claude-code --timeout 8h
 Messages that are printed stay unread: the agent's next inbox_pull brings them again, marked, unless it has answered them.
-Exit codes: 0 messages came, 1 the inbox can't be read, 2 wrong usage, 3 nobody wrote in this time, 4 no session is polling.";
+Exit codes: 0 messages came, 1 the inbox can't be read, 2 wrong usage, 3 nobody wrote in this time, 4 no session has polled for ten minutes, or in all of a shorter wait.";
 
 /// Flags of `wait`.
 #[derive(Debug, clap::Args)]

@@ -17,7 +17,8 @@ const SCOPES_FOR_MAIL: &str = "Mail.ReadWrite Mail.Send";
 const SCOPES_CHARS_MAX: usize = 1_000;
 const MODE_NAMES: [&str; 4] = ["agent-user", "device-code", "browser", "static"];
 const MODES: &str = "write \"agent-user\", \"device-code\", \"browser\" or \"static\"";
-const TOKEN_FIX: &str = "set ENTRACLAW_ACCESS_TOKEN to an access token for Microsoft Graph";
+const TOKEN_FIX: &str = "set ENTRACLAW_ACCESS_TOKEN to an access token for Microsoft Graph, or `auth.token_file` to a file of \
+                         yours alone that holds one";
 
 /// How the agent signs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum Auth {
     None,
     /// With a token that somebody else got; for development.
     Static(Secret),
+    /// The same, with the token in a file, which is read at each need: whoever renews it need not tell.
+    TokenFile(PathBuf),
     /// As an agent user, by its blueprint's certificate; nobody is asked.
     AgentUser(AgentUser),
     /// As an account that a person signed in once with `entraclaw login`.
@@ -37,7 +40,7 @@ impl Auth {
     pub fn mode(&self) -> &'static str {
         match self {
             Self::None => "none",
-            Self::Static(_) => "static",
+            Self::Static(_) | Self::TokenFile(_) => "static",
             Self::AgentUser(_) => "agent-user",
             Self::Delegated(Delegated { how: LoginBy::DeviceCode, .. }) => "device-code",
             Self::Delegated(Delegated { how: LoginBy::Browser, .. }) => "browser",
@@ -185,7 +188,9 @@ impl Loader {
         let token = token.map(|t| t.trim()).filter(|t| !t.is_empty());
         let mode = self.value(&key::AUTH_MODE);
         let at = mode.as_ref().map_or(Origin::Default, |(_, at)| at.clone());
+        let file = self.token_file();
         match (mode.as_ref().map(|(text, _)| text.as_str()), token) {
+            (None | Some("static"), None) if file.is_some() => file.map_or(Auth::None, Auth::TokenFile),
             (None, None) => Auth::None,
             (None | Some("static"), Some(token)) if token.bytes().all(|b| b.is_ascii_graphic()) => {
                 Auth::Static(Secret::new(token))
@@ -215,6 +220,16 @@ impl Loader {
                 Auth::None
             }
         }
+    }
+
+    fn token_file(&mut self) -> Option<PathBuf> {
+        let (text, at) = self.value(&key::AUTH_TOKEN_FILE)?;
+        let path = PathBuf::from(text);
+        if !path.is_absolute() {
+            let problem = "`auth.token_file` is not an absolute path".to_owned();
+            self.error(&at, problem, "write it out from the root; the host chooses the working folder");
+        }
+        Some(path)
     }
 
     fn agent_user(&mut self, at: &Origin) -> Option<AgentUser> {

@@ -95,7 +95,9 @@ impl Reader<'_> {
             let Some(found) = of_section().find(|k| k.name == name.get_ref().as_ref()) else {
                 let problem = format!("unknown key `{section}.{}`", name.get_ref());
                 let fix = if name.get_ref().contains("token") {
-                    "a token is never kept in the file: set ENTRACLAW_ACCESS_TOKEN".to_owned()
+                    "a token is never kept in this file: set ENTRACLAW_ACCESS_TOKEN, or name a file of its own in \
+                     `auth.token_file`"
+                        .to_owned()
                 } else if section == "bot"
                     && ["secret", "password"].iter().any(|w| name.get_ref().contains(w))
                 {

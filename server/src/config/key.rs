@@ -72,6 +72,7 @@ keys! {
     AUTH_CERTIFICATE_THUMBPRINT = "auth"."certificate_thumbprint" ["ENTRACLAW_BLUEPRINT_CERT_THUMBPRINT", "ENTRABOT_BLUEPRINT_CERT_THUMBPRINT"];
     AUTH_KEY_FILE = "auth"."key_file";
     AUTH_KEY_STORE = "auth"."key_store";
+    AUTH_TOKEN_FILE = "auth"."token_file";
     GRAPH_URL = "graph"."url";
     GRAPH_REQUEST_TIMEOUT = "graph"."request_timeout";
     IDENTITY_TENANT_ID = "identity"."tenant_id" ["ENTRACLAW_TENANT_ID", "ENTRABOT_TENANT_ID"];

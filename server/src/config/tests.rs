@@ -116,6 +116,21 @@ fn mail_is_off_until_it_is_switched_on() {
 }
 
 #[test]
+fn a_token_in_a_file_is_taken_where_none_is_in_the_environment() {
+    let file = [("ENTRACLAW_AUTH_TOKEN_FILE", "/run/secrets/token")];
+    let config = Config::load(&from_environment(&file)).unwrap();
+    assert_eq!(config.auth, Auth::TokenFile("/run/secrets/token".into()));
+    assert_eq!(config.auth.mode(), "static");
+    let both = [file[0], ("ENTRACLAW_ACCESS_TOKEN", "eyJ.secret.x")];
+    assert_eq!(
+        Config::load(&from_environment(&both)).unwrap().auth,
+        Auth::Static(Secret::new("eyJ.secret.x"))
+    );
+    let wrong = Config::load(&from_environment(&[("ENTRACLAW_AUTH_TOKEN_FILE", "token")])).unwrap_err();
+    assert!(wrong.to_string().contains("`auth.token_file` is not an absolute path"), "{wrong}");
+}
+
+#[test]
 fn a_token_is_taken_and_never_shown() {
     let config = Config::load(&from_environment(&[("ENTRACLAW_ACCESS_TOKEN", " eyJ.secret.x ")])).unwrap();
     assert_eq!(config.auth, Auth::Static(Secret::new("eyJ.secret.x")));
@@ -199,7 +214,7 @@ fn a_token_is_taken_and_never_shown() {
 )]
 #[case(
     "[auth]\nmode = \"static\"",
-    "config.toml, line 2: `auth.mode` is static, but there is no token; set ENTRACLAW_ACCESS_TOKEN to an access token for Microsoft Graph"
+    "config.toml, line 2: `auth.mode` is static, but there is no token; set ENTRACLAW_ACCESS_TOKEN to an access token for Microsoft Graph, or `auth.token_file` to a file of yours alone that holds one"
 )]
 #[case(
     "[auth]\nmode = \"browser\"",
@@ -219,7 +234,7 @@ fn a_token_is_taken_and_never_shown() {
 )]
 #[case(
     "[auth]\naccess_token = \"x\"",
-    "config.toml, line 2: unknown key `auth.access_token`; a token is never kept in the file: set ENTRACLAW_ACCESS_TOKEN"
+    "config.toml, line 2: unknown key `auth.access_token`; a token is never kept in this file: set ENTRACLAW_ACCESS_TOKEN, or name a file of its own in `auth.token_file`"
 )]
 #[case(
     "[identity]\ntenant_id = \"contoso.com\"",

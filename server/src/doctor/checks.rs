@@ -52,6 +52,7 @@ pub fn examine(facts: &Facts) -> Diagnosis {
         graph(facts),
         clock(facts),
         doors(facts),
+        unattended(facts),
         leader(facts),
         sessions(facts),
         journal(facts),
@@ -233,7 +234,10 @@ fn sign_in(facts: &Facts) -> Vec<Check> {
 
 fn token_checks(facts: &Facts, token: &TokenFacts) -> Vec<Check> {
     let renew = match facts.config.auth {
-        "static" => "get a new token, set ENTRACLAW_ACCESS_TOKEN and start the host again",
+        "static" => {
+            "get a new token and write it into the file of `auth.token_file`, or set ENTRACLAW_ACCESS_TOKEN and start the \
+             host again"
+        }
         _ => "look at the clock of this machine; a token that was signed in for just now should live longer",
     };
     let mut checks = vec![match token.expires_at {
@@ -381,6 +385,15 @@ fn doors(facts: &Facts) -> Vec<Check> {
         warn("doors", format!("{carrier}, says a session"), fix)
     }));
     checks
+}
+
+/// What a person has to know before they leave the machine alone; nothing is broken.
+fn unattended(facts: &Facts) -> Vec<Check> {
+    let split = |trouble: &String| match trouble.split_once("; ") {
+        Some((found, fix)) => warn("unattended", found, fix),
+        None => warn("unattended", trouble, "be there when it happens"),
+    };
+    facts.unattended.iter().map(split).collect()
 }
 
 fn leader(facts: &Facts) -> Vec<Check> {

@@ -25,6 +25,8 @@ pub struct Facts {
     pub graph: Option<GraphFacts>,
     /// The hosts' doors that are on, by name, and whether they are there.
     pub doors: Vec<(&'static str, Answered)>,
+    /// What stops the hosts that were set up while nobody is at the keyboard, each with the fix.
+    pub unattended: Vec<String>,
     /// What `entraclaw status` says.
     pub report: Report,
 }

@@ -55,6 +55,7 @@ fn well() -> Facts {
             skew: Some(SignedDuration::ZERO),
         }),
         doors: vec![("codex queue", Answered::Yes("it is there".to_owned()))],
+        unattended: Vec::new(),
         report: Report::default(),
     }
 }
@@ -294,4 +295,15 @@ fn a_door_that_is_shut_is_told_with_what_opens_it() {
         found,
         ["opencode port: nobody is at 127.0.0.1:4096", "codex queue (failing), says a session"]
     );
+}
+
+#[test]
+fn what_stops_a_host_without_a_person_is_said_and_is_no_fault() {
+    let mut facts = well();
+    facts.unattended =
+        vec!["the first answer of Codex CLI stops at a dialog; add --allow-answers to its setup".to_owned()];
+    let diagnosis = examine(&facts);
+    let check = diagnosis.checks.iter().find(|check| check.name == "unattended").unwrap();
+    assert_eq!((check.level, diagnosis.level), (Level::Warn, Level::Warn));
+    assert_eq!(check.fix.as_deref(), Some("add --allow-answers to its setup"));
 }

@@ -18,6 +18,7 @@ mod refusal;
 mod renewing;
 mod source;
 mod token;
+mod token_file;
 
 pub use assertion::{check_key, split_pem, thumbprint_of};
 pub use authority::{Authority, AuthorityError, DEFAULT_LOGIN_URL};
@@ -30,3 +31,4 @@ pub use login::{BrowserLogin, DeviceLogin, DevicePrompt, Judged, Redirects, Sign
 pub use record::SignInRecord;
 pub use source::{graph_resource, token_source};
 pub use token::{NoToken, StaticToken, TokenSource};
+pub use token_file::FileToken;

@@ -8,7 +8,7 @@ use super::exchange::{EntraParts, Exchange};
 use super::hops::Hops;
 use super::keys::KeyStore;
 use super::renewing::Renewing;
-use super::{NoToken, StaticToken, TokenSource};
+use super::{FileToken, NoToken, StaticToken, TokenSource};
 use crate::config::Auth;
 use crate::graph::Origin;
 
@@ -34,6 +34,7 @@ pub fn token_source(
     match auth {
         Auth::None => Arc::new(NoToken),
         Auth::Static(token) => Arc::new(StaticToken(token.clone())),
+        Auth::TokenFile(path) => Arc::new(FileToken(path.clone())),
         Auth::AgentUser(who) => {
             let exchange = Exchange::new(parts, who.tenant_id.clone());
             let scope = format!("{resource}/.default");

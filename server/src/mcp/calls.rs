@@ -11,11 +11,12 @@ use tokio::time::Instant;
 
 use super::dispatch::text;
 use super::era::{Era, modern_client_version};
-use super::hosts::WAIT_CAP_S;
+use super::hosts::{WAIT_CAP_S, why_missing};
 use super::message::{Object, RpcError, kind_of, notification};
 use super::session::{Caller, Inbox, OpenCall, Receipt, Reply, Session, Wait};
 use crate::carrier::log_ping::{self, Level};
 use crate::carrier::{pull, wait};
+use crate::config::key::ACCESS_TOKEN_VARIABLE;
 use crate::journal::{Batch, ConsumerName, DeliveryId, JournalError, Query};
 use crate::tool::answer::{self, Answer, FRAME_BYTES};
 use crate::tool::arguments::Arguments;
@@ -44,7 +45,7 @@ impl Session {
         let trouble = self.options.trouble.clone();
         let refusal = match call {
             Ok((name, _)) if trouble.is_some() && self.names_of_tools().iter().any(|known| known == name) => {
-                Err(trouble.unwrap_or_default())
+                Err(self.with_cause(caller.client.as_deref(), trouble.unwrap_or_default()))
             }
             Ok((WAIT_FOR_INBOUND_MESSAGE, given)) if self.listens() => self.call_wait(caller, given, &params),
             Ok((INBOX_PULL, given)) if self.listens() => self.call_pull(caller, given),
@@ -376,10 +377,22 @@ impl Session {
         self.options.limits.answer_bytes_max.saturating_sub(FRAME_BYTES)
     }
 
+    /// A trouble that a missing token may be the cause of, with why it may be missing where that is known of the host.
+    fn with_cause(&self, client: Option<&str>, trouble: String) -> String {
+        if !trouble.contains(ACCESS_TOKEN_VARIABLE) {
+            return trouble;
+        }
+        let version = self.legacy.as_ref().map_or("", |session| session.client_version.as_str());
+        let why = self.host(client).and_then(|row| why_missing(row, version, ACCESS_TOKEN_VARIABLE));
+        why.map_or(trouble.clone(), |why| format!("{trouble} ({why})"))
+    }
+
     /// What the model should know about the inbox's health: hosts hide stderr, so nobody else can tell.
     pub(super) fn warning(&self) -> Option<String> {
         let Some(failure) = self.options.journal.stats().disk_failure else {
-            return self.options.health.as_ref().and_then(|health| health());
+            let warning = self.options.health.as_ref().and_then(|health| health());
+            let client = self.legacy.as_ref().map(|session| session.client.clone());
+            return warning.map(|warning| self.with_cause(client.as_deref(), warning));
         };
         let failure: String = failure.chars().take(120).collect();
         Some(format!(

@@ -23,6 +23,46 @@ pub enum Park {
     WithProgress,
 }
 
+/// What a server gets of the variables that its host was started with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandsDown {
+    /// All of them.
+    Everything,
+    /// All of them from this version on; before it a few of the system's, or nobody has looked.
+    EverythingSince([u64; 3]),
+    /// A few of the system's.
+    Few,
+    /// All but those with one of these words, in capitals, in their name.
+    AllBut(&'static [&'static str]),
+}
+
+impl HandsDown {
+    /// Whether a variable of ours is not seen to reach the server of a host of this version.
+    pub fn keeps(self, variable: &str, version: &str) -> bool {
+        match self {
+            Self::Everything => false,
+            Self::EverythingSince(since) => numbers(version) < since,
+            Self::Few => true,
+            Self::AllBut(words) => words.iter().any(|word| variable.contains(word)),
+        }
+    }
+}
+
+/// Words in a name by which Gemini CLI takes it for a secret.
+const GEMINI_HIDES: &[&str] = &[
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "KEY",
+    "AUTH",
+    "CREDENTIAL",
+    "CREDS",
+    "PRIVATE",
+    "CERT",
+    "CLIENT_ID",
+];
+
 /// One family of hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostRow {
@@ -40,6 +80,8 @@ pub struct HostRow {
     pub abandons: bool,
     /// The first version whose model a channel push may reach; `None` where none shows it.
     pub channel_since: Option<[u64; 3]>,
+    /// What its servers get of the environment.
+    pub environment: HandsDown,
     /// Where the row's numbers come from.
     pub source: &'static str,
 }
@@ -55,6 +97,7 @@ pub const HOSTS: &[HostRow] = &[
         progress_every_s: Some(600),
         abandons: false,
         channel_since: Some([2, 1, 80]),
+        environment: HandsDown::Everything,
         source: "channels are unknown to 2.0.73 and known to 2.1.80; 2.1.330 observed: no call limit, but before 2.1.212 and in -p a wait blocks the turn; 2.1.212 observed: \
                  after 120 s it goes to the background, and its result wakes the session",
     },
@@ -66,6 +109,7 @@ pub const HOSTS: &[HostRow] = &[
         progress_every_s: Some(20),
         abandons: false,
         channel_since: None,
+        environment: HandsDown::EverythingSince([1, 0, 102]),
         source: "0.0.384 to 1.0.102: more than 65 s observed on each, 180 s on 0.0.406, 0.0.411, 1.0.50 and 1.0.102, and each \
                  progress starts it anew; the user's config may say less",
     },
@@ -77,6 +121,7 @@ pub const HOSTS: &[HostRow] = &[
         progress_every_s: None,
         abandons: false,
         channel_since: None,
+        environment: HandsDown::EverythingSince([1, 0, 102]),
         source: "names that were reported and never seen, with a limit of 60 s that nothing extends",
     },
     HostRow {
@@ -87,6 +132,7 @@ pub const HOSTS: &[HostRow] = &[
         progress_every_s: None,
         abandons: false,
         channel_since: None,
+        environment: HandsDown::Few,
         source: "0.169.0 observed: 300 s hard by default; drops every notification",
     },
     HostRow {
@@ -97,6 +143,7 @@ pub const HOSTS: &[HostRow] = &[
         progress_every_s: None,
         abandons: true,
         channel_since: None,
+        environment: HandsDown::AllBut(GEMINI_HIDES),
         source: "0.61.0 observed: an interrupted call is abandoned without a word, so short waits lose less time",
     },
     HostRow {
@@ -107,6 +154,7 @@ pub const HOSTS: &[HostRow] = &[
         progress_every_s: Some(20),
         abandons: false,
         channel_since: None,
+        environment: HandsDown::Everything,
         source: "1.18.33 observed: 60.0 s by default, each progress starts it anew",
     },
     HostRow {
@@ -117,6 +165,7 @@ pub const HOSTS: &[HostRow] = &[
         progress_every_s: None,
         abandons: false,
         channel_since: None,
+        environment: HandsDown::Everything,
         source: "0.24.4 observed: limit unknown; drops every notification",
     },
 ];
@@ -135,6 +184,21 @@ impl HostRow {
             Park::WithProgress => has_token,
         }
     }
+}
+
+/// Why a variable may be missing that somebody has set, as far as the host is known to keep it from its servers.
+pub(crate) fn why_missing(row: &HostRow, version: &str, variable: &str) -> Option<String> {
+    row.environment.keeps(variable, version).then(|| {
+        let family = row.family;
+        let by_setup = match row.environment {
+            HandsDown::EverythingSince(_) => "",
+            _ => "run `entraclaw setup` for it in the shell where the variable is set, or ",
+        };
+        format!(
+            "{family} does not hand {variable} of its own environment to its servers: {by_setup}write the token into a file \
+             of yours alone and name it in config.toml as `auth.token_file`"
+        )
+    })
 }
 
 /// The three numbers of a version; what is no number counts as 0.
@@ -200,6 +264,26 @@ mod tests {
         }
         assert_eq!(consumer_of(HOSTS, None), NAMELESS);
         assert_eq!(consumer_of(HOSTS, Some(&"h1".repeat(300))).len(), CONSUMER_CHARS_MAX);
+    }
+
+    #[test]
+    fn a_variable_is_said_to_be_kept_only_by_hosts_that_keep_it() {
+        const TOKEN: &str = "ENTRACLAW_ACCESS_TOKEN";
+        let why = |client, version| why_missing(row(HOSTS, client).unwrap(), version, TOKEN);
+        for (client, version) in
+            [("claude-code", "2.1.330"), ("opencode", "1.18.33"), ("qwen-cli-mcp-client-x", "0.24.4")]
+        {
+            assert_eq!(why(client, version), None, "{client}");
+        }
+        assert_eq!(why("github-copilot-developer", "1.0.102"), None);
+        assert!(!why("github-copilot-developer", "0.0.423").unwrap().contains("entraclaw setup"));
+        assert!(
+            why("codex-mcp-client", "0.169.0")
+                .unwrap()
+                .starts_with("codex does not hand ENTRACLAW_ACCESS_TOKEN")
+        );
+        assert!(why("gemini-cli-mcp-client-x", "0.61.0").unwrap().contains("`entraclaw setup`"));
+        assert!(!HandsDown::AllBut(GEMINI_HIDES).keeps("ENTRACLAW_GRAPH_URL", "0.61.0"));
     }
 
     #[test]

@@ -30,8 +30,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 pub use era::{LEGACY_NEWEST, LEGACY_VERSIONS, MODERN_VERSIONS};
 pub use framing::LINE_BYTES_MAX;
-pub(crate) use hosts::numbers;
-pub use hosts::{HOSTS, HostRow, Park, WAIT_CAP_S};
+pub use hosts::{HOSTS, HandsDown, HostRow, Park, WAIT_CAP_S};
+pub(crate) use hosts::{consumer_of, numbers};
 pub use outgoing::OUT_BYTES_MAX;
 pub use presence::{HostSeen, Presence, PresenceState};
 pub use session::{Health, Limits, SessionOptions};

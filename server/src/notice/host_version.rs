@@ -1,7 +1,7 @@
 //! Which version of a host is at the other end of a living session.
 //! It must never guess: what is not told, or told differently by two sessions, counts as the oldest.
 
-use crate::mcp::numbers;
+use crate::mcp::{HOSTS, consumer_of, numbers};
 use crate::status::report::sessions;
 use crate::storage::Storage;
 
@@ -15,6 +15,16 @@ pub(super) fn lowest(storage: &dyn Storage, consumer: &str) -> Option<[u64; 3]> 
     let living = sessions.iter().filter(|session| session.alive);
     let ours = living.filter(|session| session.file.consumers.iter().any(|name| name == consumer));
     ours.flat_map(|session| &session.file.hosts).map(|host| version(&host.name, &host.version)).min()
+}
+
+/// The version that the last session of a family has told, whether or not it lives; `None` when none is remembered.
+pub fn last_told(storage: &dyn Storage, family: &str) -> Option<[u64; 3]> {
+    let sessions = sessions(storage);
+    let told = sessions
+        .iter()
+        .flat_map(|session| session.file.hosts.iter().map(|host| (&session.file.started_at, host)));
+    let of_family = told.filter(|(_, host)| consumer_of(HOSTS, Some(&host.name)) == family);
+    of_family.max_by_key(|(at, _)| at.as_str()).map(|(_, host)| version(&host.name, &host.version))
 }
 
 fn version(name: &str, told: &str) -> [u64; 3] {

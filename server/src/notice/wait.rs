@@ -27,8 +27,9 @@ const SPARE_LOOK_INTERVAL: Duration = Duration::from_secs(1);
 const NOTE_RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// How often it is looked whether somebody polls, and whether a session of the consumer has died: nobody tells of it.
 const LIFE_LOOK_INTERVAL: Duration = Duration::from_secs(5);
-/// How long nobody may poll: a session that begins or takes over is not one that is missing.
-const POLLER_GRACE: Duration = Duration::from_secs(15);
+/// How long nobody may poll: a host that is started anew, or a server that is, is back by then. A model that is woken to be told
+/// that nobody polls can do nothing about it but start the wait again, so it is told seldom.
+const POLLER_GRACE: Duration = Duration::from_secs(600);
 
 /// How messages are printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -100,8 +101,8 @@ pub async fn wait(parts: NoticeParts, ask: WaitAsk) -> Waited {
             EXIT_NOTHING_CAME,
         ),
         Ok(Ended::NobodyPolls) => Waited::without(
-            "no session is polling, so no message can come; start a session of a host with entraclaw in it, and see \
-             `entraclaw status`",
+            "no session has polled in this time, so no message can come; do not run this again by yourself: tell your \
+             user that entraclaw has stopped, and to see `entraclaw status`",
             EXIT_NOBODY_POLLS,
         ),
         Err(error) => Waited::without(trouble(error), EXIT_FAILED),

@@ -22,7 +22,7 @@ pub(super) fn is_known(family: &str) -> bool {
 /// The rule for a family, else for any host. `wait` is the command of the shell.
 pub(super) fn rule(family: Option<&str>, wait: &WaitCommand) -> String {
     // The last one to be seen may be another host's.
-    let own = |family| own_rule(family, &wait.for_consumer(family));
+    let own = |family| own_rule(family, &wait.for_family(family));
     match family.and_then(own) {
         Some(own) => format!("Listening: {own} {WHILE_WORKING}"),
         None => LOOP.to_owned(),

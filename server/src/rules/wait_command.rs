@@ -45,19 +45,36 @@ impl Shell {
 pub struct WaitCommand {
     start: String,
     home: Option<String>,
+    /// Whom it reads as, where that is not the host's family.
+    consumer: Option<String>,
 }
 
 impl WaitCommand {
     /// By the program that can only wait: its path, or its name where a shell finds it by that. `home` is the home folder
     /// where the program would not take it by itself.
     pub fn of_waiter(program: &str, home: Option<&str>, shell: Shell) -> Self {
-        Self { start: shell.quoted(program), home: home.map(|home| shell.quoted(&format!("--home={home}"))) }
+        Self {
+            start: shell.quoted(program),
+            home: home.map(|home| shell.quoted(&format!("--home={home}"))),
+            consumer: None,
+        }
     }
 
     /// By the whole program, where the other one is missing.
     pub fn of_whole(program: &str, home: Option<&str>, shell: Shell) -> Self {
         let waiter = Self::of_waiter(program, home, shell);
         Self { start: waiter.start + " wait", ..waiter }
+    }
+
+    /// The same for sessions that the configuration gives a consumer of its own.
+    #[must_use]
+    pub fn reading_as(self, consumer: Option<&str>) -> Self {
+        Self { consumer: consumer.map(str::to_owned), ..self }
+    }
+
+    /// The command for the messages of a family's sessions, as they are configured to read.
+    pub fn for_family(&self, family: &str) -> String {
+        self.for_consumer(self.consumer.as_deref().unwrap_or(family))
     }
 
     /// What every such command begins with; a host that is asked to let it run needs to know no more.
@@ -80,7 +97,7 @@ impl WaitCommand {
 impl Default for WaitCommand {
     /// As somebody runs it who has the programs on the path and the usual home.
     fn default() -> Self {
-        Self { start: WAIT_PROGRAM.to_owned(), home: None }
+        Self { start: WAIT_PROGRAM.to_owned(), home: None, consumer: None }
     }
 }
 
@@ -101,6 +118,10 @@ mod tests {
     fn the_command_names_program_home_and_consumer() {
         let plain = WaitCommand::of_waiter("/opt/entraclaw-wait", None, Shell::Posix);
         assert_eq!(plain.for_consumer("codex"), "/opt/entraclaw-wait --consumer codex");
+        assert_eq!(plain.for_family("codex"), plain.for_consumer("codex"));
+        let named = plain.reading_as(Some("reviewer"));
+        assert_eq!(named.for_family("codex"), "/opt/entraclaw-wait --consumer reviewer");
+        assert_eq!(named.for_consumer("codex"), "/opt/entraclaw-wait --consumer codex");
         let whole = WaitCommand::of_whole("/my tools/entraclaw", Some("/srv/it's"), Shell::Posix);
         assert_eq!(
             whole.for_consumer("reviewer"),

@@ -1,21 +1,26 @@
 //! Which of a host's questions for permission the hook that setup writes answers with yes: to wait and to
-//! read.
+//! read, and to answer where the person chose that.
 //!
 //! It must never say yes to a command that differs from the wait command by one character, and it never says no: what it does
 //! not know is asked of the person as before.
 
 use serde_json::{Value, json};
 
-use super::recipe::{READING_TOOLS, SERVER};
+use super::recipe::{ANSWERING_TOOLS, READING_TOOLS, SERVER};
 
 /// The event of GitHub Copilot CLI at which it asks.
 pub const APPROVAL_EVENT: &str = "permissionRequest";
+
+/// The flag of setup by which the tools that answer run unasked, and of the hook that is to say so.
+pub const ALLOW_ANSWERS: &str = "--allow-answers";
 
 /// What may run unasked.
 #[derive(Debug, Clone, Copy)]
 pub struct Approval<'a> {
     /// The whole wait command.
     pub wait: &'a str,
+    /// Whether the tools that answer may, too.
+    pub answers: bool,
 }
 
 impl Approval<'_> {
@@ -29,7 +34,9 @@ impl Approval<'_> {
             }
             _ => {
                 let ours = tool.strip_prefix(SERVER).and_then(|rest| rest.strip_prefix('/'));
-                ours.is_some_and(|tool| READING_TOOLS.contains(&tool))
+                ours.is_some_and(|tool| {
+                    READING_TOOLS.contains(&tool) || (self.answers && ANSWERING_TOOLS.contains(&tool))
+                })
             }
         };
         may_run.then(|| json!({"behavior": "allow"}).to_string())
@@ -44,7 +51,21 @@ mod tests {
 
     fn says(tool: &str, input: &Value) -> Option<String> {
         let stdin = json!({"hookName": APPROVAL_EVENT, "toolName": tool, "toolInput": input});
-        Approval { wait: WAIT }.answer(&stdin.to_string())
+        Approval { wait: WAIT, answers: false }.answer(&stdin.to_string())
+    }
+
+    #[test]
+    fn answers_run_unasked_where_that_was_chosen_and_nothing_more_does() {
+        let asked = |tool: &str, answers| {
+            let stdin = json!({"toolName": format!("entraclaw/{tool}"), "toolInput": {}});
+            Approval { wait: WAIT, answers }.answer(&stdin.to_string()).is_some()
+        };
+        for tool in ANSWERING_TOOLS {
+            assert!(asked(tool, true) && !asked(tool, false), "{tool}");
+        }
+        for tool in ["create_chat", "watch_chat", "edit_message", "react", "download_attachment", "send_"] {
+            assert!(!asked(tool, true), "{tool}");
+        }
     }
 
     #[test]
@@ -76,7 +97,7 @@ mod tests {
             assert_eq!(says(tool, &json!({"command": WAIT})), None, "{tool}");
         }
         for text in ["", "{}", "[]", "null", "{\"toolName\":7}", "{\"toolName\":\"bash\"}"] {
-            assert_eq!(Approval { wait: WAIT }.answer(text), None, "{text}");
+            assert_eq!(Approval { wait: WAIT, answers: true }.answer(text), None, "{text}");
         }
     }
 }

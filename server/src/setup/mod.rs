@@ -2,6 +2,7 @@
 //!
 //! Pure: texts in, texts out. It must never read or write a file, and never change what a person wrote beyond what is named.
 
+mod answers;
 mod approval;
 mod block;
 mod content;
@@ -16,7 +17,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use approval::{APPROVAL_EVENT, Approval};
+pub use answers::{ANSWERS, AnswersRow, FirstAnswer, first_answer, lets_answer, told as told_of_answers};
+pub use approval::{ALLOW_ANSWERS, APPROVAL_EVENT, Approval};
 pub use content::{Content, Edit, Op, Path, Problem};
 pub use diff::unified;
 pub use receipt::{Found, Outcome, Receipt, digest, fresh, with, without};

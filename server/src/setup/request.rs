@@ -6,10 +6,23 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use crate::config::key::{ACCESS_TOKEN_VARIABLE, BOT_SECRET_VARIABLE, HOME_VARIABLE};
+use crate::mcp::{HOSTS, HandsDown};
 use crate::rules::{Shell, WaitCommand};
 
 /// The port of opencode's server when none is given; also its own first choice.
 const OPENCODE_PORT: u16 = 4096;
+/// What reaches Graph through a proxy; programs read either spelling.
+const PROXIES: [&str; 4] = ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"];
+/// Secrets that only the environment holds, certificates of one's own, and where the system's key store answers.
+const PASSED: [&str; 6] = [
+    ACCESS_TOKEN_VARIABLE,
+    BOT_SECRET_VARIABLE,
+    "DBUS_SESSION_BUS_ADDRESS",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "XDG_RUNTIME_DIR",
+];
 
 /// A program that can be connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -237,6 +250,16 @@ pub struct Request {
     pub carriers: Vec<Carrier>,
     /// What is on by itself and is not wanted.
     pub left_out: Vec<LeftOut>,
+    /// The version that the last session of the host has told, where one is remembered.
+    pub host_version: Option<[u64; 3]>,
+    /// The consumer that the configuration names, where it names one.
+    pub consumer: Option<String>,
+    /// Names of variables that the server reads and that are set where setup runs, sorted; never their values.
+    pub given: Vec<String>,
+    /// The host's program where Codex's queue needs it, as an absolute path; none where it is not found.
+    pub codex: Option<String>,
+    /// Whether the tools that answer may run without asking, too.
+    pub allow_answers: bool,
     /// This program, as an absolute path.
     pub binary: String,
     /// The program that can only wait, as an absolute path; none where it is not beside this one.
@@ -270,14 +293,55 @@ impl Request {
     }
 
     /// The variables that the server needs.
-    pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn environment(&self) -> Vec<(String, String)> {
+        let named = |(name, value): (&'static str, String)| (name.to_owned(), value);
+        let own = self.settings().into_iter().map(named);
+        let resolved = match self.handed_down() {
+            // What the host takes for a secret it still resolves in its own file.
+            HandsDown::AllBut(_) => self.kept_from_servers(),
+            _ => Vec::new(),
+        };
+        own.chain(resolved.into_iter().map(|name| (name.clone(), format!("${name}")))).collect()
+    }
+
+    /// What the host hands its servers of its own environment.
+    pub(super) fn handed_down(&self) -> HandsDown {
+        let row = HOSTS.iter().find(|row| row.family == self.host.name());
+        row.map_or(HandsDown::Everything, |row| row.environment)
+    }
+
+    /// The variables that are set and would not reach the server.
+    fn kept_from_servers(&self) -> Vec<String> {
+        let handed = self.handed_down();
+        let is_ours = |name: &&String| *name != HOME_VARIABLE && handed.keeps(name, "");
+        self.given.iter().filter(is_ours).cloned().collect()
+    }
+
+    /// The names that a server is to get from its host's environment, for a host that hands down few and takes names.
+    pub(super) fn names_to_pass(&self) -> Vec<String> {
+        let mut names = self.kept_from_servers();
+        names.extend(PASSED.map(str::to_owned));
+        // Hooks have the whole environment: with another home they would look elsewhere than their server.
+        names.extend(self.home_is_default.then(|| HOME_VARIABLE.to_owned()));
+        names.extend(PROXIES.iter().flat_map(|name| [(*name).to_owned(), name.to_ascii_lowercase()]));
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The variables that say what was asked for.
+    fn settings(&self) -> Vec<(&'static str, String)> {
         let mut variables = Vec::new();
         if !self.home_is_default {
             variables.push(("ENTRACLAW_HOME", self.home.clone()));
         }
         for carrier in &self.carriers {
             match carrier {
-                Carrier::Queue => variables.push(("ENTRACLAW_DOORS_CODEX_QUEUE", "true".to_owned())),
+                Carrier::Queue => {
+                    variables.push(("ENTRACLAW_DOORS_CODEX_QUEUE", "true".to_owned()));
+                    // The host hands its servers a PATH of its own choice.
+                    variables.extend(self.codex.clone().map(|path| ("ENTRACLAW_DOORS_CODEX_COMMAND", path)));
+                }
                 Carrier::Port(port) => variables.push(("ENTRACLAW_DOORS_OPENCODE_PORT", port.to_string())),
                 Carrier::InputFile(_) => {
                     variables.push(("ENTRACLAW_DOORS_QWEN_INPUT_FILE", self.input_file()));
@@ -330,10 +394,11 @@ impl Request {
     /// The command that the model leaves running in that shell.
     pub(super) fn wait(&self) -> WaitCommand {
         let home = (!self.home_is_default).then_some(self.home.as_str());
-        match &self.waiter {
+        let command = match &self.waiter {
             Some(waiter) => WaitCommand::of_waiter(waiter, home, self.shell()),
             None => WaitCommand::of_whole(&self.binary, home, self.shell()),
-        }
+        };
+        command.reading_as(self.consumer.as_deref())
     }
 }
 

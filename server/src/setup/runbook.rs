@@ -4,12 +4,13 @@
 
 use std::fmt::Write as _;
 
+use super::answers::told;
 use super::content::Content;
 use super::receipt::fresh;
 use super::recipe::recipe;
 use super::request::Request;
 
-/// The page: what stands in which file, how the host is started, how it hears, what to know, how to check it.
+/// The page: what stands in which file, how the host is started, how it hears, what to know, what stops it, how to check it.
 pub fn runbook(request: &Request) -> String {
     let recipe = recipe(request);
     let mut out = format!("# {} with entraclaw ({} scope)\n", request.host.title(), request.scope.name());
@@ -31,6 +32,7 @@ pub fn runbook(request: &Request) -> String {
     for line in &recipe.notes {
         let _ = writeln!(out, "- {line}");
     }
+    let _ = write!(out, "\n## Before you leave it alone\n\n{}\n", told(request));
     let name = request.host.name();
     let scope = request.scope.name();
     let _ = write!(

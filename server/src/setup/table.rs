@@ -54,7 +54,8 @@ pub(super) fn undo(text: &str, path: &[String], ops: &[Op]) -> Result<String, Pr
         match op {
             Op::Block { before, text: block } => {
                 text = match cut(&text, before, block) {
-                    Some(without) => without,
+                    // What the host has added to our table since would be a server without a program.
+                    Some(without) => without_rest(&without, path)?,
                     None => without_table(&text, path)?,
                 };
             }
@@ -80,6 +81,17 @@ pub(super) fn without_table(text: &str, path: &[String]) -> Result<String, Probl
     let is_ours =
         find(document.as_table_mut(), path)?.is_some_and(|there| runs_entraclaw(&table_value(there)));
     let Some((name, parents)) = path.split_last().filter(|_| is_ours) else { return Ok(text.to_owned()) };
+    if let Some(parent) = find(document.as_table_mut(), parents)? {
+        parent.remove(name);
+    }
+    Ok(with_ends_of(text, &document.to_string()))
+}
+
+/// The text without what stands below the table's name although the table itself is gone.
+fn without_rest(text: &str, path: &[String]) -> Result<String, Problem> {
+    let mut document = parsed(text)?;
+    let is_left = find(document.as_table_mut(), path)?.is_some_and(|there| there.get("command").is_none());
+    let Some((name, parents)) = path.split_last().filter(|_| is_left) else { return Ok(text.to_owned()) };
     if let Some(parent) = find(document.as_table_mut(), parents)? {
         parent.remove(name);
     }
@@ -115,20 +127,25 @@ fn place(text: &str, path: &[String]) -> usize {
     text.find(&whole).or_else(|| text.find(first)).unwrap_or(0)
 }
 
+/// The table as text, each table in it behind it under a header of its own.
 fn block(path: &[String], entry: &Value) -> String {
-    let mut out = format!("[{}]\n", path.join("."));
-    let mut table = Table::new();
-    write(&mut table, entry);
-    let mut below = String::new();
-    for (name, item) in &table {
-        match item {
-            Item::Table(inner) => {
-                below.extend(["\n[", &path.join("."), ".", name, "]\n", &inner.to_string()]);
-            }
-            value => out.extend([name, " = ", value.to_string().trim(), "\n"]),
-        }
+    let Value::Object(members) = entry else { return String::new() };
+    let (tables, values): (Vec<_>, Vec<_>) = members.iter().partition(|(_, value)| value.is_object());
+    let mut out = String::new();
+    // A header of nothing but tables says nothing.
+    if !values.is_empty() || tables.is_empty() {
+        out.extend(["[", &path.join("."), "]\n"]);
     }
-    out + &below
+    for (name, value) in values {
+        out.extend([name, " = ", item(value).to_string().trim(), "\n"]);
+    }
+    for (name, table) in tables {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&block(&[path, std::slice::from_ref(name)].concat(), table));
+    }
+    out
 }
 
 /// Makes the table hold exactly the entry; what is the same already keeps its layout.

@@ -14,6 +14,11 @@ fn request(host: Host, scope: Scope) -> Request {
         scope,
         carriers: Vec::new(),
         left_out: Vec::new(),
+        host_version: None,
+        consumer: None,
+        given: Vec::new(),
+        codex: None,
+        allow_answers: false,
         binary: "/opt/entraclaw".to_owned(),
         waiter: Some("/opt/entraclaw-wait".to_owned()),
         home: "/home/alice/.entraclaw".to_owned(),
@@ -42,6 +47,7 @@ fn requests() -> Vec<Request> {
         for scope in [Scope::User, Scope::Project] {
             let plain = request(host, scope);
             all.push(Request { carriers: carriers(host), ..plain.clone() });
+            all.push(Request { allow_answers: true, ..plain.clone() });
             let elsewhere = "/srv/it's here/$HOME".to_owned();
             all.push(Request { home: elsewhere, home_is_default: false, ..plain.clone() });
             for os in [Os::Mac, Os::Windows] {
@@ -54,6 +60,9 @@ fn requests() -> Vec<Request> {
     all
 }
 
+/// The tools that `--allow-answers` names.
+const ANSWERS: [&str; 3] = ["send_bot_message", "send_email", "send_teams_message"];
+
 fn edits(content: &Content) -> &[Edit] {
     match content {
         Content::Json(edits) => edits,
@@ -62,20 +71,28 @@ fn edits(content: &Content) -> &[Edit] {
 }
 
 #[test]
-fn nothing_is_allowed_but_waiting_and_reading() {
+fn nothing_is_allowed_but_waiting_and_reading_unless_answering_was_chosen() {
     for request in requests() {
+        let answers = |rule: &str| request.allow_answers && ANSWERS.iter().any(|tool| rule.ends_with(tool));
         for file in recipe(&request).files {
             let text = fresh(&file.content);
             for edit in edits(&file.content) {
                 if let Edit::Element { path, value: Value::String(rule) } = edit {
                     assert_eq!(path, &["permissions", "allow"]);
                     let is_reading = rule.starts_with("mcp__entraclaw__") && !rule.contains("send");
-                    assert!(is_reading || rule.starts_with("Bash(/opt/entraclaw-wait"), "{rule}");
+                    let is_waiting = rule.starts_with("Bash(/opt/entraclaw-wait");
+                    assert!(is_reading || is_waiting || answers(rule), "{rule}");
                 }
             }
             assert!(!text.contains("\"trust\"") && !text.contains("alwaysAllow"), "{text}");
-            if !matches!(file.content, Content::Section(_)) {
-                assert!(!text.contains("send_") && !text.contains("mcp__entraclaw\""), "{text}");
+            if matches!(file.content, Content::Section(_)) {
+                continue;
+            }
+            assert!(!text.contains("mcp__entraclaw\""), "{text}");
+            let named = ANSWERS.iter().any(|tool| text.contains(tool)) || text.contains("allow-answers");
+            assert!(request.allow_answers || !named, "{text}");
+            for tool in ["create_chat", "watch_chat", "edit_message", "react", "download_attachment"] {
+                assert!(!text.contains(tool), "{text}");
             }
         }
     }
@@ -151,7 +168,7 @@ fn hosts_that_share_a_file_agree_on_it_and_leave_it_to_each_other() {
     assert_eq!((gone.text.as_deref(), gone.receipt), (Some(text), None));
 }
 
-const TABLE: &str = "[mcp_servers.entraclaw]\ncommand = \"/opt/entraclaw\"\nargs = [\"serve\"]\n";
+const TABLE: &str = "[mcp_servers.entraclaw]\ncommand = \"/opt/entraclaw\"\nargs = [\"serve\"]\nenv_vars = [\"ALL_PROXY\", \"DBUS_SESSION_BUS_ADDRESS\", \"ENTRACLAW_ACCESS_TOKEN\", \"ENTRACLAW_BOT_APP_PASSWORD\", \"ENTRACLAW_HOME\", \"HTTPS_PROXY\", \"HTTP_PROXY\", \"NO_PROXY\", \"SSL_CERT_DIR\", \"SSL_CERT_FILE\", \"XDG_RUNTIME_DIR\", \"all_proxy\", \"http_proxy\", \"https_proxy\", \"no_proxy\"]\n";
 
 fn codex() -> Content {
     recipe(&request(Host::Codex, Scope::User)).files[0].content.clone()
@@ -210,6 +227,21 @@ fn a_table_that_a_person_wrote_for_us_is_taken_over_and_given_back() {
     let left: toml::Value = toml::from_str(&left).unwrap();
     let wanted: toml::Value = toml::from_str(&format!("{before}[x]\ny = 1\n")).unwrap();
     assert_eq!(left, wanted);
+}
+
+/// Codex itself writes below our table when the person chooses "always allow".
+#[test]
+fn what_a_host_adds_to_our_table_stays_until_we_go_and_goes_with_us() {
+    let before = "model = \"m\"\n";
+    let found = Found { text: Some(before), ..Found::default() };
+    let first = with("c", found, "codex/user", &codex()).unwrap();
+    let added = "\n[mcp_servers.entraclaw.tools.react]\napproval_mode = \"approve\"\n";
+    let text = format!("{}{added}", first.text.unwrap());
+    let found = Found { text: Some(&text), receipt: first.receipt.as_ref(), backup: Some(before) };
+    let again = with("c", found, "codex/user", &codex()).unwrap();
+    assert_eq!(again.text.as_deref(), Some(text.as_str()));
+    let gone = without("c", found, "codex/user", &codex()).unwrap().text.unwrap();
+    assert_eq!(gone.trim_end(), before.trim_end());
 }
 
 #[test]
@@ -335,6 +367,71 @@ fn a_value_of_json_is_toml_where_a_policy_needs_it() {
     );
     assert_eq!(rules[1]["commandPrefix"], json!(["/opt/entraclaw-wait"]));
     assert_eq!(rules[1]["decision"], "allow");
+}
+
+#[test]
+fn what_lets_answers_out_is_found_again_in_what_was_written() {
+    for request in requests() {
+        let asks = matches!(first_answer(request.host), FirstAnswer::Stops);
+        let found = recipe(&request).files.iter().any(|file| lets_answer(&file.content));
+        assert!(found == request.allow_answers || !asks, "{}", request.host.name());
+        let told = told_of_answers(&request);
+        assert_eq!(told.contains("stops at a dialog"), asks && !request.allow_answers, "{told}");
+    }
+}
+
+#[test]
+fn the_consumer_of_the_configuration_is_the_one_that_is_waited_for() {
+    for host in [Host::ClaudeCode, Host::CopilotCli, Host::GeminiCli, Host::QwenCode] {
+        let carriers = carriers(host);
+        let request =
+            Request { consumer: Some("reviewer".to_owned()), carriers, ..request(host, Scope::User) };
+        let page = runbook(&request);
+        assert!(page.contains("/opt/entraclaw-wait --consumer reviewer"), "{page}");
+        assert!(!page.contains(&format!("--consumer {}", host.name())), "{page}");
+        assert!(!page.contains(&format!("\"--consumer\",\"{}\"", host.name())), "{page}");
+    }
+}
+
+#[test]
+fn a_copilot_gets_no_hook_that_its_version_does_not_know() {
+    for (version, events) in [
+        (None, [true, true]),
+        (Some([0, 0, 423]), [false, false]),
+        (Some([1, 0, 11]), [false, false]),
+        (Some([1, 0, 16]), [false, true]),
+        (Some([1, 0, 18]), [true, true]),
+    ] {
+        let request = Request { host_version: version, ..request(Host::CopilotCli, Scope::User) };
+        let text = fresh(&recipe(&request).files[1].content);
+        let found = ["\"notification\"", "\"permissionRequest\""].map(|event| text.contains(event));
+        assert_eq!(found, events, "{version:?}: {text}");
+        assert!(text.contains("\"agentStop\""), "{text}");
+    }
+}
+
+#[test]
+fn variables_are_passed_on_by_name_where_the_host_keeps_them_and_never_by_value() {
+    let names = ["ENTRACLAW_ACCESS_TOKEN", "ENTRACLAW_AUTH", "ENTRACLAW_GRAPH_URL", "ENTRACLAW_HOME"];
+    for host in Host::ALL {
+        let given = names.map(str::to_owned).to_vec();
+        let request = Request { given, ..request(host, Scope::User) };
+        let text = fresh(&recipe(&request).files[0].content);
+        let named: Vec<bool> = names.iter().map(|name| text.contains(name)).collect();
+        let wanted = match host {
+            // Its hooks have the person's home folder, so the server has it, too.
+            Host::Codex => [true, true, true, true],
+            Host::GeminiCli => [true, true, false, false],
+            _ => [false; 4],
+        };
+        assert_eq!(named, wanted, "{}: {text}", host.name());
+        assert_eq!(text.contains("\"$ENTRACLAW_AUTH\""), host == Host::GeminiCli);
+    }
+    let queue = Request { carriers: vec![Carrier::Queue], ..request(Host::Codex, Scope::User) };
+    assert!(runbook(&queue).contains("No program `codex` was found"));
+    let found = Request { codex: Some("/opt/my codex".to_owned()), ..queue };
+    let page = runbook(&found);
+    assert!(page.contains("ENTRACLAW_DOORS_CODEX_COMMAND = \"/opt/my codex\""), "{page}");
 }
 
 #[test]

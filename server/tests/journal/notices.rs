@@ -140,9 +140,13 @@ fn what_a_hook_told_at_the_beginning_is_told_by_nobody_else() {
 #[tokio::test(start_paused = true)]
 async fn a_wait_says_that_nobody_polls() {
     let home = Home::filled(0);
+    let began = tokio::time::Instant::now();
     let waited = wait(parts(&home), ask("claude-code", 3_600, Format::Text)).await;
     assert_eq!(waited.exit, EXIT_NOBODY_POLLS);
-    assert!(waited.text.contains("no session is polling"), "{}", waited.text);
+    // On the paused clock: a session that begins anew is waited for, and an hour is not.
+    let minutes = began.elapsed().as_secs() / 60;
+    assert!((5..15).contains(&minutes), "{minutes}");
+    assert!(waited.text.contains("no session has polled"), "{}", waited.text);
     let ask = WaitAsk {
         consumer: None,
         timeout: Duration::from_secs(1),

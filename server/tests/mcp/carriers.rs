@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use entraclaw::mcp::{HostRow, Park};
+use entraclaw::mcp::{HandsDown, HostRow, Park};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -233,6 +233,7 @@ async fn progress_is_sent_only_where_the_table_says_that_it_helps() {
         abandons: false,
         progress_every_s: Some(30),
         channel_since: None,
+        environment: HandsDown::Everything,
         source: "this test",
     }];
     let home = Home::new();

@@ -9,7 +9,7 @@ use super::send::{Made, Shape};
 use super::{HostMachine, OPEN_MAX, Pending, Phase, Timer};
 use crate::host::effect::{Carrier, Effect, Outcome, ToolCall};
 use crate::host::flatten::{self, Origin};
-use crate::host::profile::{Parallel, ProgressTokens, Restart};
+use crate::host::profile::{Parallel, ProgressTokens, Restart, Unallowed};
 use crate::host::wire::{fill, id_key, uuid};
 
 /// A call that has no outcome yet, or whose result is still to come.
@@ -165,7 +165,6 @@ impl HostMachine {
             return;
         };
         let wanted = call.wanted.clone();
-        let made = Made { tool_use_id: call.tool_use_id.clone(), place: call.place };
         let texts = self.profile.texts.clone();
         let task_only = self.profile.schemas.task_only.value.clone();
         let found = self.catalog.find(&wanted.tool).map(|tool| (tool.name.clone(), tool.task_only));
@@ -173,11 +172,12 @@ impl HostMachine {
             Some((name, runs_as_task)) => (Some(name), task_only.filter(|_| runs_as_task)),
             None => (None, None),
         };
+        let consent = found.as_ref().map_or(Unallowed::Runs, |name| self.consent_to(name));
         let refusal = if self.link.phase == Phase::Gone && found.is_some() {
             Some(&texts.gone.value)
         } else if found.is_none() {
             Some(&texts.no_such_tool.value)
-        } else if !self.options.allow_tools {
+        } else if !self.options.allow_tools || consent == Unallowed::Refuses {
             Some(&texts.denied.value)
         } else {
             task_only.as_ref()
@@ -187,7 +187,36 @@ impl HostMachine {
             return self.finish(seq, Outcome::Error, None, text, true);
         }
         let name = found.unwrap_or_default();
-        let own = vec![("name", json!(name)), ("arguments", wanted.arguments)];
+        if let Some(call) = self.calls.get_mut(&seq) {
+            call.wanted.tool.clone_from(&name);
+        }
+        if let Some(step) = &mut self.step {
+            step.open.insert(seq);
+        }
+        if consent == Unallowed::Asks {
+            return self.ask_consent(seq, &name, wanted.arguments);
+        }
+        self.send_call(seq);
+    }
+
+    /// The tool of a call that has not gone out.
+    pub(super) fn waiting_tool(&self, seq: u64) -> Option<String> {
+        self.calls.get(&seq).filter(|call| call.sent.is_none()).map(|call| call.wanted.tool.clone())
+    }
+
+    /// The call goes out, unless its server has gone while somebody was asked.
+    pub(super) fn send_call(&mut self, seq: u64) {
+        if self.link.phase == Phase::Gone {
+            let tool = self.waiting_tool(seq).unwrap_or_default();
+            let text = self.words(&self.profile.texts.gone.clone(), &tool, "");
+            return self.finish(seq, Outcome::Error, None, text, true);
+        }
+        let Some(call) = self.calls.get_mut(&seq) else {
+            return;
+        };
+        let made = Made { tool_use_id: call.tool_use_id.clone(), place: call.place };
+        let arguments = std::mem::take(&mut call.wanted.arguments);
+        let own = vec![("name", json!(call.wanted.tool)), ("arguments", arguments)];
         let id = json!(self.link.next_id);
         let token = match *self.profile.wire.progress_tokens {
             ProgressTokens::None => None,
@@ -198,13 +227,8 @@ impl HostMachine {
         let pending = Pending::Call(seq);
         let key = self.request("tools/call", own, Some(&made), Shape::Call, pending);
         if let Some(call) = self.calls.get_mut(&seq) {
-            call.wanted.tool = name;
-            call.wanted.arguments = Value::Null;
             call.sent = Some((id, key));
             call.token = token;
-        }
-        if let Some(step) = &mut self.step {
-            step.open.insert(seq);
         }
         let limit_ms = self.call_limit_ms();
         self.set_timer(Timer::Call(seq), limit_ms);
@@ -336,8 +360,9 @@ impl HostMachine {
     }
 
     /// The call's outcome: in place, or as a background result.
-    fn finish(&mut self, seq: u64, outcome: Outcome, raw: Option<Value>, text: String, bad: bool) {
+    pub(super) fn finish(&mut self, seq: u64, outcome: Outcome, raw: Option<Value>, text: String, bad: bool) {
         self.forget_timers_of(seq);
+        self.close_dialog(seq);
         let Some(call) = self.calls.remove(&seq) else {
             return;
         };
@@ -455,6 +480,7 @@ impl HostMachine {
     /// An outcome without any text for the model.
     fn drop_call(&mut self, seq: u64) {
         self.forget_timers_of(seq);
+        self.close_dialog(seq);
         if let Some(call) = self.calls.remove(&seq)
             && call.task.is_none()
         {

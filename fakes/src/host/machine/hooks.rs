@@ -53,6 +53,8 @@ enum Moment {
     AfterWork(String),
     TurnEnd,
     ShellEnd,
+    /// Whether a call may go out.
+    Consent(u64),
 }
 
 impl HostMachine {
@@ -165,6 +167,16 @@ impl HostMachine {
         }
     }
 
+    /// The hook that may let a call go out; nothing where none is run.
+    pub(super) fn run_consent_hook(
+        &mut self,
+        hook: Option<Hook>,
+        seq: u64,
+        own: Vec<(&str, Value)>,
+    ) -> Option<u64> {
+        self.run_hook(hook, Moment::Consent(seq), own)
+    }
+
     fn run_hook(&mut self, hook: Option<Hook>, moment: Moment, own: Vec<(&str, Value)>) -> Option<u64> {
         let hook = hook.filter(|_| self.options.hooks && self.mode(&self.profile.hooks.run))?;
         if self.hooks.running.len() >= HOOKS_MAX {
@@ -223,6 +235,8 @@ impl HostMachine {
             Moment::AfterCall(_) | Moment::AfterWork(_) => facts.after_tool.value,
             Moment::TurnEnd => facts.turn_end.value,
             Moment::ShellEnd => facts.shell_end.value,
+            Moment::Consent(seq) if allows(answer) => return self.send_call(seq),
+            Moment::Consent(seq) => return self.open_dialog(seq),
         };
         let tool = match &moment {
             Moment::AfterCall(tool) | Moment::AfterWork(tool) => tool.as_str(),
@@ -271,6 +285,8 @@ impl HostMachine {
                     self.comes_by_itself(Notice::new(Carrier::Hook, text), false, WhileBusy::Boundary);
                 }
             }
+            // Answered above.
+            Moment::Consent(_) => {}
             Moment::ShellEnd => {
                 if let Some(text) = said {
                     self.comes_by_itself(Notice::new(Carrier::Hook, text), true, WhileBusy::TurnEnd);
@@ -287,6 +303,12 @@ impl HostMachine {
             self.comes_by_itself(Notice::new(Carrier::Hook, text), false, WhileBusy::Boundary);
         }
     }
+}
+
+/// Whether a hook lets a call go out.
+fn allows(answer: &str) -> bool {
+    let answer: Option<Value> = serde_json::from_str(answer.trim()).ok();
+    answer.as_ref().and_then(|answer| answer.get("behavior")?.as_str()) == Some("allow")
 }
 
 /// The text that an answer has for the model, if the host obeys it.

@@ -3,6 +3,7 @@
 
 mod calls;
 mod catalog;
+mod consent;
 mod doors;
 mod hooks;
 mod life;
@@ -227,6 +228,8 @@ pub struct HostMachine {
     steps: VecDeque<Vec<u64>>,
     step: Option<Step>,
     steps_begun: u64,
+    /// Calls about which a dialog is open, the oldest first.
+    dialogs: VecDeque<u64>,
     asked: VecDeque<(Value, Asked)>,
     shells: Shells,
     hooks: Hooks,
@@ -266,6 +269,7 @@ impl HostMachine {
             steps: VecDeque::new(),
             step: None,
             steps_begun: 0,
+            dialogs: VecDeque::new(),
             asked: VecDeque::new(),
             shells: Shells::default(),
             hooks: Hooks::default(),
@@ -408,6 +412,7 @@ impl HostMachine {
             Action::AnswerElicitation { action, content } => {
                 self.answer_elicitation(&action, content);
             }
+            Action::AnswerDialog { allow } => self.answer_dialog(allow),
             Action::AskPermission(ask) => self.ask_permission(ask),
             Action::Work => self.work(),
             Action::StartShell { arguments, description, label } => {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::yaml::yaml_problem;
 use super::Profile;
+use super::consent::{ConsentPatch, EnvironmentPatch};
 use super::sections::{
     CallsPatch, ChannelPatch, FidelityPatch, IdentityPatch, LifePatch, ListsPatch, ModernPatch, NamesPatch,
     NotificationsPatch, OpeningPatch, RequestsPatch, SchemasPatch, TextsPatch, WirePatch,
@@ -87,6 +88,12 @@ pub struct ProfileFile {
     /// Calls that become tasks.
     #[serde(default)]
     pub tasks: TasksPatch,
+    /// What the person is asked.
+    #[serde(default)]
+    pub consent: ConsentPatch,
+    /// What servers get of the environment.
+    #[serde(default)]
+    pub environment: EnvironmentPatch,
     /// How close to the recordings.
     #[serde(default)]
     pub fidelity: FidelityPatch,
@@ -163,6 +170,8 @@ fn stamp(file: &mut ProfileFile) {
     file.waking.stamp(id);
     file.door.stamp(id);
     file.tasks.stamp(id);
+    file.consent.stamp(id);
+    file.environment.stamp(id);
     file.fidelity.stamp(id);
 }
 
@@ -237,6 +246,8 @@ fn over(child: ProfileFile, parent: ProfileFile) -> ProfileFile {
         waking: child.waking.over(parent.waking),
         door: child.door.over(parent.door),
         tasks: child.tasks.over(parent.tasks),
+        consent: child.consent.over(parent.consent),
+        environment: child.environment.over(parent.environment),
         fidelity: child.fidelity.over(parent.fidelity),
     }
 }
@@ -268,6 +279,8 @@ fn whole(file: ProfileFile, missing: &mut Vec<String>) -> Option<Profile> {
     let waking = file.waking.complete("waking", missing);
     let door = file.door.complete("door", missing);
     let tasks = file.tasks.complete("tasks", missing);
+    let consent = file.consent.complete("consent", missing);
+    let environment = file.environment.complete("environment", missing);
     let fidelity = file.fidelity.complete("fidelity", missing);
     Some(Profile {
         id: file.id,
@@ -293,6 +306,8 @@ fn whole(file: ProfileFile, missing: &mut Vec<String>) -> Option<Profile> {
         waking: waking?,
         door: door?,
         tasks: tasks?,
+        consent: consent?,
+        environment: environment?,
         fidelity: fidelity?,
     })
 }

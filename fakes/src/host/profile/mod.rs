@@ -1,6 +1,7 @@
 //! Host profiles: what a host of one version does, as data with evidence.
 //! A profile is read strictly; it never carries a default that no file states.
 
+mod consent;
 mod embedded;
 mod fact;
 mod kinds;
@@ -8,6 +9,7 @@ mod load;
 mod sections;
 mod wake;
 
+pub use consent::{Consent, Environment, Unallowed};
 pub use embedded::{profile, profiles};
 pub use fact::{Evidence, Fact, Mark, PerMode};
 pub use kinds::{
@@ -75,6 +77,10 @@ pub struct Profile {
     pub door: Door,
     /// Calls that become tasks.
     pub tasks: Tasks,
+    /// What the person is asked.
+    pub consent: Consent,
+    /// What servers get of the environment.
+    pub environment: Environment,
     /// How close to the recordings.
     pub fidelity: Fidelity,
 }
@@ -101,6 +107,8 @@ impl Profile {
         self.waking.evidence("waking", &mut lines);
         self.door.evidence("door", &mut lines);
         self.tasks.evidence("tasks", &mut lines);
+        self.consent.evidence("consent", &mut lines);
+        self.environment.evidence("environment", &mut lines);
         self.fidelity.evidence("fidelity", &mut lines);
         lines
     }

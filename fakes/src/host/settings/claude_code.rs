@@ -3,15 +3,14 @@
 //! It must never read a setting of a project; those wait for the person's trust.
 
 use super::document::{Document, Form};
-use super::{HostFiles, HostSettings, Inherits, SettingsError, groups, words};
+use super::{HostFiles, HostSettings, SettingsError, groups, words};
 
 /// Names the servers whose pushes a session takes, in spite of the list of known ones (read in the program, not observed to open
 /// anything offline).
 const CHANNEL_FLAG: &str = "--dangerously-load-development-channels";
 
 pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
-    // Observed: a server inherits the host's whole environment.
-    let mut settings = HostSettings::new(Inherits::All);
+    let mut settings = HostSettings::new();
     // Documented: `claude mcp add --scope user` writes there; the file is plain JSON.
     if let Some(document) = Document::find(files, ".claude.json", Form::Json)? {
         // Observed: `timeout` in the entry is in milliseconds.
@@ -27,6 +26,8 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
         // Observed: with an allow rule `Bash(COMMAND:*)` the command runs unasked. Documented: the ending stands for more words,
         // `*` behind a space too, and anything else is the whole command.
         settings.shell = groups::bash_rules(&document, &[":*", " *"])?;
+        // Observed for one tool; documented for all of a server.
+        settings.tools = groups::tool_rules(&document)?;
     }
     // Documented: the memory of the user is read at the start of every session.
     settings.instructions = files.get(".claude/CLAUDE.md").cloned().unwrap_or_default();

@@ -3,13 +3,10 @@
 //! It must never run a hook that the person has not trusted; here they have.
 
 use super::document::{Document, Form};
-use super::{HostFiles, HostSettings, Inherits, OpenDoor, ServerEntry, SettingsError, groups, words};
-
-/// Observed: a server's environment is clean but for these and what its entry sets.
-const INHERITED: &[&str] = &["HOME", "LANG", "PATH", "SHELL", "TERM"];
+use super::{HostFiles, HostSettings, OpenDoor, ServerEntry, SettingsError, ToolRule, groups, words};
 
 pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
-    let mut settings = HostSettings::new(Inherits::Only(INHERITED));
+    let mut settings = HostSettings::new();
     if let Some(document) = Document::find(files, ".codex/config.toml", Form::Toml)? {
         for (name, entry) in document.members(&["mcp_servers"])? {
             let of = format!("mcp_servers.{name}");
@@ -23,10 +20,17 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
                 program: document.text(&of, entry, "command")?,
                 arguments: document.texts(&of, entry, "args")?,
                 environment: document.variables(&of, entry, "env")?,
+                passed: document.texts(&of, entry, "env_vars")?,
                 tool_timeout_ms: limit_ms("tool_timeout_sec")?,
                 start_timeout_ms: limit_ms("startup_timeout_sec")?,
             };
             settings.servers.insert(name.to_owned(), server);
+            let tools = entry.get("tools").and_then(serde_json::Value::as_object);
+            for (tool, rule) in tools.into_iter().flatten() {
+                if document.text(&format!("{of}.tools.{tool}"), rule, "approval_mode")? == "approve" {
+                    settings.tools.push(ToolRule { server: name.to_owned(), tool: Some(tool.clone()) });
+                }
+            }
         }
     }
     // Observed: hooks in the form that Claude Code began. Documented: the timeout is in seconds, and a name at the top beside

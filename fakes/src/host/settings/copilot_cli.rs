@@ -5,15 +5,10 @@
 use std::path::Path;
 
 use super::document::{Document, Form};
-use super::{
-    HookCommand, HostFiles, HostSettings, Inherits, OpenDoor, SettingsError, ShellRule, groups, words,
-};
-
-/// Observed: of the host's environment a server gets these, and what its entry sets.
-const INHERITED: &[&str] = &["HOME", "PATH", "LANG", "TERM"];
+use super::{HookCommand, HostFiles, HostSettings, OpenDoor, SettingsError, ShellRule, groups, words};
 
 pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
-    let mut settings = HostSettings::new(Inherits::Only(INHERITED));
+    let mut settings = HostSettings::new();
     // Observed: the user's file is always read, `local` and `stdio` are the same, and `timeout` is in milliseconds.
     if let Some(document) = Document::find(files, ".copilot/mcp-config.json", Form::Json)? {
         settings.servers = groups::servers(&document)?;

@@ -7,14 +7,13 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::document::{Document, Form};
-use super::{HostFiles, HostSettings, Inherits, SettingsError, ShellRule, groups, words};
-
-/// Observed: a server gets these of the host's environment (and the host's own, which are none of ours).
-const INHERITED: &[&str] = &["HOME", "LANG", "PATH", "SHELL", "TERM"];
+use super::{HostFiles, HostSettings, SettingsError, ShellRule, ToolRule, groups, words};
 
 pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
-    let mut settings = HostSettings::new(Inherits::Only(INHERITED));
+    let mut settings = HostSettings::new();
     settings.shell_end_told = false;
+    // Observed: also what it hides comes by its name in an entry; one that is not set is empty.
+    settings.resolves_names = true;
     // Documented: comments are taken out before the JSON is read. The entry's `timeout` is in milliseconds (observed).
     if let Some(document) = Document::find(files, ".gemini/settings.json", Form::JsonWithComments)? {
         settings.servers = groups::servers(&document)?;
@@ -37,7 +36,8 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
     Ok(settings)
 }
 
-/// Documented: `[[rule]] toolName, commandPrefix, decision, priority`, each name a text or a list. Not tried.
+/// Documented: `[[rule]] mcpName, toolName, commandPrefix, decision, priority`, each name a text or a list; observed for tools
+/// of a server.
 fn rules(document: &Document, settings: &mut HostSettings) -> Result<(), SettingsError> {
     for rule in document.list(&["rule"])? {
         document.text("rule", rule, "decision")?;
@@ -51,7 +51,15 @@ fn rules(document: &Document, settings: &mut HostSettings) -> Result<(), Setting
             Some(Value::Array(list)) => list.iter().filter_map(|v| v.as_str().map(str::to_owned)).collect(),
             _ => Vec::new(),
         };
-        if allows && texts("toolName").iter().any(|tool| tool == "run_shell_command") {
+        let servers = texts("mcpName");
+        if allows && !servers.is_empty() {
+            let named: Vec<Option<String>> = texts("toolName").into_iter().map(Some).collect();
+            let tools = if named.is_empty() { vec![None] } else { named };
+            let of_all = servers.iter().flat_map(|server| tools.iter().map(move |tool| (server, tool)));
+            settings
+                .tools
+                .extend(of_all.map(|(server, tool)| ToolRule { server: server.clone(), tool: tool.clone() }));
+        } else if allows && texts("toolName").iter().any(|tool| tool == "run_shell_command") {
             settings.shell.extend(texts("commandPrefix").into_iter().map(ShellRule::Prefix));
         }
     }

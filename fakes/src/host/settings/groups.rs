@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::document::Document;
-use super::{HookCommand, ServerEntry, SettingsError, ShellRule};
+use super::{HookCommand, ServerEntry, SettingsError, ShellRule, ToolRule};
 
 /// `mcpServers.NAME {command, args, env, timeout}`, the timeout in milliseconds. Entries of other transports are passed over.
 pub(super) fn servers(document: &Document) -> Result<BTreeMap<String, ServerEntry>, SettingsError> {
@@ -25,6 +25,7 @@ pub(super) fn servers(document: &Document) -> Result<BTreeMap<String, ServerEntr
             program: document.text(&of, entry, "command")?,
             arguments: document.texts(&of, entry, "args")?,
             environment: document.variables(&of, entry, "env")?,
+            passed: Vec::new(),
             tool_timeout_ms: document.number(&of, entry, "timeout")?,
             start_timeout_ms: None,
         };
@@ -108,4 +109,19 @@ pub(super) fn bash_rules(document: &Document, endings: &[&str]) -> Result<Vec<Sh
         });
     }
     Ok(rules)
+}
+
+/// The rules of `permissions.allow` that are about tools of servers: `mcp__SERVER` for all of them, `mcp__SERVER__TOOL` for one.
+pub(super) fn tool_rules(document: &Document) -> Result<Vec<ToolRule>, SettingsError> {
+    let rules = document.list(&["permissions", "allow"])?.iter().filter_map(Value::as_str);
+    let of_tools = rules.filter_map(|rule| rule.strip_prefix("mcp__"));
+    Ok(of_tools
+        .map(|rule| match rule.split_once("__") {
+            Some((server, tool)) if tool != "*" => {
+                ToolRule { server: server.to_owned(), tool: Some(tool.to_owned()) }
+            }
+            Some((server, _)) => ToolRule { server: server.to_owned(), tool: None },
+            None => ToolRule { server: rule.to_owned(), tool: None },
+        })
+        .collect())
 }

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 
 use super::options::HostOptions;
 use super::process::ServerCommand;
+use super::profile::Environment;
 pub use document::{Form, SettingsError, parse};
 
 #[cfg(test)]
@@ -37,6 +38,8 @@ pub struct ServerEntry {
     pub arguments: Vec<String>,
     /// Variables of its own.
     pub environment: BTreeMap<String, String>,
+    /// Names of the host's own environment that it gets besides.
+    pub passed: Vec<String>,
     /// The limit of a call, in milliseconds, where one is set.
     pub tool_timeout_ms: Option<u64>,
     /// The limit of the handshake, in milliseconds, where one is set.
@@ -63,6 +66,15 @@ pub enum ShellRule {
     Exactly(String),
 }
 
+/// Which tools run without a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolRule {
+    /// The server's name.
+    pub server: String,
+    /// One of its tools, by the server's name for it; nothing for all of them.
+    pub tool: Option<String>,
+}
+
 /// A way into a running session that is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OpenDoor {
@@ -76,22 +88,13 @@ pub enum OpenDoor {
     Extension(String),
 }
 
-/// Which of the variables of its own a host hands down to a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Inherits {
-    /// All of them.
-    All,
-    /// These, where they are set.
-    Only(&'static [&'static str]),
-}
-
 /// Everything that a host learns from files and launch line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostSettings {
     /// Every server that is to be started, by name.
     pub servers: BTreeMap<String, ServerEntry>,
-    /// What servers get of the host's environment.
-    pub inherits: Inherits,
+    /// Whether `$NAME` in an entry of a server stands for the host's own variable.
+    pub resolves_names: bool,
     /// Commands by event, in the order in which they stand.
     pub hooks: BTreeMap<String, Vec<HookCommand>>,
     /// Commands at the end of a turn that run on beside the session, and wake it.
@@ -100,6 +103,8 @@ pub struct HostSettings {
     pub channels: BTreeSet<String>,
     /// What may run in the model's shell.
     pub shell: Vec<ShellRule>,
+    /// Which tools may run.
+    pub tools: Vec<ToolRule>,
     /// Whether the end of a background shell is told to the model.
     pub shell_end_told: bool,
     /// The way into the session, where one is open.
@@ -111,14 +116,15 @@ pub struct HostSettings {
 }
 
 impl HostSettings {
-    fn new(inherits: Inherits) -> Self {
+    fn new() -> Self {
         Self {
             servers: BTreeMap::new(),
-            inherits,
+            resolves_names: false,
             hooks: BTreeMap::new(),
             waking: Vec::new(),
             channels: BTreeSet::new(),
             shell: Vec::new(),
+            tools: Vec::new(),
             shell_end_told: true,
             door: None,
             experimental: false,
@@ -131,7 +137,8 @@ impl HostSettings {
         self.shell.iter().any(|rule| rule.lets(command))
     }
 
-    /// How the host starts a server. `person` is the host's own environment, and `folder` where the session works.
+    /// How the host starts a server. `person` is the host's own environment, of which `handed` tells what it hands down, and
+    /// `folder` where the session works.
     ///
     /// # Errors
     /// When the files name no server like this.
@@ -139,6 +146,7 @@ impl HostSettings {
         &self,
         server: &str,
         person: &BTreeMap<String, String>,
+        handed: &Environment,
         folder: PathBuf,
     ) -> Result<ServerCommand, SettingsError> {
         let entry = self.servers.get(server).ok_or_else(|| {
@@ -148,16 +156,20 @@ impl HostSettings {
                 if known.is_empty() { "none".to_owned() } else { known.join(", ") }
             ))
         })?;
-        let handed_down = |name: &&String| match self.inherits {
-            Inherits::All => true,
-            Inherits::Only(names) => names.contains(&name.as_str()),
-        };
+        let is_named = |name: &String| entry.passed.contains(name);
         let mut environment: BTreeMap<String, String> = person
             .iter()
-            .filter(|(name, _)| handed_down(name))
+            .filter(|(name, _)| handed.hands_down(name) || is_named(name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        environment.extend(entry.environment.clone());
+        let resolved = entry.environment.iter().map(|(name, value)| {
+            let named = value.strip_prefix('$').filter(|_| self.resolves_names);
+            (
+                name.clone(),
+                named.map_or(value.clone(), |named| person.get(named).cloned().unwrap_or_default()),
+            )
+        });
+        environment.extend(resolved);
         Ok(ServerCommand {
             program: entry.program.clone(),
             arguments: entry.arguments.clone(),
@@ -170,7 +182,10 @@ impl HostSettings {
     /// The settings of a session with this server; `command` is what its model would leave running in the shell.
     pub fn options(&self, server: &str, command: Option<&str>) -> HostOptions {
         let entry = self.servers.get(server);
+        let rules = self.tools.iter().filter(|rule| rule.server == server);
+        let unasked = rules.map(|rule| rule.tool.clone().unwrap_or_else(|| "*".to_owned())).collect();
         HostOptions {
+            unasked: Some(unasked),
             server_name: server.to_owned(),
             tool_timeout_ms: entry.and_then(|entry| entry.tool_timeout_ms),
             start_timeout_ms: entry.and_then(|entry| entry.start_timeout_ms),

@@ -3,14 +3,13 @@
 //! It must never listen without that flag.
 
 use super::document::{Document, Form};
-use super::{HostFiles, HostSettings, Inherits, OpenDoor, ServerEntry, SettingsError, words};
+use super::{HostFiles, HostSettings, OpenDoor, ServerEntry, SettingsError, words};
 
 /// Documented: both names are read, and what stands in the second one wins.
 const FILES: [&str; 2] = [".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"];
 
 pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
-    // Observed: a server gets the host's whole environment.
-    let mut settings = HostSettings::new(Inherits::All);
+    let mut settings = HostSettings::new();
     for file in FILES {
         let Some(document) = Document::find(files, file, Form::Jsonc)? else { continue };
         for (name, entry) in document.members(&["mcp"])? {
@@ -27,6 +26,7 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
                 program,
                 arguments: words.collect(),
                 environment: document.variables(&of, entry, "environment")?,
+                passed: Vec::new(),
                 tool_timeout_ms: timeout_ms,
                 start_timeout_ms: timeout_ms,
             };

@@ -3,11 +3,10 @@
 //! It must never read an input file that the launch line does not name.
 
 use super::document::{Document, Form};
-use super::{HostFiles, HostSettings, Inherits, OpenDoor, SettingsError, groups, words};
+use super::{HostFiles, HostSettings, OpenDoor, SettingsError, groups, words};
 
 pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
-    // Observed: a server has the host's own key, so it gets all of the environment.
-    let mut settings = HostSettings::new(Inherits::All);
+    let mut settings = HostSettings::new();
     // Documented: comments are taken out before the JSON is read, as in the host that it began as.
     if let Some(document) = Document::find(files, ".qwen/settings.json", Form::JsonWithComments)? {
         // Observed: `timeout` of an entry is in milliseconds.
@@ -16,6 +15,8 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
         settings.hooks = groups::hooks(&document, None)?;
         // Documented: `Bash(TEXT *)` is for more words, anything else is the whole command.
         settings.shell = groups::bash_rules(&document, &[" *", ":*"])?;
+        // Observed for one tool.
+        settings.tools = groups::tool_rules(&document)?;
     }
     settings.instructions = files.get(".qwen/QWEN.md").cloned().unwrap_or_default();
     let words = words(launch);

@@ -3,6 +3,7 @@
 use rstest::rstest;
 
 use super::*;
+use crate::host::profile::{Profile, profile};
 
 fn files(pairs: &[(&str, &str)]) -> HostFiles {
     pairs.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
@@ -15,6 +16,19 @@ fn of(family: &str, pairs: &[(&str, &str)], launch: &[&str]) -> Result<HostSetti
 
 fn said(family: &str, pairs: &[(&str, &str)], launch: &[&str]) -> String {
     of(family, pairs, launch).unwrap_err().to_string()
+}
+
+/// The newest version of a family.
+fn newest(family: &str) -> std::sync::Arc<Profile> {
+    let id = match family {
+        "claude-code" => "claude-code@2.1.330",
+        "copilot-cli" => "copilot-cli@1.0.102",
+        "codex" => "codex@0.169.0",
+        "gemini-cli" => "gemini-cli@0.61.0",
+        "opencode" => "opencode@1.18.33",
+        _ => "qwen-code@0.24.4",
+    };
+    profile(id).unwrap()
 }
 
 const COPILOT: &str = ".copilot/mcp-config.json";
@@ -68,16 +82,18 @@ fn each_family_finds_its_server(
     let settings = of(family, &[(file, text)], &[]).unwrap();
     let person = BTreeMap::from([("HOME", "/h"), ("PATH", "/p"), ("SECRET", "hush")]);
     let person = person.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let command = settings.command_of("s", &person, "/w".into()).unwrap();
+    let profile = newest(family);
+    let command = settings.command_of("s", &person, &profile.environment, "/w".into()).unwrap();
     assert_eq!((command.program.as_str(), &command.arguments[..]), ("/b", &["x".to_owned()][..]));
     assert!(command.bare_environment);
     assert_eq!(command.environment["A"], "1");
     assert_eq!(command.environment["HOME"], "/h");
-    // Seen: these three hand down a few names only.
-    let is_closed = ["codex", "copilot-cli", "gemini-cli"].contains(&family);
+    // Seen: one hands down a few names only, the other none that looks like a secret.
+    let is_closed = ["codex", "gemini-cli"].contains(&family);
     assert_eq!(command.environment.contains_key("SECRET"), !is_closed, "{family}");
     assert_eq!(settings.options("s", None).tool_timeout_ms, tool_timeout_ms);
-    let missing = settings.command_of("other", &person, "/w".into()).unwrap_err().to_string();
+    let missing =
+        settings.command_of("other", &person, &profile.environment, "/w".into()).unwrap_err().to_string();
     assert!(missing.contains("`other`") && missing.ends_with("it finds s"), "{missing}");
 }
 
@@ -179,6 +195,47 @@ fn a_shell_rule_is_for_whole_words_and_one_command() {
     }
     assert!(of("qwen-code", &[], &[]).unwrap().shell.is_empty());
     assert!(of("copilot-cli", &[], &[]).unwrap().may_run("anything that the person allows"));
+}
+
+#[rstest]
+#[case(
+    "claude-code",
+    ".claude/settings.json",
+    r#"{"permissions":{"allow":["mcp__s__t","mcp__other","Bash(ls)"]}}"#
+)]
+#[case(
+    "qwen-code",
+    ".qwen/settings.json",
+    r#"{"permissions":{"allow":["mcp__s__t","mcp__other","Bash(ls)"]}}"#
+)]
+#[case(
+    "codex",
+    CODEX,
+    "[mcp_servers.s]\ncommand = 'b'\n[mcp_servers.s.tools.t]\napproval_mode = 'approve'\n[mcp_servers.s.tools.u]\napproval_mode = 'prompt'"
+)]
+#[case(
+    "gemini-cli",
+    ".gemini/policies/a.toml",
+    "[[rule]]\nmcpName = 's'\ntoolName = ['t']\ndecision = 'allow'\npriority = 100\n[[rule]]\nmcpName = 's'\ntoolName = 'u'\ndecision = 'deny'\npriority = 100"
+)]
+fn a_tool_runs_unasked_where_a_rule_names_it(#[case] family: &str, #[case] file: &str, #[case] text: &str) {
+    let settings = of(family, &[(file, text)], &[]).unwrap();
+    assert_eq!(settings.options("s", None).unasked, Some(vec!["t".to_owned()]));
+    assert_eq!(settings.options("unknown", None).unasked, Some(Vec::new()));
+    if ["claude-code", "qwen-code"].contains(&family) {
+        assert_eq!(settings.options("other", None).unasked, Some(vec!["*".to_owned()]));
+    }
+}
+
+#[test]
+fn codex_hands_down_what_the_entry_names() {
+    let text = "[mcp_servers.s]\ncommand = 'b'\nenv_vars = ['SECRET', 'MISSING']";
+    let settings = of("codex", &[(CODEX, text)], &[]).unwrap();
+    let person =
+        [("SECRET", "hush"), ("OTHER", "x")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let handed = &newest("codex").environment;
+    let command = settings.command_of("s", &person.into(), handed, "/w".into()).unwrap();
+    assert_eq!(command.environment, BTreeMap::from([("SECRET".to_owned(), "hush".to_owned())]));
 }
 
 #[test]

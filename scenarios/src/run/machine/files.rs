@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use entraclaw::config::key::ACCESS_TOKEN_VARIABLE;
 use fakes::host::settings::{self, Form, HostFiles, HostSettings};
 use serde_json::Value;
 
@@ -67,6 +68,11 @@ pub(super) fn texts(files: &BTreeMap<String, Vec<u8>>) -> HostFiles {
 
 fn once(machine: &Machine, now: &BTreeMap<String, Vec<u8>>) -> Result<(), String> {
     let settings = machine.settings()?;
+    if let Some(token) = machine.environment().get(ACCESS_TOKEN_VARIABLE)
+        && let Some((path, _)) = texts(now).iter().find(|(_, text)| text.contains(token))
+    {
+        return Err(format!("{path} holds the token of the person's shell"));
+    }
     let ours: Vec<&String> = ours_of(machine, &settings);
     if ours != [SERVER] {
         return Err(format!("the host finds these servers of ours: {ours:?}"));

@@ -36,7 +36,9 @@ pub(in super::super) fn install(
 ) -> Result<Install, String> {
     let settings = machine.settings()?;
     let said = |error: fakes::host::settings::SettingsError| error.to_string();
-    let command = |name: &str| settings.command_of(name, &machine.environment, machine.project.clone());
+    let command = |name: &str| {
+        settings.command_of(name, &machine.environment, &machine.handed, machine.project.clone())
+    };
     let ours = command(SERVER).map_err(said)?;
     let mut others = Vec::new();
     for name in settings.servers.keys().filter(|name| *name != SERVER) {

@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use anyhow::Context as _;
+use entraclaw::config::key::ACCESS_TOKEN_VARIABLE;
+use fakes::host::Environment;
 use fakes::host::settings::{self, HostFiles, HostSettings};
 use tokio::process::Child;
 
@@ -31,6 +34,8 @@ const LAUNCH: &str = "Start it: ";
 /// Files of a home folder that are looked at, and the largest of them in bytes.
 const FILES_MAX: usize = 1_000;
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// What names the file of a token.
+const TOKEN_FILE_VARIABLE: &str = "ENTRACLAW_AUTH_TOKEN_FILE";
 /// The person's home folder.
 const HOME: &str = "alice";
 /// Our own folder in a home folder.
@@ -45,11 +50,13 @@ pub(super) fn own_folder(root: &Path) -> PathBuf {
 pub(crate) struct Machine {
     binary: PathBuf,
     family: String,
+    /// What this version hands its servers of the environment.
+    handed: Environment,
     home: PathBuf,
     project: PathBuf,
     /// Where the hosts' programs leave the words that they were started with.
     spool: PathBuf,
-    /// The person's own environment: that of a shell, with nothing of ours in it.
+    /// The person's own environment: that of a shell, with nothing of ours in it but a token.
     environment: BTreeMap<String, String>,
     /// The files before anything ran, to the byte.
     before: BTreeMap<String, Vec<u8>>,
@@ -72,6 +79,7 @@ impl Machine {
         binary: &Path,
         settings: &BTreeMap<String, String>,
     ) -> anyhow::Result<Self> {
+        let profile = cell.host.profile.as_ref().context("a bare pipe has no files")?;
         anyhow::ensure!(cfg!(unix), "the person's shell is `sh`; leave the suite `setup` out on this system");
         // Links of the temporary folder are not what is looked at here.
         let root = root.canonicalize()?;
@@ -87,8 +95,27 @@ impl Machine {
             std::fs::write(&path, program(&spool))?;
             close(&path, 0o700)?;
         }
+        let mut settings = settings.clone();
+        // It stands in the person's shell, or in a file of its own where the settings name one.
+        let token = settings.remove(ACCESS_TOKEN_VARIABLE);
+        let token_file = settings.get_mut(TOKEN_FILE_VARIABLE).map(|name| {
+            let path = home.join(&*name);
+            *name = path.display().to_string();
+            path
+        });
+        let mut shell = BTreeMap::new();
+        match (token, token_file) {
+            (Some(token), Some(path)) => {
+                std::fs::write(&path, token)?;
+                close(&path, 0o600)?;
+            }
+            (Some(token), None) => {
+                shell.insert(ACCESS_TOKEN_VARIABLE.to_owned(), token);
+            }
+            (None, _) => {}
+        }
         let file = own.join("config.toml");
-        std::fs::write(&file, config::text(settings)?)?;
+        std::fs::write(&file, config::text(&settings)?)?;
         close(&file, 0o600)?;
         for (path, text) in cell.scenario.scenario.host_files.get(&cell.host.family).into_iter().flatten() {
             let path = home.join(path);
@@ -107,11 +134,15 @@ impl Machine {
         Ok(Self {
             binary: binary.canonicalize()?,
             family: cell.host.family.clone(),
+            handed: profile.environment.clone(),
             before: bytes_of(&home)?,
             home,
             project,
             spool,
-            environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
+            environment: {
+                shell.extend(environment.map(|(name, value)| (name.to_owned(), value)));
+                shell
+            },
             port: KeptPort::take()?,
             launch: RefCell::default(),
             others: RefCell::default(),
@@ -129,6 +160,9 @@ impl Machine {
         let mut arguments = vec!["setup".to_owned(), self.family.clone()];
         if step.remove {
             arguments.push("--remove".to_owned());
+        }
+        if step.allow_answers {
+            arguments.push("--allow-answers".to_owned());
         }
         if step.everything {
             arguments.extend(self.everything());
@@ -150,6 +184,9 @@ impl Machine {
             (None | Some(_), code) => {
                 return Ok(Err(format!("setup ended with {code:?}: {told}{complaint}")));
             }
+        }
+        if let Some(words) = step.says.as_ref().filter(|words| !told.contains(words.as_str())) {
+            return Ok(Err(format!("`{words}` is not in what setup says: {told}")));
         }
         let line = told.lines().find_map(|line| line.strip_prefix(LAUNCH));
         match (line, step.remove) {

@@ -31,6 +31,13 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, String> {
     Ok(Some(text))
 }
 
+/// The text of a plain file of this user's that a symlink leads to; `None` for everything else. It is only looked at.
+pub(super) fn read_through_link(path: &Path) -> Option<String> {
+    let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    let real = fs::canonicalize(path).ok().filter(|_| is_link)?;
+    read(&real).ok().flatten()
+}
+
 /// A plain file of this user's; `None` when it is not there.
 fn look(path: &Path) -> Result<Option<Metadata>, String> {
     let found = match fs::symlink_metadata(path) {
@@ -40,7 +47,7 @@ fn look(path: &Path) -> Result<Option<Metadata>, String> {
     };
     if found.is_symlink() {
         return Err(format!(
-            "it is a symlink{}, which is left as it is; link its folder instead of the file, or add by hand what the same command with --print shows to the file it leads to",
+            "it is a symlink{}, which is left as it is; add by hand what the same command with --print shows to the file it leads to, then run setup again for the other files; or link its folder instead of the file",
             fs::read_link(path).map_or_else(|_| String::new(), |target| format!(" to {}", target.display()))
         ));
     }

@@ -1,6 +1,7 @@
 //! `entraclaw setup`: shows what it changes in a host's files, keeps a backup beside each, and takes it all out again.
 //! It must never write anything while one of the files can't be changed safely.
 
+mod answers;
 mod disk;
 mod folders;
 mod work;
@@ -9,21 +10,27 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+pub(super) use self::answers::waiting_for_a_person;
 use self::work::{Step, Work};
 use super::environment::Environment;
 use super::place::{Entry, Home, Place, open_home};
 use super::{output, waiter};
-use crate::setup::{Carrier, Host, LeftOut, Os, Places, Request, Scope, recipe, runbook, unified};
+use crate::notice::last_told;
+use crate::setup::{
+    ALLOW_ANSWERS, Carrier, FirstAnswer, Host, LeftOut, Os, Places, Request, Scope, first_answer, recipe,
+    runbook, told_of_answers, unified,
+};
 
 const EXAMPLE: &str = "\
 Examples:
   entraclaw setup claude-code                   connect it, for every project of yours
   entraclaw setup codex --with queue --dry-run  show what would change, change nothing
   entraclaw setup opencode --with port=5000     with a carrier that is off by default
+  entraclaw setup claude-code --allow-answers   so that nobody is needed to let an answer out
   entraclaw setup gemini-cli --print            one page: what to write by hand, how to start it
   entraclaw setup copilot-cli --remove          take everything out again
 Carriers: claude-code channel; copilot-cli extension; codex queue; opencode port[=N]; qwen-code input-file[=PATH]. On by themselves, until --without: claude-code inbox-socket and waking-hook; qwen-code peer-protocol.
-A setup without --with takes an earlier carrier out again. A file that can't be read whole is left alone, and so are all others.
+A setup without --with takes an earlier carrier out again, and one without --allow-answers what that let run. A file that can't be read whole is left alone, and so are all others.
 Exit codes: 0 done, or nothing to do; 1 not done, and why; 2 wrong usage.";
 
 /// Flags of `setup`.
@@ -53,11 +60,16 @@ pub(super) struct Flags {
     /// A carrier that is on by itself and is not wanted
     #[arg(long, value_name = "CARRIER", value_parser = LeftOut::parse, num_args = 1..)]
     without: Vec<LeftOut>,
+    /// Lets the tools that answer run without a question of the host, for hours without a person: send_teams_message,
+    /// send_email, send_bot_message
+    #[arg(long)]
+    allow_answers: bool,
 }
 
 pub(super) fn run(flags: Flags) -> ExitCode {
     let environment = Environment::read();
-    let request = match request(&flags, &environment) {
+    let place = Place::find(Entry::Look, flags.home.clone(), Vec::new(), &environment);
+    let request = match request(&flags, &place, &environment) {
         Ok(request) => request,
         Err(problem) => return output::complain(&problem, ExitCode::from(2)),
     };
@@ -65,7 +77,6 @@ pub(super) fn run(flags: Flags) -> ExitCode {
         return output::text(&runbook(&request), ExitCode::SUCCESS);
     }
     let entry = if flags.dry_run || flags.remove { Entry::Look } else { Entry::Take };
-    let place = Place::find(Entry::Look, flags.home.clone(), Vec::new(), &environment);
     let not_signed_in = place.without_sign_in();
     let home = match open_home(entry, flags.home, &environment) {
         Ok(home) => home,
@@ -127,10 +138,12 @@ fn perform(
         return output::complain(&problem, ExitCode::FAILURE);
     }
     told.push_str(&summary(work.request, steps, changed, remove));
-    if !remove && let Some(trouble) = not_signed_in {
-        told.push_str("Before you leave:\n  ");
-        told.push_str(trouble);
-        told.push('\n');
+    if !remove {
+        let answers = told_of_answers(work.request);
+        told.push_str("Before you leave:\n");
+        for line in not_signed_in.into_iter().chain([answers.as_str()]) {
+            told.extend(["  ", line, "\n"]);
+        }
     }
     output::text(&told, ExitCode::SUCCESS)
 }
@@ -165,7 +178,7 @@ fn summary(request: &Request, steps: &[Step], changed: usize, remove: bool) -> S
     out
 }
 
-fn request(flags: &Flags, environment: &Environment) -> Result<Request, String> {
+fn request(flags: &Flags, place: &Place, environment: &Environment) -> Result<Request, String> {
     for left_out in &flags.without {
         if left_out.host() != flags.host {
             let (name, host) = (left_out.name(), left_out.host().name());
@@ -177,6 +190,13 @@ fn request(flags: &Flags, environment: &Environment) -> Result<Request, String> 
             let (name, host) = (carrier.name(), carrier.host().name());
             return Err(format!("--with {name} is for {host}, not for {}", flags.host.name()));
         }
+    }
+    if flags.allow_answers && first_answer(flags.host) == FirstAnswer::Unknown {
+        let title = flags.host.title();
+        return Err(format!(
+            "{ALLOW_ANSWERS} is not for {}: it is not known how {title} lets a tool run unasked; allow it in {title} itself",
+            flags.host.name()
+        ));
     }
     let user = environment.user_home.clone().filter(|home| home.is_absolute());
     let user = user.ok_or("the user's folder is not known; set HOME")?;
@@ -199,6 +219,14 @@ fn request(flags: &Flags, environment: &Environment) -> Result<Request, String> 
         scope: flags.scope,
         carriers: flags.with.clone(),
         left_out: flags.without.clone(),
+        host_version: last_told(&*place.storage(), flags.host.name()),
+        consumer: place.config.inbox.consumer.as_ref().map(ToString::to_string),
+        given: {
+            let certificates = environment.certificates.iter().map(|name| (*name).to_owned());
+            environment.variables.keys().cloned().chain(certificates).collect()
+        },
+        codex: environment.program("codex").as_deref().map(plain).transpose()?,
+        allow_answers: flags.allow_answers,
         waiter: waiter::beside(&binary).as_deref().map(plain).transpose()?,
         binary: plain(&binary)?,
         home_is_default: Some(&home) == environment.default_home().as_ref(),

@@ -14,7 +14,7 @@ pub(super) const FOLDER: &str = "setup";
 /// Receipts that are read.
 const RECEIPTS_MAX: usize = 1_000;
 /// The largest receipt that is read; it holds the text that a file without a value had.
-const RECEIPT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+pub(super) const RECEIPT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// How long another setup is waited for, in milliseconds.
 const LOCK_WAIT_MS: u64 = 5_000;
 /// Names for a backup that are tried.
@@ -114,14 +114,17 @@ impl Work<'_> {
         receipts: &BTreeMap<PathBuf, Receipt>,
     ) -> Result<Option<Step>, String> {
         let receipt = receipts.get(path);
-        let before = disk::read(path)?;
+        let before = match disk::read(path) {
+            Ok(before) => before,
+            Err(problem) => return self.linked(path, file, remove).then_some(None).ok_or(problem),
+        };
         let backup = receipt.and_then(|receipt| receipt.backup.as_ref());
         let backup = backup.map(|backup| disk::read(Path::new(backup))).transpose()?.flatten();
         let found = Found { text: before.as_deref(), receipt, backup: backup.as_deref() };
         let name = path.display().to_string();
         let owner = self.request.owner();
         let outcome = if remove {
-            setup::without(&name, found, &owner, &file.content)
+            self.without(&name, found, file)
         } else {
             setup::with(&name, found, &owner, &file.content)
         };
@@ -133,6 +136,36 @@ impl Work<'_> {
         let leads_to = disk::check_folder(path, &self.request.roots())?;
         disk::check_file(path)?;
         Ok(Some(Step { path: path.to_owned(), leads_to, before, outcome, receipt: receipt.cloned() }))
+    }
+
+    /// Whether the file behind a symlink is as it would be made already, by hand.
+    fn linked(&self, path: &Path, file: &FileRecipe, remove: bool) -> bool {
+        let Some(text) = disk::read_through_link(path) else { return false };
+        let found = Found { text: Some(&text), ..Found::default() };
+        let name = path.display().to_string();
+        let outcome = if remove {
+            self.without(&name, found, file)
+        } else {
+            setup::with(&name, found, &self.request.owner(), &file.content)
+        };
+        outcome.is_ok_and(|outcome| outcome.text.as_deref() == Some(text.as_str()))
+    }
+
+    /// The file without us. Of one of which nothing was kept, what any choice of tools would have put there goes.
+    fn without(&self, name: &str, found: Found<'_>, file: &FileRecipe) -> Result<Outcome, setup::Problem> {
+        let owner = self.request.owner();
+        let outcome = setup::without(name, found, &owner, &file.content)?;
+        if found.receipt.is_some() {
+            return Ok(outcome);
+        }
+        let other = Request { allow_answers: !self.request.allow_answers, ..self.request.clone() };
+        match recipe(&other).files.into_iter().find(|other| other.paths == file.paths) {
+            Some(other) => {
+                let found = Found { text: outcome.text.as_deref(), ..found };
+                setup::without(name, found, &owner, &other.content)
+            }
+            None => Ok(outcome),
+        }
     }
 
     /// Does one step: backup, receipt, file; what is no longer needed goes last.
@@ -174,8 +207,7 @@ impl Work<'_> {
         let Some(home) = &self.home else { return Ok(BTreeMap::new()) };
         let mut receipts = BTreeMap::new();
         let names = home.list(FOLDER).map_err(|error| error.to_string())?;
-        let is_receipt = |name: &&String| Path::new(name).extension().is_some_and(|ending| ending == "json");
-        for name in names.iter().filter(is_receipt).take(RECEIPTS_MAX) {
+        for name in names.iter().filter(|name| is_receipt(name)).take(RECEIPTS_MAX) {
             let path = format!("{FOLDER}/{name}");
             let broken = |what: String| {
                 format!(
@@ -191,6 +223,11 @@ impl Work<'_> {
         }
         Ok(receipts)
     }
+}
+
+/// Whether a file of the folder is a receipt, by its name.
+pub(super) fn is_receipt(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|ending| ending == "json")
 }
 
 fn every_carrier(host: Host) -> Vec<Carrier> {

@@ -58,21 +58,30 @@ impl KeyStore for GivenFiles {
 
 /// Reads a PEM file. A private one must be this user's alone.
 pub fn read_pem(path: &Path, private: bool) -> Result<Secret, AuthError> {
+    read_secret(path, private, "name a PEM file")
+}
+
+/// Reads a file with a secret. A private one must be this user's alone. `fix` is what helps where it is of another kind.
+pub(in crate::entra) fn read_secret(
+    path: &Path,
+    private: bool,
+    fix: &'static str,
+) -> Result<Secret, AuthError> {
     let shown = path.display();
     let found = fs::metadata(path)
         .map_err(|error| store_error(format!("{shown} can't be read: {error}"), "correct the path"))?;
     if !found.is_file() {
-        return Err(store_error(format!("{shown} is not a file"), "name a PEM file"));
+        return Err(store_error(format!("{shown} is not a file"), fix));
     }
     if found.len() > SECRET_BYTES_MAX as u64 {
-        return Err(store_error(format!("{shown} has {} bytes", found.len()), "name a PEM file"));
+        return Err(store_error(format!("{shown} has {} bytes", found.len()), fix));
     }
     if private {
         check_private(path, &found)?;
     }
     fs::read_to_string(path)
         .map(Secret::new)
-        .map_err(|error| store_error(format!("{shown} can't be read: {error}"), "name a PEM file"))
+        .map_err(|error| store_error(format!("{shown} can't be read: {error}"), fix))
 }
 
 /// Refuses what others may read.
@@ -81,13 +90,13 @@ pub(super) fn check_private(path: &Path, found: &fs::Metadata) -> Result<(), Aut
     use std::os::unix::fs::MetadataExt as _;
     let (shown, mode) = (path.display(), found.mode() & 0o777);
     if found.uid() != nix::unistd::geteuid().as_raw() {
-        return Err(store_error(format!("{shown} belongs to another user"), "use a key file of your own"));
+        return Err(store_error(format!("{shown} belongs to another user"), "use a file of your own"));
     }
     if mode & 0o077 != 0 {
         let problem = format!("{shown} can be read by others (mode {mode:03o})");
         return Err(store_error(
             problem,
-            format!("run `chmod 600 {shown}`, and replace the key if others did read it"),
+            format!("run `chmod 600 {shown}`, and replace what is in it if others did read it"),
         ));
     }
     Ok(())

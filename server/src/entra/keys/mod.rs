@@ -10,6 +10,7 @@ mod system;
 use futures_util::future::BoxFuture;
 
 pub use file::FileKeyStore;
+pub(super) use given::read_secret;
 pub use given::{GivenFiles, read_pem};
 pub use memory::MemoryKeyStore;
 pub use production::{chosen_store, production_store, with_files};

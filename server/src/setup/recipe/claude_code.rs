@@ -1,11 +1,11 @@
 //! Claude Code: the server, hooks, and rules that let it wait without asking.
 //!
-//! It must never allow a tool that sends.
+//! It must never allow a tool that sends without being asked to.
 
 use serde_json::json;
 
 use super::{
-    HOOK_TIMEOUT_S, READING_TOOLS, Recipe, SERVER, element, file, hook_groups, instructions, member, server,
+    HOOK_TIMEOUT_S, Recipe, SERVER, element, file, hook_groups, instructions, member, server, unasked_tools,
 };
 use crate::setup::content::{Content, Edit};
 use crate::setup::request::{Carrier, LeftOut, Os, Request, Scope};
@@ -35,7 +35,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     let mut edits = hook_groups(request, &EVENTS, Some(HOOK_TIMEOUT_S), false);
     edits.extend(waking_hook(request));
     let shell = std::iter::once(format!("Bash({}:*)", request.wait().start()));
-    let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
+    let tools = unasked_tools(request).into_iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
     edits.extend(shell.chain(tools).map(|rule| element(&["permissions", "allow"], json!(rule))));
     let has_channel = request.carriers.contains(&Carrier::Channel);
     let launch = if has_channel {
@@ -71,7 +71,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     Recipe {
         files: vec![
             file(servers, "the server", Content::Json(vec![entry])),
-            file(settings, "hooks, and rules that let it wait and read without asking", Content::Json(edits)),
+            file(settings, "hooks, and rules for what it may do without asking", Content::Json(edits)),
             file(memory, "when to listen, for the model", instructions(request)),
         ],
         launch: launch.to_owned(),

@@ -1,8 +1,10 @@
 //! Codex CLI: the server in config.toml, hooks beside it, and the queue for who wants to be woken.
 //!
-//! It must never lower Codex's own approvals or its sandbox.
+//! It must never lower Codex's own approvals or its sandbox, but for the tools that answer where that was asked for.
 
-use super::{HOOK_TIMEOUT_S, Recipe, SERVER, file, hook_groups, instructions, path, server};
+use serde_json::{Value, json};
+
+use super::{ANSWERING_TOOLS, HOOK_TIMEOUT_S, Recipe, SERVER, file, hook_groups, instructions, path, server};
 use crate::setup::content::Content;
 use crate::setup::request::{Carrier, Request, Scope};
 
@@ -17,7 +19,14 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         }
         Scope::Project => (places.project.join(".codex"), places.project.join("AGENTS.md")),
     };
-    let table = Content::Table { path: path(&["mcp_servers", SERVER]), entry: server(request, &[]) };
+    let mut entry = server(request, &[]);
+    entry["env_vars"] = json!(request.names_to_pass());
+    if request.allow_answers {
+        // What only reads runs unasked there.
+        let approved = ANSWERING_TOOLS.map(|tool| (tool.to_owned(), json!({"approval_mode": "approve"})));
+        entry["tools"] = Value::Object(approved.into_iter().collect());
+    }
+    let table = Content::Table { path: path(&["mcp_servers", SERVER]), entry };
     let hooks = Content::Json(hook_groups(request, &EVENTS, Some(HOOK_TIMEOUT_S), false));
     let mut notes = vec![
         "Codex asks at its next start whether it may trust the hooks; until you agree they do not run. Versions in which hooks \
@@ -27,6 +36,13 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     ];
     if request.scope == Scope::Project {
         notes.push("The files of a project count only where Codex trusts the project.".to_owned());
+    }
+    if request.carriers.contains(&Carrier::Queue) && request.codex.is_none() {
+        notes.push(
+            "No program `codex` was found on this terminal's PATH, so the server looks for it on the PATH that Codex gives it; \
+             `doors.codex_command` in config.toml takes its absolute path."
+                .to_owned(),
+        );
     }
     if request.carriers.contains(&Carrier::Queue) {
         notes.push(

@@ -5,13 +5,16 @@
 use serde_json::{Value, json};
 
 use super::{
-    HOOK_TIMEOUT_S, READING_TOOLS, Recipe, SERVER, element, file, hook, instructions, member, server, setting,
+    HOOK_TIMEOUT_S, Recipe, SERVER, element, file, hook, instructions, member, server, setting, unasked_tools,
 };
-use crate::setup::approval::APPROVAL_EVENT;
+use crate::setup::approval::{ALLOW_ANSWERS, APPROVAL_EVENT};
 use crate::setup::content::Content;
 use crate::setup::request::{Carrier, Os, Request, Scope};
 
 const EVENTS: [&str; 5] = ["sessionStart", "userPromptSubmitted", "postToolUse", "agentStop", "notification"];
+/// Events that older versions call unknown in their log at every start (seen on 0.0.423 and 1.0.11), and the first version by the
+/// changelog that knows each.
+const KNOWN_SINCE: [(&str, [u64; 3]); 2] = [("notification", [1, 0, 18]), (APPROVAL_EVENT, [1, 0, 16])];
 const EXTENSION: &str = include_str!("extension.mjs");
 
 pub(super) fn recipe(request: &Request) -> Recipe {
@@ -40,14 +43,21 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         }
     };
     let mut hooks = vec![setting(&["version"], json!(1))];
-    hooks.extend(EVENTS.iter().map(|event| element(&["hooks", event], hook_entry(request, event))));
-    hooks.push(element(&["hooks", APPROVAL_EVENT], approval_entry(request)));
+    let is_known = |event: &&str| {
+        let since = KNOWN_SINCE.iter().find(|(known, _)| known == event).map(|(_, since)| *since);
+        request.host_version.zip(since).is_none_or(|(version, since)| version >= since)
+    };
+    let events = EVENTS.iter().filter(|event| is_known(event));
+    hooks.extend(events.map(|event| element(&["hooks", event], hook_entry(request, event))));
+    if is_known(&APPROVAL_EVENT) {
+        hooks.push(element(&["hooks", APPROVAL_EVENT], approval_entry(request)));
+    }
     let entry = member(&["mcpServers", SERVER], server(request, &own));
     let mut files = vec![
         file(servers, "the server", Content::Json(vec![entry])),
         file(
             folder.join("hooks/entraclaw.json"),
-            "hooks, one of which lets it wait and read without asking",
+            "hooks, one of which says what it may do without asking",
             Content::Json(hooks),
         ),
         file(memory, "when to listen, for the model", instructions(request)),
@@ -58,13 +68,18 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         files.push(file(path, "wakes the session when somebody writes", Content::Whole(extension(request))));
     }
     let launch = if has_extension { "copilot --experimental" } else { "copilot" };
-    let allow = READING_TOOLS.map(|tool| format!(" --allow-tool '{SERVER}({tool})'")).concat();
+    let allow = unasked_tools(request)
+        .iter()
+        .map(|tool| format!(" --allow-tool '{SERVER}({tool})'"))
+        .collect::<Vec<_>>()
+        .concat();
+    let may = if request.allow_answers { "wait, read and answer" } else { "wait and read" };
     let mut notes = vec![
         format!(
-            "From 1.0.16 on a hook answers the host's question whether it may wait and read, by this command to the letter: \
+            "From 1.0.16 on a hook answers the host's question whether it may {may}; a wait by this command to the letter: \
              `{}`. Where hooks are switched off, and before 1.0.16, the host asks at every wait, and without a person it \
-             wakes no second time; there `{launch}{allow}` at least lets it read.",
-            request.wait().for_consumer(request.host.name())
+             wakes no second time; there `{launch}{allow}` at least lets it do the rest.",
+            request.wait().for_family(request.host.name())
         ),
         "Hooks in ~/.copilot/hooks need 1.0.11 or newer, the notification hook 1.0.18; added text after a tool needs 1.0.50 \
          and with a prompt 1.0.65."
@@ -99,7 +114,8 @@ fn hook_entry(request: &Request, event: &str) -> Value {
 
 /// The hook that answers the host's questions for permission.
 fn approval_entry(request: &Request) -> Value {
-    command_entry(request, &hook(request, APPROVAL_EVENT))
+    let hook = hook(request, APPROVAL_EVENT);
+    command_entry(request, &if request.allow_answers { format!("{hook} {ALLOW_ANSWERS}") } else { hook })
 }
 
 fn command_entry(request: &Request, command: &str) -> Value {
@@ -110,7 +126,8 @@ fn command_entry(request: &Request, command: &str) -> Value {
 
 /// The extension with this machine's program in it, as JSON texts, which are also JavaScript's.
 fn extension(request: &Request) -> String {
-    let mut arguments = vec!["wait", "--format", "json", "--consumer", "copilot-cli"];
+    let consumer = request.consumer.as_deref().unwrap_or_else(|| request.host.name());
+    let mut arguments = vec!["wait", "--format", "json", "--consumer", consumer];
     if !request.home_is_default {
         arguments.extend(["--home", &request.home]);
     }

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    HOOK_TIMEOUT_S, READING_TOOLS, Recipe, SERVER, file, hook_groups, instructions, member, server, setting,
+    HOOK_TIMEOUT_S, Recipe, SERVER, file, hook_groups, instructions, member, server, setting, unasked_tools,
 };
 use crate::setup::content::Content;
 use crate::setup::request::{Request, Scope};
@@ -45,7 +45,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
             ),
             file(
                 folder.join("policies/entraclaw.toml"),
-                "rules that let it wait and read without asking",
+                "rules for what it may do without asking",
                 Content::Whole(policy(request)),
             ),
             file(memory, "when to listen, for the model", instructions(request)),
@@ -64,7 +64,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
 fn policy(request: &Request) -> String {
     // JSON's texts and lists are TOML's too.
     let list = |texts: Vec<String>| Value::from(texts).to_string().replace("\",\"", "\", \"");
-    let tools = list(READING_TOOLS.map(str::to_owned).to_vec());
+    let tools = list(unasked_tools(request).into_iter().map(str::to_owned).collect());
     let prefixes = list(vec![request.wait().start().to_owned()]);
     format!(
         "# Written by `entraclaw setup gemini-cli`: what may run without asking.\n\

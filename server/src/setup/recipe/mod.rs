@@ -1,7 +1,7 @@
 //! Which files of a host hold what, a module for each.
 //!
 //! Places and forms are from the hosts' documentation and from runs; what was not tried is said in the recipe's notes.
-//! It must never allow a host to run more without asking than waiting and reading.
+//! It must never allow a host to run more without asking than waiting and reading, and answering where that was asked for.
 
 mod claude_code;
 mod codex;
@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::content::{Content, Edit};
 use super::request::{Host, Os, Request, Scope};
+use crate::mcp::HandsDown;
 use crate::rules::{self, WAIT_PROGRAM};
 
 /// The server's name in every host's configuration; hosts take letters, digits, `_` and `-` only.
@@ -24,6 +25,9 @@ pub(super) const SERVER: &str = "entraclaw";
 
 /// Tools that only read, which a host may run without asking.
 pub(super) const READING_TOOLS: [&str; 3] = ["wait_for_inbound_message", "inbox_pull", "inbound_queue_stats"];
+
+/// Tools that answer where the agent was asked; whom they reach is the gate's to say. None of them changes who may speak.
+pub(super) const ANSWERING_TOOLS: [&str; 3] = ["send_bot_message", "send_email", "send_teams_message"];
 
 /// Longest time that a hook may take before its host goes on without it, in seconds; it takes some milliseconds.
 const HOOK_TIMEOUT_S: u64 = 10;
@@ -74,6 +78,23 @@ pub fn recipe(request: &Request) -> Recipe {
             .notes
             .push(format!("The home folder is {}; every command that was written names it.", request.home));
     }
+    match request.handed_down() {
+        HandsDown::EverythingSince([a, b, c]) => recipe.notes.push(format!(
+            "Versions before {a}.{b}.{c} were seen to hand a server little of their environment: settings belong into config.toml \
+             there, and a token into a file that `auth.token_file` names."
+        )),
+        HandsDown::AllBut(_) => recipe.notes.push(
+            "The host keeps variables from the server whose names look like a secret. Those of ours that are set in this shell \
+             are passed on by name, without their values; run setup again when you have set another."
+                .to_owned(),
+        ),
+        HandsDown::Few => recipe.notes.push(
+            "The host hands the server few variables; `env_vars` names those that are passed on (the token, proxies, the key \
+             store's bus), without their values. Run setup again when you have set another one of ours."
+                .to_owned(),
+        ),
+        HandsDown::Everything => {}
+    }
     if request.waiter.is_none() {
         recipe.notes.push(format!(
             "There is no {WAIT_PROGRAM} beside {}, so the model is told to run `entraclaw wait`, and a host that lets a program \
@@ -82,6 +103,12 @@ pub fn recipe(request: &Request) -> Recipe {
         ));
     }
     recipe
+}
+
+/// The tools that the host is to run without asking.
+fn unasked_tools(request: &Request) -> Vec<&'static str> {
+    let answering = ANSWERING_TOOLS.iter().filter(|_| request.allow_answers);
+    READING_TOOLS.iter().chain(answering).copied().collect()
 }
 
 fn file(path: PathBuf, purpose: &'static str, content: Content) -> FileRecipe {
@@ -119,8 +146,8 @@ fn server(request: &Request, own: &[(&str, Value)]) -> Value {
     Value::Object(entry)
 }
 
-fn environment(variables: &[(&'static str, String)]) -> Value {
-    Value::Object(variables.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect())
+fn environment(variables: &[(String, String)]) -> Value {
+    Value::Object(variables.iter().map(|(name, value)| (name.clone(), json!(value))).collect())
 }
 
 /// The hook command for an event.

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{FileRecipe, Recipe, SERVER, environment, file, instructions, member};
+use super::{FileRecipe, Recipe, SERVER, environment, file, instructions, member, setting, unasked_tools};
 use crate::setup::content::Content;
 use crate::setup::request::{Carrier, Request, Scope};
 
@@ -47,12 +47,22 @@ pub(super) fn recipe(request: &Request) -> Recipe {
                 .to_owned(),
         );
     }
+    let mut edits = vec![member(&["mcp", SERVER], Value::Object(entry))];
+    if request.allow_answers {
+        let allowed = |tool: &&str| setting(&["permission", &format!("{SERVER}_{tool}")], json!("allow"));
+        // The last rule that fits counts there, so these stand behind the person's own.
+        edits.extend(unasked_tools(request).iter().map(allowed));
+    }
     Recipe {
         files: vec![
             FileRecipe {
                 paths: vec![folder.join("opencode.json"), folder.join("opencode.jsonc")],
-                purpose: "the server",
-                content: Content::Json(vec![member(&["mcp", SERVER], Value::Object(entry))]),
+                purpose: if request.allow_answers {
+                    "the server, and rules for what it may do without asking"
+                } else {
+                    "the server"
+                },
+                content: Content::Json(edits),
             },
             file(folder.join("AGENTS.md"), "when to listen, for the model", instructions(request)),
         ],

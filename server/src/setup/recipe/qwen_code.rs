@@ -4,9 +4,9 @@
 
 use serde_json::json;
 
-use super::{READING_TOOLS, Recipe, SERVER, element, file, hook_groups, instructions, member, server};
+use super::{Recipe, SERVER, element, file, hook_groups, instructions, member, server, unasked_tools};
 use crate::setup::content::Content;
-use crate::setup::request::{Carrier, LeftOut, Request, Scope};
+use crate::setup::request::{Carrier, LeftOut, Os, Request, Scope};
 
 const EVENTS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"];
 
@@ -21,7 +21,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     edits.extend(hook_groups(request, &EVENTS, None, true));
     let wait = request.wait();
     let shell = [format!("Bash({})", wait.start()), format!("Bash({} *)", wait.start())];
-    let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
+    let tools = unasked_tools(request).into_iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
     edits.extend(shell.into_iter().chain(tools).map(|rule| element(&["permissions", "allow"], json!(rule))));
     let mut notes = vec![
         "With the rules under permissions.allow 0.24.4 starts the wait without asking; where a version asks, approve that \
@@ -47,7 +47,11 @@ pub(super) fn recipe(request: &Request) -> Recipe {
              file."
                 .to_owned(),
         );
-        format!("touch {path} && qwen --input-file {path}")
+        // Whoever can write it types into the session, so it is made, empty, for its owner alone.
+        match request.places.os {
+            Os::Windows => format!("qwen --input-file {path}"),
+            _ => format!("install -m 600 /dev/null {path} && qwen --input-file {path}"),
+        }
     } else {
         "qwen".to_owned()
     };
@@ -65,7 +69,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         files: vec![
             file(
                 folder.join("settings.json"),
-                "the server, hooks, and rules that let it wait and read without asking",
+                "the server, hooks, and rules for what it may do without asking",
                 Content::Json(edits),
             ),
             file(memory, "when to listen, for the model", instructions(request)),
