@@ -1,8 +1,10 @@
 //! The home folder that servers use in the sandbox: private, with a configuration that fits, gone afterwards.
-//! It must never write into a folder that is somebody's real home; the one token in it opens nothing but the fake Graph.
+//! It must never write into a folder that is somebody's real home, nor put the page's token into a file that stays; the one
+//! token in it opens nothing but the fake Graph.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
 
@@ -14,6 +16,9 @@ const CONFIG_FILE: &str = "config.toml";
 const WAY_IN_FILE: &str = "open.html";
 /// Hosts differ in what they hand a server of the environment, and every one lets it read its own folder.
 const TOKEN_FILE: &str = "token";
+/// Longest time that the folder of a sandbox that has ended is written into.
+const WRITERS_END_WITHIN: Duration = Duration::from_secs(3);
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// A home folder; a temporary one is deleted when this is dropped.
 pub(crate) struct Home {
@@ -25,10 +30,7 @@ impl Home {
     /// The folder that was told, or a temporary one.
     pub(crate) fn open(told: Option<&Path>) -> anyhow::Result<Self> {
         let Some(told) = told else {
-            let mut builder = tempfile::Builder::new();
-            #[cfg(unix)]
-            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-            let folder = builder.prefix("hostcheck-play-").tempdir()?;
+            let folder = private_folder("hostcheck-play-")?;
             return Ok(Self { path: folder.path().to_owned(), temporary: Some(folder) });
         };
         create(told).with_context(|| format!("--home: cannot create {}", told.display()))?;
@@ -56,10 +58,22 @@ impl Home {
 
     /// Deletes a temporary folder; says whether there was one.
     #[expect(clippy::disallowed_methods, reason = "the sandbox deletes its own real file")]
-    pub(crate) fn close(self) -> std::io::Result<bool> {
+    pub(crate) async fn close(self) -> std::io::Result<bool> {
         // The address has died with the page; where there is no such file, none has to go.
         let _ = std::fs::remove_file(self.path.join(WAY_IN_FILE));
-        self.temporary.map_or(Ok(false), |folder| folder.close().map(|()| true))
+        let Some(folder) = self.temporary else { return Ok(false) };
+        let path = folder.keep();
+        let deadline = tokio::time::Instant::now() + WRITERS_END_WITHIN;
+        loop {
+            match std::fs::remove_dir_all(&path) {
+                Ok(()) => return Ok(true),
+                // A server that a host has just let go may still write.
+                Err(_) if tokio::time::Instant::now() < deadline => {
+                    tokio::time::sleep(LOOK_AGAIN_AFTER).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Writes the configuration that fits a sandbox.
@@ -103,7 +117,16 @@ fn config(world: &World, graph_url: &str, token_file: &Path) -> anyhow::Result<S
     Ok(text)
 }
 
-fn create(folder: &Path) -> std::io::Result<()> {
+/// A temporary folder that nobody else can look into.
+pub(super) fn private_folder(prefix: &str) -> std::io::Result<tempfile::TempDir> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.prefix(prefix).tempdir()
+}
+
+/// Makes a folder that nobody else can look into.
+pub(super) fn create(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -117,7 +140,7 @@ fn read(path: &Path) -> Option<String> {
 }
 
 /// Replaces a file with one that nobody else can read.
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     // A temporary file has mode 0600, and a reader sees the old text or the new one.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -145,15 +168,18 @@ mod tests {
         assert_eq!(config.auth, entraclaw::config::Auth::TokenFile(token_file.to_owned()));
     }
 
-    #[test]
-    fn a_folder_that_is_in_use_is_left_alone() {
+    #[tokio::test]
+    async fn a_folder_that_is_in_use_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let own = folder.path().join("new/sandbox");
         let world = World::new("hush", jiff::Timestamp::UNIX_EPOCH).unwrap();
         Home::open(Some(&own)).unwrap().configure(&world, "http://127.0.0.1:1", "hush").unwrap();
         let again = Home::open(Some(&own)).expect("a sandbox can be used again");
         let way_in = again.write_way_in("http://127.0.0.1:1/secret/").unwrap();
-        assert!(!again.close().unwrap() && own.is_dir() && !way_in.exists(), "the address does not stay");
+        assert!(
+            !again.close().await.unwrap() && own.is_dir() && !way_in.exists(),
+            "the address does not stay"
+        );
         write(&own.join(CONFIG_FILE), "[teams]\n").unwrap();
         let error = Home::open(Some(&own)).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("name a new folder"), "{error}");

@@ -3,11 +3,13 @@
 
 mod answer;
 mod drive;
+mod foreground;
 mod form;
 mod guard;
 mod home;
 mod http;
 mod news;
+mod overlay;
 mod page;
 mod setup;
 mod state;
@@ -15,10 +17,12 @@ mod text;
 mod world;
 
 pub(crate) use drive::Drive;
+pub(crate) use foreground::Foreground;
 pub(crate) use guard::{Guard, token};
 pub(crate) use home::Home;
 pub(crate) use http::serve;
 pub(crate) use news::News;
+pub(crate) use overlay::{Overlay, PlayHost, Wanted};
 pub(crate) use setup::Setup;
 pub(crate) use world::World;
 

@@ -42,15 +42,22 @@ impl Setup {
     pub(crate) fn lines(&self) -> Vec<(&'static str, String)> {
         let pairs: Vec<String> =
             self.environment.iter().map(|(name, value)| quoted(&format!("{name}={value}"))).collect();
-        let flags = pairs.join(" --env ");
         let program = quoted(&self.program);
-        let added = |host: &str| format!("{host} mcp add {NAME} --env {flags} -- {program} serve");
+        let flags =
+            |flag: &str| pairs.iter().map(|pair| format!("{flag} {pair}")).collect::<Vec<_>>().join(" ");
+        let added = |host: &str| format!("{host} mcp add {NAME} {} -- {program} serve", flags("--env"));
+        // Their flag takes every word behind it, so it stands last.
+        let added_before =
+            |host: &str| format!("{host} mcp add -s user {NAME} {program} serve {}", flags("-e"));
         let server = json!({"command": self.program, "args": ["serve"], "env": self.environment});
         let block = json!({"mcpServers": {NAME: server}});
         vec![
             ("Claude Code", added("claude")),
             ("GitHub Copilot CLI", added("copilot")),
             ("Codex", added("codex")),
+            ("Gemini CLI", added_before("gemini")),
+            ("opencode", added("opencode")),
+            ("Qwen Code", added_before("qwen")),
             ("any other host", serde_json::to_string_pretty(&block).unwrap_or_default()),
             ("by hand", format!("env {} {program} serve", pairs.join(" "))),
         ]
@@ -58,7 +65,15 @@ impl Setup {
 
     /// How the hosts forget it again.
     pub(crate) fn removal() -> String {
-        format!("claude mcp remove {NAME}; copilot mcp remove {NAME}; codex mcp remove {NAME}")
+        let commands = [
+            ("claude", "mcp remove"),
+            ("copilot", "mcp remove"),
+            ("codex", "mcp remove"),
+            ("gemini", "mcp remove -s user"),
+            ("qwen", "mcp remove"),
+        ];
+        let commands = commands.map(|(host, words)| format!("{host} {words} {NAME}"));
+        format!("{}; for opencode take {NAME} out of its opencode.jsonc", commands.join("; "))
     }
 }
 
@@ -90,7 +105,12 @@ mod tests {
                 assert!(line.contains(name) && line.contains(value), "{host}: {line}");
             }
         }
-        let block: serde_json::Value = serde_json::from_str(&lines[3].1).unwrap();
+        assert_eq!(
+            lines[3].1,
+            "gemini mcp add -s user entraclaw-play '/opt/my tools/entraclaw' serve -e ENTRACLAW_ACCESS_TOKEN=t0 \
+             -e ENTRACLAW_AUTH=static -e ENTRACLAW_GRAPH_URL=http://127.0.0.1:1 -e ENTRACLAW_HOME=/tmp/h"
+        );
+        let block: serde_json::Value = serde_json::from_str(&lines[6].1).unwrap();
         assert_eq!(block["mcpServers"][NAME]["args"], json!(["serve"]));
     }
 
