@@ -166,7 +166,7 @@ async fn play(args: &Args, program: PathBuf, guest: Option<Guest>) -> Outcome {
         Err(error) => warn(&format!("{path} could not be deleted ({error}); end the host, then delete it")),
     }
     Ok(match ended? {
-        Some(status) if !status.success() => {
+        Some(status) if !status.success() && !is_interrupted(status) => {
             warn(&format!("the host ended with {status}"));
             EXIT_FAILED
         }
@@ -194,6 +194,20 @@ async fn host(args: &Args, guest: &Guest, overlay: &Overlay) -> anyhow::Result<O
     // Whoever ends the sandbox ends the host, and its code is no verdict.
     running.end().await?;
     Ok(None)
+}
+
+/// Whether a key of the person's ended the host, which is no failure.
+fn is_interrupted(status: ExitStatus) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt as _;
+        status.signal() == Some(nix::sys::signal::Signal::SIGINT as i32)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = status;
+        false
+    }
 }
 
 /// Waits for a line of the person's, without a thread that would hold the terminal's input afterwards.
@@ -239,7 +253,7 @@ fn explain(setup: &Setup) {
 /// What the person reads before the host has the terminal.
 fn introduce(host: PlayHost, overlay: &Overlay) {
     out(&format!(
-        "{} starts here, with a server, rules and hooks of this sandbox alone; your own settings stay as they are.",
+        "{} starts here, connected to this sandbox alone; your own settings stay as they are.",
         host.title()
     ));
     for note in &overlay.notes {

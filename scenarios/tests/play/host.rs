@@ -191,7 +191,7 @@ fn copilot_cli(session: &Session) -> Told {
     Told::of(
         &servers["mcpServers"]["entraclaw"],
         Some(("agentStop", &hooks["hooks"]["agentStop"][0]["bash"])),
-        read(&Path::new(ours).join("AGENTS.md")),
+        read(&Path::new(ours).join(".github/instructions/entraclaw.instructions.md")),
     )
 }
 
@@ -211,8 +211,9 @@ fn codex(session: &Session) -> Told {
     let server = codex_value(session, "mcp_servers.entraclaw");
     assert_eq!(server["env"]["ENTRACLAW_DOORS_CODEX_QUEUE"], "true");
     assert!(session.arguments().contains(&"--no-daemon".to_owned()), "nothing stays behind");
-    let hook = codex_value(session, "hooks.Stop")[0]["hooks"][0]["command"].clone();
-    Told::of(&server, Some(("Stop", &hook)), String::new())
+    let hooks = session.arguments().iter().any(|word| word.starts_with("hooks"));
+    assert!(!hooks, "its trust in them would stay in the person's settings");
+    Told::of(&server, None, String::new())
 }
 
 fn gemini_cli(session: &Session) -> Told {

@@ -24,8 +24,11 @@ pub(super) fn fill(overlay: &mut Overlay, wanted: &Wanted<'_>) -> anyhow::Result
     overlay.write("plugin/hooks.json", &documents.next().unwrap_or_default())?;
     overlay.argue(["--plugin-dir", &plugin]);
 
+    // 1.0.102 only names an AGENTS.md of such a folder to the model, and shows a file that applies to everything whole.
     let folder = overlay.folder("instructions")?;
-    overlay.write("instructions/AGENTS.md", &format!("{}\n", rules(&files)))?;
+    overlay.folder("instructions/.github/instructions")?;
+    let text = format!("---\napplyTo: '**'\n---\n\n{}\n", rules(&files));
+    overlay.write("instructions/.github/instructions/entraclaw.instructions.md", &text)?;
     let theirs = wanted.variables.get(INSTRUCTIONS).filter(|theirs| !theirs.is_empty());
     let folders = theirs.map_or_else(|| folder.clone(), |theirs| format!("{theirs},{folder}"));
     overlay.environment.insert(INSTRUCTIONS, folders);

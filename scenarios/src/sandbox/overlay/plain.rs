@@ -1,7 +1,6 @@
 //! Claude Code and Codex: everything by flags.
 
-use entraclaw::setup::{Carrier, Content, Edit};
-use serde_json::Value;
+use entraclaw::setup::{Carrier, Content};
 
 use super::inline::inline;
 use super::{Overlay, Wanted, documents, files, rules};
@@ -21,32 +20,21 @@ pub(super) fn claude_code(overlay: &mut Overlay, wanted: &Wanted<'_>) -> anyhow:
     Ok(())
 }
 
-/// Codex takes each value of its settings as a flag; the rules come with the server's instructions.
+/// Codex takes its settings as flags; the rules come with the server's instructions. It would ask for trust in hooks at every
+/// start and keep the answer in the person's own settings, so there are none.
 pub(super) fn codex(overlay: &mut Overlay, wanted: &Wanted<'_>) -> anyhow::Result<()> {
     // A thread of the shared daemon would go on after the sandbox has ended.
     overlay.argue(["--no-daemon"]);
     for file in files(wanted, vec![Carrier::Queue])? {
-        match &file.content {
-            Content::Table { path, entry } => set(overlay, path, entry),
-            Content::Json(edits) => {
-                for edit in edits {
-                    if let Edit::Element { path, value } = edit {
-                        set(overlay, path, &Value::Array(vec![value.clone()]));
-                    }
-                }
-            }
-            Content::Section(_) | Content::Whole(_) => {}
+        if let Content::Table { path, entry } = &file.content {
+            overlay.argue(["-c", &format!("{}={}", path.join("."), inline(entry))]);
         }
     }
     overlay.notes.push(
-        "Codex asks whether it may trust the hooks; without them a message wakes it all the same. It hears from its first call \
-         of a tool of the server on."
+        "Without hooks: Codex would keep your trust in them in its own config.toml. From its first call of a tool of the server \
+         on a message wakes it when it is idle, or follows the running turn."
             .to_owned(),
     );
     overlay.ask(None, wanted.prompt);
     Ok(())
-}
-
-fn set(overlay: &mut Overlay, path: &[String], value: &Value) {
-    overlay.argue(["-c", &format!("{}={}", path.join("."), inline(value))]);
 }
