@@ -184,7 +184,7 @@ async fn host(args: &Args, guest: &Guest, overlay: &Overlay) -> anyhow::Result<O
             line = line() => line?,
         }
     }
-    let mut end = std::pin::pin!(end_but_by_ctrl_c());
+    let mut end = std::pin::pin!(end_but_by_ctrl_c()?);
     let mut running = Foreground::start(&guest.program, overlay, &args.arguments, guest.variables.keys())?;
     tokio::select! {
         biased;
@@ -286,13 +286,14 @@ async fn end() -> std::io::Result<()> {
     tokio::signal::ctrl_c().await
 }
 
-/// The same while a host has the terminal, whose Ctrl-C is the host's.
-async fn end_but_by_ctrl_c() -> std::io::Result<()> {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (mut terminate, mut hang_up) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
-        let mut interrupt = signal(SignalKind::interrupt())?;
+/// The same while a host has the terminal, whose Ctrl-C is the host's. What is handled from here on is the default again in a
+/// host that is started afterwards, also where this program was started with its signals ignored.
+#[cfg(unix)]
+fn end_but_by_ctrl_c() -> std::io::Result<impl Future<Output = std::io::Result<()>>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut terminate, mut hang_up) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
         loop {
             tokio::select! {
                 biased;
@@ -301,9 +302,14 @@ async fn end_but_by_ctrl_c() -> std::io::Result<()> {
                 _ = interrupt.recv() => {}
             }
         }
-    }
-    #[cfg(not(unix))]
-    loop {
-        tokio::signal::ctrl_c().await?;
-    }
+    })
+}
+
+#[cfg(not(unix))]
+fn end_but_by_ctrl_c() -> std::io::Result<impl Future<Output = std::io::Result<()>>> {
+    Ok(async {
+        loop {
+            tokio::signal::ctrl_c().await?;
+        }
+    })
 }
