@@ -161,7 +161,7 @@ pub enum Support {
     Partly,
     /// It does not.
     No,
-    /// Nobody has looked.
+    /// It was never looked at.
     Unknown,
 }
 

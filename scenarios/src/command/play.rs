@@ -191,7 +191,7 @@ async fn host(args: &Args, guest: &Guest, overlay: &Overlay) -> anyhow::Result<O
         ended = running.ended() => return Ok(Some(ended?)),
         told = &mut end => told?,
     }
-    // Whoever ends the sandbox ends the host, and its code is no verdict.
+    // The end of the sandbox ends the host, and its code is no verdict.
     running.end().await?;
     Ok(None)
 }

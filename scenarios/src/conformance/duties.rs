@@ -14,7 +14,7 @@ pub enum Kept {
     NotApplicable,
     /// It does.
     Yes,
-    /// Nobody has looked.
+    /// It was never looked at.
     Unknown,
     /// In part; see the notes.
     Partly,

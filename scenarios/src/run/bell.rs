@@ -219,7 +219,7 @@ impl Bell {
                 let lost = |text: &str| self.order(Order::Swallow(text.to_owned()));
                 let is_ours = credential == json!({"type": "auth", "token": TOKEN})
                     && line.get("type").and_then(Value::as_str) == Some("user")
-                    // One with another session's id is dropped; the present one is known to nobody after `/clear`.
+                    // One with another session's id is dropped; after `/clear` no server knows the present one.
                     && line.get("session_id").is_none();
                 let text = line.pointer("/message/content").and_then(Value::as_str);
                 if let Some(text) = text.filter(|_| is_ours) {
@@ -265,7 +265,7 @@ pub(crate) struct Doorway {
     receipts: AsyncMutex<Receipts>,
 }
 
-/// Receipts that come after their time, which nobody can hurry.
+/// Receipts that come after their time, which no request can hurry.
 struct Receipts {
     queue: mpsc::Receiver<Receipt>,
     next: Option<(Instant, Receipt)>,

@@ -200,7 +200,7 @@ impl Commands for SimCommands {
     }
 }
 
-/// A program that runs on when nobody waits for its end.
+/// A program that runs on when its host does not wait for its end.
 pub(super) fn beside(
     running: Option<BesideOne>,
     program: impl Future<Output = ShellEnd> + 'static,

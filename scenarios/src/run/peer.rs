@@ -129,7 +129,7 @@ impl PeerInbox {
 
     fn say(&mut self, id: &str, status: ReceiptStatus) {
         if let Some(receipts) = self.receipts.as_ref().filter(|_| !self.loses_receipts) {
-            // Nobody is told that a receipt was lost.
+            // The sender is not told that a receipt was lost.
             let _ = receipts.try_send(Receipt { ids: vec![id.to_owned()], status });
         }
     }

@@ -309,7 +309,7 @@ async fn wait_ready(play: &Play<'_>, name: &str) -> Result<(), Miss> {
     })
 }
 
-/// A dialog about the tool stands open soon, and is answered where somebody is there.
+/// A dialog about the tool stands open soon, and is answered where a person is there.
 async fn dialog(play: &mut Play<'_>, step: &DialogStep) -> Played {
     let name = step.on.clone().unwrap_or_else(|| MAIN.to_owned());
     let open = || play.with_view(Some(&name), |view| view.dialogs.first().cloned());

@@ -1,5 +1,5 @@
 //! The home folder that servers use in the sandbox: private, with a configuration that fits, gone afterwards.
-//! It must never write into a folder that is somebody's real home, nor put the page's token into a file that stays; the one
+//! It must never write into a folder that is a person's real home, nor put the page's token into a file that stays; the one
 //! token in it opens nothing but the fake Graph.
 
 use std::fmt::Write as _;
@@ -117,7 +117,7 @@ fn config(world: &World, graph_url: &str, token_file: &Path) -> anyhow::Result<S
     Ok(text)
 }
 
-/// A temporary folder that nobody else can look into.
+/// A temporary folder that no other user can look into.
 pub(super) fn private_folder(prefix: &str) -> std::io::Result<tempfile::TempDir> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
@@ -125,7 +125,7 @@ pub(super) fn private_folder(prefix: &str) -> std::io::Result<tempfile::TempDir>
     builder.prefix(prefix).tempdir()
 }
 
-/// Makes a folder that nobody else can look into.
+/// Makes a folder that no other user can look into.
 pub(super) fn create(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);

@@ -85,7 +85,7 @@ pub enum PeerStep {
     Deny,
     /// A dialog or a menu of the host is open from now on, or closes.
     Dialog(bool),
-    /// Somebody deletes the socket's file.
+    /// Another program deletes the socket's file.
     Gone,
 }
 
@@ -98,7 +98,7 @@ pub enum Inbound {
     Accept,
     /// They wait for the person.
     Hold,
-    /// Nobody sees them.
+    /// Neither the model nor the person sees them.
     Refuse,
 }
 
@@ -300,7 +300,7 @@ pub struct PermissionStep {
 pub struct DialogStep {
     /// The tool that the oldest dialog is about.
     pub tool: String,
-    /// Whether the person lets it run; left out, nobody is there to answer.
+    /// Whether the person lets it run; left out, no person is there to answer.
     #[serde(default)]
     pub allow: Option<bool>,
     /// The session; the main one when left out.

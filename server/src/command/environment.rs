@@ -14,7 +14,7 @@ use crate::notice::WAKING_VARIABLES;
 const HOST_FOLDERS: [&str; 5] =
     ["APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"];
 
-/// What says which certificates a server of somebody's own is known by.
+/// What says which certificates a server of the user's own is known by.
 const CERTIFICATES: [&str; 2] = ["SSL_CERT_DIR", "SSL_CERT_FILE"];
 
 /// Where the inbox of the Qwen Code session is that started this program.

@@ -27,7 +27,7 @@ pub enum Auth {
     None,
     /// With a token that somebody else got; for development.
     Static(Secret),
-    /// The same, with the token in a file, which is read at each need: whoever renews it need not tell.
+    /// The same, with the token in a file, which is read at each need: a program that renews it need not tell.
     TokenFile(PathBuf),
     /// As an agent user, by its blueprint's certificate; nobody is asked.
     AgentUser(AgentUser),

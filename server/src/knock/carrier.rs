@@ -278,7 +278,7 @@ impl DoorCarrier {
         }
     }
 
-    /// Whether whoever takes the words is there. A hook is from the end of a turn until it has woken the session.
+    /// Whether the hook that takes the words is there. A hook is from the end of a turn until it has woken the session.
     fn is_met(&self, round: &Round) -> bool {
         let Some(meeting) = round.door.meeting() else { return true };
         let is_met = meeting.is_armed(&*self.storage);

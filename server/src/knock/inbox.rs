@@ -43,7 +43,7 @@ pub(super) struct PeerSockets {
 struct Inbox {
     path: PathBuf,
     token: Secret,
-    /// Whoever listens holds it.
+    /// The hook that listens holds it.
     reading: Mutex<Reading>,
 }
 

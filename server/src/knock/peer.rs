@@ -31,7 +31,7 @@ pub enum ReceiptStatus {
     Denied,
     /// The session takes no such messages.
     Refused,
-    /// Nobody decided in time, or the session ended before.
+    /// The person did not decide in time, or the session ended before.
     Expired,
     /// The session at that address is another one.
     Misaddressed,
@@ -132,7 +132,7 @@ fn frame_id(parts: &[&str]) -> String {
 }
 
 /// The two lines of a message. There is no `toSessionId`: `/clear` gives the terminal another session, and the message
-/// belongs to whoever sits there.
+/// belongs to the person who sits there.
 pub(super) fn lines(token: &str, id: &str, text: &str, reply_to: &str, reply_token: &str) -> String {
     let auth = json!({"msgV": FRAME_VERSION, "type": "auth", "token": token});
     let frame = json!({

@@ -200,7 +200,7 @@ impl DoorCarrier {
                 self.tell(round, DoorState::Refused);
                 let is_announced = outstanding.form == Form::Notice;
                 self.settle(round, outstanding);
-                // Nobody was told, so the next way is to tell it.
+                // The agent was not told, so the next way is to tell it.
                 round.is_untold = is_announced;
                 if let Some(path) = self.doors.qwen_input_file.clone() {
                     self.use_instead(round, HostDoor::QwenFile { path });

@@ -4,7 +4,7 @@
 //!
 //! Both meet in a folder of the consumer's, by the id of the host's process. One program a host is **armed**: it holds a
 //! lock that the system takes from it when it dies. Words are a file that appears whole and is taken by a renaming, so one
-//! of both gets it: the armed program, or the server that takes it back because nobody came.
+//! of both gets it: the armed program, or the server that takes it back because no hook came.
 
 use std::io;
 use std::time::Duration;
@@ -30,7 +30,7 @@ const TAKEN_WITHIN: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Longest id of a host's process.
 const HOST_CHARS_MAX: usize = 64;
-/// The endings of the files of one host; locks are last, for whoever removes them.
+/// The endings of the files of one host; locks are last, because they are removed last.
 const ENDINGS: [&str; 7] = ["newest", "armed", "words", "taken", "back", "begin.lock", "lock"];
 
 /// Whether a host of this family and version starts a turn when the hook ends.
@@ -144,7 +144,7 @@ impl MeetingPlace {
         }
     }
 
-    /// Forgets the host, which has ended: whoever asks must know that no program of it can begin any more.
+    /// Forgets the host, which has ended: the caller must know that no program of it can begin any more.
     pub fn clear(&self, storage: &dyn Storage) {
         for ending in ENDINGS {
             // What stays is a few bytes, and the next one tries again.
@@ -169,7 +169,7 @@ pub struct Armed {
 }
 
 impl Armed {
-    /// The words that are there, if any: whoever gets them must tell them.
+    /// The words that are there, if any: the caller that gets them must tell them.
     pub fn take(&self, storage: &dyn Storage) -> io::Result<Option<String>> {
         let (words, taken) = (self.place.path("words"), self.place.path("taken"));
         // A try of the renaming would be a change, of which this one would be told.

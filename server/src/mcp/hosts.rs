@@ -28,7 +28,7 @@ pub enum Park {
 pub enum HandsDown {
     /// All of them.
     Everything,
-    /// All of them from this version on; before it a few of the system's, or nobody has looked.
+    /// All of them from this version on; before it a few of the system's, or it was never looked at.
     EverythingSince([u64; 3]),
     /// A few of the system's.
     Few,
@@ -186,7 +186,7 @@ impl HostRow {
     }
 }
 
-/// Why a variable may be missing that somebody has set, as far as the host is known to keep it from its servers.
+/// Why a variable may be missing that the person has set, as far as the host is known to keep it from its servers.
 pub(crate) fn why_missing(row: &HostRow, version: &str, variable: &str) -> Option<String> {
     row.environment.keeps(variable, version).then(|| {
         let family = row.family;

@@ -89,8 +89,8 @@ impl Session {
 
     /// Whether a channel push may reach this session's model: the client said so, or its version is known to show it.
     /// Of nobody else: what is pushed is marked, and a model may pass by what is marked and was never shown.
-    /// Where the host's inbox socket or a hook wakes the session, it takes the place of a channel that nobody declared: most
-    /// accounts have none, and what was pushed there would be marked and wake nobody.
+    /// Where the host's inbox socket or a hook wakes the session, it takes the place of a channel that was not declared: most
+    /// accounts have none, and what was pushed there would be marked and start no turn.
     pub(super) fn pushes_channel(&self) -> bool {
         let Some(session) = self.legacy.as_ref().filter(|session| session.ready) else { return false };
         let Some(row) = self.host(Some(&session.client)) else { return session.declares_channel };

@@ -27,8 +27,8 @@ const SPARE_LOOK_INTERVAL: Duration = Duration::from_secs(1);
 const NOTE_RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// How often it is looked whether somebody polls, and whether a session of the consumer has died: nobody tells of it.
 const LIFE_LOOK_INTERVAL: Duration = Duration::from_secs(5);
-/// How long nobody may poll: a host that is started anew, or a server that is, is back by then. A model that is woken to be told
-/// that nobody polls can do nothing about it but start the wait again, so it is told seldom.
+/// For how long no session may poll: a host or a server that is started anew is back by then. A model that is woken to be told
+/// that no session polls can do nothing about it but start the wait again, so it is told seldom.
 const POLLER_GRACE: Duration = Duration::from_secs(600);
 
 /// How messages are printed.

@@ -16,7 +16,7 @@ pub const EXIT_WAKES: u8 = 2;
 /// Says who uses the session; `cli` is a person at a terminal.
 const ENTRYPOINT_VARIABLE: &str = "CLAUDE_CODE_ENTRYPOINT";
 const AT_A_TERMINAL: &str = "cli";
-/// `0` where nobody can be at the session.
+/// `0` where no person can be at the session.
 const ATTENDED_VARIABLE: &str = "CLAUDE_CODE_SESSION_ATTENDED";
 /// The variables of a host that a hook must know.
 pub const WAKING_VARIABLES: [&str; 4] =
@@ -104,7 +104,7 @@ async fn wait(
             return Ok(None);
         }
         match &mut changes {
-            // It is armed when the one before has left, of which nobody tells.
+            // It is armed when the one before has left, which no notice tells.
             Some(changes) if armed.is_some() => drop(timeout_at(next_look, changes.next()).await),
             _ => sleep(VERSION_LOOK_EVERY).await,
         }

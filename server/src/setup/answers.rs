@@ -14,7 +14,7 @@ pub enum FirstAnswer {
     Stops,
     /// It goes out, unless the person has set the host to ask.
     Runs,
-    /// Nobody has looked.
+    /// It was never looked at.
     Unknown,
 }
 

@@ -204,7 +204,7 @@ impl HostMachine {
         self.calls.get(&seq).filter(|call| call.sent.is_none()).map(|call| call.wanted.tool.clone())
     }
 
-    /// The call goes out, unless its server has gone while somebody was asked.
+    /// The call goes out, unless its server has gone while the person was asked.
     pub(super) fn send_call(&mut self, seq: u64) {
         if self.link.phase == Phase::Gone {
             let tool = self.waiting_tool(seq).unwrap_or_default();

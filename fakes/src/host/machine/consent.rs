@@ -53,7 +53,7 @@ impl HostMachine {
         self.finish(seq, Outcome::Error, None, text, true);
     }
 
-    /// A call is over: nobody is asked about it any more.
+    /// A call is over: the person is not asked about it any more.
     pub(super) fn close_dialog(&mut self, seq: u64) {
         let open = self.dialogs.len();
         self.dialogs.retain(|one| *one != seq);

@@ -1,4 +1,4 @@
-//! Hooks that run on beside the session, and wake it by their end. Nobody but the host's end and their own time ends them:
+//! Hooks that run on beside the session, and wake it by their end. Only the host's end and their own time end them:
 //! each turn's end starts one more.
 
 use std::collections::BTreeSet;

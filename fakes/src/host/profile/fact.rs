@@ -23,7 +23,7 @@ pub enum Mark {
     Seed,
     /// Seen in part or not at all; the most likely behaviour, or words of ours, were chosen.
     Guess,
-    /// Nobody has looked. The value is the one that asks most of a server, and no scenario may rest on it.
+    /// It was never looked at. The value is the one that asks most of a server, and no scenario may rest on it.
     Unknown,
 }
 

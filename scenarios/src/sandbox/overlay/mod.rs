@@ -74,7 +74,7 @@ impl Overlay {
         self.folder.close()
     }
 
-    /// Writes one file that nobody else can read, and says where it is.
+    /// Writes one file that no other user can read, and says where it is.
     fn write(&self, name: &str, text: &str) -> anyhow::Result<String> {
         let path = self.folder.path().join(name);
         home::write(&path, text)

@@ -47,7 +47,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
              file."
                 .to_owned(),
         );
-        // Whoever can write it types into the session, so it is made, empty, for its owner alone.
+        // A user who can write it types into the session, so it is made, empty, for its owner alone.
         match request.places.os {
             Os::Windows => format!("qwen --input-file {path}"),
             _ => format!("install -m 600 /dev/null {path} && qwen --input-file {path}"),
