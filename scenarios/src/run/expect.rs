@@ -10,7 +10,7 @@ use crate::matching::mismatch;
 use crate::oracle::{Heard, Sighting, Written};
 use crate::scenario::{
     EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
-    ResultExpect, SentExpect, SentMailExpect, Span, WakingExpect, WireExpect,
+    ResultExpect, SentExpect, SentMailExpect, Span, StatusExpect, WakingExpect, WireExpect,
 };
 
 /// Why a demand does not hold (yet).
@@ -53,6 +53,7 @@ pub(crate) fn rule(expect: &Expect) -> &'static str {
         Expect::Journal(_) => "expect.journal",
         Expect::Setup(_) => "expect.setup",
         Expect::Waking(_) => "expect.waking",
+        Expect::Status(_) => "expect.status",
     }
 }
 
@@ -70,6 +71,7 @@ pub(crate) fn within(expect: &Expect) -> Option<Span> {
         Expect::Setup(e) => e.within,
         Expect::Journal(e) => e.within,
         Expect::Waking(e) => e.within,
+        Expect::Status(e) => e.within,
         Expect::Graph(_) | Expect::Entra(_) => None,
     }
 }
@@ -100,7 +102,13 @@ pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
         Expect::Journal(e) => journal(e, play),
         Expect::Setup(e) => super::setup::check(e, play),
         Expect::Waking(e) => waking(e, play),
+        Expect::Status(e) => status(e, play),
     }
+}
+
+fn status(expect: &StatusExpect, play: &Play) -> Checked {
+    let lines = play.disk_lines("sessions", ".json").join("\n");
+    words(expect.contains.as_deref(), expect.lacks.as_deref(), &lines, "what the sessions tell")
 }
 
 fn waking(expect: &WakingExpect, play: &Play) -> Checked {

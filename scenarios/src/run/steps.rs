@@ -261,7 +261,11 @@ async fn demand(play: &Play<'_>, expect: &Expect) -> Result<(), Miss> {
         // Nothing tells of a file.
         let of_a_file = matches!(
             expect,
-            Expect::Interactions(_) | Expect::Journal(_) | Expect::Setup(_) | Expect::Waking(_)
+            Expect::Interactions(_)
+                | Expect::Journal(_)
+                | Expect::Setup(_)
+                | Expect::Waking(_)
+                | Expect::Status(_)
         );
         let look = if of_a_file { now + FILE_LOOK } else { deadline };
         tokio::select! {

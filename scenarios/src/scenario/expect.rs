@@ -35,6 +35,20 @@ pub enum Expect {
     Setup(SetupExpect),
     /// Our hooks that run beside a session.
     Waking(WakingExpect),
+    /// What the sessions tell the person who asks for the status.
+    Status(StatusExpect),
+}
+
+/// The lines that `entraclaw status` is made of, one a session.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StatusExpect {
+    /// They hold these words.
+    pub contains: Option<String>,
+    /// They don't.
+    pub lacks: Option<String>,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
 }
 
 /// Our hooks that run beside a session, also those that outlived its host.

@@ -514,6 +514,7 @@ fn says_nothing(expect: &Expect) -> Option<&'static str> {
             e.records.is_some() || e.same_text_as_model || e.files_ending.is_some(),
             "add `records`, `same_text_as_model` or `files_ending`",
         ),
+        Expect::Status(e) => (e.contains.is_some() || e.lacks.is_some(), "add `contains` or `lacks`"),
         Expect::Setup(e) => (e.demands(), "add `ours`, `others_stand`, `untouched` or `file`"),
         Expect::Interactions(e) => (
             e.count.is_some() || e.at_least.is_some() || e.lacks.is_some(),
@@ -571,6 +572,7 @@ fn check_expect(checker: &Checker<'_>, step: &Spanned<Step>, expect: &Expect) ->
         | Expect::Entra(_)
         | Expect::Interactions(_)
         | Expect::Setup(_)
+        | Expect::Status(_)
         | Expect::Journal(_) => None,
     };
     session.map_or(Ok(()), |name| checker.known(step, "session", name, &checker.sessions))

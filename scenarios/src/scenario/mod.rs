@@ -26,7 +26,7 @@ pub use error::ScenarioError;
 pub(crate) use error::nearest as nearest_name;
 pub use expect::{
     EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
-    ResultExpect, SentExpect, SentMailExpect, WakingExpect, WireExpect,
+    ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect, WireExpect,
 };
 pub use kills::Kills;
 pub use load::{Loaded, load_builtin, load_path, parse};

@@ -29,6 +29,27 @@ impl Intervals {
         self.ranges.insert(from, to);
     }
 
+    /// Takes `from..=to` out; an empty range takes nothing.
+    pub(super) fn remove(&mut self, from: u64, to: u64) {
+        if from > to {
+            return;
+        }
+        // Every range that shares a place with it begins at or before its end.
+        while let Some((&start, &end)) = self.ranges.range(..=to).next_back() {
+            if end < from {
+                break;
+            }
+            self.ranges.remove(&start);
+            if end > to {
+                self.ranges.insert(to + 1, end);
+            }
+            if start < from {
+                self.ranges.insert(start, from - 1);
+                break;
+            }
+        }
+    }
+
     /// Whether it holds a place.
     pub(super) fn contains(&self, seq: u64) -> bool {
         self.covers(seq, seq)
@@ -78,13 +99,18 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_set(
-            ranges in prop::collection::vec((0_u64..60, 0_u64..12), 0..20),
+            ranges in prop::collection::vec((0_u64..60, 0_u64..12, prop::bool::weighted(0.3)), 0..20),
         ) {
             let mut set = Intervals::default();
             let mut model = BTreeSet::new();
-            for (from, len) in ranges {
-                set.insert(from, from + len);
-                model.extend(from..=from + len);
+            for (from, len, removes) in ranges {
+                if removes {
+                    set.remove(from, from + len);
+                    model.retain(|seq| !(from..=from + len).contains(seq));
+                } else {
+                    set.insert(from, from + len);
+                    model.extend(from..=from + len);
+                }
             }
             for seq in 0..100 {
                 prop_assert_eq!(set.contains(seq), model.contains(&seq));

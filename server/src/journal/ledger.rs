@@ -61,6 +61,9 @@ pub(super) enum Note {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         graves: Vec<u16>,
     },
+    /// The push of these records surely showed nothing, so they were not pushed after all, and somebody else may push what
+    /// the dead hold of them. What showed them by another way stands.
+    Withdraw { spans: Vec<Span> },
     /// The agent of the session in `slot` was told that messages wait, up to the record `through`, and not what they say.
     /// `reminders` is how many times in a row nothing was new in what it was told.
     Announce { slot: u16, through: u64, at: Timestamp, reminders: u32 },
@@ -102,6 +105,12 @@ impl Marks {
     fn insert(&mut self, spans: &[Span]) {
         for Span(channel, from, to) in spans {
             self.channels[channel.index()].insert(*from, *to);
+        }
+    }
+
+    fn remove(&mut self, spans: &[Span]) {
+        for Span(channel, from, to) in spans {
+            self.channels[channel.index()].remove(*from, *to);
         }
     }
 
@@ -212,6 +221,13 @@ impl Ledger {
                     for held in held.filter(|held| spans.iter().any(|span| span.covers(held.span))) {
                         held.is_pushed_again = true;
                     }
+                }
+            }
+            Note::Withdraw { spans } => {
+                self.pushed.remove(spans);
+                let held = self.slots.values_mut().flat_map(|slot| slot.held.values_mut());
+                for held in held.filter(|held| spans.iter().any(|span| span.covers(held.span))) {
+                    held.is_pushed_again = false;
                 }
             }
             Note::Announce { slot, through, at, reminders } => {
@@ -371,6 +387,21 @@ mod tests {
             ledger.apply(&note);
             assert!(ledger.slots[&GRAVES].held.is_empty(), "{note:?}");
         }
+    }
+
+    #[test]
+    fn a_push_that_showed_nothing_is_taken_back_and_nothing_else_is() {
+        let mut notes = story();
+        notes.push(Note::Open { slot: 0, session: "b".into() });
+        notes.push(Note::Push { spans: vec![Span(E, 1, 2), Span(T, 5, 7)], graves: vec![GRAVES] });
+        notes.push(Note::Withdraw { spans: vec![Span(E, 1, 2), Span(T, 6, 7)] });
+        let ledger_now = ledger(&notes);
+        assert_eq!(ledger_now.pushed.spans(), [Span(T, 4, 5)]);
+        assert!(ledger_now.shown.has(E, 2), "an answer has held it");
+        assert!(!ledger_now.slots[&GRAVES].held[&2].is_pushed_again, "others may push what the dead hold");
+        assert_eq!(ledger(&ledger_now.to_notes()), Ledger { generation: 4, ..ledger_now.clone() });
+        notes.push(Note::Withdraw { spans: vec![Span(E, 1, 2), Span(T, 6, 7)] });
+        assert_eq!(ledger(&notes), ledger_now, "a note can be applied twice");
     }
 
     #[test]

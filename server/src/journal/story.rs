@@ -37,6 +37,7 @@ pub(super) fn noted(consumer: &ConsumerName, note: &Note) {
         Note::Show { spans, .. } => (spans, "shown by a hook or `entraclaw wait`"),
         Note::HandOut { spans, .. } => (spans, "handed over in a tool's answer"),
         Note::Push { spans, .. } => (spans, "pushed to the host unasked"),
+        Note::Withdraw { spans } => (spans, "not shown after all by the host that it was pushed to"),
         Note::GiveBack { spans, .. } => (spans, "given back, for its answer reached nobody"),
         Note::Ack { spans, .. } => (spans, "acknowledged"),
         _ => return,

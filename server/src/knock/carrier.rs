@@ -535,6 +535,9 @@ impl DoorCarrier {
         } else {
             tracing::warn!(%error, door, "a knock failed too often; its messages wait for a pull");
             self.tell(round, DoorState::Failing);
+            if wake.is_whole {
+                withdraw(round, &wake.records);
+            }
             pass(round, wake);
             round.next_at = Instant::now() + self.doors.min_interval;
         }
@@ -608,6 +611,14 @@ pub(super) fn note_shown(round: &mut Round, records: &[Record]) {
     let seqs: Vec<u64> = records.iter().map(|record| record.seq).collect();
     if let Some(Err(error)) = round.mailbox.as_mut().map(|mailbox| mailbox.note_shown(&seqs)) {
         tracing::warn!(%error, "that a knock has arrived could not be noted; a hook may tell it again, marked");
+    }
+}
+
+/// The host surely showed none of these, so they come by another way without a mark.
+pub(super) fn withdraw(round: &mut Round, records: &[Record]) {
+    let seqs: Vec<u64> = records.iter().map(|record| record.seq).collect();
+    if let Some(Err(error)) = round.mailbox.as_mut().map(|mailbox| mailbox.withdraw_pushes(&seqs)) {
+        tracing::warn!(%error, "that a knock has shown nothing could not be noted; its messages come marked as pushed");
     }
 }
 

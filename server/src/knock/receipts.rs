@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::carrier::{DoorCarrier, Form, Round, Wake, note_shown};
+use super::carrier::{DoorCarrier, Form, Round, Wake, note_shown, withdraw};
 use super::peer::{Receipt, ReceiptStatus, announcement_id, message_id};
 use super::words::numbered;
-use super::{DoorState, HostDoor, KnockRequest};
+use super::{DoorState, HostDoor, KnockError, KnockRequest};
 use crate::journal::{JournalError, Mailbox};
 use crate::record::Record;
 
@@ -59,6 +59,8 @@ struct Outstanding {
     form: Form,
     is_whole: bool,
     tries: usize,
+    /// One of the tries may have arrived.
+    may_be_there: bool,
     is_held: bool,
     /// When it is handed in again, or given up.
     next_at: Instant,
@@ -88,6 +90,7 @@ impl DoorCarrier {
             form,
             is_whole,
             tries: 0,
+            may_be_there: false,
             is_held: false,
             next_at: Instant::now(),
         };
@@ -129,6 +132,9 @@ impl DoorCarrier {
                 "Qwen Code gave no receipt for a message; it stays unread, and other ways may tell it again"
             );
             self.tell(round, DoorState::Failing);
+            if !outstanding.may_be_there {
+                withdraw(round, &outstanding.shows());
+            }
             self.settle(round, outstanding);
             return Ok(None);
         }
@@ -143,6 +149,7 @@ impl DoorCarrier {
         let now = Instant::now();
         let full_at = round.handed_in.full_at.map_or(now, |at| at.max(now));
         round.handed_in.full_at = Some(full_at + REFILL);
+        outstanding.may_be_there |= !sent.as_ref().is_err_and(KnockError::is_certain);
         if let Err(error) = sent {
             tracing::warn!(%error, "a message could not be handed in at Qwen Code and is tried again");
         }
@@ -198,19 +205,32 @@ impl DoorCarrier {
                     "Qwen Code refuses messages (agents.crossSessionInbound); they wait for the other ways"
                 );
                 self.tell(round, DoorState::Refused);
-                let is_announced = outstanding.form == Form::Notice;
+                let (form, done_seq) = (outstanding.form, round.done_seq);
+                let (records, shows) = (outstanding.records.clone(), outstanding.shows());
                 self.settle(round, outstanding);
                 // The agent was not told, so the next way is to tell it.
-                round.is_untold = is_announced;
+                round.is_untold = form == Form::Notice;
                 if let Some(path) = self.doors.qwen_input_file.clone() {
                     self.use_instead(round, HostDoor::QwenFile { path });
+                    // It goes by the file next, and what is said of it here counts no more.
+                    round.handed_in.settled.pop_back();
+                    match form {
+                        Form::Whole => {
+                            round.claimed.extend(records.iter().map(|record| record.seq));
+                            round.done_seq = done_seq;
+                        }
+                        Form::Left => drop(round.left.splice(..0, records)),
+                        Form::Notice => {}
+                    }
                 } else {
+                    withdraw(round, &shows);
                     round.next_at = now + REFUSED_WAIT;
                 }
             }
             ReceiptStatus::Denied | ReceiptStatus::Expired | ReceiptStatus::Misaddressed => {
                 tracing::warn!(status, "Qwen Code did not take a message; it stays unread");
                 self.tell(round, DoorState::Ready);
+                withdraw(round, &outstanding.shows());
                 self.settle(round, outstanding);
             }
         }
@@ -221,11 +241,15 @@ impl DoorCarrier {
         match status {
             ReceiptStatus::Delivered if shows.is_empty() => {}
             ReceiptStatus::Delivered => note_shown(round, shows),
-            ReceiptStatus::Expired | ReceiptStatus::Misaddressed | ReceiptStatus::Denied => {
+            ReceiptStatus::Expired
+            | ReceiptStatus::Misaddressed
+            | ReceiptStatus::Denied
+            | ReceiptStatus::Refused => {
                 let status = status.as_str();
                 tracing::warn!(status, "Qwen Code did not show a message that it had; it stays unread");
+                withdraw(round, shows);
             }
-            ReceiptStatus::Held | ReceiptStatus::Refused | ReceiptStatus::Dropped => return,
+            ReceiptStatus::Held | ReceiptStatus::Dropped => return,
         }
         if round.state == DoorState::Held && round.handed_in.outstanding.is_none() {
             self.tell(round, DoorState::Ready);

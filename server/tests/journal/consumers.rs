@@ -1,6 +1,6 @@
 //! Who sees what, when it comes again, and how it is marked.
 
-use entraclaw::journal::{DeliveryId, JournalError, JournalOptions, NewConsumerStarts, Query};
+use entraclaw::journal::{DeliveryId, JournalError, JournalOptions, Mailbox, NewConsumerStarts, Query};
 use entraclaw::record::{Channel, Record};
 use entraclaw::storage::Storage as _;
 
@@ -219,6 +219,38 @@ fn what_the_dead_held_is_taken_over_for_a_push_once_by_who_lived_then() {
     assert!(late.take_over(&all_of).unwrap().is_empty(), "it was given long before this one began");
     assert_eq!(lives_too.unread(None), 4, "a push retires nothing");
     assert_eq!(seqs(&lives_too.take_over(&all_of).unwrap()), [3], "this one lived then");
+}
+
+#[test]
+fn a_push_that_showed_nothing_leaves_the_message_to_the_others_without_its_mark() {
+    let home = Home::new();
+    let (leader, _) = home.open();
+    leader.append(drafts(1..=2)).unwrap();
+    let process = home.disk.new_process();
+    let (dying, _) = home.open_as(process.clone()).unwrap();
+    let mut dead = dying.mailbox(&consumer("c"), "dead").unwrap();
+    let mut one = leader.mailbox(&consumer("c"), "one").unwrap();
+    let mut other = leader.mailbox(&consumer("c"), "other").unwrap();
+    assert_eq!(ids(&dead.hand_out(ONE, &up_to(1)).unwrap()), ["m1"]);
+    process.kill();
+    assert_eq!(seqs(&one.take_over(&all_of).unwrap()), [1]);
+    assert!(one.claim_push(2).unwrap() && !other.claim_push(2).unwrap());
+    other.withdraw_pushes(&[1, 2]).unwrap();
+    assert!(!other.is_new(2).unwrap() && !other.has_left().unwrap(), "it was not the one that pushed them");
+    one.withdraw_pushes(&[1, 2]).unwrap();
+    assert!(!one.has_left().unwrap(), "it would try in vain again");
+    let marks = |mailbox: &mut Mailbox| -> Vec<(bool, bool)> {
+        let batch = mailbox.hand_out(ONE, &Query { peek: true, ..all() }).unwrap();
+        batch.items.iter().map(|item| (item.redelivered, item.pushed)).collect()
+    };
+    assert!(other.is_new(2).unwrap() && other.has_left().unwrap());
+    assert_eq!(seqs(&other.take_over(&all_of).unwrap()), [1]);
+    one.withdraw_pushes(&[1, 2]).unwrap();
+    assert_eq!(
+        marks(&mut other),
+        [(true, true), (false, false)],
+        "the first was shown by the dead and the other"
+    );
 }
 
 /// What one push brings where everything fits.

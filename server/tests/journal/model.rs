@@ -27,6 +27,7 @@ enum Step {
     ComeBack { mailbox: usize },
     NameIds { mailbox: usize, seq: u64 },
     Push { mailbox: usize, seq: u64 },
+    Withdraw { mailbox: usize, seq: u64 },
     Refresh,
     NextDay,
     Kill { process: usize },
@@ -49,7 +50,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => of.prop_map(|(mailbox, delivery)| Step::Acknowledge { mailbox, delivery }),
         4 => mailbox.clone().prop_map(|mailbox| Step::ComeBack { mailbox }),
         2 => (mailbox.clone(), 1..40_u64).prop_map(|(mailbox, seq)| Step::NameIds { mailbox, seq }),
-        2 => (mailbox, 1..40_u64).prop_map(|(mailbox, seq)| Step::Push { mailbox, seq }),
+        2 => (mailbox.clone(), 1..40_u64).prop_map(|(mailbox, seq)| Step::Push { mailbox, seq }),
+        2 => (mailbox, 1..40_u64).prop_map(|(mailbox, seq)| Step::Withdraw { mailbox, seq }),
         3 => Just(Step::Refresh),
         1 => Just(Step::NextDay),
         1 => (0..2_usize).prop_map(|process| Step::Kill { process }),
@@ -63,6 +65,8 @@ struct Seen {
     acked: BTreeSet<u64>,
     shown: BTreeSet<u64>,
     pushed: BTreeSet<u64>,
+    /// Was pushed them once, and then not after all.
+    withdrawn: BTreeSet<u64>,
 }
 
 /// What a session has in its hands.
@@ -73,6 +77,8 @@ struct Session {
     returned: Vec<(u64, u64)>,
     /// What others must keep off.
     held: BTreeSet<u64>,
+    /// What it may take back the push of.
+    pushed: BTreeSet<u64>,
 }
 
 struct World {
@@ -167,6 +173,15 @@ impl World {
                 assert_eq!(claimed, is_new && is_there && !seen.acked.contains(&seq));
                 if claimed {
                     seen.pushed.insert(seq);
+                    self.sessions[mailbox].pushed.insert(seq);
+                }
+            }
+            Step::Withdraw { mailbox, seq } => {
+                self.mailboxes[mailbox].withdraw_pushes(&[seq]).unwrap();
+                if self.sessions[mailbox].pushed.remove(&seq) {
+                    let seen = &mut self.consumers[CONSUMER_OF[mailbox]];
+                    seen.pushed.remove(&seq);
+                    seen.withdrawn.insert(seq);
                 }
             }
             Step::Refresh => self.refresh(),
@@ -323,9 +338,10 @@ impl World {
             let shown: BTreeSet<u64> = marked(|item| item.redelivered);
             assert!(shown.is_subset(&before.shown));
             let pushed = marked(|item| item.pushed);
-            assert!(pushed.is_subset(&before.pushed));
+            let once: BTreeSet<u64> = before.pushed.union(&before.withdrawn).copied().collect();
+            assert!(pushed.is_subset(&once));
             let shown = self.records.iter().map(|(seq, ..)| *seq).collect();
-            self.consumers[at] = Seen { acked, shown, pushed };
+            self.consumers[at] = Seen { acked, shown, pushed, withdrawn: BTreeSet::new() };
         }
     }
 

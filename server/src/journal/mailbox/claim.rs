@@ -21,6 +21,10 @@ pub(super) struct Known {
     older: BTreeSet<u64>,
     /// What this session pushed itself.
     pushed_here: BTreeSet<u64>,
+    /// Of these, what nobody had pushed before.
+    first_pushed_here: BTreeSet<u64>,
+    /// What this session has pushed in vain, and does not take over again.
+    withdrawn_here: BTreeSet<u64>,
 }
 
 impl Mailbox {
@@ -46,10 +50,36 @@ impl Mailbox {
         let known = [&ledger.shown, &ledger.pushed, &ledger.acked].iter().any(|set| set.has(span.0, seq));
         if !known {
             self.note(Note::Push { spans: vec![span], graves: Vec::new() });
-            self.remember_pushed(seq);
+            self.remember_pushed(seq, true);
         }
         self.end();
         Ok(!known)
+    }
+
+    /// The pushes of these records surely showed nothing: each is as if this session had never pushed it, and comes by
+    /// another way without the mark. What another session has pushed before keeps it.
+    pub fn withdraw_pushes(&mut self, seqs: &[u64]) -> Result<()> {
+        let seqs: Vec<u64> =
+            seqs.iter().copied().filter(|seq| self.known.first_pushed_here.contains(seq)).collect();
+        if seqs.is_empty() {
+            return Ok(());
+        }
+        let _lock = self.begin()?;
+        let mut spans = Vec::new();
+        for seq in seqs {
+            let entry = self.journal.core().entry(seq)?;
+            spans.extend(entry.map(|entry| span_of(&entry)));
+            self.known.first_pushed_here.remove(&seq);
+            self.known.withdrawn_here.insert(seq);
+        }
+        if !spans.is_empty() {
+            self.note(Note::Withdraw { spans: joined(spans) });
+        }
+        while self.known.withdrawn_here.len() > PUSHED_HERE_MAX {
+            self.known.withdrawn_here.pop_first();
+        }
+        self.end();
+        Ok(())
     }
 
     /// Whether there is something to take over.
@@ -86,14 +116,17 @@ impl Mailbox {
         for (slot, spans) in lost {
             self.note(Note::GiveBack { slot, spans });
         }
+        let pushed = &self.file.ledger().pushed;
+        let is_first: Vec<bool> =
+            records.iter().map(|record| !pushed.has(record.channel, record.seq)).collect();
         pushes.extend(known);
         if !pushes.is_empty() {
             let graves: BTreeSet<u16> = pushes.iter().map(|(slot, _)| *slot).collect();
             let spans = joined(pushes.into_iter().map(|(_, span)| span).collect());
             self.note(Note::Push { spans, graves: graves.into_iter().collect() });
         }
-        for record in &records {
-            self.remember_pushed(record.seq);
+        for (record, is_first) in records.iter().zip(is_first) {
+            self.remember_pushed(record.seq, is_first);
         }
         self.end();
         Ok(records)
@@ -101,7 +134,7 @@ impl Mailbox {
 
     fn to_push_again(&self) -> BTreeMap<u64, (u16, Held)> {
         let mut held = self.held_by_the_dead();
-        held.retain(|_, (_, held)| !held.is_pushed_again);
+        held.retain(|seq, (_, held)| !held.is_pushed_again && !self.known.withdrawn_here.contains(seq));
         held
     }
 
@@ -119,7 +152,8 @@ impl Mailbox {
         let mut held = slots.flat_map(|(_, what)| what.held.iter());
         // What another one has announced waits for this one when that session dies.
         let announces = self.file.ledger().announced.is_some_and(|announced| announced.slot != self.slot);
-        announces || held.any(|(seq, held)| !held.is_pushed_again && !self.known.older.contains(seq))
+        let is_ours = |seq: &u64| self.known.older.contains(seq) || self.known.withdrawn_here.contains(seq);
+        announces || held.any(|(seq, held)| !held.is_pushed_again && !is_ours(seq))
     }
 
     /// By place: the slot of a dead session that holds it still.
@@ -137,8 +171,14 @@ impl Mailbox {
         self.known.older = older.map(|(seq, _)| seq).collect();
     }
 
-    fn remember_pushed(&mut self, seq: u64) {
+    fn remember_pushed(&mut self, seq: u64, is_first: bool) {
         self.known.pushed_here.insert(seq);
+        if is_first {
+            self.known.first_pushed_here.insert(seq);
+        }
+        if self.known.first_pushed_here.len() > PUSHED_HERE_MAX {
+            self.known.first_pushed_here.pop_first();
+        }
         if self.known.pushed_here.len() > PUSHED_HERE_MAX {
             self.known.pushed_here.pop_first();
         }

@@ -163,7 +163,7 @@ async fn a_session_that_says_nothing_is_given_up_and_said_to_fail() {
     home.receive([2]);
     qwen.wait(60).await;
     assert_eq!((qwen.door.inbox.shown(), qwen.state()), (1, vec!["qwen peer protocol"]));
-    assert_eq!(qwen.pull().await, ["m1 pushed", "m2 redelivered pushed"]);
+    assert_eq!(qwen.pull().await, ["m1", "m2 redelivered pushed"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -192,8 +192,22 @@ async fn what_is_not_shown_stays_unread_and_unshown() {
         home.receive([2]);
         qwen.wait(30).await;
         assert_eq!((qwen.ids().len(), qwen.door.inbox.shown()), (2, 1), "{status:?}");
-        assert_eq!(qwen.pull().await, ["m1 pushed", "m2 redelivered pushed"], "{status:?}");
+        assert_eq!(qwen.pull().await, ["m1", "m2 redelivered pushed"], "{status:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_person_denies_after_it_was_held_comes_without_a_mark() {
+    let home = Home::new();
+    let mut qwen = qwen(&home, all_on()).await;
+    qwen.door.inbox.will(&[Some(ReceiptStatus::Held)]);
+    home.receive([1]);
+    // Nobody decides for so long that it is given up; then somebody does.
+    qwen.wait(20 * 60).await;
+    let id = qwen.ids()[0].clone();
+    qwen.door.inbox.say(&id, ReceiptStatus::Denied);
+    qwen.wait(1).await;
+    assert_eq!(qwen.pull().await, ["m1"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -209,23 +223,28 @@ async fn a_session_that_refuses_is_left_alone_for_an_hour() {
     assert_eq!((qwen.ids().len(), qwen.state()), (1, vec![refused]));
     qwen.wait(603).await;
     assert_eq!((qwen.ids().len(), qwen.state()), (2, vec!["qwen peer protocol"]));
-    assert_eq!(qwen.pull().await, ["m1 pushed", "m2 redelivered pushed"]);
+    assert_eq!(qwen.pull().await, ["m1", "m2 redelivered pushed"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn where_the_session_refuses_the_input_file_goes_on() {
     let home = Home::new();
-    let qwen = qwen(&home, all_on()).await;
+    let mut qwen = qwen(&home, all_on()).await;
     qwen.door.inbox.will(&[Some(ReceiptStatus::Refused)]);
     home.receive([1]);
     qwen.wait(5).await;
+    let refused = qwen.ids()[0].clone();
     home.receive([2]);
     qwen.wait(60).await;
     let knocks = qwen.door.knocks.lock().unwrap().clone();
     assert!(
-        matches!(&knocks[1].1, KnockRequest::Append { line, .. } if line.contains("text 2")),
-        "{knocks:?}"
+        matches!(&knocks[1].1, KnockRequest::Append { line, .. } if line.contains("text 1") && line.contains("text 2")),
+        "what was refused goes with the next: {knocks:?}"
     );
+    // A verdict of before says nothing of what the file has brought since.
+    qwen.door.inbox.say(&refused, ReceiptStatus::Refused);
+    qwen.wait(1).await;
+    assert_eq!(qwen.pull().await, ["m1 pushed", "m2 pushed"]);
     assert!(qwen.state().contains(&"qwen input file"));
 }
 
