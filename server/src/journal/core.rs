@@ -279,11 +279,12 @@ impl Core {
         Ok(appended)
     }
 
-    /// Puts a record into the window and counts what falls out before everybody had it.
+    /// Puts a record into the window and counts what falls out before everybody had it. Before the first reader nobody had.
     fn show(&mut self, entry: Arc<Entry>) {
         let Some(out) = self.window.push(entry) else { return };
         let channel = out.record.channel.index();
-        if self.readers.values().any(|got| got[channel] < out.record.seq) {
+        let mut readers = self.readers.values();
+        if readers.len() == 0 || readers.any(|got| got[channel] < out.record.seq) {
             self.stats.spilled_total += 1;
         }
     }

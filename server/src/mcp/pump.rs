@@ -17,6 +17,9 @@ use crate::record::Record;
 /// Records read at a time while pushing.
 const PUSH_PAGE_RECORDS: usize = 32;
 
+/// New messages that have a log ping each; more at once have one together.
+const PINGS_MAX: usize = 32;
+
 /// The first version of the protocol whose progress has words.
 const PROGRESS_WORDS_SINCE: &str = "2025-03-26";
 
@@ -191,18 +194,21 @@ impl Session {
         if last_seq <= self.announced_seq || !self.out.has_room() {
             return;
         }
-        let count = last_seq - self.announced_seq;
-        self.announced_seq = last_seq;
+        let announced_seq = std::mem::replace(&mut self.announced_seq, last_seq);
         if let Some(session) =
             self.legacy.as_ref().filter(|session| session.ready && session.level <= Level::INFO)
         {
             let consumer = self.consumer_of(Some(&session.client));
-            let newest =
-                self.options.journal.read_after(last_seq - 1, 1).ok().and_then(|mut page| page.pop());
-            if let (Ok(consumer), Some(newest)) = (consumer, newest) {
+            let count = last_seq - announced_seq;
+            let (told, each) =
+                if count <= PINGS_MAX as u64 { (announced_seq, 1) } else { (last_seq - 1, count) };
+            let page = self.options.journal.read_after(told, PINGS_MAX);
+            if let (Ok(consumer), Ok(page)) = (consumer, page) {
                 let unread = self.inbox(&consumer).map_or(0, |inbox| inbox.mailbox.unread(None));
-                let ping = notification(log_ping::METHOD, &log_ping::ping(&newest, count, unread));
-                self.out.push(&ping, None, Vec::new());
+                for record in &page {
+                    let ping = notification(log_ping::METHOD, &log_ping::ping(record, each, unread));
+                    self.out.push(&ping, None, Vec::new());
+                }
             }
         }
         self.announce_resource();

@@ -36,9 +36,23 @@ async fn a_message_is_pushed_then_announced_and_pull_shows_it_marked() {
     home.receive([2, 3]);
     assert_eq!(host.next().await, push(2));
     assert_eq!(host.next().await, push(3));
-    assert_eq!(host.next().await, ping(3, 3, "2 new messages"));
+    assert_eq!(host.next().await, ping(2, 3, "1 new message"));
+    assert_eq!(host.next().await, ping(3, 3, "1 new message"));
     host.quiet(60).await;
     assert_eq!(ids(&host.ask(1, "inbox_pull", json!({})).await), ["m1 pushed", "m2 pushed", "m3 pushed"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_message_has_a_log_ping_and_a_flood_has_one() {
+    let home = Home::new();
+    let mut host = home.host("copilot-cli").await;
+    home.receive(1..=13);
+    for n in 1..=13 {
+        assert_eq!(host.next().await, ping(n, 13, "1 new message"));
+    }
+    home.receive(14..=113);
+    assert_eq!(host.next().await, ping(113, 113, "100 new messages"));
+    host.quiet(60).await;
 }
 
 #[rstest]
@@ -110,9 +124,11 @@ async fn a_waiting_call_takes_the_message_instead_of_a_push_and_before_the_hints
     assert_eq!(ids(&answer), ["m1", "m2"]);
     assert_eq!(answer["unread_remaining"], 1);
     assert_eq!(host.next().await, push(3));
-    let announced = host.next().await;
-    assert_eq!(announced["method"], "notifications/message");
-    assert_eq!(announced["params"]["data"]["summary"], "3 new messages");
+    for n in 1..=3 {
+        let announced = host.next().await;
+        assert_eq!(announced["method"], "notifications/message");
+        assert_eq!(announced["params"]["data"]["id"], format!("m{n}"));
+    }
     assert_eq!(host.next().await, updated());
     host.quiet(10).await;
 }

@@ -241,6 +241,21 @@ async fn stats_count_and_show_no_message() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_overflows_before_the_first_call_is_counted_as_after_it() {
+    for calls_before in [false, true] {
+        let home = Home::new();
+        let mut host = home.host("codex-mcp-client").await;
+        if calls_before {
+            host.ask(1, "inbound_queue_stats", json!({})).await;
+        }
+        home.receive(1..=500);
+        let answer = host.ask(2, "inbound_queue_stats", json!({})).await;
+        let counts = (&answer["depth"], &answer["spilled_total"], &answer["dropped_total"]);
+        assert_eq!(counts, (&json!(500), &json!(300), &json!(0)), "called before: {calls_before}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_answer_stays_under_eight_thousand_characters_and_says_what_is_left() {
     let home = Home::new();
     home.receive_texts((1..=30).map(|n| (format!("m{n}"), "long \"text\" ".repeat(100))));
