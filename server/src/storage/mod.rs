@@ -40,7 +40,8 @@ pub trait Storage: Send + Sync {
     fn replace_derived(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
     /// Renames within the tree and syncs the folder.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
-    /// Removes a file; a missing one is fine.
+    /// Removes a file and syncs its folder; a missing one is fine. Whoever could not bear to see it again after a power cut
+    /// writes down first that it goes, for not every disk does what it says.
     fn remove(&self, path: &str) -> io::Result<()>;
     /// Takes an exclusive lock that the system releases when the holder dies; `None` when somebody has it.
     /// The lock file is never deleted.

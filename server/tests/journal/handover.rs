@@ -1,78 +1,13 @@
 //! What a follower reads while the leader goes on to another file, and what it leaves alone once it failed to lead.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use entraclaw::journal::Journal;
-use entraclaw::storage::{AppendFile, Changes, Fault, Lock, MemoryStorage, Stamp, Storage};
+use entraclaw::storage::Fault;
 
+use crate::slow::{At, Slow};
 use crate::support::*;
-
-/// What happens to the folder just before it is listed, once.
-type Meanwhile = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
-
-/// A process that is held up before it lists the folder.
-struct Slow {
-    disk: MemoryStorage,
-    meanwhile: Meanwhile,
-}
-
-impl Storage for Slow {
-    fn create_dir(&self, dir: &str) -> io::Result<()> {
-        self.disk.create_dir(dir)
-    }
-
-    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
-        if let Some(happen) = self.meanwhile.lock().unwrap().take() {
-            happen();
-        }
-        self.disk.list(dir)
-    }
-
-    fn len(&self, path: &str) -> io::Result<Option<u64>> {
-        self.disk.len(path)
-    }
-
-    fn stamp(&self, path: &str) -> io::Result<Option<Stamp>> {
-        self.disk.stamp(path)
-    }
-
-    fn read(&self, path: &str, offset: u64, len: usize) -> io::Result<Vec<u8>> {
-        self.disk.read(path, offset, len)
-    }
-
-    fn append(&self, path: &str, create: bool) -> io::Result<Box<dyn AppendFile>> {
-        self.disk.append(path, create)
-    }
-
-    fn replace(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
-        self.disk.replace(path, bytes)
-    }
-
-    fn replace_derived(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
-        self.disk.replace_derived(path, bytes)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.disk.rename(from, to)
-    }
-
-    fn remove(&self, path: &str) -> io::Result<()> {
-        self.disk.remove(path)
-    }
-
-    fn try_lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>> {
-        self.disk.try_lock(path)
-    }
-
-    fn lock(&self, path: &str, wait_ms: u64) -> io::Result<Option<Box<dyn Lock>>> {
-        self.disk.lock(path, wait_ms)
-    }
-
-    fn changes(&self, dir: &str) -> Option<Changes> {
-        self.disk.changes(dir)
-    }
-}
 
 fn refreshed(follower: &Journal) -> Vec<String> {
     // A follower looks again and again; what is found by the second look was not lost.
@@ -86,16 +21,15 @@ fn what_is_appended_between_a_look_at_the_file_and_at_the_folder_is_not_passed_b
     let home = Home::new();
     let (leader, _) = home.open();
     leader.append(drafts([1])).unwrap();
-    let meanwhile = Meanwhile::default();
-    let slow = Slow { disk: home.disk.new_process(), meanwhile: Arc::clone(&meanwhile) };
-    let (follower, _) = home.open_on(Arc::new(slow)).unwrap();
+    let slow = Slow::new(home.disk.new_process());
+    let (follower, _) = home.open_on(Arc::new(slow.clone())).unwrap();
     assert_eq!(keys(&follower), keys_of([1]));
     let (writing, clock) = (leader.clone(), Arc::clone(&home.clock));
-    *meanwhile.lock().unwrap() = Some(Box::new(move || {
+    slow.before(At::List, move || {
         writing.append(drafts([2])).unwrap();
         clock.move_by(24);
         writing.append(drafts([3])).unwrap();
-    }));
+    });
     assert_eq!(refreshed(&follower), keys_of([1, 2, 3]));
 }
 

@@ -7,16 +7,19 @@
     reason = "the one adapter that touches server files; its short sleeps are between two tries of a lock"
 )]
 
+mod names;
 mod platform;
+#[cfg(test)]
+mod tests;
 mod watcher;
 
-use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use names::Names;
 
 use super::{AppendFile, Changes, Lock, Stamp, Storage, check_path};
 
@@ -26,7 +29,7 @@ const LOCK_RETRY_MS: u64 = 1;
 #[derive(Debug, Clone)]
 pub struct DiskStorage {
     root: PathBuf,
-    new_names: NewNames,
+    names: Names,
 }
 
 /// How a folder is.
@@ -38,29 +41,6 @@ pub struct Health {
     pub open_to_others: Vec<String>,
     /// Bytes free on its disk, where the system tells.
     pub free_bytes: Option<u64>,
-}
-
-/// Folders that got a new folder since they were last synced. They are synced with the first file that is, not at
-/// once: a start must not wait for the disk, and an empty folder is worth nothing after a power cut.
-#[derive(Debug, Clone, Default)]
-struct NewNames(Arc<Mutex<BTreeSet<PathBuf>>>);
-
-impl NewNames {
-    fn add(&self, folder: PathBuf) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(folder);
-    }
-
-    /// Makes the name of `file` durable, and those of the folders above it.
-    fn sync(&self, file: &Path) -> io::Result<()> {
-        let folders = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        for folder in &folders {
-            if let Err(error) = platform::sync_folder(folder) {
-                self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(folders.iter().cloned());
-                return Err(at(folder)(error));
-            }
-        }
-        platform::sync_parent(file)
-    }
 }
 
 impl DiskStorage {
@@ -86,7 +66,7 @@ impl DiskStorage {
             }
             Err(error) => return Err(at(root)(error)),
         }
-        Ok(Self { root: root.to_owned(), new_names: NewNames::default() })
+        Ok(Self { root: root.to_owned(), names: Names::default() })
     }
 
     /// Takes `root` as it is and changes nothing; `None` when it is missing. Refuses what [`DiskStorage::open`] refuses.
@@ -100,7 +80,7 @@ impl DiskStorage {
             }
             Ok(found) => {
                 platform::check_folder(root, &found)?;
-                Ok(Some(Self { root: root.to_owned(), new_names: NewNames::default() }))
+                Ok(Some(Self { root: root.to_owned(), names: Names::default() }))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(at(root)(error)),
@@ -215,7 +195,7 @@ impl Storage for DiskStorage {
             let parent = below.clone();
             below.push(part);
             match platform::create_folder(&below) {
-                Ok(()) => self.new_names.add(parent),
+                Ok(()) => self.names.add_folder_in(parent),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     let found = fs::symlink_metadata(&below).map_err(at(&below))?;
                     if !found.is_dir() {
@@ -285,13 +265,13 @@ impl Storage for DiskStorage {
         let mut options = OpenOptions::new();
         options.append(true).read(true).create(create);
         let file = platform::private(&mut options).open(&path).map_err(at(&path))?;
-        Ok(Box::new(DiskFile { file, path, new_names: self.new_names.clone(), name_is_synced: false }))
+        Ok(Box::new(DiskFile { file, path, names: self.names.clone(), name_is_synced: false }))
     }
 
     fn replace(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let (sibling, target) = self.write_sibling(path, bytes, true)?;
         fs::rename(&sibling, &target).map_err(at(&target))?;
-        self.new_names.sync(&target)
+        self.names.sync(&target)
     }
 
     fn replace_derived(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
@@ -302,15 +282,16 @@ impl Storage for DiskStorage {
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let (from, to) = (self.path(from)?, self.path(to)?);
         fs::rename(&from, &to).map_err(at(&from))?;
-        platform::sync_parent(&to)?;
-        if from.parent() == to.parent() { Ok(()) } else { platform::sync_parent(&from) }
+        self.names.sync_parent(&to)?;
+        if from.parent() == to.parent() { Ok(()) } else { self.names.sync_parent(&from) }
     }
 
     fn remove(&self, path: &str) -> io::Result<()> {
         let path = self.path(path)?;
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(&path)(error)),
-            _ => Ok(()),
+            Ok(()) => self.names.sync_parent(&path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(at(&path)(error)),
         }
     }
 
@@ -344,7 +325,7 @@ impl Storage for DiskStorage {
 struct DiskFile {
     file: File,
     path: PathBuf,
-    new_names: NewNames,
+    names: Names,
     name_is_synced: bool,
 }
 
@@ -359,7 +340,7 @@ impl AppendFile for DiskFile {
         }
         self.file.sync_all().map_err(at(&self.path))?;
         // Whoever created the file may have died before its name was safe.
-        self.new_names.sync(&self.path)?;
+        self.names.sync(&self.path)?;
         self.name_is_synced = true;
         Ok(())
     }

@@ -128,14 +128,6 @@ pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Syncs the folder that holds `path`.
-pub(super) fn sync_parent(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(parent) => sync_folder(parent).map_err(super::at(parent)),
-        None => Ok(()),
-    }
-}
-
 /// Names told of what others can read.
 #[cfg(unix)]
 const OPEN_NAMES_MAX: usize = 8;

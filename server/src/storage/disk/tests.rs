@@ -1,0 +1,135 @@
+//! Which folder is synced after what, seen at the seam.
+
+use std::sync::{Arc, Mutex};
+
+use rstest::rstest;
+
+use super::names::FolderSync;
+use super::*;
+
+/// Notes each folder that is synced with the names that are in it at that moment; fails as often as it is told.
+#[derive(Debug, Default)]
+struct Noted {
+    synced: Mutex<Vec<(PathBuf, Vec<String>)>>,
+    failures: Mutex<usize>,
+}
+
+impl FolderSync for Noted {
+    fn sync(&self, folder: &Path) -> io::Result<()> {
+        let mut failures = self.failures.lock().unwrap();
+        if *failures > 0 {
+            *failures -= 1;
+            return Err(io::Error::other("the folder can't be synced"));
+        }
+        let names = fs::read_dir(folder)?.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort_unstable();
+        self.synced.lock().unwrap().push((folder.to_owned(), names));
+        Ok(())
+    }
+}
+
+struct Home {
+    folder: tempfile::TempDir,
+    disk: DiskStorage,
+    noted: Arc<Noted>,
+}
+
+impl Home {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let noted = Arc::new(Noted::default());
+        let disk = DiskStorage::open(folder.path()).unwrap();
+        Self { folder, disk: DiskStorage { names: Names::synced_by(noted.clone()), ..disk }, noted }
+    }
+
+    /// A home with the files `a/one` and `b/two` that is synced.
+    fn filled() -> Self {
+        let home = Self::new();
+        home.disk.create_dir("a").unwrap();
+        home.disk.create_dir("b").unwrap();
+        home.disk.replace("a/one", b"1").unwrap();
+        home.disk.replace("b/two", b"2").unwrap();
+        home.synced();
+        home
+    }
+
+    /// What was synced since the last look: folders and their names.
+    fn synced(&self) -> Vec<(String, Vec<String>)> {
+        let synced = std::mem::take(&mut *self.noted.synced.lock().unwrap());
+        let below = |path: PathBuf| path.strip_prefix(self.folder.path()).unwrap().display().to_string();
+        synced.into_iter().map(|(path, names)| (below(path), names)).collect()
+    }
+}
+
+fn synced(folder: &str, names: &[&str]) -> (String, Vec<String>) {
+    (folder.to_owned(), names.iter().map(|name| (*name).to_owned()).collect())
+}
+
+#[test]
+fn a_replace_is_followed_by_a_sync_of_its_folder() {
+    let home = Home::filled();
+    home.disk.replace("a/new", b"3").unwrap();
+    assert_eq!(home.synced(), [synced("a", &["new", "one"])], "once, after the renaming");
+    home.disk.replace("a/new", b"4").unwrap();
+    assert_eq!(home.synced(), [synced("a", &["new", "one"])]);
+    home.disk.replace_derived("a/again", b"5").unwrap();
+    assert_eq!(home.synced(), [], "what is made again from others waits for nothing");
+}
+
+#[test]
+fn a_new_files_folder_is_synced_with_its_first_words_and_those_above_it_too() {
+    let home = Home::new();
+    home.disk.create_dir("a/deep").unwrap();
+    assert_eq!(home.synced(), [], "a start does not wait for the disk");
+    let mut file = home.disk.append("a/deep/log", true).unwrap();
+    file.append(b"1").unwrap();
+    assert_eq!(home.synced(), []);
+    file.sync().unwrap();
+    let all = [synced("", &["a"]), synced("a", &["deep"]), synced("a/deep", &["log"])];
+    assert_eq!(home.synced(), all);
+    file.append(b"2").unwrap();
+    file.sync().unwrap();
+    assert_eq!(home.synced(), [], "the name is safe already");
+    // Whoever made the file may have died before its name was safe.
+    let mut again = home.disk.append("a/deep/log", false).unwrap();
+    again.sync().unwrap();
+    assert_eq!(home.synced(), [synced("a/deep", &["log"])]);
+}
+
+#[rstest]
+#[case::within_a_folder("a/three", &[("a", &["three"][..])])]
+#[case::to_another("b/three", &[("b", &["three", "two"][..]), ("a", &[][..])])]
+fn a_renaming_is_followed_by_a_sync_of_both_folders(#[case] to: &str, #[case] wanted: &[(&str, &[&str])]) {
+    let home = Home::filled();
+    home.disk.rename("a/one", to).unwrap();
+    let wanted: Vec<_> = wanted.iter().map(|(folder, names)| synced(folder, names)).collect();
+    assert_eq!(home.synced(), wanted);
+}
+
+#[test]
+fn a_removal_is_followed_by_a_sync_of_its_folder() {
+    let home = Home::filled();
+    home.disk.remove("a/one").unwrap();
+    assert_eq!(home.synced(), [synced("a", &[])]);
+    home.disk.remove("a/one").unwrap();
+    assert_eq!(home.synced(), [], "there was nothing to remove");
+}
+
+#[test]
+fn a_folder_that_could_not_be_synced_is_an_error_and_is_synced_next_time() {
+    let home = Home::new();
+    home.disk.create_dir("a").unwrap();
+    *home.noted.failures.lock().unwrap() = 1;
+    let error = home.disk.replace("a/one", b"1").unwrap_err();
+    assert!(error.to_string().contains("can't be synced"), "{error}");
+    assert_eq!(home.synced(), []);
+    home.disk.replace("a/one", b"1").unwrap();
+    assert_eq!(home.synced(), [synced("", &["a"]), synced("a", &["one"])]);
+    for fails in [&|home: &Home| home.disk.rename("a/one", "a/two"), &|home: &Home| home.disk.remove("a/two")]
+        as [&dyn Fn(&Home) -> io::Result<()>; 2]
+    {
+        *home.noted.failures.lock().unwrap() = 1;
+        assert!(fails(&home).is_err());
+    }
+}
