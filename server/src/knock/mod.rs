@@ -13,6 +13,7 @@ mod file;
 mod inbox;
 mod inbox_socket;
 mod peer;
+mod plan;
 mod production;
 mod receipts;
 mod sight;

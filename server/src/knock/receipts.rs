@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::carrier::{DoorCarrier, Form, Round, Wake, note_shown, withdraw};
+use super::carrier::{DoorCarrier, Round, note_shown, withdraw};
 use super::peer::{Receipt, ReceiptStatus, announcement_id, message_id};
+use super::plan::{Form, Wake};
 use super::words::numbered;
 use super::{DoorState, HostDoor, KnockError, KnockRequest};
 use crate::journal::{JournalError, Mailbox};
