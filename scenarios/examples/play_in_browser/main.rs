@@ -19,6 +19,8 @@ use anyhow::{Context as _, ensure};
 use browser::Browser;
 use serde_json::{Value, json};
 
+/// Calls that wait, at most, until a message has reached the session.
+const CALLS_MAX: usize = 5;
 /// What a hostile person types. Whatever of it runs changes the title.
 const HOSTILE: &str = "</p></pre></textarea></script><script>document.title='EXECUTED'</script><img src=x onerror=\"document.title='EXECUTED'\"><svg onload=document.title='EXECUTED'><a href=\"javascript:document.title='EXECUTED'\">x</a>";
 
@@ -216,12 +218,7 @@ fn session(browser: &mut Browser) -> anyhow::Result<()> {
     browser.focus("#text")?;
     browser.type_text("hello from the browser")?;
     browser.press("Enter", 13)?;
-    browser.focus("button[value=wait]")?;
-    browser.press("Enter", 13)?;
-    browser.until(
-        "it reaches the session",
-        &format!("{LAST}.querySelector('.marks').textContent === 'reached your session'"),
-    )?;
+    heard(browser)?;
     let chat = browser.eval("document.querySelector('[name=chat_id]').value")?;
     let arguments = json!({"chat_id": chat, "content": HOSTILE, "content_type": "text"});
     let params = json!({"name": "send_teams_message", "arguments": arguments});
@@ -233,6 +230,23 @@ fn session(browser: &mut Browser) -> anyhow::Result<()> {
     browser.press("Enter", 13)?;
     browser.until("the answer comes back", &format!("{LAST}.className === 'agent'"))?;
     behaves(browser)
+}
+
+/// Waits as a model does, one call after the other, until the last message has reached the session: on a slow machine
+/// the server has read what was written before it by then, and the first call returns with that alone.
+fn heard(browser: &mut Browser) -> anyhow::Result<()> {
+    let reached = format!("{LAST}.querySelector('.marks').textContent === 'reached your session'");
+    let answers = "[...document.querySelectorAll('#wire .in summary')].filter(e => e.textContent.includes('answer')).length";
+    for _ in 0..CALLS_MAX {
+        let before = browser.eval(answers)?;
+        browser.focus("button[value=wait]")?;
+        browser.press("Enter", 13)?;
+        browser.until("a call that waits is answered", &format!("{answers} > {before}"))?;
+        if browser.eval(&reached)? == true {
+            return Ok(());
+        }
+    }
+    browser.until("it reaches the session", &reached)
 }
 
 /// What is half written stays while news come.
