@@ -84,8 +84,12 @@ impl Draft {
 pub struct Record {
     /// Version of this shape; 1.
     pub v: u32,
-    /// Place in the journal, from 1, without gaps.
+    /// Place in the journal, from 1; see [`Record::after`].
     pub seq: u64,
+    /// The place before this one, where no file ever had the places between: their messages were shown from memory or
+    /// dropped while the disk took no writes, or they are known to be lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
     /// Dedup key; see [`Draft::key`].
     pub key: String,
     /// The source's id.
@@ -110,6 +114,9 @@ pub struct Record {
     /// Whether the person took the message back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
+    /// It may be a message that the journal's files had and lost: somebody may have been shown it before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restored: bool,
     /// Kept for the seed's readers; who consumed what is in the consumers' own files, so it stays empty.
     pub consumed_by: Vec<String>,
 }
@@ -127,6 +134,7 @@ impl Record {
         Self {
             v: 1,
             seq,
+            after: None,
             key,
             id,
             received_at,
@@ -138,6 +146,7 @@ impl Record {
             meta,
             edit_of,
             deleted,
+            restored: false,
             consumed_by: Vec::new(),
         }
     }

@@ -66,7 +66,7 @@ pub(crate) fn push(record: &Record, redelivered: bool) -> Value {
             edit_of: record.edit_of.clone(),
             edited_at: record.meta.get("edited_at").cloned(),
             deleted: record.deleted.then(|| "true".to_owned()),
-            redelivered: redelivered.then(|| "true".to_owned()),
+            redelivered: (redelivered || record.restored).then(|| "true".to_owned()),
         },
     };
     serde_json::to_value(push).unwrap_or_default()

@@ -4,10 +4,12 @@
 //! before the disk has it, but in the declared failure mode, where it says so.
 
 mod forget;
+mod known;
 mod lead;
 mod prune;
 
 pub use forget::Removed;
+pub(super) use known::made_again;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -24,9 +26,10 @@ use super::interaction::{Interaction, InteractionKind};
 use super::keys::{self, KeyHash, Keys};
 use super::ledger_file::CONSUMERS;
 use super::log::{Entry, Log};
+use super::losses::{Loss, Losses, ReadAgain};
 use super::options::{Appended, Finding, Held, JournalOptions, JournalStats, OpenReport};
 use super::segment::{INBOX, INDEXES};
-use super::state::StateFile;
+use super::state::{StateFile, Witness};
 use super::story;
 use super::term::{self, FIRST, Terms};
 use super::window::Window;
@@ -36,6 +39,8 @@ use crate::record::{Channel, Draft, Record};
 use crate::storage::{Changes, Storage};
 use lead::Lead;
 
+/// Gaps told one by one; a journal with more has other worries.
+const GAPS_TOLD_MAX: usize = 100;
 /// How often it is told that the audit log can't be written.
 const AUDIT_WARN_EVERY: SignedDuration = SignedDuration::from_hours(1);
 /// Text of one record. The sanitiser stays far below; JSON makes it six times as long at worst, which a line can hold.
@@ -66,6 +71,9 @@ pub(super) struct Core {
     /// What files and `pending` hold.
     tally: Tally,
     next_seq: u64,
+    /// What the files have lost, when this process leads.
+    losses: Losses,
+    are_losses_unsaved: bool,
     state: StateFile,
     grown: watch::Sender<u64>,
     /// For each open mailbox, up to where its consumer got the records of each channel.
@@ -117,6 +125,8 @@ impl Core {
             lost_keys: BTreeSet::new(),
             tally: Tally::default(),
             next_seq: 1,
+            losses: Losses::default(),
+            are_losses_unsaved: false,
             grown,
             readers: BTreeMap::new(),
             readers_total: 0,
@@ -139,10 +149,17 @@ impl Core {
     /// Fills everything that follows from freshly loaded files.
     fn settle(&mut self) -> io::Result<()> {
         if self.is_leader() {
+            self.losses = Losses::load(&*self.storage, self.log.own_term)?;
+            self.are_losses_unsaved = false;
             self.load_keys()?;
             // A place that somebody was shown is never given again, even if its record is gone.
             let last_seen = self.state.last_seen()?;
-            self.next_seq = self.log.last_seq().max(last_seen).max(self.log.floor.through_seq) + 1;
+            let known = self.state.witness().map_or(last_seen, |witness| witness.last_seq());
+            let last = self.log.last_place();
+            if known > last {
+                self.log.gaps.push((last + 1, known));
+            }
+            self.next_seq = last.max(last_seen).max(known) + 1;
         }
         let newest = self.log.newest(self.options.window_messages_max)?;
         self.window = Window::new(newest, self.options.window_messages_max);
@@ -171,6 +188,12 @@ impl Core {
         self.keys = Keys::new(self.options.dedup_keys_max);
         for key in newest_first.into_iter().rev() {
             self.keys.insert(key);
+        }
+        for entry in &self.pending {
+            self.keys.insert(keys::hash(&entry.record.key));
+        }
+        for key in &self.lost_keys {
+            self.keys.insert(*key);
         }
         Ok(())
     }
@@ -254,12 +277,17 @@ impl Core {
                 continue;
             }
             let bytes = draft.text_bytes();
-            let record = Record::from_draft(draft, self.next_seq, received_at.clone());
+            let mut record = Record::from_draft(draft, self.next_seq, received_at.clone());
+            record.restored = record.ts.parse().is_ok_and(|written| self.losses.may_have_had(written));
             if bytes > RECORD_BYTES_MAX {
                 // One monster must not stop the others, and its key keeps it from coming again.
                 self.stats.dropped_total += 1;
                 refused.push(lost(&record, &format!("lost: {bytes} bytes are more than {RECORD_BYTES_MAX}")));
                 continue;
+            }
+            if record.restored {
+                self.losses.count_restored(1);
+                self.are_losses_unsaved = true;
             }
             self.next_seq += 1;
             let prev = self.tally.add(record.channel, record.seq);
@@ -311,6 +339,9 @@ impl Core {
                 }
                 for key in std::mem::take(&mut self.lost_keys) {
                     self.keys.forget(&key);
+                }
+                if self.are_losses_unsaved {
+                    self.save_losses();
                 }
             }
             Err(error) => {
@@ -489,8 +520,49 @@ impl Core {
         }
     }
 
+    /// What the files have lost, as the leader has noted it.
+    pub(super) fn losses(&self) -> Losses {
+        if self.is_leader() {
+            return self.losses.clone();
+        }
+        Losses::load(&*self.storage, self.log.terms.term).unwrap_or_default()
+    }
+
+    /// What a source that has dealt with losses up to `done` must read again.
+    pub(super) fn to_read_again(&self, done: Option<Timestamp>) -> Option<ReadAgain> {
+        self.losses.to_read_again(done)
+    }
+
+    /// Puts down which places are in no file any more, before anything is read again. A follower leaves that to the leader.
+    fn note_losses(&mut self) {
+        let mut gaps = std::mem::take(&mut self.log.gaps);
+        gaps.sort_unstable();
+        let gaps = if self.is_leader() { self.losses.unknown(gaps.into_iter()) } else { Vec::new() };
+        let Some((first, _)) = gaps.first().copied() else { return };
+        let witness = self.state.witness();
+        let is_wanted = gaps.iter().any(|gap| self.state.is_wanted(*gap, witness.as_ref()));
+        let until = witness.and_then(|witness| witness.last_at);
+        // What nobody misses and lay before the first file may be what an older version took away.
+        let is_told = is_wanted || first > 1;
+        let since = self.log.written_before(first).unwrap_or_default().or_else(|| self.log.floor.ends());
+        self.losses.note(Loss { at: self.clock.now(), since, until, gaps: gaps.clone(), is_wanted });
+        self.save_losses();
+        if is_told {
+            let missing = gaps.iter().map(|&(from_seq, to_seq)| Finding::Missing { from_seq, to_seq });
+            self.log.findings.extend(missing.take(GAPS_TOLD_MAX));
+        }
+        // What is known by its key alone is news again.
+        let _ = self.load_keys();
+    }
+
+    /// Writes what was lost. What can't be written now is true all the same, and goes with what is stored next.
+    fn save_losses(&mut self) {
+        self.are_losses_unsaved = self.losses.save(&*self.storage, self.log.own_term).is_err();
+    }
+
     /// Counts and tells what was found while reading files.
     fn take_findings(&mut self) -> Vec<Finding> {
+        self.note_losses();
         let findings = std::mem::take(&mut self.log.findings);
         for finding in &findings {
             if let Finding::Damaged { pieces, .. } = finding {
@@ -506,6 +578,7 @@ impl Core {
     /// Writes the summary. It is derived, so that it can't be written is no failure.
     pub(super) fn write_state(&mut self) {
         let last_id = self.window.newest().map(|entry| entry.record.id.clone());
+        let witness = self.is_settled().then(|| self.witness());
         let (log, tally, window) = (&mut self.log, &self.tally, &self.window);
         let unread_after = |seq: u64| {
             let after = |channel: Channel| {
@@ -517,8 +590,18 @@ impl Core {
             };
             Channel::ALL.into_iter().map(after).sum()
         };
-        let _ = self.state.write(last_id, unread_after);
+        let _ = self.state.write(last_id, witness, unread_after);
         self.recount();
+    }
+
+    /// What the disk has now.
+    fn witness(&self) -> Witness {
+        let last = self.window.newest().map(|entry| &entry.record);
+        let at = |text: &String| text.parse().ok();
+        Witness {
+            last_places: Channel::ALL.map(|channel| self.tally.last[channel.index()]),
+            last_at: last.and_then(|last| at(&last.ts).max(at(&last.received_at))),
+        }
     }
 
     /// Makes sure that one more consumer fits.

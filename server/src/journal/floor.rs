@@ -6,6 +6,7 @@
 use std::io;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use super::line;
@@ -41,6 +42,12 @@ struct Stored {
 }
 
 impl Floor {
+    /// The end of the last day that was taken away.
+    pub(super) fn ends(&self) -> Option<Timestamp> {
+        let next = self.through_file?.day().tomorrow().ok()?;
+        Some(next.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    }
+
     /// Reads what the leader of a term, or the last one before it that said anything, has written.
     pub(super) fn load(storage: &dyn Storage, term: u64) -> io::Result<Self> {
         let path = term::newest_path(storage, term, PATH)?;

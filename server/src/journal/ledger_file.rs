@@ -15,6 +15,8 @@ use crate::storage::Storage;
 pub(super) const CONSUMERS: &str = "inbox/consumers";
 /// More than the longest header line.
 const HEADER_BYTES: usize = 96;
+/// Behind the name of a file that is kept aside.
+pub(super) const ASIDE: &str = ".damaged";
 
 /// A consumer's file and what it says.
 pub(super) struct LedgerFile {
@@ -29,6 +31,8 @@ pub(super) struct LedgerFile {
     base_len: u64,
     /// Whether the file ends in the middle of a line.
     is_torn: bool,
+    /// Whether a line is neither whole nor one that somebody died in.
+    is_damaged: bool,
 }
 
 impl LedgerFile {
@@ -42,6 +46,7 @@ impl LedgerFile {
             read_len: 0,
             base_len: 0,
             is_torn: false,
+            is_damaged: false,
         }
     }
 
@@ -65,6 +70,34 @@ impl LedgerFile {
         Ok(self.storage.len(&self.path)?.unwrap_or(0) == 0)
     }
 
+    /// Whether it was read and has a line that says nothing and that nobody died in.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.is_damaged
+    }
+
+    /// Whether what was read is no longer there: the file was deleted, emptied, cut or overwritten. When another session
+    /// rewrites it, it is not.
+    pub(super) fn has_lost(&self) -> io::Result<bool> {
+        if self.read_len == 0 {
+            return Ok(false);
+        }
+        let Some(len) = self.storage.len(&self.path)? else { return Ok(true) };
+        let header = self.read_header()?;
+        Ok(if header == self.header { len < self.read_len } else { !is_sound(&header) })
+    }
+
+    fn read_header(&self) -> io::Result<Vec<u8>> {
+        let mut header = self.storage.read(&self.path, 0, HEADER_BYTES)?;
+        header.truncate(header.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1));
+        Ok(header)
+    }
+
+    /// Like [`LedgerFile::refresh`] for a living session, whose file nobody may take away: where that was done all the same
+    /// it keeps what it knows. [`LedgerFile::append`] writes that anew.
+    pub(super) fn refresh_or_keep(&mut self) -> io::Result<()> {
+        if self.has_lost()? { Ok(()) } else { self.refresh() }
+    }
+
     /// Reads what was added, or all of it anew where the file is another one. Notes that no file has are for the caller to
     /// apply again.
     pub(super) fn refresh(&mut self) -> io::Result<()> {
@@ -74,8 +107,7 @@ impl LedgerFile {
             }
             return Ok(());
         };
-        let mut header = self.storage.read(&self.path, 0, HEADER_BYTES)?;
-        header.truncate(header.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1));
+        let header = self.read_header()?;
         let is_other = header != self.header || len < self.read_len;
         if is_other {
             self.start_over(header);
@@ -85,6 +117,8 @@ impl LedgerFile {
         while let Some(piece) = lines.next()? {
             if !piece.ended {
                 self.is_torn = true;
+                // Every note begins so, and what closes the line before it.
+                self.is_damaged |= !piece.bytes.starts_with(b"{") && !piece.bytes.starts_with(b"~");
                 break;
             }
             self.read_len = piece.end();
@@ -92,6 +126,7 @@ impl LedgerFile {
             if let Some(note) = line::parse::<Note>(piece.bytes) {
                 self.ledger.apply(&note);
             }
+            self.is_damaged |= !is_sound(piece.bytes);
         }
         if is_other {
             self.base_len = self.read_len;
@@ -104,11 +139,19 @@ impl LedgerFile {
         self.header = header;
         self.read_len = 0;
         self.is_torn = false;
+        self.is_damaged = false;
     }
 
-    /// Appends notes with one `write` each, then reads them back. The caller holds the consumer's lock and has just
-    /// called [`LedgerFile::refresh`].
-    pub(super) fn append(&mut self, notes: &[Note]) -> io::Result<()> {
+    /// Appends notes with one `write` each, then reads them back. Returns whether the file had lost what was read and was
+    /// written anew instead. The caller holds the consumer's lock and has just called [`LedgerFile::refresh`] or
+    /// [`LedgerFile::refresh_or_keep`].
+    pub(super) fn append(&mut self, notes: &[Note]) -> io::Result<bool> {
+        if self.has_lost()? {
+            for note in notes {
+                self.ledger.apply(note);
+            }
+            return self.rewrite().map(|()| true);
+        }
         let mut file = self.storage.append(&self.path, true)?;
         // A line that lacked nothing but its end must not become whole: whoever wrote it was told that it was not taken.
         let mut line = Vec::from(if self.is_torn { "~\n" } else { "" });
@@ -118,6 +161,23 @@ impl LedgerFile {
             line.clear();
         }
         drop(file);
+        self.refresh().map(|()| false)
+    }
+
+    /// Puts what is known otherwise in the place of what the file says, which is kept aside. The caller holds the lock.
+    pub(super) fn make_again(&mut self, known: Ledger) -> io::Result<()> {
+        let len = self.storage.len(&self.path)?.unwrap_or(0);
+        if len > 0 {
+            let bytes = self.storage.read(&self.path, 0, usize::try_from(len).unwrap_or(usize::MAX))?;
+            self.storage.replace(&format!("{}{ASIDE}", self.path), &bytes)?;
+        }
+        self.ledger = known;
+        self.rewrite()
+    }
+
+    fn rewrite(&mut self) -> io::Result<()> {
+        let notes: Vec<u8> = self.ledger.to_notes().iter().flat_map(to_line).collect();
+        self.storage.replace(&self.path, &notes)?;
         self.refresh()
     }
 
@@ -127,9 +187,7 @@ impl LedgerFile {
         if self.read_len <= bytes_max.max(self.base_len.saturating_mul(2)) {
             return Ok(());
         }
-        let notes: Vec<u8> = self.ledger.to_notes().iter().flat_map(to_line).collect();
-        self.storage.replace(&self.path, &notes)?;
-        self.refresh()
+        self.rewrite()
     }
 }
 
@@ -148,6 +206,12 @@ pub(super) fn slot_path(consumer: &ConsumerName, slot: u16) -> String {
 /// loss.
 pub(super) fn slot_is_taken(storage: &dyn Storage, consumer: &ConsumerName, slot: u16) -> bool {
     slot != GRAVES && matches!(storage.try_lock(&slot_path(consumer, slot)), Ok(None))
+}
+
+/// Whether a line is whole, or one that somebody died in and the next one closed.
+fn is_sound(line: &[u8]) -> bool {
+    let line = line::without_return(line.strip_suffix(b"\n").unwrap_or(line));
+    line.ends_with(b"~") || line::is_intact(line)
 }
 
 fn to_line(note: &Note) -> Vec<u8> {

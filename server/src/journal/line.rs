@@ -34,13 +34,23 @@ pub(super) fn is_intact(line: &[u8]) -> bool {
 
 /// Parses an intact line as `T`; its `crc` is an unknown member to `T`.
 pub(super) fn parse<'a, T: serde::Deserialize<'a>>(line: &'a [u8]) -> Option<T> {
+    let line = without_return(line);
     if is_intact(line) { serde_json::from_slice(line).ok() } else { None }
 }
 
-/// A record as it is in the file, newline included.
-pub(super) fn encode(record: &Record) -> Vec<u8> {
+/// The line without what an editor or a copy between systems may have put before its newline.
+pub(super) fn without_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// A record as it is in the file behind the record at the place `before`, newline included.
+pub(super) fn encode(record: &Record, before: u64) -> Vec<u8> {
     // A struct of strings, numbers and maps with string keys always serialises.
-    seal(serde_json::to_vec(record).unwrap_or_default())
+    let json = |record: &Record| seal(serde_json::to_vec(record).unwrap_or_default());
+    if record.seq == before + 1 {
+        return json(record);
+    }
+    json(&Record { after: Some(before), ..record.clone() })
 }
 
 /// The record of a line without its newline.

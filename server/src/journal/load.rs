@@ -17,8 +17,6 @@ use super::term::{self, Terms};
 use crate::storage::Storage;
 
 const COPY_BYTES: usize = 1024 * 1024;
-/// Gaps told one by one; a journal with more has other worries.
-const GAPS_TOLD_MAX: usize = 100;
 
 /// What a look at the last file gave.
 #[derive(PartialEq, Eq)]
@@ -39,6 +37,16 @@ enum Tail {
 impl Log {
     /// Reads the folder anew.
     pub(super) fn reload(&mut self) -> io::Result<()> {
+        let known = self.last_place();
+        self.read_folder()?;
+        let last = self.last_place();
+        if self.repair && last < known {
+            self.gaps.push((last + 1, known));
+        }
+        Ok(())
+    }
+
+    fn read_folder(&mut self) -> io::Result<()> {
         let newest_term;
         (self.terms, newest_term) = Terms::load(&*self.storage)?;
         // Who was replaced mends nothing under the one who leads.
@@ -191,7 +199,13 @@ impl Log {
             None if is_last => return Ok(None),
             None => Vec::new(),
         };
-        let index = SegmentIndex::from_bytes(&stored).filter(|i| i.floor == floor && i.len <= len);
+        let mut index = SegmentIndex::from_bytes(&stored).filter(|i| i.floor == floor && i.len <= len);
+        // Where it ends no line, the file was rewritten since.
+        if let Some(end) = index.as_ref().and_then(|index| index.len.checked_sub(1))
+            && self.storage.read(&name.path(), end, 1)? != b"\n"
+        {
+            index = None;
+        }
         if index.is_none() {
             self.findings.push(Finding::IndexRebuilt { file: name.path() });
         }
@@ -202,9 +216,7 @@ impl Log {
         if found.repeats > 0 {
             self.findings.push(Finding::Repeats { file: path.to_owned(), lines: found.repeats });
         }
-        found.gaps.truncate(GAPS_TOLD_MAX);
-        self.findings
-            .extend(found.gaps.iter().map(|&(from_seq, to_seq)| Finding::Missing { from_seq, to_seq }));
+        self.gaps.append(&mut found.gaps);
     }
 
     /// Keeps the file as it is aside and puts its intact lines in its place.
@@ -217,7 +229,7 @@ impl Log {
         let mut intact = Vec::new();
         let mut lines = Lines::new(storage, &path, 0, len);
         while let Some(piece) = lines.next()? {
-            if piece.ended && line::is_intact(piece.bytes) {
+            if piece.ended && line::is_intact(line::without_return(piece.bytes)) {
                 intact.extend_from_slice(piece.bytes);
                 intact.push(b'\n');
             }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use jiff::civil::Date;
 
 use super::floor::Floor;
@@ -84,6 +85,8 @@ pub(super) struct Log {
     pub(super) unsynced: Option<SegmentName>,
     /// What was met since somebody last asked.
     pub(super) findings: Vec<Finding>,
+    /// Places that were on the disk once and are in no file, first and last of each gap, met since somebody last asked.
+    pub(super) gaps: Vec<(u64, u64)>,
     /// Grows whenever files may have been replaced.
     pub(super) reloads: u64,
     /// Length of the last file when a follower last read everything anew.
@@ -110,6 +113,7 @@ impl Log {
             tolerated: BTreeSet::new(),
             unsynced: None,
             findings: Vec::new(),
+            gaps: Vec::new(),
             reloads: 0,
             reloaded_at: None,
             heals: BTreeMap::new(),
@@ -193,10 +197,25 @@ impl Log {
         self.segments.last().map_or(0, |segment| segment.index.last_seq)
     }
 
+    /// The newest place that the disk had and that was not lost, whether or not retention took it away.
+    pub(super) fn last_place(&self) -> u64 {
+        self.last_seq().max(self.floor.through_seq)
+    }
+
+    /// When the newest record up to a place was written or received, whichever was first; nothing where there is none.
+    pub(super) fn written_before(&mut self, seq: u64) -> io::Result<Option<Timestamp>> {
+        let Some(chunk) = self.chunk_before(seq)? else { return Ok(None) };
+        let before = chunk.entries.iter().rev().find(|entry| entry.record.seq < seq);
+        Ok(before.and_then(|entry| {
+            let received: Timestamp = entry.record.received_at.parse().ok()?;
+            Some(entry.record.ts.parse().map_or(received, |written: Timestamp| written.min(received)))
+        }))
+    }
+
     /// Takes in a record that was just appended to `name` between two offsets.
     pub(super) fn push(&mut self, name: SegmentName, record: &Record, offset: u64, end: u64) {
         if self.segments.last().is_none_or(|segment| segment.name != name) {
-            let index = SegmentIndex::above(self.last_seq());
+            let index = SegmentIndex::above(self.last_place());
             self.segments.push(Segment { name, index, saved_len: 0, before: self.tally });
             self.newest_name = Some(name);
         }
@@ -285,8 +304,19 @@ impl Log {
         Ok(newest.into())
     }
 
-    /// Hashes of the newest dedup keys, newest first. An unreadable line has none; reading it will tell.
-    pub(super) fn newest_keys(&self, count: usize) -> io::Result<Vec<KeyHash>> {
+    /// Hashes of the newest dedup keys, newest first. A file that has not as many as its index says is mended first.
+    pub(super) fn newest_keys(&mut self, count: usize) -> io::Result<Vec<KeyHash>> {
+        loop {
+            let (keys, damaged) = self.keys_and_damage(count)?;
+            match damaged {
+                Some(name) => self.heal(name)?,
+                None => return Ok(keys),
+            }
+        }
+    }
+
+    /// The keys, and a file with fewer of them than it should have.
+    fn keys_and_damage(&self, count: usize) -> io::Result<(Vec<KeyHash>, Option<SegmentName>)> {
         /// Parsing the key alone takes a third of the time of parsing the record.
         #[derive(serde::Deserialize)]
         struct Keyed<'a> {
@@ -303,10 +333,16 @@ impl Log {
             }
             let bytes = self.read_bytes(segment, block)?;
             let hash = |line: &[u8]| line::parse::<Keyed<'_>>(line).map(|keyed| keys::hash(&keyed.key));
+            let known = newest_first.len();
             newest_first.extend(bytes.rsplit(|byte| *byte == b'\n').filter_map(hash));
+            let (before, end) = segment.around(block);
+            let is_whole = (newest_first.len() - known) as u64 >= end.total() - before.total();
+            if !is_whole && !self.tolerated.contains(&segment.name) {
+                return Ok((Vec::new(), Some(segment.name)));
+            }
         }
         newest_first.truncate(count);
-        Ok(newest_first)
+        Ok((newest_first, None))
     }
 
     fn read_bytes(&self, segment: &Segment, block: usize) -> io::Result<Vec<u8>> {

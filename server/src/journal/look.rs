@@ -13,6 +13,7 @@ use super::delivery::Handed;
 use super::ledger::Ledger;
 use super::ledger_file::{CONSUMERS, LedgerFile};
 use super::log::{Entry, Log};
+use super::losses::Losses;
 use super::options::Finding;
 use super::segment::INBOX;
 use crate::record::Channel;
@@ -23,6 +24,7 @@ pub struct Look {
     log: Log,
     ledgers: BTreeMap<ConsumerName, LedgerFile>,
     kept_aside: Vec<String>,
+    losses: Losses,
 }
 
 impl Look {
@@ -36,8 +38,10 @@ impl Look {
             ledgers.insert(name, file);
         }
         let is_aside = |name: &String| name.contains(".jsonl.torn") || name.contains(".jsonl.damaged");
-        let kept_aside = storage.list(INBOX)?.into_iter().filter(is_aside).collect();
-        Ok(Self { log, ledgers, kept_aside })
+        let mut kept_aside: Vec<String> = storage.list(INBOX)?.into_iter().filter(is_aside).collect();
+        kept_aside.extend(storage.list(CONSUMERS)?.into_iter().filter(is_aside));
+        let losses = Losses::load(&**storage, log.terms.term)?;
+        Ok(Self { log, ledgers, kept_aside, losses })
     }
 
     /// Records that can be read.
@@ -55,11 +59,17 @@ impl Look {
         Some(self.log.segments.first()?.name.day().to_string())
     }
 
-    /// Damage that was met now. What only a leader may mend or sync is not among it.
+    /// Damage that was met now. What only a leader may mend or sync is not among it, nor what is known to be lost.
     pub fn damage(&self) -> Vec<String> {
-        let findings = self.log.findings.iter();
-        let damage = findings.filter(|f| matches!(f, Finding::Damaged { .. } | Finding::Missing { .. }));
-        damage.map(ToString::to_string).collect()
+        let damaged = self.log.findings.iter().filter(|finding| matches!(finding, Finding::Damaged { .. }));
+        let gaps = self.losses.unknown(self.log.gaps.iter().copied());
+        let missing = gaps.into_iter().map(|(from_seq, to_seq)| Finding::Missing { from_seq, to_seq });
+        damaged.map(ToString::to_string).chain(missing.map(|missing| missing.to_string())).collect()
+    }
+
+    /// What the files have lost, as a leader has noted it.
+    pub fn losses(&self) -> &Losses {
+        &self.losses
     }
 
     /// Files with what an earlier repair could not read, kept for people.
@@ -141,7 +151,7 @@ fn handed(ledger: &Ledger, entry: &Entry) -> Handed {
     let (channel, seq) = (entry.record.channel, entry.record.seq);
     Handed {
         record: entry.record.clone(),
-        redelivered: ledger.shown.has(channel, seq),
+        redelivered: entry.record.restored || ledger.shown.has(channel, seq),
         pushed: ledger.pushed.has(channel, seq),
     }
 }

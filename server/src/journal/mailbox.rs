@@ -21,7 +21,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Journal;
 use super::consumer::ConsumerName;
-use super::core::Core;
+use super::core::{Core, made_again};
 use super::delivery::{Batch, DeliveryId, Handed, Query};
 use super::error::{JournalError, Result};
 use super::index::Tally;
@@ -82,7 +82,16 @@ impl Mailbox {
         let (slot, slot_lock) = take_slot(&*storage, consumer, core.options.sessions_max)?;
         let mut notes = Vec::new();
         let mut file = LedgerFile::new(Arc::clone(&storage), consumer);
-        if file.is_missing().map_err(JournalError::storage("read the consumer's file"))? {
+        let is_missing = file.is_missing().map_err(JournalError::storage("read the consumer's file"))?;
+        file.refresh().map_err(JournalError::storage("read the consumer's file"))?;
+        let is_lost = is_missing || file.is_damaged();
+        if is_lost && let Some(known) = core.known_of(consumer, file.ledger())? {
+            notes.extend(known.to_notes());
+            if file.make_again(known).is_ok() {
+                notes.clear();
+            }
+            core.audit(vec![made_again(consumer)]);
+        } else if is_missing {
             core.admit_consumer()?;
             notes.push(Note::Header { v: 1, generation: 1 });
             if core.options.new_consumer_starts == NewConsumerStarts::Now {
@@ -91,7 +100,6 @@ impl Mailbox {
                 notes.push(Note::Ack { spans, newest: None });
             }
         }
-        file.refresh().map_err(JournalError::storage("read the consumer's file"))?;
         notes.push(Note::Open { slot, session: session_id.chars().take(64).collect() });
         let reader = core.register_reader();
         drop(core);
@@ -306,7 +314,7 @@ impl Mailbox {
         let ledger = self.file.ledger();
         Handed {
             record: entry.record.clone(),
-            redelivered: ledger.shown.has(channel, seq),
+            redelivered: entry.record.restored || ledger.shown.has(channel, seq),
             pushed: ledger.pushed.has(channel, seq),
         }
     }
@@ -408,7 +416,7 @@ impl Mailbox {
     }
 
     fn refresh(&mut self) -> Result<()> {
-        self.file.refresh().map_err(JournalError::storage("read the consumer's file"))?;
+        self.file.refresh_or_keep().map_err(JournalError::storage("read the consumer's file"))?;
         self.journal.owed.each(&self.consumer, |note| self.file.apply_unwritten(note));
         Ok(())
     }
@@ -433,9 +441,13 @@ impl Mailbox {
                 self.file.apply_unwritten(&Note::Seen { at: now });
                 notes.insert(last, Note::Seen { at: now });
             }
-            if self.file.append(&notes).is_err() {
-                self.journal.owed.add(&self.consumer, notes);
-                core.note_failed();
+            match self.file.append(&notes) {
+                Ok(false) => {}
+                Ok(true) => core.audit(vec![made_again(&self.consumer)]),
+                Err(_) => {
+                    self.journal.owed.add(&self.consumer, notes);
+                    core.note_failed();
+                }
             }
         }
         // It is tried again after the next operation.

@@ -27,6 +27,7 @@ mod lines;
 mod load;
 mod log;
 mod look;
+mod losses;
 mod mailbox;
 mod options;
 mod owed;
@@ -41,6 +42,7 @@ mod writer;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use jiff::Timestamp;
 use tokio::sync::watch;
 
 pub use self::core::Removed;
@@ -50,6 +52,8 @@ pub use error::{JournalError, Result};
 pub use graves::Graves;
 pub use interaction::{Interaction, InteractionKind};
 pub use look::Look;
+pub(crate) use losses::ReadAgain;
+pub use losses::{LOST_FILE, Losses};
 pub use mailbox::Mailbox;
 pub use options::{
     Appended, Finding, Held, JournalOptions, JournalStats, NewConsumerStarts, OpenReport, Pulse,
@@ -235,6 +239,16 @@ impl Journal {
     /// Counters and where the journal stands.
     pub fn stats(&self) -> JournalStats {
         self.core().stats()
+    }
+
+    /// What the files have lost, as the leader has noted it.
+    pub fn losses(&self) -> Losses {
+        self.core().losses()
+    }
+
+    /// What a source that has dealt with losses up to `done` must read again. A follower has no source.
+    pub(crate) fn to_read_again(&self, done: Option<Timestamp>) -> Option<ReadAgain> {
+        self.core().to_read_again(done)
     }
 
     /// Deletes whole files that the policy lets go: never one with a record that an active consumer has not

@@ -17,7 +17,7 @@ pub(super) struct Scan {
     pub(super) damaged_pieces: u64,
     /// Intact lines whose place an earlier line already has.
     pub(super) repeats: u64,
-    /// Places that no line has, first and last of each gap.
+    /// Places that were on the disk once and that no line has, first and last of each gap.
     pub(super) gaps: Vec<(u64, u64)>,
 }
 
@@ -49,8 +49,9 @@ pub(super) fn scan(
             index.len = piece.end();
             continue;
         }
-        if newest > 0 && record.seq > newest + 1 {
-            found.gaps.push((newest + 1, record.seq - 1));
+        let before = record.after.unwrap_or(record.seq - 1);
+        if before > newest {
+            found.gaps.push((newest + 1, before));
         }
         index.push(record.seq, record.channel, piece.offset, piece.end());
         on_record(record);

@@ -1,6 +1,7 @@
 //! `inbox/state.json`: the seed's summary for people and scripts.
 //!
-//! It is made from the journal and the consumers' files and never read back: nothing may depend on it.
+//! It is made from the journal and the consumers' files. What it said before is read for one thing only: to notice that
+//! one of these has lost something. No message may depend on it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,12 +14,15 @@ use super::consumer::ConsumerName;
 use super::ledger::{Ledger, Note};
 use super::ledger_file::{self, CONSUMERS, LedgerFile};
 use super::retention;
-use crate::storage::Storage;
+use crate::record::Channel;
+use crate::storage::{Storage, read_whole};
 
 const PATH: &str = "inbox/state.json";
 const LOCK: &str = "inbox/state.lock";
 /// Whoever holds the lock is writing newer truth than ours at this moment.
 const LOCK_WAIT_MS: u64 = 20;
+/// The largest summary that is read.
+const BYTES_MAX: u64 = 1024 * 1024;
 
 /// The summary.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -29,8 +33,35 @@ pub struct State {
     pub unread: u64,
     /// Id of the newest message; empty when there is none.
     pub last_id: String,
-    /// For each consumer, the id of the newest message that it has acknowledged.
+    /// For each channel, the place of the newest message that a disk had for sure; it never gets lower.
+    #[serde(default)]
+    pub last_places: BTreeMap<Channel, u64>,
+    /// When the newest message was written or received, whichever was later.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub last_at: Option<Timestamp>,
+    /// For each consumer, the id of the newest message that it has acknowledged; empty when there is none. Only
+    /// `entraclaw consumers remove` takes a name away.
     pub last_seen_consumer: BTreeMap<String, String>,
+    /// For each consumer and channel, the place up to which it has acknowledged everything; it never gets lower.
+    #[serde(default)]
+    pub acked_through: BTreeMap<String, BTreeMap<Channel, u64>>,
+}
+
+/// What the disk had when the summary was last written: if less is there later, that was lost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Witness {
+    /// Place of the newest record of each channel.
+    pub(super) last_places: [u64; Channel::ALL.len()],
+    /// See [`State::last_at`].
+    pub(super) last_at: Option<Timestamp>,
+}
+
+impl Witness {
+    /// Place of the newest record.
+    pub(super) fn last_seq(&self) -> u64 {
+        self.last_places.into_iter().max().unwrap_or(0)
+    }
 }
 
 /// Keeps the summary up to date.
@@ -44,30 +75,96 @@ impl StateFile {
         Self { storage, consumers: BTreeMap::new() }
     }
 
-    /// Writes the summary if it changed. `unread_after` counts the messages after a place.
+    /// What the summary says, as it was last written by anybody; nothing when it can't be read.
+    fn stored(&self) -> Option<State> {
+        let bytes = read_whole(&*self.storage, PATH, BYTES_MAX).ok()??;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// What the disk had when the summary was last written; nothing where that is not known.
+    pub(super) fn witness(&self) -> Option<Witness> {
+        let State { last_places, last_at, .. } = self.stored()?;
+        let of = |channel| last_places.get(&channel).copied().unwrap_or(0);
+        (!last_places.is_empty()).then(|| Witness { last_places: Channel::ALL.map(of), last_at })
+    }
+
+    /// Up to where a consumer of this name has acknowledged everything, channel by channel, if it was there once and was
+    /// not removed on purpose.
+    pub(super) fn acked_through(&self, name: &ConsumerName) -> Option<[u64; Channel::ALL.len()]> {
+        let state = self.stored()?;
+        let through = state.acked_through.get(name.as_str())?;
+        Some(Channel::ALL.map(|channel| through.get(&channel).copied().unwrap_or(0)))
+    }
+
+    /// Whether a consumer may not have had all messages of a gap, first and last place. `witness` tells which channels it
+    /// can have had.
+    pub(super) fn is_wanted(&self, (from, to): (u64, u64), witness: Option<&Witness>) -> bool {
+        let has_all = |ledger: &Ledger| {
+            Channel::ALL.into_iter().all(|channel| {
+                let last = witness.map_or(to, |witness| witness.last_places[channel.index()]);
+                ledger.acked.of(channel).covers(from, to.min(last))
+            })
+        };
+        self.consumers.is_empty() || !self.consumers.values().all(|file| has_all(file.ledger()))
+    }
+
+    /// Forgets a consumer that was removed on purpose.
+    pub(super) fn forget(&mut self, name: &ConsumerName, lock_wait_ms: u64) -> io::Result<()> {
+        self.consumers.remove(name);
+        let busy = || io::Error::other(format!("{PATH} is being written by another process; try again"));
+        let _lock = self.storage.lock(LOCK, lock_wait_ms)?.ok_or_else(busy)?;
+        let Some(mut state) = self.stored() else { return Ok(()) };
+        let was_seen = state.last_seen_consumer.remove(name.as_str()).is_some();
+        let was_known = state.acked_through.remove(name.as_str()).is_some();
+        if was_seen || was_known { self.replace(&state) } else { Ok(()) }
+    }
+
+    fn replace(&self, state: &State) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(state)?;
+        bytes.push(b'\n');
+        self.storage.replace_derived(PATH, &bytes)
+    }
+
+    /// Writes the summary if it changed: with what the disk has now, where the writer knows that, and with the number of
+    /// messages after a place, which `unread_after` counts.
     pub(super) fn write(
         &mut self,
         last_id: Option<String>,
+        witness: Option<Witness>,
         unread_after: impl FnOnce(u64) -> u64,
     ) -> io::Result<()> {
         let Some(_lock) = self.storage.lock(LOCK, LOCK_WAIT_MS)? else { return Ok(()) };
         self.refresh()?;
         let newest = self.consumers.values().map(|file| file.ledger().last_acked()).max();
-        let seen = self.consumers.iter().filter_map(|(name, file)| {
-            let newest = file.ledger().newest_acked.as_ref()?;
-            Some((name.to_string(), newest.id.clone()))
-        });
-        let state = State {
-            v: 1,
-            unread: unread_after(newest.unwrap_or(0)),
-            last_id: last_id.unwrap_or_default(),
-            last_seen_consumer: seen.collect(),
-        };
-        let mut bytes = serde_json::to_vec(&state)?;
-        bytes.push(b'\n');
-        // Another process may have written it since, so only the file can tell whether it is right.
-        let is_right = self.storage.read(PATH, 0, bytes.len() + 1).is_ok_and(|stored| stored == bytes);
-        if is_right { Ok(()) } else { self.storage.replace_derived(PATH, &bytes) }
+        // Another process may have written it since, so only the file can tell what was known and whether it is right.
+        let stored = self.stored();
+        let mut state = stored.clone().unwrap_or_default();
+        state.v = 1;
+        state.unread = unread_after(newest.unwrap_or(0));
+        state.last_id = last_id.unwrap_or_default();
+        if let Some(witness) = witness {
+            for (channel, last) in Channel::ALL.into_iter().zip(witness.last_places) {
+                let known = state.last_places.entry(channel).or_default();
+                *known = last.max(*known);
+            }
+            state.last_at = witness.last_at.or(state.last_at);
+        }
+        for (name, file) in &self.consumers {
+            if file.is_missing()? {
+                continue;
+            }
+            let (name, ledger) = (name.to_string(), file.ledger());
+            let seen = state.last_seen_consumer.entry(name.clone()).or_default();
+            if let Some(newest) = &ledger.newest_acked {
+                seen.clone_from(&newest.id);
+            }
+            let through = state.acked_through.entry(name).or_default();
+            for channel in Channel::ALL {
+                let known = through.entry(channel).or_default();
+                *known = ledger.acked.of(channel).through().max(*known);
+            }
+        }
+        if stored.as_ref() == Some(&state) { Ok(()) } else { self.replace(&state) }
     }
 
     /// The latest place that any consumer was shown.

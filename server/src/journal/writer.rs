@@ -47,7 +47,7 @@ impl Writer {
         self.ensure_open(log, today, bytes_max)?;
         let Some(open) = &mut self.open else { return Err(io::Error::other("no journal file is open")) };
         let mut ends = Vec::new();
-        if let Err(error) = open.write(entries.clone(), &mut ends) {
+        if let Err(error) = open.write(entries.clone(), log.last_place(), &mut ends) {
             self.undo(log);
             return Err(error);
         }
@@ -76,8 +76,17 @@ impl Writer {
         // If the clock goes back, the order of names still is the order of records.
         let takes_more = |name: SegmentName, len: u64| name.day() >= today && len < bytes_max;
         if let Some(open) = &self.open {
-            if open.reloads == log.reloads && takes_more(open.name, open.good_len) {
+            let is_there = log.storage.len(&open.name.path())? == Some(open.good_len);
+            if is_there && open.reloads == log.reloads && takes_more(open.name, open.good_len) {
                 return Ok(());
+            }
+            // What is written into a file that somebody deleted, replaced or cut would be lost with it.
+            if !is_there && open.reloads == log.reloads {
+                // Who replaces a leader puts its file aside.
+                if log.is_term_over()? {
+                    return Err(outdated());
+                }
+                log.reload()?;
             }
             self.open = None;
         }
@@ -152,10 +161,17 @@ pub(super) fn is_outdated(error: &io::Error) -> bool {
 struct Outdated;
 
 impl Open {
-    fn write<'a>(&mut self, entries: impl Iterator<Item = &'a Entry>, ends: &mut Vec<u64>) -> io::Result<()> {
+    /// Writes records behind the one at the place `before`.
+    fn write<'a>(
+        &mut self,
+        entries: impl Iterator<Item = &'a Entry>,
+        mut before: u64,
+        ends: &mut Vec<u64>,
+    ) -> io::Result<()> {
         let mut end = self.good_len;
         for entry in entries {
-            let line = line::encode(&entry.record);
+            let line = line::encode(&entry.record, before);
+            before = entry.record.seq;
             self.file.append(&line)?;
             end += line.len() as u64;
             ends.push(end);

@@ -21,6 +21,7 @@ const NAMED_MAX: usize = 3;
 
 const STAND_INS: &str = "@ and $ stand as ＠ and ＄ in them, and & < > as &amp; &lt; &gt;.";
 const AGAIN: &str = " (redelivered: a session that ended was given it, and may have answered)";
+const RESTORED: &str = " (redelivered: it was lost and read again; you may have seen it already)";
 const PULL_FIRST: &str =
     "To answer, call inbox_pull first: it shows them again with their ids (pushed: true)";
 const MORE: &str = "\nMore messages wait; inbox_pull shows them too.";
@@ -77,7 +78,12 @@ pub(super) fn numbered(text: &str, number: u64) -> String {
 
 fn frame(records: &[Record], bodies: &[String], speaker: Speaker, has_more: bool, again: bool) -> String {
     let mut text = first_line(records, speaker);
-    text.push_str(if again { AGAIN } else { "" });
+    let is_restored = records.iter().any(|record| record.restored);
+    text.push_str(match (again, is_restored) {
+        (true, _) => AGAIN,
+        (false, true) => RESTORED,
+        (false, false) => "",
+    });
     text.push('\n');
     text.push_str(match speaker {
         Speaker::Operator => {

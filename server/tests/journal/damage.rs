@@ -220,3 +220,31 @@ fn an_index_of_more_than_there_is_is_not_believed() {
     assert_eq!(keys(&journal).len() as u64, report.records);
     assert_eq!(mailbox(&journal, "c").unread(None), report.records);
 }
+
+/// An editor, or a copy between systems, may end every line as on Windows.
+#[test]
+fn lines_that_end_as_on_windows_are_read_and_nothing_is_put_aside() {
+    for hours in [0, 24] {
+        let home = Home::new();
+        let (journal, _) = home.open();
+        journal.append(drafts(1..=600)).unwrap();
+        take(&mut mailbox(&journal, "reader"), &up_to(3));
+        home.clock.move_by(hours);
+        journal.append(drafts([601])).unwrap();
+        drop(journal);
+        let is_log = |path: &String| path.starts_with("inbox/") && path.ends_with(".jsonl");
+        for file in home.disk.paths().into_iter().filter(is_log) {
+            home.disk.set_bytes(&file, home.text(&file).replace('\n', "\r\n").as_bytes());
+        }
+        let (journal, report) = home.reopen();
+        let is_damage = |finding: &Finding| !matches!(finding, Finding::IndexRebuilt { .. });
+        assert!(!report.findings.iter().any(is_damage), "{:?}", report.findings);
+        assert_eq!(keys(&journal), keys_of(1..=601));
+        assert_eq!(ids(&take(&mut mailbox(&journal, "reader"), &up_to(1))), ["m4"], "consumers' files too");
+        journal.append(drafts([602])).unwrap();
+        let (journal, report) = home.reopen();
+        assert_eq!((report.findings, keys(&journal).len()), (vec![], 602));
+        let is_aside = |path: &String| path.contains(".torn") || path.contains(".damaged");
+        assert!(!home.disk.paths().iter().any(is_aside));
+    }
+}

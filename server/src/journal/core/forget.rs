@@ -8,7 +8,7 @@ use super::Core;
 use crate::journal::consumer::ConsumerName;
 use crate::journal::error::{JournalError, Result};
 use crate::journal::interaction::{Interaction, InteractionKind};
-use crate::journal::ledger_file::{self, CONSUMERS, LedgerFile};
+use crate::journal::ledger_file::{self, ASIDE, CONSUMERS, LedgerFile};
 
 /// What became of a consumer that was to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,10 @@ impl Core {
             return Ok(Removed::Used);
         }
         let path = format!("{CONSUMERS}/{name}.jsonl");
+        // The name first: a file that is gone while its name is known would be made again.
+        self.state.forget(name, waited_ms).map_err(JournalError::storage(doing))?;
         self.storage.remove(&path).map_err(JournalError::storage(doing))?;
+        let _ = self.storage.remove(&format!("{path}{ASIDE}"));
         drop(held);
         let detail = format!("consumer {name} was removed in the terminal");
         self.audit(vec![Interaction::new(InteractionKind::Access).detail(detail)]);

@@ -123,15 +123,18 @@ impl Core {
     pub(super) fn step_down(&mut self) {
         self.lead = None;
         self.writer = Writer::default();
+        // The log may have been read anew under the other one, who gives these places to others.
+        let settled = self.pending.front().map_or(u64::MAX, |entry| entry.record.seq - 1);
+        let durable = self.log.last_seq().min(settled);
         self.pending.clear();
         self.lost_keys.clear();
         self.keys = Keys::new(self.options.dedup_keys_max);
         self.log.repair = false;
-        self.window.forget_after(self.log.last_seq());
+        self.window.forget_after(durable);
         self.tally = self.log.tally;
         self.must_reload = true;
         self.stats.disk_failure = None;
-        self.grown.send_if_modified(|seq| std::mem::replace(seq, self.log.last_seq()) != self.log.last_seq());
+        self.grown.send_if_modified(|seq| std::mem::replace(seq, durable) != durable);
         let detail = "this process did not move and was replaced as the leader; it follows now";
         self.audit(vec![Interaction::new(InteractionKind::Session).detail(detail)]);
     }

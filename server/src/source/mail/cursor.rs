@@ -40,6 +40,12 @@ pub(super) struct Cursor {
     /// Mails that are known and could not be read yet, with the time from which they are tried.
     #[serde(default)]
     pub(super) pending: BTreeMap<String, Timestamp>,
+    /// When the last loss of the journal's files was noticed for which was read again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) losses_done: Option<Timestamp>,
+    /// Of what was received from then on, the journal tells what is news, until all of it was read once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) again_from: Option<Timestamp>,
     /// Mails that were dealt with.
     #[serde(default)]
     pub(super) seen: Seen,
@@ -56,8 +62,23 @@ impl Cursor {
             link: None,
             begun: None,
             pending: BTreeMap::new(),
+            losses_done: None,
+            again_from: None,
             seen: Seen::default(),
         }
+    }
+
+    /// Everything that was received after `from` is to be read once more, and the journal tells what of it is news.
+    pub(super) fn go_back_to(&mut self, from: Timestamp) {
+        let from = from.max(self.since);
+        self.link = None;
+        self.read_to = self.read_to.min(from);
+        self.again_from = Some(self.again_from.map_or(from, |before| before.min(from)));
+    }
+
+    /// Whether a mail that was received then is read once more.
+    pub(super) fn is_again(&self, received: Option<Timestamp>) -> bool {
+        self.again_from.is_some_and(|from| received.is_none_or(|at| at >= from))
     }
 }
 

@@ -149,6 +149,7 @@ impl<'a> Poll<'a> {
     async fn round(&mut self) -> Result<(), Trouble> {
         self.parts.known.identify(&self.parts.client).await?;
         self.begin_history();
+        self.go_back();
         let mut ids: BTreeSet<String> = self.cursor.pending.keys().cloned().collect();
         let (mut link, mut new) = self.begin_series();
         let mut asked = BTreeSet::new();
@@ -177,6 +178,9 @@ impl<'a> Poll<'a> {
             if last {
                 let newest = self.newest.take().filter(|_| !self.held);
                 self.cursor.read_to = self.cursor.read_to.max(newest.unwrap_or(Timestamp::MIN));
+                if !self.held && self.cursor.pending.is_empty() && self.cursor.again_from.take().is_some() {
+                    self.save();
+                }
                 return Ok(());
             }
             if asked.contains(&link) {
@@ -194,6 +198,17 @@ impl<'a> Poll<'a> {
         let since = first.history_ends(self.parts.options.look_back, self.parts.client.server_now());
         self.cursor = Cursor::starting_at(Timestamp::from_second(since.as_second()).unwrap_or(since));
         self.save();
+    }
+
+    /// Goes back where the journal's files have lost messages.
+    fn go_back(&mut self) {
+        let Some(again) = self.journal.to_read_again(self.cursor.losses_done) else { return };
+        let from = again.from().unwrap_or(self.cursor.since);
+        self.cursor.go_back_to(from);
+        self.cursor.losses_done = Some(again.noticed_at);
+        self.newest = None;
+        self.save();
+        self.journal.interaction(again.told(Channel::Email, from.max(self.cursor.since)));
     }
 
     /// Where to go on, or the first link of a new series and that it is one.
@@ -277,6 +292,9 @@ impl<'a> Poll<'a> {
             }
         }
         if self.cursor.seen.has(&id) {
+            if self.cursor.is_again(received) {
+                ids.insert(id);
+            }
             return;
         }
         // What the address alone decides costs no request.

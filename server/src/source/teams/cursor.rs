@@ -38,6 +38,9 @@ pub(super) struct Cursor {
     /// Time of the oldest thing that the list has shown and nobody has read yet, or of the oldest chat that is open.
     #[serde(default)]
     pub(super) behind: Option<Timestamp>,
+    /// When the last loss of the journal's files was noticed for which was read again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) losses_done: Option<Timestamp>,
     /// Position in each chat.
     #[serde(default)]
     pub(super) chats: BTreeMap<String, ChatCursor>,
@@ -86,8 +89,18 @@ impl Cursor {
             watermark: since,
             all_known: false,
             behind: None,
+            losses_done: None,
             chats: BTreeMap::new(),
         }
+    }
+
+    /// Everything that was written after `from` is to be read once more, and the journal tells what of it is news.
+    pub(super) fn go_back_to(&mut self, from: Timestamp) {
+        let from = from.max(self.since);
+        for chat in self.chats.values_mut().filter(|chat| chat.read_to > from) {
+            chat.go_back_to(from);
+        }
+        self.behind = Some(self.behind.map_or(from, |behind| behind.min(from)));
     }
 
     /// Forgets the chats that were read longest ago, but none that `needed` names.
@@ -123,6 +136,16 @@ impl ChatCursor {
             near: BTreeMap::new(),
             passed: BTreeMap::new(),
         }
+    }
+
+    /// See [`Cursor::go_back_to`]. What was refused stays refused.
+    fn go_back_to(&mut self, from: Timestamp) {
+        self.read_to = self.floor.max(from);
+        self.settled_to = None;
+        self.open = true;
+        self.print.clear();
+        self.recent.clear();
+        self.near.clear();
     }
 
     /// Whether anything was read there.

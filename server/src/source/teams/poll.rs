@@ -28,6 +28,7 @@ use super::wire::{ChatRow, Message, Preview};
 use crate::gate::Refusals;
 use crate::graph::{Failure, GraphError};
 use crate::journal::Journal;
+use crate::record::Channel;
 use crate::source::position::{self, FirstStart};
 use crate::source::status::{Failed, SourceState, SourceStatus};
 
@@ -198,7 +199,9 @@ impl<'a> Poll<'a> {
     /// Runs for ever.
     pub(super) async fn run(mut self) -> Infallible {
         loop {
-            self.start_what_is_due();
+            if !self.is_going_back() {
+                self.start_what_is_due();
+            }
             match self.next_event().await {
                 Event::Read(done) => self.on_read(done),
                 Event::Listed(outcome) => self.on_listed(outcome),
@@ -208,6 +211,24 @@ impl<'a> Poll<'a> {
             self.save();
             self.report();
         }
+    }
+
+    /// Goes back where the journal's files have lost messages. Returns whether that must wait for readings that are on
+    /// their way, for they were begun from where nothing was lost.
+    fn is_going_back(&mut self) -> bool {
+        let Some(again) = self.journal.to_read_again(self.cursor.losses_done) else { return false };
+        if !self.reads.is_empty() || !self.gathered.is_empty() || self.listing.is_some() {
+            return true;
+        }
+        let from = again.from().unwrap_or(self.cursor.since);
+        self.cursor.go_back_to(from);
+        self.cursor.losses_done = Some(again.noticed_at);
+        self.chats.clear();
+        self.last_list.forget();
+        self.next_list = Instant::now();
+        self.dirty = true;
+        self.journal.interaction(again.told(Channel::Teams, from.max(self.cursor.since)));
+        false
     }
 
     async fn next_event(&mut self) -> Event {

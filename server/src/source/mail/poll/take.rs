@@ -139,7 +139,7 @@ impl Poll<'_> {
         let mut open = BTreeSet::new();
         for mail in mails {
             let history = mail.received.is_some_and(|at| at < self.cursor.since);
-            if history || self.cursor.seen.has(&key(mail)) {
+            if history || self.is_dealt_with(mail) {
                 continue;
             }
             match self.bench(&own, &house).judge(mail) {
@@ -154,6 +154,16 @@ impl Poll<'_> {
         }
         news.sort_by(|a, b| (a.0, a.1, &a.2.id).cmp(&(b.0, b.1, &b.2.id)));
         (news.into_iter().map(|(_, _, draft)| draft).collect(), open)
+    }
+
+    /// Whether a mail was news before, or was refused.
+    fn is_dealt_with(&self, mail: &Mail) -> bool {
+        let key = key(mail);
+        let was_news = self.cursor.seen.has(&key);
+        if !self.cursor.is_again(mail.received) {
+            return was_news;
+        }
+        self.journal.has(&key) || (!was_news && self.cursor.seen.has(&mail.id))
     }
 
     /// Of the mails that were asked for, remembers those that could not be read, each for as long as it may still come.

@@ -1,0 +1,58 @@
+//! What is known of a consumer whose own file is gone or damaged, from the summary and from the journal.
+//!
+//! It must never call a message new that the consumer may have been shown, nor one acknowledged that it may lack.
+
+use super::Core;
+use crate::journal::consumer::ConsumerName;
+use crate::journal::error::Result;
+use crate::journal::index::Tally;
+use crate::journal::interaction::Interaction;
+use crate::journal::ledger::{GRAVES, Ledger, Note, Span};
+use crate::record::Channel;
+
+/// Unacknowledged messages of which hooks and waiting commands tell again; the others come with a pull.
+const TOLD_AGAIN_MAX: usize = 1_000;
+
+impl Core {
+    /// Where a consumer stands of whose file this is `left`; nothing for one that was never there or was removed on
+    /// purpose. What it has not acknowledged counts as held by a session that died, so it comes again and is marked.
+    pub(in crate::journal) fn known_of(
+        &mut self,
+        consumer: &ConsumerName,
+        left: &Ledger,
+    ) -> Result<Option<Ledger>> {
+        let Some(through) = self.state.acked_through(consumer) else { return Ok(None) };
+        let up_to = |places: [u64; Channel::ALL.len()]| {
+            Channel::ALL.map(|channel| Span(channel, 1, places[channel.index()])).to_vec()
+        };
+        let mut ledger = left.clone();
+        ledger.apply(&Note::Ack { spans: up_to(through), newest: None });
+        let mut spans = Vec::new();
+        let mut at = 0;
+        while spans.len() < TOLD_AGAIN_MAX {
+            let wants = |before: &Tally, end: &Tally| ledger.may_miss(Channel::ALL.into_iter(), before, end);
+            let Some(page) = self.page_after(at, &wants)? else { break };
+            at = page.through;
+            let is_left = |channel: Channel, seq: u64| {
+                let is_held = ledger.slots.values().any(|slot| slot.held.contains_key(&seq));
+                !is_held && !ledger.acked.has(channel, seq)
+            };
+            let entries = page.entries.iter().filter(|entry| is_left(entry.record.channel, entry.record.seq));
+            spans.extend(entries.map(|entry| Span(entry.record.channel, entry.prev + 1, entry.record.seq)));
+        }
+        spans.truncate(TOLD_AGAIN_MAX);
+        let last = self.last_seq();
+        ledger.apply(&Note::Show { spans: up_to([last; Channel::ALL.len()]), graves: Vec::new() });
+        let at = Some(self.clock.now());
+        ledger.apply(&Note::HandOut { slot: GRAVES, spans, at });
+        Ok(Some(ledger))
+    }
+}
+
+/// The audit log's word on a consumer's file that was made again.
+pub(in crate::journal) fn made_again(consumer: &ConsumerName) -> Interaction {
+    Interaction::fault(format!(
+        "the file of consumer {consumer} was missing or damaged and was made again; what it had not acknowledged comes \
+         again, marked"
+    ))
+}
