@@ -65,6 +65,8 @@ pub struct Ledger {
     forgotten_ms: Vec<u64>,
     /// When an answer may have been lost: a start of the host, a call that ended without a result, a peek.
     disturbed_ms: Vec<u64>,
+    /// When files were deleted.
+    lost_ms: Vec<u64>,
     /// Messages whose push was on the wire, with the time of the first.
     pushed_ms: BTreeMap<(String, String), u64>,
     /// Messages that a command printed for another session of the consumer, with the time of the first.
@@ -155,6 +157,11 @@ impl Ledger {
     /// synced, may be forgotten.
     pub fn forget_unsynced(&mut self, at_ms: u64) {
         self.forgotten_ms.push(at_ms);
+    }
+
+    /// Notes that somebody deleted files of the server: what was written before comes again for good with its mark.
+    pub fn lose(&mut self, at_ms: u64) {
+        self.lost_ms.push(at_ms);
     }
 
     /// Whether marks may have been forgotten between two moments.
@@ -250,6 +257,7 @@ impl Ledger {
             seen.extend(&ledger.seen);
             all.forgotten_ms.extend(&ledger.forgotten_ms);
             all.disturbed_ms.extend(&ledger.disturbed_ms);
+            all.lost_ms.extend(&ledger.lost_ms);
             all.knocked.extend(ledger.knocked.iter().cloned());
             all.marked_by(ledger);
         }

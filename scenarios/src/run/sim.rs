@@ -192,6 +192,14 @@ impl Stage for SimStage {
         match step {
             DiskStep::Full { after_bytes } => self.disk.set_space_left(Some(*after_bytes)),
             DiskStep::FailSync => self.disk.set_syncs_fail(true),
+            DiskStep::Delete(prefix) => {
+                let paths = self.disk.paths().into_iter().filter(|path| path.starts_with(prefix));
+                let paths: Vec<String> = paths.collect();
+                anyhow::ensure!(!paths.is_empty(), "no file's path begins with {prefix:?}");
+                for path in paths {
+                    self.disk.new_process().remove(&path)?;
+                }
+            }
             DiskStep::Heal => {
                 self.disk.set_space_left(None);
                 self.disk.set_syncs_fail(false);

@@ -164,7 +164,15 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Entra(step) => entra(play, step)?,
         Step::Disk(step) => {
             play.stage.disk(step)?;
-            play.disk_fails = !matches!(step, DiskStep::Heal);
+            if matches!(step, DiskStep::Delete(_)) {
+                // Who was shown what was in these files is not known any more, so all of it may come again.
+                let at_ms = play.now_ms();
+                for session in play.sessions.values() {
+                    session.view.borrow_mut().ledger.lose(at_ms);
+                }
+            } else {
+                play.disk_fails = !matches!(step, DiskStep::Heal);
+            }
         }
         Step::Peer(step) => {
             let now_ms = play.stage.now().as_millisecond();

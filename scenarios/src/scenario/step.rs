@@ -472,6 +472,8 @@ pub enum DiskStep {
     },
     /// Syncs fail until it heals.
     FailSync,
+    /// Somebody deletes every file of the home folder whose path begins so.
+    Delete(String),
     /// The disk works again.
     Heal,
 }

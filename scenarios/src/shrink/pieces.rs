@@ -141,7 +141,7 @@ impl Pieces {
                     }
                     Step::Heal => std::mem::take(&mut fault),
                     Step::Disk(DiskStep::Heal) => std::mem::take(&mut disk),
-                    Step::Disk(_) => {
+                    Step::Disk(DiskStep::Full { .. } | DiskStep::FailSync) => {
                         disk = true;
                         true
                     }

@@ -124,6 +124,7 @@ fn step(step: &Step) -> Option<Value> {
         Step::Peer(PeerStep::Gone) => json!({"peer": "gone"}),
         Step::Disk(DiskStep::Full { after_bytes }) => json!({"disk": {"full": {"after_bytes": after_bytes}}}),
         Step::Disk(DiskStep::FailSync) => json!({"disk": "fail_sync"}),
+        Step::Disk(DiskStep::Delete(prefix)) => json!({"disk": {"delete": prefix}}),
         Step::Disk(DiskStep::Heal) => json!({"disk": "heal"}),
         Step::Entra(EntraStep::EndTokens) => json!({"entra": "end_tokens"}),
         Step::Operator(OperatorStep::Deny(who)) => json!({"operator": {"deny": person(who)}}),

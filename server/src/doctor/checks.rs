@@ -9,6 +9,7 @@ use jiff::SignedDuration;
 use super::facts::{Answered, Facts, SignIn, TokenFacts};
 use super::{Check, Diagnosis, Level};
 use crate::entra::{MAKE_A_NEW_ONE, day};
+use crate::journal::LOST_FILE;
 use crate::status::judge;
 use crate::status::show::{ago, counted};
 
@@ -453,6 +454,13 @@ fn journal(facts: &Facts) -> Vec<Check> {
     }
     if journal.interactions_failed_total > 0 {
         checks.push(fail_with_fix("audit", &judge::audit(journal)));
+    }
+    if let Some(lost) = &journal.lost {
+        let fix = format!("look at the disk, and delete {LOST_FILE} once you have read this");
+        match journal.gone_total {
+            0 => checks.push(warn("journal", lost, &fix)),
+            _ => checks.push(fail("journal", lost, &fix)),
+        }
     }
     for damage in &journal.damage {
         checks.push(warn(

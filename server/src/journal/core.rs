@@ -545,6 +545,7 @@ impl Core {
         // What nobody misses and lay before the first file may be what an older version took away.
         let is_told = is_wanted || first > 1;
         let since = self.log.written_before(first).unwrap_or_default().or_else(|| self.log.floor.ends());
+        let since = since.map(|since| since.min(self.clock.now()));
         self.losses.note(Loss { at: self.clock.now(), since, until, gaps: gaps.clone(), is_wanted });
         self.save_losses();
         if is_told {

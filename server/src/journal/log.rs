@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 use super::floor::Floor;
 use super::index::{SegmentIndex, Tally};
@@ -210,6 +211,14 @@ impl Log {
             let received: Timestamp = entry.record.received_at.parse().ok()?;
             Some(entry.record.ts.parse().map_or(received, |written: Timestamp| written.min(received)))
         }))
+    }
+
+    /// The day on which the newest record was received, by the clock of then.
+    pub(super) fn received_last_on(&mut self) -> io::Result<Option<Date>> {
+        let Some(chunk) = self.chunk_before(u64::MAX)? else { return Ok(None) };
+        let received =
+            chunk.entries.last().and_then(|entry| entry.record.received_at.parse::<Timestamp>().ok());
+        Ok(received.map(|at| at.to_zoned(TimeZone::UTC).date()))
     }
 
     /// Takes in a record that was just appended to `name` between two offsets.

@@ -49,7 +49,7 @@ pub(crate) struct ReadAgain {
 
 impl ReadAgain {
     /// The audit log's word on it, by a source that begins at `from`.
-    pub(crate) fn told(self, channel: Channel, from: Timestamp) -> Interaction {
+    pub(crate) fn told(channel: Channel, from: Timestamp) -> Interaction {
         let detail = format!("messages are missing from the inbox's files; reading again from {from:.0}");
         tracing::warn!("{detail}");
         Interaction { channel: Some(channel), ..Interaction::fault(detail) }

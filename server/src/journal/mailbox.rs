@@ -99,6 +99,8 @@ impl Mailbox {
                 let spans = Channel::ALL.into_iter().map(|channel| Span(channel, 1, last)).collect();
                 notes.push(Note::Ack { spans, newest: None });
             }
+        } else {
+            notes.extend(core.forgotten_by(consumer, file.ledger()));
         }
         notes.push(Note::Open { slot, session: session_id.chars().take(64).collect() });
         let reader = core.register_reader();

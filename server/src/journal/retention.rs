@@ -106,7 +106,8 @@ pub(super) fn is_steady(since: Timestamp, now: Timestamp) -> bool {
 
 /// Whether a consumer that was last seen then still counts.
 pub(super) fn is_active(seen_at: Timestamp, now: Timestamp, idle_days: u32) -> bool {
-    now.duration_since(seen_at) <= SignedDuration::from_hours(i64::from(idle_days).saturating_mul(24))
+    // One that a wrong clock saw in a time to come is not there for ever.
+    now.duration_since(seen_at).abs() <= SignedDuration::from_hours(i64::from(idle_days).saturating_mul(24))
 }
 
 /// Whether a consumer that was last seen then no longer keeps old messages from being deleted.

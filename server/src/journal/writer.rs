@@ -30,6 +30,8 @@ struct Open {
     good_len: u64,
     /// [`Log::reloads`] when it was opened; a later reload may have replaced the file.
     reloads: u64,
+    /// The day on which something was written to it last.
+    written_on: Date,
 }
 
 impl Writer {
@@ -73,11 +75,18 @@ impl Writer {
 
     /// Makes sure that a file is open that may take more: today's, and not full.
     fn ensure_open(&mut self, log: &mut Log, today: Date, bytes_max: u64) -> io::Result<()> {
-        // If the clock goes back, the order of names still is the order of records.
-        let takes_more = |name: SegmentName, len: u64| name.day() >= today && len < bytes_max;
+        // If the clock goes back, the order of names still is the order of records. Each of our days has a file of its own
+        // all the same, so that retention can take one after the other.
+        let is_of_today = |name: SegmentName, written_on: Date| name.day() == today || written_on == today;
+        let takes_more = |name: SegmentName, len: u64, written_on: Date| {
+            name.day() >= today && len < bytes_max && is_of_today(name, written_on)
+        };
         if let Some(open) = &self.open {
             let is_there = log.storage.len(&open.name.path())? == Some(open.good_len);
-            if is_there && open.reloads == log.reloads && takes_more(open.name, open.good_len) {
+            if is_there
+                && open.reloads == log.reloads
+                && takes_more(open.name, open.good_len, open.written_on)
+            {
                 return Ok(());
             }
             // What is written into a file that somebody deleted, replaced or cut would be lost with it.
@@ -97,8 +106,8 @@ impl Writer {
             let known_len = log.segments.last().filter(|s| s.name == newest).map_or(0, |s| s.index.len);
             // A tail that could not be mended stays as it is, so nothing may be put behind it.
             let is_clean = log.storage.len(&newest.path())? == Some(known_len);
-            if is_clean && takes_more(newest, known_len) {
-                return self.open(log, newest, known_len, false);
+            if is_clean && takes_more(newest, known_len, log.received_last_on()?.unwrap_or(today)) {
+                return self.open(log, newest, known_len, false, today);
             }
         }
         log.save_index_of_last();
@@ -111,12 +120,19 @@ impl Writer {
         while log.storage.len(&name.path())?.is_some_and(|len| len > 0) {
             name = name.next();
         }
-        self.open(log, name, 0, true)
+        self.open(log, name, 0, true, today)
     }
 
-    fn open(&mut self, log: &Log, name: SegmentName, good_len: u64, create: bool) -> io::Result<()> {
+    fn open(
+        &mut self,
+        log: &Log,
+        name: SegmentName,
+        good_len: u64,
+        create: bool,
+        written_on: Date,
+    ) -> io::Result<()> {
         let file = log.storage.append(&name.path(), create)?;
-        self.open = Some(Open { name, file, good_len, reloads: log.reloads });
+        self.open = Some(Open { name, file, good_len, reloads: log.reloads, written_on });
         Ok(())
     }
 

@@ -160,11 +160,12 @@ impl Session {
     fn call_stats(&mut self, caller: &Caller, given: Object) -> Result<(), Refusal> {
         Arguments::new(given).finish()?;
         let stats = self.options.journal.stats();
+        let gone = self.options.journal.losses().gone();
         let warning = self.warning();
         let mailbox = &mut self.inbox(&caller.consumer).map_err(inbox_failed)?.mailbox;
         let result = StatsResult {
             depth: mailbox.unread(None),
-            dropped_total: stats.dropped_total,
+            dropped_total: stats.dropped_total + gone,
             spilled_total: stats.spilled_total,
             oldest_ts: mailbox.oldest_unread_ts(),
             warning,
@@ -389,15 +390,18 @@ impl Session {
 
     /// What the model should know about the inbox's health: hosts hide stderr, so nobody else can tell.
     pub(super) fn warning(&self) -> Option<String> {
-        let Some(failure) = self.options.journal.stats().disk_failure else {
-            let warning = self.options.health.as_ref().and_then(|health| health());
-            let client = self.legacy.as_ref().map(|session| session.client.clone());
-            return warning.map(|warning| self.with_cause(client.as_deref(), warning));
-        };
-        let failure: String = failure.chars().take(120).collect();
-        Some(format!(
-            "new messages are kept in memory only, the disk takes no writes ({failure}); tell your user"
-        ))
+        let disk = self.options.journal.stats().disk_failure.map(|failure| {
+            let failure: String = failure.chars().take(120).collect();
+            format!(
+                "new messages are kept in memory only, the disk takes no writes ({failure}); tell your user"
+            )
+        });
+        let lost = self.options.journal.losses().told(self.options.clock.now());
+        let client = self.legacy.as_ref().map(|session| session.client.clone());
+        let health = self.options.health.as_ref().and_then(|health| health());
+        let health = health.map(|warning| self.with_cause(client.as_deref(), warning));
+        let warnings: Vec<String> = disk.into_iter().chain(lost).chain(health).collect();
+        (!warnings.is_empty()).then(|| warnings.join("; "))
     }
 }
 

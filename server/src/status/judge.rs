@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::report::{JournalSummary, Report};
 use super::show::counted;
 use super::{SessionLine, SourceLine, StatusFile};
+use crate::journal::LOST_FILE;
 use crate::source::silence;
 
 /// A source is late when its last answer is older than this many polls, and older than [`LATE_AFTER_MIN`].
@@ -202,6 +203,15 @@ fn journal(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>)
                 format!("{} messages were", journal.dropped_total)
             }
         ));
+    }
+    if let Some(lost) = &journal.lost {
+        let forget = format!("delete {LOST_FILE} once you have read this");
+        match journal.gone_total {
+            0 => notes.push(format!("{lost}; {forget}")),
+            _ => problems.push(format!(
+                "{lost}; look at the disk, ask who wrote meanwhile to write again, and {forget}"
+            )),
+        }
     }
     for damage in &journal.damage {
         problems.push(format!(

@@ -108,6 +108,12 @@ pub struct JournalSummary {
     pub interactions_failure: Option<String>,
     /// Damage in the files.
     pub damage: Vec<String>,
+    /// What the files have lost, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
+    /// How many of these messages did not come again from their source.
+    #[serde(default)]
+    pub gone_total: u64,
     /// Files with what an earlier repair could not read.
     pub kept_aside: Vec<String>,
     /// Why the journal can't be read.
@@ -220,5 +226,8 @@ fn journal(
     // Reading may have met more.
     report.journal.damage = look.damage();
     report.journal.kept_aside = look.kept_aside().to_vec();
+    let losses = look.losses();
+    report.journal.lost = losses.noticed_at().map(|_| losses.to_string());
+    report.journal.gone_total = losses.gone();
     Ok(())
 }

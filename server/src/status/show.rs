@@ -43,7 +43,7 @@ pub fn human(report: &Report, now: Timestamp) -> String {
             counted(journal.records, "message"),
             size(journal.bytes),
             journal.spilled_total,
-            journal.dropped_total
+            journal.dropped_total + journal.gone_total
         ),
     );
     if let Some(round) = report.status.as_ref().and_then(|status| status.upkeep.as_ref()) {

@@ -366,12 +366,16 @@ fn the_consumers_file_goes_on_after_any_cut() {
     mailbox.hand_out(ONE, &up_to(1)).unwrap();
     let path = "inbox/consumers/c.jsonl";
     let whole = home.disk.bytes(path).unwrap();
-    for cut in 0..=whole.len() {
+    let summary = home.disk.bytes("inbox/state.json").unwrap();
+    let without = || (0..=whole.len()).map(|cut| (cut, b"".as_slice()));
+    for (cut, summary) in without().chain((0..=whole.len()).map(|cut| (cut, summary.as_slice()))) {
         home.disk.set_bytes(path, &whole[..cut]);
+        home.disk.set_bytes("inbox/state.json", summary);
         let (journal, _) = home.reopen();
         let mut mailbox = journal.mailbox(&consumer("c"), "s").unwrap();
         let rest = take(&mut mailbox, &all());
         assert!(ids(&rest).ends_with(&["m2", "m3", "m4"]), "cut at {cut}: {:?}", ids(&rest));
+        assert!(summary.is_empty() || rest.items.len() == 3, "cut at {cut}: the summary knows who has m1");
         let (journal, _) = home.reopen();
         let mut mailbox = journal.mailbox(&consumer("c"), "s").unwrap();
         assert!(

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use entraclaw::clock::Clock as _;
 use entraclaw::journal::{Journal, JournalError, JournalOptions, Mailbox, Pruned, RetentionPolicy};
-use entraclaw::record::Channel;
+use entraclaw::record::{Channel, Draft};
 use entraclaw::storage::{Crash, Fault, MemoryStorage};
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -29,6 +29,44 @@ fn filled(journal: &Journal, home: &Home, days: u64) {
 fn files(home: &Home) -> Vec<String> {
     let of_day = |path: &String| path.starts_with("inbox/2");
     home.disk.paths().into_iter().filter(of_day).collect()
+}
+
+/// A clock that was wrong once makes a file of a day to come, behind which every later message goes.
+#[test]
+fn one_jump_of_the_clock_forward_does_not_end_retention() {
+    const JUMP_HOURS: i64 = 100_000 * 24;
+    for opens_again in [false, true] {
+        let home = Home::new();
+        let (mut journal, _) = home.open();
+        home.clock.move_by(JUMP_HOURS);
+        journal.append(vec![draft(1)]).unwrap();
+        home.clock.move_by(-JUMP_HOURS);
+        let mut reader = mailbox(&journal, "claude-code");
+        for n in 2..=40 {
+            if opens_again {
+                drop(reader);
+                journal = home.reopen().0;
+                reader = mailbox(&journal, "claude-code");
+            }
+            let written = format!("{:.0}", home.clock.now());
+            journal.append(vec![Draft { ts: written, ..draft(n) }]).unwrap();
+            take(&mut reader, &all());
+            home.clock.move_by(12);
+            journal.append(vec![Draft { ts: format!("{:.0}", home.clock.now()), ..draft(100 + n) }]).unwrap();
+            take(&mut reader, &all());
+            home.clock.move_by(12);
+            journal.prune(&policy(5)).unwrap();
+        }
+        assert!(files(&home).len() <= 8, "{:?}", files(&home));
+        let left = keys(&journal);
+        assert!((8..=16).contains(&left.len()), "{left:?}");
+        assert_eq!(left.last(), Some(&draft(140).key));
+        assert_eq!(reader.unread(None), 0);
+        drop(reader);
+        let (journal, report) = home.reopen();
+        assert_eq!(report.findings, []);
+        assert_eq!((keys(&journal), journal.losses().missing()), (left, 0));
+    }
 }
 
 #[test]

@@ -128,7 +128,9 @@ impl Ledger {
                 let ids = (message.chat_id.clone(), message.message_id.clone());
                 let was_knocked = was_pushed && self.knocked.contains(&ids);
                 let was_printed = self.printed_ms.get(&ids).is_some_and(|at_ms| *at_ms <= sighting.at_ms);
-                if sighting.redelivered && !excused && !was_knocked && !was_printed {
+                let was_lost =
+                    self.lost_ms.iter().any(|at_ms| (message.at_ms..=sighting.at_ms).contains(at_ms));
+                if sighting.redelivered && !excused && !was_lost && !was_knocked && !was_printed {
                     failures.push(failure(
                         "oracle.mark",
                         sighting.at_ms,

@@ -122,6 +122,7 @@ mod tests {
         }
         Record {
             v: 1,
+            after: None,
             seq: 1,
             key: "teams/c/1".to_owned(),
             id: "1".to_owned(),
@@ -133,6 +134,7 @@ mod tests {
             content_text_sanitized: "hi".to_owned(),
             meta,
             edit_of: None,
+            restored: false,
             deleted: false,
             consumed_by: Vec::new(),
         }

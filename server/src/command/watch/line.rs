@@ -167,6 +167,7 @@ mod tests {
     fn record(text: &str) -> Record {
         Record {
             v: 1,
+            after: None,
             seq: 1,
             key: "teams/19:a/1".to_owned(),
             id: "1".to_owned(),
@@ -178,6 +179,7 @@ mod tests {
             content_text_sanitized: text.to_owned(),
             meta: BTreeMap::new(),
             edit_of: None,
+            restored: false,
             deleted: false,
             consumed_by: Vec::new(),
         }

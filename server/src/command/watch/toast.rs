@@ -75,6 +75,7 @@ mod tests {
     fn a_notification_is_short_plain_text() {
         let mut record = Record {
             v: 1,
+            after: None,
             seq: 1,
             key: "teams/19:a/1".to_owned(),
             id: "1".to_owned(),
@@ -87,6 +88,7 @@ mod tests {
                 .to_owned(),
             meta: BTreeMap::new(),
             edit_of: None,
+            restored: false,
             deleted: false,
             consumed_by: Vec::new(),
         };

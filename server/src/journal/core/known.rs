@@ -14,6 +14,15 @@ use crate::record::Channel;
 const TOLD_AGAIN_MAX: usize = 1_000;
 
 impl Core {
+    /// What a consumer had acknowledged that its file no longer says: a power cut may have taken its newest notes.
+    pub(in crate::journal) fn forgotten_by(&self, consumer: &ConsumerName, left: &Ledger) -> Option<Note> {
+        let through = self.state.acked_through(consumer)?;
+        let spans = Channel::ALL.map(|channel| Span(channel, 1, through[channel.index()]));
+        let is_forgotten = |span: &Span| span.seq() > left.acked.of(span.0).through();
+        let spans: Vec<Span> = spans.into_iter().filter(is_forgotten).collect();
+        (!spans.is_empty()).then_some(Note::Ack { spans, newest: None })
+    }
+
     /// Where a consumer stands of whose file this is `left`; nothing for one that was never there or was removed on
     /// purpose. What it has not acknowledged counts as held by a session that died, so it comes again and is marked.
     pub(in crate::journal) fn known_of(

@@ -4,6 +4,7 @@
 
 use std::io;
 
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::Core;
@@ -49,13 +50,13 @@ impl Core {
         let newest = self.log.newest_name;
         let older: Vec<SegmentName> =
             self.log.segments.iter().map(|s| s.name).filter(|name| Some(*name) < newest).collect();
-        let candidates: Vec<Candidate> = self
-            .log
-            .segments
-            .iter()
-            .take(older.len())
-            .map(|s| Candidate { day: s.name.day(), bytes: s.index.len })
-            .collect();
+        let candidates: Vec<Candidate> = (0..older.len())
+            .map(|at| {
+                let index = &self.log.segments[at].index;
+                let (bytes, last_seq) = (index.len, index.last_seq);
+                Ok(Candidate { day: day_of(&mut self.log, older[at], last_seq, today)?, bytes })
+            })
+            .collect::<io::Result<_>>()?;
         let bytes_total = self.log.segments.iter().map(|segment| segment.index.len).sum();
         let (log, state) = (&mut self.log, &self.state);
         let unread_by = |at: usize| {
@@ -115,6 +116,17 @@ impl Core {
         }
         Ok(())
     }
+}
+
+/// The day of a file for retention. A file of a day to come was begun by a clock that was wrong: it counts by its last
+/// message, and a day more, for others may have shown that one late.
+fn day_of(log: &mut Log, name: SegmentName, last_seq: u64, today: Date) -> io::Result<Date> {
+    if name.day() <= today {
+        return Ok(name.day());
+    }
+    let Some(written) = log.written_before(last_seq.saturating_add(1))? else { return Ok(name.day()) };
+    let next = written.to_zoned(TimeZone::UTC).date().tomorrow();
+    Ok(next.map_or(name.day(), |next| next.min(name.day())))
 }
 
 /// Whether a consumer has acknowledged every record of a file.

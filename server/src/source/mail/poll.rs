@@ -18,7 +18,7 @@ use super::wire::Row;
 use super::{MailParts, auth};
 use crate::gate::{MailAddress, Refusals};
 use crate::graph::{Failure, GraphError};
-use crate::journal::{self, Interaction, InteractionKind, Journal};
+use crate::journal::{self, Interaction, InteractionKind, Journal, ReadAgain};
 use crate::record::Channel;
 use crate::sanitize::clean_name;
 use crate::source::position::{self, FirstStart};
@@ -208,7 +208,7 @@ impl<'a> Poll<'a> {
         self.cursor.losses_done = Some(again.noticed_at);
         self.newest = None;
         self.save();
-        self.journal.interaction(again.told(Channel::Email, from.max(self.cursor.since)));
+        self.journal.interaction(ReadAgain::told(Channel::Email, from.max(self.cursor.since)));
     }
 
     /// Where to go on, or the first link of a new series and that it is one.

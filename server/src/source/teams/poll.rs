@@ -27,7 +27,7 @@ use super::reading::{ReadDone, ReadJob, read};
 use super::wire::{ChatRow, Message, Preview};
 use crate::gate::Refusals;
 use crate::graph::{Failure, GraphError};
-use crate::journal::Journal;
+use crate::journal::{Journal, ReadAgain};
 use crate::record::Channel;
 use crate::source::position::{self, FirstStart};
 use crate::source::status::{Failed, SourceState, SourceStatus};
@@ -227,7 +227,7 @@ impl<'a> Poll<'a> {
         self.last_list.forget();
         self.next_list = Instant::now();
         self.dirty = true;
-        self.journal.interaction(again.told(Channel::Teams, from.max(self.cursor.since)));
+        self.journal.interaction(ReadAgain::told(Channel::Teams, from.max(self.cursor.since)));
         false
     }
 
