@@ -16,6 +16,7 @@ use super::log::{Entry, Log};
 use super::losses::Losses;
 use super::options::Finding;
 use super::segment::INBOX;
+use super::state::StateFile;
 use crate::record::Channel;
 use crate::storage::Storage;
 
@@ -30,7 +31,13 @@ pub struct Look {
 impl Look {
     /// Reads indexes and consumers' files.
     pub fn at(storage: &Arc<dyn Storage>) -> io::Result<Self> {
-        let log = Log::load(Arc::clone(storage), None)?;
+        // First, for a leader may be appending: what it says later may not be read yet.
+        let witness = StateFile::new(Arc::clone(storage)).witness();
+        let mut log = Log::load(Arc::clone(storage), None)?;
+        let last = log.last_place();
+        if let Some(known) = witness.map(|witness| witness.last_seq()).filter(|known| *known > last) {
+            log.gaps.push((last + 1, known));
+        }
         let mut ledgers = BTreeMap::new();
         for name in storage.list(CONSUMERS)?.iter().filter_map(|name| LedgerFile::consumer_of(name)) {
             let mut file = LedgerFile::new(Arc::clone(storage), &name);

@@ -1,9 +1,11 @@
 //! What happens when files of the journal are deleted, emptied, cut, converted or damaged between two processes, or under
 //! a living one: it is told, counted, and what comes again is marked for whoever may have seen it.
 
+use std::sync::Arc;
+
 use entraclaw::clock::Clock as _;
-use entraclaw::journal::{Finding, JournalOptions};
-use entraclaw::storage::Storage as _;
+use entraclaw::journal::{Finding, JournalOptions, Look};
+use entraclaw::storage::Storage;
 use rstest::rstest;
 
 use crate::support::*;
@@ -33,8 +35,14 @@ fn a_newest_file_that_is_not_what_it_was_is_noticed(#[case] lines: Option<usize>
         None => home.disk.new_process().remove(FILE).unwrap(),
         Some(lines) => home.disk.set_bytes(FILE, &first_lines(&home.disk.bytes(FILE).unwrap(), lines)),
     }
+    let look = || {
+        let storage: Arc<dyn Storage> = Arc::new(home.disk.new_process());
+        Look::at(&storage).unwrap().damage()
+    };
+    assert_eq!(look(), [format!("records {from_seq} to 6 are in no file")], "whoever only looks sees it");
     let (journal, report) = home.reopen();
     assert!(report.findings.contains(&Finding::Missing { from_seq, to_seq: 6 }), "{:?}", report.findings);
+    assert_eq!(look(), [""; 0], "and is told of it otherwise once a leader knows");
     let losses = journal.losses();
     assert_eq!((losses.missing(), losses.restored()), (6 - from_seq + 1, 0));
     assert!(home.text("interactions/2026-11-21.jsonl").contains("are in no file"));
