@@ -297,9 +297,9 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "keeps-no-messages",
-        "moves on before a message is kept",
+        "moves on before a message is kept, which the channel of a bot does not bring again",
         ("expect.model", ""),
-        ("crash.before-delivery", COPILOT),
+        ("bot.power-cut", COPILOT),
         Way::Disk(Disk::SwallowsAppends("inbox/2")),
     ),
     mutant(
