@@ -225,7 +225,7 @@ impl std::fmt::Display for Losses {
             gone if restored > 0 => {
                 write!(f, ": {restored} came again from the source, {gone} did not")
             }
-            _ => write!(f, ", and came not again so far"),
+            _ => write!(f, ", and none has come again so far"),
         }
     }
 }

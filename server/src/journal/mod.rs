@@ -1,8 +1,9 @@
 //! The journal: every message once, in order, durable before anybody is told; and who has seen what.
 //!
 //! Files below the home folder: `inbox/<day>.jsonl` hold the records, `inbox/index/` how to find them fast,
-//! `inbox/consumers/` what each consumer was shown, `inbox/state.json` a summary, `interactions/` the audit log, and
-//! `leader.lock` says who writes. Everything but records and consumers' files is made again when it is missing.
+//! `inbox/consumers/` what each consumer was shown, `inbox/state.json` a summary, `inbox/lost.json` what the others have
+//! lost, `interactions/` the audit log, and `leader.lock` says who writes. Everything but the records is made again when
+//! it is missing: the consumers' files from the summary, the records by the sources that read again.
 //!
 //! From the ground up: `line` is a record as bytes, `index` finds it, `log` is all files, `load` mends them, `writer`
 //! adds to them, `core` joins that with the window and the counters; `ledger` is what a consumer was shown, and
