@@ -369,6 +369,30 @@ fn a_value_of_json_is_toml_where_a_policy_needs_it() {
     assert_eq!(rules[1]["decision"], "allow");
 }
 
+/// Alice lets `git` run unasked by the host's older setting `tools.allowed`. The host takes that as a no to every other
+/// command of the shell, and denies the wait that she has set up: her idle agent never hears of a message again.
+#[test]
+fn what_a_person_lets_run_in_gemini_cli_takes_nothing_from_the_wait() {
+    // In thousandths within a person's own rules: the host's bundle of 0.61.0, and tried with it.
+    const DENIED_BY_TOOLS_CORE: i64 = 240;
+    const DENIED_BY_TOOLS_ALLOWED: i64 = 290;
+    const ASKED_BY_CONFIRMATION_REQUIRED: i64 = 350;
+    for request in requests().into_iter().filter(|request| request.host == Host::GeminiCli) {
+        let policy = fresh(&recipe(&request).files[1].content);
+        let parsed: toml::Value = toml::from_str(&policy).unwrap();
+        let rules = parsed["rule"].as_array().unwrap();
+        assert_eq!(rules.len(), 2, "{policy}");
+        for rule in rules {
+            let priority = rule["priority"].as_integer().unwrap();
+            assert!(priority > DENIED_BY_TOOLS_ALLOWED.max(DENIED_BY_TOOLS_CORE), "{policy}");
+            assert!(
+                priority < ASKED_BY_CONFIRMATION_REQUIRED,
+                "what a person forbids by name stays so: {policy}"
+            );
+        }
+    }
+}
+
 #[test]
 fn what_lets_answers_out_is_found_again_in_what_was_written() {
     for request in requests() {

@@ -15,7 +15,9 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
     // Observed: also what it hides comes by its name in an entry; one that is not set is empty.
     settings.resolves_names = true;
     // Documented: comments are taken out before the JSON is read. The entry's `timeout` is in milliseconds (observed).
+    let mut left_out = LeftOut::default();
     if let Some(document) = Document::find(files, ".gemini/settings.json", Form::JsonWithComments)? {
+        left_out = LeftOut::of(&document);
         settings.servers = groups::servers(&document)?;
         // Observed form; documented: the timeout is in milliseconds.
         settings.hooks = groups::hooks(&document, Some(1))?;
@@ -29,22 +31,49 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
         !name.contains('/') && Path::new(name).extension().is_some_and(|ending| ending == "toml")
     });
     for (file, text) in policies {
-        rules(&Document::parse(file, Form::Toml, text)?, &mut settings)?;
+        rules(&Document::parse(file, Form::Toml, text)?, left_out, &mut settings)?;
     }
     settings.instructions = files.get(".gemini/GEMINI.md").cloned().unwrap_or_default();
     super::no_more(&words(launch))?;
     Ok(settings)
 }
 
+/// The priorities with which the host denies what two settings do not name; a rule of a file counts above them only.
+#[derive(Clone, Copy, Default)]
+struct LeftOut {
+    tools: u64,
+    shell: u64,
+}
+
+impl LeftOut {
+    /// Observed: one command of the shell in `tools.allowed` denies all others, and a list in `tools.core` hides what it
+    /// leaves out, tools of servers too. The numbers are the program's own.
+    fn of(document: &Document) -> Self {
+        let list = |name: &str| {
+            let texts = document.at(&["tools", name]).and_then(Value::as_array)?;
+            Some(texts.iter().filter_map(Value::as_str).collect::<Vec<&str>>())
+        };
+        let core = list("core");
+        let has_shell = |core: &Vec<&str>| core.iter().any(|tool| tool.starts_with("run_shell_command"));
+        let narrows = |tool: &&str| tool.starts_with("run_shell_command(");
+        let shell = match (list("allowed"), &core) {
+            (Some(allowed), _) if allowed.iter().any(narrows) => 290,
+            (_, Some(core)) if !has_shell(core) => 240,
+            _ => 0,
+        };
+        Self { tools: if core.is_some() { 240 } else { 0 }, shell }
+    }
+}
+
 /// Documented: `[[rule]] mcpName, toolName, commandPrefix, decision, priority`, each name a text or a list; observed for tools
 /// of a server.
-fn rules(document: &Document, settings: &mut HostSettings) -> Result<(), SettingsError> {
+fn rules(document: &Document, left_out: LeftOut, settings: &mut HostSettings) -> Result<(), SettingsError> {
     for rule in document.list(&["rule"])? {
         document.text("rule", rule, "decision")?;
         let priority = document.number("rule", rule, "priority")?;
-        if priority.is_none_or(|priority| priority > 999) {
+        let Some(priority) = priority.filter(|priority| *priority <= 999) else {
             return Err(document.wrong("`rule.priority` is no number from 1 to 999"));
-        }
+        };
         let allows = rule.get("decision") == Some(&Value::from("allow"));
         let texts = |name: &str| match rule.get(name) {
             Some(Value::String(text)) => vec![text.clone()],
@@ -52,14 +81,17 @@ fn rules(document: &Document, settings: &mut HostSettings) -> Result<(), Setting
             _ => Vec::new(),
         };
         let servers = texts("mcpName");
-        if allows && !servers.is_empty() {
+        if allows && priority > left_out.tools && !servers.is_empty() {
             let named: Vec<Option<String>> = texts("toolName").into_iter().map(Some).collect();
             let tools = if named.is_empty() { vec![None] } else { named };
             let of_all = servers.iter().flat_map(|server| tools.iter().map(move |tool| (server, tool)));
             settings
                 .tools
                 .extend(of_all.map(|(server, tool)| ToolRule { server: server.clone(), tool: tool.clone() }));
-        } else if allows && texts("toolName").iter().any(|tool| tool == "run_shell_command") {
+        } else if allows
+            && priority > left_out.shell
+            && texts("toolName").iter().any(|tool| tool == "run_shell_command")
+        {
             settings.shell.extend(texts("commandPrefix").into_iter().map(ShellRule::Prefix));
         }
     }

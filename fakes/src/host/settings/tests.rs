@@ -238,6 +238,41 @@ fn codex_hands_down_what_the_entry_names() {
     assert_eq!(command.environment, BTreeMap::from([("SECRET".to_owned(), "hush".to_owned())]));
 }
 
+#[rstest]
+#[case(r#"{"allowed":["run_shell_command(git)"]}"#, 290, false)]
+#[case(r#"{"allowed":["run_shell_command(git)"]}"#, 291, true)]
+#[case(r#"{"allowed":["run_shell_command","read_file"]}"#, 1, true)]
+#[case(r#"{"core":["read_file"]}"#, 240, false)]
+#[case(r#"{"core":["read_file"]}"#, 241, true)]
+#[case(r#"{"core":["run_shell_command"]}"#, 1, true)]
+fn gemini_denies_what_a_list_of_the_person_leaves_out(
+    #[case] tools: &str,
+    #[case] priority: u64,
+    #[case] runs: bool,
+) {
+    let rule = format!(
+        "[[rule]]\ntoolName = 'run_shell_command'\ncommandPrefix = ['b wait']\ndecision = 'allow'\npriority = {priority}"
+    );
+    let tools = format!(
+        r#"{{"tools":{{"shell":{{"backgroundCompletionBehavior":"inject"}},{}}},"experimental":{{"modelSteering":true}}}}"#,
+        tools.trim_start_matches('{').trim_end_matches('}')
+    );
+    let settings = of("gemini-cli", &[(GEMINI, &tools), (".gemini/policies/a.toml", &rule)], &[]).unwrap();
+    assert_eq!(settings.options("s", Some("b wait --consumer a")).shell, runs, "{tools} {rule}");
+}
+
+#[test]
+fn gemini_hides_tools_of_servers_behind_a_list_of_its_own_tools() {
+    for (priority, tools) in [(240, vec![]), (241, vec!["t".to_owned()])] {
+        let rule =
+            format!("[[rule]]\nmcpName = 's'\ntoolName = 't'\ndecision = 'allow'\npriority = {priority}");
+        let files =
+            [(GEMINI, r#"{"tools":{"core":["read_file"]}}"#), (".gemini/policies/a.toml", rule.as_str())];
+        let settings = of("gemini-cli", &files, &[]).unwrap();
+        assert_eq!(settings.options("s", None).unasked, Some(tools), "{rule}");
+    }
+}
+
 #[test]
 fn gemini_tells_of_a_shell_with_both_settings_only() {
     let policy = (

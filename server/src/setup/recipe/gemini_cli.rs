@@ -11,6 +11,9 @@ use crate::setup::content::Content;
 use crate::setup::request::{Request, Scope};
 
 const EVENTS: [&str; 4] = ["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent"];
+/// Among a person's own rules, of 999. The host makes denials of what `tools.core` (240) and `tools.allowed` (290) leave out,
+/// and they would take the wait with them; what a person forbids or wants to be asked about by name (350 and more) stays so.
+const PRIORITY: u16 = 295;
 
 pub(super) fn recipe(request: &Request) -> Recipe {
     let places = &request.places;
@@ -73,12 +76,12 @@ fn policy(request: &Request) -> String {
          mcpName = \"{SERVER}\"\n\
          toolName = {tools}\n\
          decision = \"allow\"\n\
-         priority = 100\n\
+         priority = {PRIORITY}\n\
          \n\
          [[rule]]\n\
          toolName = \"run_shell_command\"\n\
          commandPrefix = {prefixes}\n\
          decision = \"allow\"\n\
-         priority = 100\n"
+         priority = {PRIORITY}\n"
     )
 }
