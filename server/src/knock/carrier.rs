@@ -238,7 +238,10 @@ impl DoorCarrier {
     /// Notes what is about to be told whole where a hook of the host is shown the same text. Without the note there is no
     /// receipt, and the hook tells the words again, marked.
     fn note_told(&self, round: &Round, wake: &Wake, text: &str) {
-        let is_shown = matches!(round.door, HostDoor::InboxSocket(_) | HostDoor::WakingHook(_));
+        let is_shown = matches!(
+            round.door,
+            HostDoor::InboxSocket(_) | HostDoor::WakingHook(_) | HostDoor::CodexQueue { .. }
+        );
         let Some(process) = self.process.as_deref().filter(|_| is_shown && wake.is_whole) else { return };
         let seqs = wake.records.iter().map(|record| record.seq).collect();
         let told = ToldTexts::of(&round.consumer);
