@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-const FILE: &str = include_str!("../../server/tests/vectors/sanitize.json");
+const FILE: &str = include_str!("../../server/sanitize/tests/vectors/sanitize.json");
 
 /// One vector.
 #[derive(Debug, Clone, Deserialize)]

@@ -1,5 +1,5 @@
 //! The extension that `entraclaw setup copilot-cli --with extension` writes, as its host runs it beside a session: it waits for
-//! messages and sends each into the session. It must do what `server/src/setup/recipe/extension.mjs` does, and no more.
+//! messages and sends each into the session. It must do what `server/entraclaw/src/setup/recipe/extension.mjs` does, and no more.
 
 use std::rc::Rc;
 use std::time::Duration;
