@@ -3,14 +3,6 @@
 #![expect(clippy::disallowed_methods, reason = "the test reads the repository")]
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use entraclaw::app::{self, App};
-use entraclaw::clock::TokioClock;
-use entraclaw::config::Config;
-use entraclaw::graph::HttpTransport;
-use entraclaw::random::SplitMix;
-use entraclaw::storage::MemoryStorage;
 
 /// Longest source file, in lines: more than one noun lives in it then.
 const LINES_MAX: usize = 700;
@@ -119,45 +111,4 @@ fn every_scenario_names_its_schema_for_editors() {
         let text = std::fs::read_to_string(&path).expect("UTF-8");
         assert!(text.starts_with("# yaml-language-server: $schema="), "{}", path.display());
     }
-}
-
-#[test]
-fn the_readme_names_every_tool_and_every_command() {
-    let readme = std::fs::read_to_string(root().join("README.md")).expect("the README");
-    for tool in tools() {
-        assert!(readme.contains(&tool), "README.md does not name the tool {tool}");
-    }
-    for command in [
-        "list", "hosts", "run", "host", "validate", "probe", "record", "replay", "scenario", "report",
-        "play", "bench", "merge", "diff", "baseline", "history", "new", "schema", "mutants",
-    ] {
-        assert!(readme.contains(&format!("-- {command}")), "README.md does not show `{command}`");
-    }
-}
-
-/// The names that the server itself lists, with everything enabled.
-fn tools() -> Vec<String> {
-    const OPENING: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"tidy","version":"1"}}}
-{"jsonrpc":"2.0","id":2,"method":"tools/list"}
-"#;
-    let mut config = Config::default();
-    config.mail.enabled = true;
-    let clock = Arc::new(TokioClock::starting_at(jiff::Timestamp::UNIX_EPOCH));
-    let app = App::new(
-        config,
-        clock,
-        Arc::new(SplitMix::seeded(1)),
-        Arc::new(MemoryStorage::new()),
-        Arc::new(HttpTransport::new(true)),
-    );
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    let mut answers = Vec::new();
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime.expect("a runtime"), app::run(app, OPENING, &mut answers));
-    let answers = String::from_utf8(answers).expect("UTF-8");
-    let list: serde_json::Value =
-        serde_json::from_str(answers.lines().last().expect("an answer")).expect("JSON");
-    let tools = list["result"]["tools"].as_array().expect("a list");
-    assert!(tools.len() > 4, "{list}");
-    tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
 }

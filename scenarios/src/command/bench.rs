@@ -1,4 +1,4 @@
-//! `hostcheck bench`: the figures that the README states, measured on this machine with the shipped binary.
+//! `hostcheck bench`: the figures that the book states, measured on this machine with the shipped binary.
 
 use std::path::Path;
 use std::process::Stdio;

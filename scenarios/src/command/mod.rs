@@ -36,7 +36,7 @@ mod validate;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Everything that was selected passed.
 pub const EXIT_PASSED: u8 = 0;
@@ -100,7 +100,7 @@ enum Command {
     History(history::Args),
     /// Try the server by hand: a fake Graph and a page that looks like a chat, on this machine alone.
     Play(play::Args),
-    /// Measure the figures that the README states.
+    /// Measure the figures that the book states.
     Bench(bench::Args),
 }
 
@@ -111,6 +111,11 @@ pub fn server_binary(told: Option<&std::path::Path>) -> anyhow::Result<Option<st
 
 /// What a command ends with.
 type Outcome = anyhow::Result<u8>;
+
+/// The description of the command line: what the reference page is made of.
+pub fn command_line() -> clap::Command {
+    Cli::command()
+}
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {

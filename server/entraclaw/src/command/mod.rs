@@ -118,6 +118,11 @@ struct WaitLine {
     flags: wait::Flags,
 }
 
+/// The description of both programs' command lines, `entraclaw` first: what the reference pages are made of.
+pub fn command_lines() -> [clap::Command; 2] {
+    [CommandLine::command(), WaitLine::command()]
+}
+
 /// Runs the program that can only wait, with its arguments, and returns its exit code.
 pub fn run_wait() -> ExitCode {
     match WaitLine::try_parse() {

@@ -1,4 +1,4 @@
-//! The names of all settings, and what a misspelt one was probably meant to be.
+//! The names of all settings with what each takes and is for, and what a misspelt one was probably meant to be.
 //! It must never hold a value.
 
 /// One setting of the file, with the environment variables that also set it.
@@ -10,6 +10,39 @@ pub struct Key {
     pub name: &'static str,
     /// Further variables beside `ENTRACLAW_<SECTION>_<KEY>`, the first found wins.
     pub aliases: &'static [&'static str],
+    /// Which values are taken.
+    pub takes: Takes,
+    /// The value when nothing is said, as it would be written; empty when there is none.
+    pub default: &'static str,
+    /// What the setting is for, one sentence for the operator, in Markdown.
+    pub says: &'static str,
+}
+
+/// Which values a setting takes. The loader decides; tests hold each of these to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Takes {
+    /// `true` or `false`.
+    Truth,
+    /// A whole number with a unit.
+    Time {
+        /// The least, in milliseconds.
+        ms_min: u64,
+        /// The most, in milliseconds.
+        ms_max: u64,
+    },
+    /// A whole number.
+    Number {
+        /// The least.
+        min: u32,
+        /// The most.
+        max: u32,
+    },
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// A GUID.
+    Id,
+    /// A text, described in a few words.
+    Text(&'static str),
 }
 
 impl Key {
@@ -32,85 +65,257 @@ impl Key {
     }
 }
 
+const fn time(ms_min: u64, ms_max: u64) -> Takes {
+    Takes::Time { ms_min, ms_max }
+}
+
+const fn number(min: u32, max: u32) -> Takes {
+    Takes::Number { min, max }
+}
+
+/// A limit of which 0 means none.
+const LIMIT: Takes = number(0, 1_000_000);
+const HOUR_MS: u64 = 3_600_000;
+const DAY_MS: u64 = 24 * HOUR_MS;
+const ABSOLUTE_PATH: Takes = Takes::Text("an absolute path");
+const ADDRESS: Takes = Takes::Text("an address");
+
 macro_rules! keys {
-    ($($konst:ident = $section:literal . $name:literal $([$($alias:literal),+])? ;)+) => {
+    ($($const:ident = $section:literal . $name:literal $([$($alias:literal),+])? => $takes:expr, $default:literal, $says:literal;)+) => {
         $(#[doc = concat!("`", $section, ".", $name, "`")]
-          pub const $konst: Key = Key { section: $section, name: $name, aliases: &[$($($alias),+)?] };)+
+          pub const $const: Key = Key {
+              section: $section, name: $name, aliases: &[$($($alias),+)?],
+              takes: $takes, default: $default, says: $says,
+          };)+
         /// Every setting but the `[[allow]]` list.
-        pub const ALL: &[&Key] = &[$(&$konst),+];
+        pub const ALL: &[&Key] = &[$(&$const),+];
     };
 }
 
 keys! {
-    AUTH_MODE = "auth"."mode" ["ENTRACLAW_AUTH"];
-    BOT_ENABLED = "bot"."enabled";
-    BOT_LISTEN = "bot"."listen";
-    BOT_APP_ID = "bot"."app_id" ["ENTRABOT_BOT_APP_ID"];
-    BOT_TENANT_ID = "bot"."tenant_id";
-    BOT_OPENID_URL = "bot"."openid_url";
-    BOT_LOGIN_URL = "bot"."login_url";
-    DOORS_INBOX_SOCKET = "doors"."inbox_socket";
-    DOORS_WAKING_HOOK = "doors"."waking_hook";
-    DOORS_CODEX_QUEUE = "doors"."codex_queue";
-    DOORS_CODEX_COMMAND = "doors"."codex_command";
-    DOORS_OPENCODE_PORT = "doors"."opencode_port";
-    DOORS_QWEN_PEER = "doors"."qwen_peer";
-    DOORS_QWEN_INPUT_FILE = "doors"."qwen_input_file";
-    DOORS_MIN_INTERVAL = "doors"."min_interval";
-    DOORS_MESSAGES_PER_HOUR = "doors"."messages_per_hour";
-    GATE_OPERATOR = "gate"."operator";
-    GATE_PAIRING = "gate"."pairing";
-    GATE_PERMISSION_RELAY = "gate"."permission_relay";
-    GATE_SPONSORS = "gate"."sponsors";
-    AUTH_LOGIN_URL = "auth"."login_url" ["ENTRACLAW_LOGIN_URL"];
-    AUTH_BLUEPRINT_ID = "auth"."blueprint_id" ["ENTRACLAW_BLUEPRINT_APP_ID", "ENTRABOT_BLUEPRINT_APP_ID"];
-    AUTH_AGENT_ID = "auth"."agent_id" ["ENTRACLAW_AGENT_ID", "ENTRABOT_AGENT_ID"];
-    AUTH_CLIENT_ID = "auth"."client_id" ["ENTRACLAW_CLIENT_ID", "ENTRABOT_CLIENT_ID"];
-    AUTH_SCOPES = "auth"."scopes";
-    AUTH_ALGORITHM = "auth"."algorithm";
-    AUTH_CERTIFICATE_FILE = "auth"."certificate_file";
-    AUTH_CERTIFICATE_THUMBPRINT = "auth"."certificate_thumbprint" ["ENTRACLAW_BLUEPRINT_CERT_THUMBPRINT", "ENTRABOT_BLUEPRINT_CERT_THUMBPRINT"];
-    AUTH_KEY_FILE = "auth"."key_file";
-    AUTH_KEY_STORE = "auth"."key_store";
-    AUTH_TOKEN_FILE = "auth"."token_file";
-    GRAPH_URL = "graph"."url";
-    GRAPH_REQUEST_TIMEOUT = "graph"."request_timeout";
-    IDENTITY_TENANT_ID = "identity"."tenant_id" ["ENTRACLAW_TENANT_ID", "ENTRABOT_TENANT_ID"];
-    IDENTITY_OBJECT_ID = "identity"."object_id" ["ENTRACLAW_AGENT_USER_ID", "ENTRABOT_AGENT_USER_ID"];
-    IDENTITY_AGENT_ID = "identity"."agent_id" ["ENTRACLAW_AGENT_OBJECT_ID", "ENTRABOT_AGENT_OBJECT_ID"];
-    IDENTITY_USER_NAME = "identity"."user_name" ["ENTRACLAW_AGENT_USER_UPN", "ENTRACLAW_AGENT_UPN", "ENTRABOT_AGENT_USER_UPN", "ENTRABOT_AGENT_UPN"];
-    INBOX_CONSUMER = "inbox"."consumer";
-    LOG_LEVEL = "log"."level";
-    LOG_FILE = "log"."file";
-    MAIL_ENABLED = "mail"."enabled";
-    MAIL_POLL_INTERVAL = "mail"."poll_interval";
-    MAIL_LOOK_BACK = "mail"."look_back";
-    MAIL_AUTHSERV_ID = "mail"."authserv_id";
-    MAIL_MESSAGES_PER_HOUR = "mail"."messages_per_hour";
-    MCP_EVENTS = "mcp"."events";
-    LOG_FILE_MB = "log"."file_mb";
-    LOG_FILES = "log"."files";
-    RETENTION_JOURNAL_DAYS = "retention"."journal_days";
-    RETENTION_JOURNAL_MB = "retention"."journal_mb";
-    RETENTION_INTERACTIONS_DAYS = "retention"."interactions_days";
-    RETENTION_INTERACTIONS_MB = "retention"."interactions_mb";
-    RETENTION_ATTACHMENTS_DAYS = "retention"."attachments_days";
-    RETENTION_ATTACHMENTS_MB = "retention"."attachments_mb";
-    RETENTION_LOG_DAYS = "retention"."log_days";
-    RETENTION_CONSUMER_IDLE_DAYS = "retention"."consumer_idle_days";
-    TEAMS_ENABLED = "teams"."enabled";
-    TEAMS_POLL_INTERVAL = "teams"."poll_interval";
-    TEAMS_OVERLAP = "teams"."overlap";
-    TEAMS_PAGE_SIZE = "teams"."page_size";
-    TEAMS_LOOK_BACK = "teams"."look_back";
-    TEAMS_SWEEP_INTERVAL = "teams"."sweep_interval";
-    TEAMS_HOT_FOR = "teams"."hot_for";
-    TEAMS_GROUP_MESSAGES = "teams"."group_messages";
-    TEAMS_WATCHABLE = "teams"."watchable";
-    TEAMS_IDLE_POLL_INTERVAL = "teams"."idle_poll_interval";
-    TOOLS_SETS = "tools"."sets";
-    WAKE_WHOLE_TEXT = "wake"."whole_text";
+    AUTH_MODE = "auth"."mode" ["ENTRACLAW_AUTH"] =>
+        Takes::OneOf(&["agent-user", "device-code", "browser", "static"]), "",
+        "How the agent signs in. Without it nothing is polled and nothing can be sent.";
+    AUTH_CLIENT_ID = "auth"."client_id" ["ENTRACLAW_CLIENT_ID", "ENTRABOT_CLIENT_ID"] =>
+        Takes::Id, "",
+        "The application (client) id of the app registration, for `device-code` and `browser`.";
+    AUTH_SCOPES = "auth"."scopes" =>
+        Takes::Text("scopes with blanks between"), "",
+        "What is asked for at sign-in (`device-code`, `browser`). Without it: `offline_access User.Read Chat.Read ChatMessage.Send`, and with mail also `Mail.ReadWrite Mail.Send`. `offline_access` is added where it is missing.";
+    AUTH_BLUEPRINT_ID = "auth"."blueprint_id" ["ENTRACLAW_BLUEPRINT_APP_ID", "ENTRABOT_BLUEPRINT_APP_ID"] =>
+        Takes::Id, "",
+        "The blueprint's application id, for `agent-user`.";
+    AUTH_AGENT_ID = "auth"."agent_id" ["ENTRACLAW_AGENT_ID", "ENTRABOT_AGENT_ID"] =>
+        Takes::Id, "",
+        "The agent identity's application id, for `agent-user`.";
+    AUTH_ALGORITHM = "auth"."algorithm" =>
+        Takes::OneOf(&["PS256", "RS256"]), "PS256",
+        "How the assertion is signed, for `agent-user`.";
+    AUTH_KEY_STORE = "auth"."key_store" =>
+        Takes::OneOf(&["system", "file"]), "system",
+        "Where secrets are kept: the system's key store, or files with mode 0600 in the home folder.";
+    AUTH_KEY_FILE = "auth"."key_file" =>
+        ABSOLUTE_PATH, "",
+        "The PEM private key in a file with mode 0600, instead of the key store (`agent-user`).";
+    AUTH_CERTIFICATE_FILE = "auth"."certificate_file" =>
+        ABSOLUTE_PATH, "",
+        "The PEM certificate in a file (`agent-user`).";
+    AUTH_CERTIFICATE_THUMBPRINT = "auth"."certificate_thumbprint" ["ENTRACLAW_BLUEPRINT_CERT_THUMBPRINT", "ENTRABOT_BLUEPRINT_CERT_THUMBPRINT"] =>
+        Takes::Text("64 hexadecimal digits, or base64url"), "",
+        "The certificate's SHA-256, where the certificate itself is not given (`agent-user`).";
+    AUTH_TOKEN_FILE = "auth"."token_file" =>
+        ABSOLUTE_PATH, "",
+        "A file of yours alone that holds an access token, for `static`. It is read at each need.";
+    AUTH_LOGIN_URL = "auth"."login_url" ["ENTRACLAW_LOGIN_URL"] =>
+        ADDRESS, "https://login.microsoftonline.com",
+        "Where to sign in.";
+    BOT_ENABLED = "bot"."enabled" =>
+        Takes::Truth, "false",
+        "Whether the endpoint listens.";
+    BOT_APP_ID = "bot"."app_id" ["ENTRABOT_BOT_APP_ID"] =>
+        Takes::Id, "",
+        "The application id of the bot's registration.";
+    BOT_TENANT_ID = "bot"."tenant_id" =>
+        Takes::Id, "",
+        "The tenant of the registration. Without it: `identity.tenant_id`.";
+    BOT_LISTEN = "bot"."listen" =>
+        Takes::Text("an address on this machine with a port"), "127.0.0.1:3978",
+        "Where activities arrive. A tunnel or a reverse proxy on this machine brings them.";
+    BOT_OPENID_URL = "bot"."openid_url" =>
+        ADDRESS, "https://login.botframework.com/v1/.well-known/openidconfiguration",
+        "Where the channel publishes its keys: Microsoft's address, or one on 127.0.0.1 for tests.";
+    BOT_LOGIN_URL = "bot"."login_url" =>
+        ADDRESS, "https://login.microsoftonline.com",
+        "Where the bot signs in: Microsoft's address, or one on 127.0.0.1 for tests.";
+    DOORS_INBOX_SOCKET = "doors"."inbox_socket" =>
+        Takes::Truth, "true",
+        "Whether the inbox socket that Claude Code gives to its servers is used.";
+    DOORS_WAKING_HOOK = "doors"."waking_hook" =>
+        Takes::Truth, "true",
+        "Whether the hook that `entraclaw setup claude-code` writes may wake an idle session.";
+    DOORS_CODEX_QUEUE = "doors"."codex_queue" =>
+        Takes::Truth, "false",
+        "Whether `codex queue` is run.";
+    DOORS_CODEX_COMMAND = "doors"."codex_command" =>
+        Takes::Text("a program in `PATH`, or an absolute path"), "codex",
+        "The program for `codex_queue`.";
+    DOORS_OPENCODE_PORT = "doors"."opencode_port" =>
+        number(0, 65_535), "0",
+        "The port of `opencode --port`. 0 is none.";
+    DOORS_QWEN_PEER = "doors"."qwen_peer" =>
+        Takes::Truth, "true",
+        "Whether the inbox of the Qwen Code session that started the server is used.";
+    DOORS_QWEN_INPUT_FILE = "doors"."qwen_input_file" =>
+        ABSOLUTE_PATH, "",
+        "The file or pipe of `qwen --input-file`. It must be there and yours.";
+    DOORS_MIN_INTERVAL = "doors"."min_interval" =>
+        time(1_000, HOUR_MS), "10s",
+        "Least time between two wake-ups. What comes in between goes together.";
+    DOORS_MESSAGES_PER_HOUR = "doors"."messages_per_hour" =>
+        number(1, 600), "60",
+        "Messages that may go this way in an hour. The others wait for a pull.";
+    GATE_PAIRING = "gate"."pairing" =>
+        Takes::Truth, "false",
+        "Whether a stranger who writes in a 1:1 chat is told a code for `entraclaw pair`.";
+    GATE_SPONSORS = "gate"."sponsors" =>
+        Takes::Truth, "false",
+        "Whether the sponsors of the agent identity may speak. It needs `identity.agent_id`.";
+    GATE_PERMISSION_RELAY = "gate"."permission_relay" =>
+        Takes::Truth, "false",
+        "Whether the permission requests of Claude Code are also sent to the operator's 1:1 chat.";
+    GATE_OPERATOR = "gate"."operator" =>
+        Takes::Text("`TENANT_ID/OBJECT_ID`"), "",
+        "The operator. Without it the first allowed person who has written in a 1:1 chat answers permission requests, and no message is the operator's for `wake.whole_text`.";
+    GRAPH_URL = "graph"."url" =>
+        ADDRESS, "https://graph.microsoft.com",
+        "Root of Microsoft Graph, without a version. `http` is for loopback only.";
+    GRAPH_REQUEST_TIMEOUT = "graph"."request_timeout" =>
+        time(100, 300_000), "20s",
+        "How long one request may take.";
+    IDENTITY_TENANT_ID = "identity"."tenant_id" ["ENTRACLAW_TENANT_ID", "ENTRABOT_TENANT_ID"] =>
+        Takes::Id, "",
+        "The agent's own tenant: the directory (tenant) id. Senders without a tenant id belong to it.";
+    IDENTITY_OBJECT_ID = "identity"."object_id" ["ENTRACLAW_AGENT_USER_ID", "ENTRABOT_AGENT_USER_ID"] =>
+        Takes::Id, "",
+        "The agent's own object id. Its messages are not news.";
+    IDENTITY_USER_NAME = "identity"."user_name" ["ENTRACLAW_AGENT_USER_UPN", "ENTRACLAW_AGENT_UPN", "ENTRABOT_AGENT_USER_UPN", "ENTRABOT_AGENT_UPN"] =>
+        Takes::Text("a mail address"), "",
+        "The agent user's principal name, for `agent-user` where `object_id` is not given.";
+    IDENTITY_AGENT_ID = "identity"."agent_id" ["ENTRACLAW_AGENT_OBJECT_ID", "ENTRABOT_AGENT_OBJECT_ID"] =>
+        Takes::Id, "",
+        "The object id of the agent identity. Its sponsors are asked for by this id.";
+    INBOX_CONSUMER = "inbox"."consumer" =>
+        Takes::Text("a name of a-z, 0-9, `.`, `_`, `-`"), "",
+        "The consumer that sessions read as. Without it: the host's name decides.";
+    LOG_LEVEL = "log"."level" =>
+        Takes::OneOf(&["off", "error", "warn", "info", "debug", "trace"]), "info",
+        "How much is logged. The log goes to stderr.";
+    LOG_FILE = "log"."file" =>
+        Takes::Truth, "false",
+        "Whether `log/entraclaw.log` in the home folder is written as well.";
+    LOG_FILE_MB = "log"."file_mb" =>
+        number(1, 1_024), "5",
+        "Megabytes after which the log file is put aside and a new one begun.";
+    LOG_FILES = "log"."files" =>
+        number(1, 100), "5",
+        "Log files that are kept, the current one among them.";
+    MAIL_ENABLED = "mail"."enabled" =>
+        Takes::Truth, "false",
+        "Whether the inbox is polled, and mail can be read and sent.";
+    MAIL_POLL_INTERVAL = "mail"."poll_interval" =>
+        time(10, DAY_MS), "60s",
+        "Time between two looks at the inbox. Less than 1s is for a Graph on loopback only.";
+    MAIL_LOOK_BACK = "mail"."look_back" =>
+        time(0, 30 * DAY_MS), "0s",
+        "How far back the very first start looks. What is older is history.";
+    MAIL_AUTHSERV_ID = "mail"."authserv_id" =>
+        Takes::Text("a host name"), "",
+        "The name that your own mail gateway writes into `Authentication-Results`. Exchange Online writes none.";
+    MAIL_MESSAGES_PER_HOUR = "mail"."messages_per_hour" =>
+        number(1, 100), "10",
+        "Mails that the agent may send in an hour in one conversation, or to one address.";
+    MCP_EVENTS = "mcp"."events" =>
+        Takes::Truth, "false",
+        "Whether the draft of MCP Events is offered.";
+    RETENTION_JOURNAL_DAYS = "retention"."journal_days" =>
+        LIMIT, "90",
+        "Days that messages are kept. 0 is no limit, here and in all keys of this table but the last.";
+    RETENTION_JOURNAL_MB = "retention"."journal_mb" =>
+        LIMIT, "512",
+        "Megabytes of messages.";
+    RETENTION_INTERACTIONS_DAYS = "retention"."interactions_days" =>
+        LIMIT, "90",
+        "Days that the audit log is kept.";
+    RETENTION_INTERACTIONS_MB = "retention"."interactions_mb" =>
+        LIMIT, "128",
+        "Megabytes of the audit log.";
+    RETENTION_ATTACHMENTS_DAYS = "retention"."attachments_days" =>
+        LIMIT, "30",
+        "Days that fetched files are kept.";
+    RETENTION_ATTACHMENTS_MB = "retention"."attachments_mb" =>
+        LIMIT, "512",
+        "Megabytes of fetched files.";
+    RETENTION_LOG_DAYS = "retention"."log_days" =>
+        LIMIT, "30",
+        "Days that log files are kept which were put aside.";
+    RETENTION_CONSUMER_IDLE_DAYS = "retention"."consumer_idle_days" =>
+        number(1, 3_650), "30",
+        "A consumer that was not seen for so many days holds nothing back.";
+    TEAMS_ENABLED = "teams"."enabled" =>
+        Takes::Truth, "true",
+        "Whether Teams is polled.";
+    TEAMS_POLL_INTERVAL = "teams"."poll_interval" =>
+        time(10, DAY_MS), "5s",
+        "Time between two looks at the list of chats. Less than 1s is for a Graph on loopback only.";
+    TEAMS_IDLE_POLL_INTERVAL = "teams"."idle_poll_interval" =>
+        time(10, DAY_MS), "",
+        "The same when nothing has happened for `hot_for`. Without it, and where it is shorter: `poll_interval`.";
+    TEAMS_LOOK_BACK = "teams"."look_back" =>
+        time(0, 30 * DAY_MS), "0s",
+        "How far back the very first start looks. What is older is history.";
+    TEAMS_GROUP_MESSAGES = "teams"."group_messages" =>
+        Takes::OneOf(&["mentioned", "all"]), "mentioned",
+        "Which messages of group and meeting chats are heard: those that mention the agent, or all.";
+    TEAMS_WATCHABLE = "teams"."watchable" =>
+        Takes::Text("chat ids with commas between, or `*`"), "",
+        "Group chats that the model may choose to hear whole with `watch_chat`.";
+    TEAMS_OVERLAP = "teams"."overlap" =>
+        time(0, HOUR_MS), "30s",
+        "How far behind its position a chat is read again, for messages that become visible late.";
+    TEAMS_SWEEP_INTERVAL = "teams"."sweep_interval" =>
+        time(1_000, DAY_MS), "45s",
+        "Time between two looks into an active chat for edits, deletions and reactions.";
+    TEAMS_HOT_FOR = "teams"."hot_for" =>
+        time(0, DAY_MS), "15m",
+        "How long a chat counts as active after its last message.";
+    TEAMS_PAGE_SIZE = "teams"."page_size" =>
+        number(1, 50), "50",
+        "Items for each page that Graph is asked for.";
+    TOOLS_SETS = "tools"."sets" =>
+        Takes::Text("names with commas between"), "inbound, reply, chats, people, files, mail, bot",
+        "Which sets of tools the model gets; see [Tools](tools.md).";
+    WAKE_WHOLE_TEXT = "wake"."whole_text" =>
+        Takes::OneOf(&["operator", "allowed", "nobody"]), "operator",
+        "Whose messages go whole through a wake-up. Of everybody else's the agent is told that they wait.";
 }
+
+/// The tables of the file, in the order in which they are described.
+pub const SECTIONS: &[(&str, &str)] = &[
+    ("identity", "Who the agent is."),
+    ("auth", "How the agent signs in."),
+    ("gate", "Who may speak, beside `[[allow]]` and the policy."),
+    ("teams", "Chats of Teams."),
+    ("mail", "The agent's mailbox."),
+    ("bot", "The endpoint for people who write to a registered Teams bot."),
+    ("inbox", "Who reads the inbox."),
+    ("tools", "What the model can call."),
+    ("doors", "A host's own ways to wake its agent."),
+    ("wake", "What goes through those ways."),
+    ("mcp", "What is offered to hosts beside the tools."),
+    ("retention", "What is kept, and for how long."),
+    ("log", "What is logged."),
+    ("graph", "Where Microsoft Graph is."),
+];
 
 /// The allowlist's variable.
 pub const ALLOW_VARIABLE: &str = "ENTRACLAW_ALLOW";
@@ -124,6 +329,27 @@ pub const BOT_SECRET_ALIAS: &str = "ENTRABOT_BOT_APP_PASSWORD";
 pub const OPENCODE_PASSWORD_VARIABLE: &str = "ENTRACLAW_DOORS_OPENCODE_PASSWORD";
 /// The home folder's variable.
 pub const HOME_VARIABLE: &str = "ENTRACLAW_HOME";
+
+/// Variables that belong to no key of the file, and what each is for, in Markdown.
+pub const VARIABLES: [(&str, &str); 5] = [
+    (HOME_VARIABLE, "The home folder. Without it: `~/.entraclaw`."),
+    (
+        ALLOW_VARIABLE,
+        "Who may speak: `TENANT_ID/OBJECT_ID` or mail addresses with commas between. It replaces `[[allow]]`.",
+    ),
+    (
+        ACCESS_TOKEN_VARIABLE,
+        "An access token for Microsoft Graph, for `auth.mode = \"static\"`. The file never holds a token.",
+    ),
+    (
+        BOT_SECRET_VARIABLE,
+        "The client secret of the bot's registration; also read as `ENTRABOT_BOT_APP_PASSWORD`. The file never holds it.",
+    ),
+    (
+        OPENCODE_PASSWORD_VARIABLE,
+        "What opencode's port asks for, where `OPENCODE_SERVER_PASSWORD` is set. The file never holds it.",
+    ),
+];
 
 /// Variables that are set for another reader and therefore no mistake.
 const FOREIGN_VARIABLES: &[&str] = &[
@@ -157,13 +383,7 @@ pub fn classify(variable: &str) -> Variable {
     if let Some(key) = ALL.iter().find(|k| k.is_set_by(variable) || k.aliases.contains(&variable)) {
         return Variable::Sets(key);
     }
-    let fixed = [
-        ALLOW_VARIABLE,
-        ACCESS_TOKEN_VARIABLE,
-        BOT_SECRET_VARIABLE,
-        OPENCODE_PASSWORD_VARIABLE,
-        HOME_VARIABLE,
-    ];
+    let fixed = VARIABLES.map(|(name, _)| name);
     if !variable.starts_with("ENTRACLAW_")
         || fixed.contains(&variable)
         || FOREIGN_VARIABLES.contains(&variable)

@@ -364,3 +364,74 @@ fn every_mistake_is_told_at_once() {
     let errors = Config::load(&from_file("[teams]\nx = 1\n[graph]\nurl = \"no\"")).unwrap_err();
     assert_eq!(errors.0.len(), 2);
 }
+
+/// Everything that a way to sign in wants, so that each setting is looked at.
+const COMPLETE: &[(&str, &str)] = &[
+    ("ENTRACLAW_ACCESS_TOKEN", "token"),
+    ("ENTRACLAW_AUTH_MODE", "agent-user"),
+    ("ENTRACLAW_AUTH_AGENT_ID", ALICE),
+    ("ENTRACLAW_AUTH_BLUEPRINT_ID", ALICE),
+    ("ENTRACLAW_AUTH_CLIENT_ID", ALICE),
+    ("ENTRACLAW_IDENTITY_AGENT_ID", ALICE),
+    ("ENTRACLAW_IDENTITY_OBJECT_ID", ALICE),
+    ("ENTRACLAW_IDENTITY_TENANT_ID", TENANT),
+];
+
+fn with(base: &[(&str, &str)], settings: &[(String, String)]) -> Result<Config, String> {
+    let mut sources = from_environment(base);
+    sources.environment.extend(settings.iter().cloned());
+    Config::load(&sources).map_err(|errors| errors.to_string())
+}
+
+#[test]
+fn the_defaults_of_the_key_table_are_those_of_the_loader() {
+    let stated: Vec<_> = key::ALL
+        .iter()
+        .filter(|key| !key.default.is_empty())
+        .map(|key| (key.variable(), key.default.to_owned()))
+        .collect();
+    assert!(stated.len() > 40, "{stated:?}");
+    for base in [&[][..], COMPLETE] {
+        assert_eq!(with(base, &stated), with(base, &[]));
+    }
+}
+
+#[test]
+fn what_the_key_table_says_a_setting_takes_is_what_the_loader_takes() {
+    // Some settings are read by one way to sign in only.
+    let local = |mode| {
+        [COMPLETE, &[("ENTRACLAW_GRAPH_URL", "http://127.0.0.1:9"), ("ENTRACLAW_AUTH_MODE", mode)]].concat()
+    };
+    let bases = [local("agent-user"), local("browser")];
+    for key in key::ALL {
+        let (good, bad): (Vec<String>, Vec<String>) = match key.takes {
+            key::Takes::Truth => (vec!["true".into(), "false".into()], vec!["yes".into()]),
+            key::Takes::Time { ms_min, ms_max } => (
+                vec![format!("{ms_min}ms"), format!("{ms_max}ms")],
+                vec![
+                    ms_min.checked_sub(1).map_or_else(|| "-1ms".into(), |ms| format!("{ms}ms")),
+                    format!("{}ms", ms_max + 1),
+                ],
+            ),
+            key::Takes::Number { min, max } => (
+                vec![min.to_string(), max.to_string()],
+                vec![(i64::from(min) - 1).to_string(), (i64::from(max) + 1).to_string()],
+            ),
+            key::Takes::OneOf(words) => {
+                (words.iter().map(|word| (*word).to_owned()).collect(), vec!["something-else".into()])
+            }
+            key::Takes::Id => (vec![ALICE.into()], vec!["alice".into()]),
+            key::Takes::Text(_) => continue,
+        };
+        let load =
+            |value: &str| bases.each_ref().map(|base| with(base, &[(key.variable(), value.to_owned())]));
+        for value in good {
+            let loaded = load(&value);
+            assert!(loaded.iter().all(Result::is_ok), "{} is said to take {value}: {loaded:?}", key.field());
+        }
+        for value in bad {
+            let refused = load(&value).iter().any(Result::is_err);
+            assert!(refused, "{} takes {value}, which its entry does not say", key.field());
+        }
+    }
+}
