@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use fakes::host::{Evidence, Mark, Mode, Profile};
+use fake_hosts::{Evidence, Mark, Mode, Profile};
 use reports::event::{ColumnKind, HostColumn, HostFact};
 
 use crate::needs::{self, Unplayed};
@@ -28,7 +28,7 @@ pub struct Host {
 }
 
 static ALL: LazyLock<Result<Vec<Arc<Host>>, String>> = LazyLock::new(|| {
-    let profiles = fakes::host::profiles().map_err(|error| error.to_string())?;
+    let profiles = fake_hosts::profiles().map_err(|error| error.to_string())?;
     let mut hosts: Vec<Arc<Host>> = profiles
         .into_iter()
         .map(|profile| {
@@ -156,7 +156,7 @@ mod tests {
     use entraclaw::knock::wakes_by_hook;
     use entraclaw::mcp::{HOSTS, HostRow, Park};
     use entraclaw::notice::{Form, HOOKS, Moment};
-    use fakes::host::{HookAnswer, ProgressTokens};
+    use fake_hosts::{HookAnswer, ProgressTokens};
 
     fn row_of(client: &str) -> Option<&'static HostRow> {
         HOSTS.iter().find(|row| {

@@ -1,7 +1,7 @@
 //! Whether a host's profile meets what a scenario needs. A need that rests on a fact that nobody knows is not met, and
 //! never guessed.
 
-use fakes::host::{DoorKind, Fact, Mode, Parallel, Profile, Unallowed};
+use fake_hosts::{DoorKind, Fact, Mode, Parallel, Profile, Unallowed};
 use reports::event::Status;
 
 use crate::scenario::Need;
@@ -190,7 +190,7 @@ mod tests {
         #[case] need: Need,
         #[case] wanted: Option<&str>,
     ) {
-        let profile = fakes::host::profile(host).unwrap();
+        let profile = fake_hosts::profile(host).unwrap();
         let found = lacks(&profile, need, Mode::Tui);
         assert_eq!(found.as_ref().map(|found| found.reason.as_str()), wanted);
         let status =

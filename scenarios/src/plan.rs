@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use fakes::host::settings::SETTINGS_FAMILIES;
+use fake_hosts::settings::SETTINGS_FAMILIES;
 use reports::event::{Answer, Feature, HostColumn, HostSupport, ScenarioRow};
 
 use crate::faults::{FaultProfile, USUAL};

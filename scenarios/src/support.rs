@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use fakes::host::{
+use fake_hosts::{
     DoorKind, Fact, Fate, ListChanged, Mark, Mode, OnAsk, OnRoots, Parallel, PerMode, Profile,
     ProgressTokens, Restart, Stop, StopStep, Structured,
 };
@@ -174,7 +174,7 @@ pub const FEATURES: &[Feature] = &[
     }),
     feature(RESULTS, "texts.whole_max", "Shows 20,000 characters of a result whole", |p| {
         let max = *p.texts.whole_max;
-        let unit = if *p.texts.size_unit == fakes::host::SizeUnit::Bytes { "bytes" } else { "characters" };
+        let unit = if *p.texts.size_unit == fake_hosts::SizeUnit::Bytes { "bytes" } else { "characters" };
         plain(&p.texts.whole_max, (yes(max >= 20_000).0, Some(format!("up to {max} {unit}"))))
     }),
     feature(RESULTS, "texts.error_blocks_max", "Shows every text block of an error", |p| {
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn every_feature_is_a_fact_of_its_own() {
-        let profile = fakes::host::profile("claude-code@2.1.330").unwrap();
+        let profile = fake_hosts::profile("claude-code@2.1.330").unwrap();
         let facts: BTreeSet<String> = profile.evidence().into_iter().map(|fact| fact.name).collect();
         let names: BTreeSet<&str> = FEATURES.iter().map(|feature| feature.fact).collect();
         assert_eq!(names.len(), FEATURES.len(), "a fact answers two features");
@@ -458,7 +458,7 @@ mod tests {
         #[case] support: Support,
         #[case] note: Option<&str>,
     ) {
-        let profile = fakes::host::profile(host).unwrap();
+        let profile = fake_hosts::profile(host).unwrap();
         let answer = of_fact(fact).unwrap().answer(&profile);
         assert_eq!((answer.support, answer.note.as_deref()), (support, note));
     }

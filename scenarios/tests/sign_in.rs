@@ -12,8 +12,8 @@ use entraclaw::entra::{
 };
 use entraclaw::graph::{GraphRequest, GraphResponse, GraphTransport, TransportError};
 use entraclaw::random::SplitMix;
-use fakes::entra::{EntraFault, EntraFaultAction, EntraSpec, FakeEntra, SharedEntra};
-use fakes::graph::{Fate, Request};
+use fake_microsoft::entra::{EntraFault, EntraFaultAction, EntraSpec, FakeEntra, SharedEntra};
+use fake_microsoft::graph::{Fate, Request};
 use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use rstest::rstest;
@@ -118,7 +118,7 @@ async fn the_hops_work_by_principal_name_and_keep_nothing() {
     let error = check_agent_user(world.parts(&config), keys.clone(), who, resource).await.unwrap_err();
     assert_eq!(error.failure, AuthFailure::NotSignedIn);
     assert!(error.fix.contains("entraclaw login --key"), "{error}");
-    let credential = fakes::entra::Credential::Blueprint;
+    let credential = fake_microsoft::entra::Credential::Blueprint;
     keys.put(&name(Kept::PrivateKey), &Secret::new(credential.key_pem())).await.unwrap();
     keys.put(&name(Kept::Certificate), &Secret::new(credential.certificate_pem())).await.unwrap();
     let signed_in = check_agent_user(world.parts(&config), keys, who, resource).await.unwrap();
@@ -247,7 +247,7 @@ mod process {
     use std::process::Stdio;
 
     use assert_cmd::Command;
-    use fakes::entra::{Credential, EntraServer, serve};
+    use fake_microsoft::entra::{Credential, EntraServer, serve};
 
     use super::*;
 

@@ -320,7 +320,7 @@ fn a_host_over_real_pipes_is_probed_and_drafted() {
     assert!(told.contains("3. What does clientInfo.name arrive as?\n   answered: \"copilot-cli\""), "{told}");
     assert_eq!(told.matches("unanswered").count(), 5, "{told}");
     let draft = text(&home.join("draft.yaml"));
-    let profile = fakes::host::load("draft.yaml", &draft).unwrap_or_else(|error| panic!("{error}\n{draft}"));
+    let profile = fake_hosts::load("draft.yaml", &draft).unwrap_or_else(|error| panic!("{error}\n{draft}"));
     assert_eq!(profile.id, "copilot-cli@1.0.102");
     assert_eq!(profile.wire.call_params_order.value, ["_meta", "arguments", "name"]);
     let (code, facts, _) = hostcheck(&["probe", "--report", "probe.jsonl", "--json"], home);

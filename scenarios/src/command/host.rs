@@ -4,11 +4,11 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use fakes::host::drive::{HostEventKind, NOT_STARTED, drive};
-use fakes::host::log::Dir;
-use fakes::host::process::{ProcessServer, ServerCommand};
-use fakes::host::script::{Script, play};
-use fakes::host::{HostMachine, HostOptions};
+use fake_hosts::drive::{HostEventKind, NOT_STARTED, drive};
+use fake_hosts::log::Dir;
+use fake_hosts::process::{ProcessServer, ServerCommand};
+use fake_hosts::script::{Script, play};
+use fake_hosts::{HostMachine, HostOptions};
 use tokio::sync::mpsc;
 
 use super::{EXIT_FAILED, EXIT_PASSED, Outcome, select, warn};

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use fakes::graph::{ChatSpec, FakeGraph, PersonSpec, SharedGraph, TokenSpec, WorldSpec};
+use fake_microsoft::graph::{ChatSpec, FakeGraph, PersonSpec, SharedGraph, TokenSpec, WorldSpec};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
@@ -35,7 +35,7 @@ pub(super) async fn measure(binary: &Path) -> anyhow::Result<Idle> {
         world.chats.insert(handle.clone(), ChatSpec { members: vec![handle], ..ChatSpec::default() });
     }
     let graph = SharedGraph::new(FakeGraph::from_world(&world, 1, wall_clock())?);
-    let server = fakes::graph::serve(graph.clone(), wall_clock).await?;
+    let server = fake_microsoft::graph::serve(graph.clone(), wall_clock).await?;
     let home = home.path().join("home");
     let mut session = Session::start(binary, &home, &server.base_url(), "idle", None).await?;
     session.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;

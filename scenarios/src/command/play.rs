@@ -87,7 +87,7 @@ async fn play(args: &Args, program: PathBuf, guest: Option<Guest>) -> Outcome {
     let home = Home::open(args.home.as_deref())?;
     let (url_token, access_token) = (token()?, token()?);
     let world = World::new(&access_token, wall_clock())?;
-    let graph = fakes::graph::serve(world.graph(), wall_clock).await?;
+    let graph = fake_microsoft::graph::serve(world.graph(), wall_clock).await?;
     home.configure(&world, &graph.base_url(), &access_token)?;
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)))
         .await

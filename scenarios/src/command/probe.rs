@@ -101,7 +101,7 @@ fn serve(args: &Args) -> Outcome {
 }
 
 fn report(args: &Args) -> Outcome {
-    let base = fakes::host::profile(&args.extends).with_context(|| "--extends")?;
+    let base = fake_hosts::profile(&args.extends).with_context(|| "--extends")?;
     let mut sessions = Vec::new();
     for path in &args.report {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

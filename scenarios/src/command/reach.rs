@@ -10,9 +10,9 @@ use entraclaw::clock::SystemClock;
 use entraclaw::journal::{Journal, JournalOptions};
 use entraclaw::record::Draft;
 use entraclaw::storage::DiskStorage;
-use fakes::host::drive::{self, HostEvent, HostEventKind, Order};
-use fakes::host::process::{ProcessServer, ServerCommand};
-use fakes::host::{Action, HostMachine, HostOptions, ToolCall};
+use fake_hosts::drive::{self, HostEvent, HostEventKind, Order};
+use fake_hosts::process::{ProcessServer, ServerCommand};
+use fake_hosts::{Action, HostMachine, HostOptions, ToolCall};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
@@ -80,7 +80,7 @@ async fn one_way(
         ..ServerCommand::default()
     });
     let parks = !options.channels;
-    let machine = HostMachine::new(fakes::host::profile(host)?, options);
+    let machine = HostMachine::new(fake_hosts::profile(host)?, options);
     let (orders, queue) = mpsc::channel(EVENTS_MAX);
     let (events, mut seen) = mpsc::channel(EVENTS_MAX);
     let host =

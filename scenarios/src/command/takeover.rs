@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use entraclaw::status::{STATUS_FILE, StatusFile};
-use fakes::graph::{FakeGraph, SharedGraph};
+use fake_microsoft::graph::{FakeGraph, SharedGraph};
 use hdrhistogram::Histogram;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -30,7 +30,7 @@ pub(super) async fn measure(binary: &Path) -> anyhow::Result<Histogram<u64>> {
     let mut graph = FakeGraph::new(1, wall_clock());
     graph.accept_bearer(live::TOKEN);
     let graph = SharedGraph::new(graph);
-    let server = fakes::graph::serve(graph.clone(), wall_clock).await?;
+    let server = fake_microsoft::graph::serve(graph.clone(), wall_clock).await?;
     let mut sessions = Vec::new();
     for n in 0..SESSIONS {
         sessions.push(start(binary, &home, &server.base_url(), n).await?);

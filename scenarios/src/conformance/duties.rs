@@ -1,7 +1,7 @@
 //! What the protocol asks of a host, judged by the facts of its profile. It connects nothing: a fact was seen on the
 //! real program or it was not, and what nobody has looked at is unknown.
 
-use fakes::host::Profile;
+use fake_hosts::Profile;
 use reports::event::Support;
 
 use super::rows::Row;
@@ -94,7 +94,7 @@ mod tests {
     fn a_host_is_judged_by_what_was_seen(#[case] row: &str, #[case] host: &str, #[case] wanted: Kept) {
         let rows = super::super::rows::all().unwrap();
         let placed = rows.iter().find(|placed| placed.row.id == row).unwrap();
-        let profile = fakes::host::profile(host).unwrap();
+        let profile = fake_hosts::profile(host).unwrap();
         assert_eq!(duty(&placed.row, &profile).map(|duty| duty.kept), Some(wanted));
     }
 
@@ -102,7 +102,7 @@ mod tests {
     fn a_row_about_servers_says_nothing_of_a_host() {
         let rows = super::super::rows::all().unwrap();
         let placed = rows.iter().find(|placed| !placed.row.checks.is_empty()).unwrap();
-        let profile = fakes::host::profile("codex@0.169.0").unwrap();
+        let profile = fake_hosts::profile("codex@0.169.0").unwrap();
         assert_eq!(duty(&placed.row, &profile), None);
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fakes::host::{
+use fake_hosts::{
     Fate, Mark, Outcome as CallOutcome, Profile, SchemaFeature, SizeUnit, Stop, cut_description,
     is_task_only, names_its_server, schema_features, shown_name,
 };

@@ -6,7 +6,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use fakes::host::Signal;
+use fake_hosts::Signal;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};

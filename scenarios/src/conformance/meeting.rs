@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fakes::host::drive::{HostEvent, HostEventKind, Order, Server as _, drive};
-use fakes::host::log::Dir;
-use fakes::host::{Action, Carrier, HostMachine, HostOptions, Outcome as CallOutcome, Profile, ToolCall};
+use fake_hosts::drive::{HostEvent, HostEventKind, Order, Server as _, drive};
+use fake_hosts::log::Dir;
+use fake_hosts::{Action, Carrier, HostMachine, HostOptions, Outcome as CallOutcome, Profile, ToolCall};
 use reports::event::Lane;
 use schemas::{Direction, WireValidator};
 use serde_json::Value;

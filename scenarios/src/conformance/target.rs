@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 
-use fakes::host::Signal;
-use fakes::host::drive::Server;
-use fakes::host::process::{ProcessServer, ServerCommand};
+use fake_hosts::Signal;
+use fake_hosts::drive::Server;
+use fake_hosts::process::{ProcessServer, ServerCommand};
 use futures_util::future::LocalBoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::task::JoinHandle;

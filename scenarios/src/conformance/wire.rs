@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use fakes::host::Signal;
-use fakes::host::drive::Server as _;
+use fake_hosts::Signal;
+use fake_hosts::drive::Server as _;
 use reports::event::{Lane, WireLine};
 use schemas::{Direction, WireValidator};
 use serde_json::Value;

@@ -133,7 +133,7 @@ impl Mutant {
         let scenario = Arc::clone(scenario);
         let host = crate::host::all()?.iter().find(|host| host.id == self.host).cloned();
         let host = host.with_context(|| format!("{}: no host {}", self.id, self.host))?;
-        let lacks = scenario.scenario.needs.iter().find_map(|need| host.lacks(*need, fakes::host::Mode::Tui));
+        let lacks = scenario.scenario.needs.iter().find_map(|need| host.lacks(*need, fake_hosts::Mode::Tui));
         anyhow::ensure!(lacks.is_none(), "{}: {} can't play {id}: {lacks:?}", self.id, self.host);
         let (mode, faults, mutant) = (Mode::Sim, None, Some(self));
         let cell = Cell { scenario, host, mode, seed: 1, faults, unplayed: None, mutant };

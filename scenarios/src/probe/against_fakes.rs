@@ -6,8 +6,8 @@ use std::future::Future;
 use std::io;
 use std::rc::Rc;
 
-use fakes::host::drive::{HostEvent, HostEventKind, Order, Server, drive};
-use fakes::host::{Action, HostMachine, HostOptions, Mode, Signal, ToolCall, profile};
+use fake_hosts::drive::{HostEvent, HostEventKind, Order, Server, drive};
+use fake_hosts::{Action, HostMachine, HostOptions, Mode, Signal, ToolCall, profile};
 use serde_json::{Value, json};
 use tokio::io::{DuplexStream, duplex};
 use tokio::sync::mpsc;
@@ -380,7 +380,7 @@ fn the_draft_agrees_with_the_profile_that_was_played(#[case] host: &str, #[case]
     let whole_max = *profile(host).unwrap().texts.whole_max;
     assert!(whole <= whole_max && cut.is_some_and(|cut| whole_max < cut), "{:?}", claims.sizes);
     let text = draft::write(&claims, &profile(draft::BASE).unwrap());
-    let made = fakes::host::load("draft", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let made = fake_hosts::load("draft", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let real = profile(host).unwrap();
     assert_eq!(made.id, host);
     assert_eq!(made.identity.client_info.value, real.identity.client_info.value);
@@ -408,7 +408,7 @@ fn one_page_says_nothing_of_pages() {
 fn no_host_is_misjudged() {
     let mut wrong = Vec::new();
     // Versions differ from these in few facts.
-    for host in fakes::host::profiles().unwrap().into_iter().filter(|host| host.extends.is_none()) {
+    for host in fake_hosts::profiles().unwrap().into_iter().filter(|host| host.extends.is_none()) {
         let claims = Claims::of(&simulated(probe(&host.id, Mode::Tui)));
         wrong.extend(differences(&host.id, &claims).into_iter().map(|one| format!("{}: {one}", host.id)));
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fakes::host::Mode;
+use fake_hosts::Mode;
 use serde_json::Value;
 
 use super::session::{Said, Session};

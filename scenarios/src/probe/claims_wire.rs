@@ -1,6 +1,6 @@
 //! Facts of single messages: who the host is, the order of members, ids, tokens, answers to the probe's requests.
 
-use fakes::host::Mode;
+use fake_hosts::Mode;
 use serde_json::{Value, json};
 
 use super::claim::{Claims, order};

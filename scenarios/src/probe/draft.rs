@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use fakes::host::{Evidence, Mode, Profile};
+use fake_hosts::{Evidence, Mode, Profile};
 use serde_json::{Value, json};
 
 use super::claim::Claims;
@@ -162,9 +162,9 @@ mod tests {
 
     #[test]
     fn a_draft_without_a_single_fact_is_a_profile_that_loads() {
-        let base = fakes::host::profile(BASE).unwrap();
+        let base = fake_hosts::profile(BASE).unwrap();
         let text = write(&Claims::default(), &base);
-        let profile = fakes::host::load("draft", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let profile = fake_hosts::load("draft", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(profile.id, "unknown@unknown");
         assert!(text.contains("  # timeout_ms: unknown: not seen in these logs"), "{text}");
     }
@@ -175,9 +175,9 @@ mod tests {
         let info = json!({"name": "evil\n: - {x", "version": "1\u{2028}2"});
         claims.add("identity.client_info", info.clone(), "log:1\n# \"".to_owned());
         claims.hint("calls.timeout_ms", "two\nlines".to_owned());
-        let base = fakes::host::profile(BASE).unwrap();
+        let base = fake_hosts::profile(BASE).unwrap();
         let text = write(&claims, &base);
-        let profile = fakes::host::load("draft", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let profile = fake_hosts::load("draft", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!((profile.id.as_str(), &profile.identity.client_info.value), ("evil-x@12", &info));
     }
 }

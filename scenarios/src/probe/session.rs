@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::opening::Opening;
 use crate::tap::read::{Recorded, Seen};
 use crate::tap::{Dir, What};
-use fakes::host::Mode;
+use fake_hosts::Mode;
 
 /// One server process.
 #[derive(Debug, Clone)]

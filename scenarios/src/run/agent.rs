@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use fakes::host::ShellShown;
+use fake_hosts::ShellShown;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

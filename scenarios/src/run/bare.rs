@@ -1,8 +1,8 @@
 //! A pipe without a host: what the scenario writes goes in, what the server writes comes out, nothing else happens.
 
-use fakes::host::drive::{HostEvent, HostEventKind, Order, Server};
-use fakes::host::log::{Dir, WireEvent};
-use fakes::host::{Action, Carrier, ModelEntry, Signal};
+use fake_hosts::drive::{HostEvent, HostEventKind, Order, Server};
+use fake_hosts::log::{Dir, WireEvent};
+use fake_hosts::{Action, Carrier, ModelEntry, Signal};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use entraclaw::source::bot::{BotReply, BotRequest, Endpoint, Reception};
-use fakes::bot::{BotDelivery, BotPerson, BotSaying, FakeBot};
+use fake_microsoft::bot::{BotDelivery, BotPerson, BotSaying, FakeBot};
 use futures_util::StreamExt as _;
 use futures_util::future::{LocalBoxFuture, join_all};
 use futures_util::stream::FuturesUnordered;
@@ -204,7 +204,7 @@ fn make(play: &Play<'_>, say: &BotSay, label: &str, n: u32) -> anyhow::Result<Bo
     };
     let now = play.stage.now();
     let delivery = play.bot.with(|bot| bot.deliver(now, &from, &saying));
-    let is_new = say.event == fakes::bot::BotEvent::Message;
+    let is_new = say.event == fake_microsoft::bot::BotEvent::Message;
     if is_new {
         let at_ms = play.now_ms();
         // What is to come again later may come then.

@@ -395,7 +395,7 @@ fn entra(expect: &EntraExpect, play: &Play) -> Checked {
         return Err(Miss::texts("the server broke a rule of Entra", "no violations", &violations.join("\n")));
     }
     let now = play.stage.now();
-    let recent = |call: &fakes::entra::EntraCall| {
+    let recent = |call: &fake_microsoft::entra::EntraCall| {
         expect.during_last.is_none_or(|span| now.duration_since(call.at).as_millis() <= i128::from(span.ms()))
     };
     let count = calls

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use entraclaw::rules::{Shell, WaitCommand};
-use fakes::host::drive::{Commands, Order};
+use fake_hosts::drive::{Commands, Order};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::sleep;

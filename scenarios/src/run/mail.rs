@@ -1,7 +1,7 @@
 //! Plays the steps of mail: somebody mails the agent, something happens in its mailbox.
 //! What the server makes of it is none of its business: a scenario says itself which mail must not be heard.
 
-use fakes::graph::{MailSpec, ScriptError};
+use fake_microsoft::graph::{MailSpec, ScriptError};
 
 use super::play::Play;
 use super::scaled;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use fakes::bot::FakeBot;
+use fake_microsoft::bot::FakeBot;
 
 use super::expect::Miss;
 use super::play::Play;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use entraclaw::knock::{Receipt, ReceiptStatus};
-use fakes::host::Profile;
+use fake_hosts::Profile;
 use tokio::sync::mpsc;
 
 use crate::scenario::{Inbound, PeerStep};

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fakes::bot::{BotDelivery, SharedBot};
-use fakes::entra::SharedEntra;
-use fakes::graph::SharedGraph;
-use fakes::host::{DoorKind, Profile};
+use fake_hosts::{DoorKind, Profile};
+use fake_microsoft::bot::{BotDelivery, SharedBot};
+use fake_microsoft::entra::SharedEntra;
+use fake_microsoft::graph::SharedGraph;
 use reports::event::{CellFinished, Failure, Lane, Status};
 use tokio::sync::Notify;
 
@@ -77,7 +77,7 @@ impl<'a> Play<'a> {
             if name == crate::host::BARE || name == "bare" {
                 Ok(None)
             } else {
-                fakes::host::profile(name).map(Some)
+                fake_hosts::profile(name).map(Some)
             }
         };
         let session =
@@ -461,7 +461,7 @@ impl<'a> Play<'a> {
         }));
         let (now, ended_ms) = (self.stage.now(), self.now_ms());
         finished.transcript.extend(self.entra.with(|entra| {
-            let line = |call: &fakes::entra::EntraCall| {
+            let line = |call: &fake_microsoft::entra::EntraCall| {
                 let ago_ms = u64::try_from(now.duration_since(call.at).as_millis()).unwrap_or(0);
                 let refused = call.number.map_or_else(String::new, |number| format!(" AADSTS{number}"));
                 reports::event::WireLine {

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use entraclaw::rules::WaitCommand;
-use fakes::bot::BotDelivery;
-use fakes::host::drive::Commands;
-use fakes::host::process::{ProcessServer, ServerCommand};
+use fake_hosts::drive::Commands;
+use fake_hosts::process::{ProcessServer, ServerCommand};
+use fake_microsoft::bot::BotDelivery;
 use futures_util::future::LocalBoxFuture;
 use reports::event::CellFinished;
 
@@ -29,17 +29,20 @@ pub(crate) fn play(cell: &Cell, binary: &Path) -> anyhow::Result<CellFinished> {
         let watch = Stopwatch::start();
         let home = tempfile::tempdir()?;
         let world = world::build(cell, wall_clock())?;
-        let server = fakes::graph::serve(world.graph.clone(), wall_clock).await?;
+        let server = fake_microsoft::graph::serve(world.graph.clone(), wall_clock).await?;
         let mut environment = world.environment;
         environment.insert("ENTRACLAW_GRAPH_URL".to_owned(), server.base_url());
-        let login = fakes::entra::serve(world.entra.clone(), wall_clock).await;
+        let login = fake_microsoft::entra::serve(world.entra.clone(), wall_clock).await;
         environment.insert("ENTRACLAW_LOGIN_URL".to_owned(), login.base_url());
         let with_setup = cell.scenario.scenario.runs_setup();
         let own = if with_setup { machine::own_folder(home.path()) } else { home.path().join("home") };
         sign_in::write(&own, &world.keys, &mut environment).await?;
         let with_bot = environment.contains_key("ENTRACLAW_BOT_ENABLED");
-        let channel =
-            if with_bot { Some(fakes::bot::serve(world.bot.clone(), wall_clock).await) } else { None };
+        let channel = if with_bot {
+            Some(fake_microsoft::bot::serve(world.bot.clone(), wall_clock).await)
+        } else {
+            None
+        };
         let port = KeptPort::take()?;
         environment.insert("ENTRACLAW_BOT_LISTEN".to_owned(), format!("127.0.0.1:{}", port.number()));
         let (openid_url, login_url) =

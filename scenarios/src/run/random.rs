@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use entraclaw::random::{Random as _, SplitMix};
-use fakes::bot::BotFault;
-use fakes::graph::{ChatSpec, DeltaLoss, ErrorBody, FaultAction, FaultSpec, MessageSpec};
+use fake_microsoft::bot::BotFault;
+use fake_microsoft::graph::{ChatSpec, DeltaLoss, ErrorBody, FaultAction, FaultSpec, MessageSpec};
 
 use super::kills;
 use super::play::{MAIN, Play};
@@ -291,7 +291,7 @@ impl Draw<'_> {
         let status = |code, retry_after_s, body| FaultAction::Status {
             code,
             retry_after_s,
-            form: fakes::graph::RetryAfterForm::default(),
+            form: fake_microsoft::graph::RetryAfterForm::default(),
             body,
         };
         let mut heals = Vec::new();

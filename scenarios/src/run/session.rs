@@ -6,8 +6,8 @@ use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fakes::host::drive::{self, Commands, Order};
-use fakes::host::{Action, DoorKind, HostMachine, HostOptions, Profile, ShellShown, ToolCall, thread_id};
+use fake_hosts::drive::{self, Commands, Order};
+use fake_hosts::{Action, DoorKind, HostMachine, HostOptions, Profile, ShellShown, ToolCall, thread_id};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use serde_json::Value;

@@ -9,7 +9,7 @@ use entraclaw::config::Secret;
 use entraclaw::entra::keys::{FileKeyStore, Kept, KeyName, KeyStore as _, MemoryKeyStore};
 use entraclaw::gate::Guid;
 use entraclaw::storage::DiskStorage;
-use fakes::entra::{AuthKind, EntraSpec, FakeEntra, SignatureAlgorithm};
+use fake_microsoft::entra::{AuthKind, EntraSpec, FakeEntra, SignatureAlgorithm};
 
 use super::world::TOKEN;
 

@@ -17,11 +17,11 @@ use entraclaw::random::SplitMix;
 use entraclaw::rules::WaitCommand;
 use entraclaw::storage::Storage;
 use entraclaw::storage::memory::{Crash, MemoryStorage};
-use fakes::bot::{BotDelivery, SharedBot};
-use fakes::entra::SharedEntra;
-use fakes::graph::{Fate, Request, SharedGraph};
-use fakes::host::drive::Commands;
-use fakes::host::task::TaskServer;
+use fake_hosts::drive::Commands;
+use fake_hosts::task::TaskServer;
+use fake_microsoft::bot::{BotDelivery, SharedBot};
+use fake_microsoft::entra::SharedEntra;
+use fake_microsoft::graph::{Fate, Request, SharedGraph};
 use futures_util::future::{BoxFuture, LocalBoxFuture};
 use reports::event::CellFinished;
 use tokio::io::DuplexStream;
@@ -280,7 +280,7 @@ impl GraphTransport for SimTransport {
             asked.body = request.body.unwrap_or_default();
             // The bot signs in at Entra's address too, for another resource.
             let to_bot = self.bot.with(|bot| bot.is_ours(&asked));
-            let at_entra = asked.url.starts_with(fakes::entra::DEFAULT_LOGIN_URL);
+            let at_entra = asked.url.starts_with(fake_microsoft::entra::DEFAULT_LOGIN_URL);
             let (answer, host) = if to_bot {
                 (self.bot.handle(self.now(), &asked), "login.botframework.com")
             } else if at_entra {

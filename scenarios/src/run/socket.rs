@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use fakes::host::Profile;
+use fake_hosts::Profile;
 
 use crate::scenario::{Inbound, PeerStep};
 
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     fn socket() -> InboxSocketState {
-        InboxSocketState::new(SocketLimits::of(&fakes::host::profile("claude-code@2.1.330").unwrap()))
+        InboxSocketState::new(SocketLimits::of(&fake_hosts::profile("claude-code@2.1.330").unwrap()))
     }
 
     fn change(socket: &mut InboxSocketState, step: PeerStep, now_ms: i64) -> Vec<String> {

@@ -4,10 +4,10 @@ use std::io;
 use std::rc::Rc;
 
 use entraclaw::rules::WaitCommand;
-use fakes::bot::BotDelivery;
-use fakes::host::Signal;
-use fakes::host::drive::{Commands, Server};
-use fakes::host::process::ProcessServer;
+use fake_hosts::Signal;
+use fake_hosts::drive::{Commands, Server};
+use fake_hosts::process::ProcessServer;
+use fake_microsoft::bot::BotDelivery;
 use futures_util::future::LocalBoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use fakes::graph::MessageSpec;
-use fakes::host::drive::Order;
-use fakes::host::{Action, PermissionAsk, Signal};
+use fake_hosts::drive::Order;
+use fake_hosts::{Action, PermissionAsk, Signal};
+use fake_microsoft::graph::MessageSpec;
 use reports::event::Failure;
 use serde_json::Value;
 
@@ -159,7 +159,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         }
         Step::Server(ServerStep::ClockStep(by_ms)) => play.stage.step_clock(*by_ms)?,
         Step::Fault(fault) => play.graph.with(|graph| graph.add_fault(fault.clone()))?,
-        Step::Heal => play.graph.with(fakes::graph::FakeGraph::clear_faults),
+        Step::Heal => play.graph.with(fake_microsoft::graph::FakeGraph::clear_faults),
         Step::Bot(step) => return super::bot::step(play, step).await,
         Step::Entra(step) => entra(play, step)?,
         Step::Disk(step) => {
@@ -237,15 +237,15 @@ async fn each(play: &mut Play<'_>, steps: Vec<Step>) -> Played {
 fn entra(play: &Play<'_>, step: &EntraStep) -> anyhow::Result<()> {
     match step {
         EntraStep::Fault(fault) => play.entra.with(|entra| entra.add_fault(fault.clone()))?,
-        EntraStep::Heal => play.entra.with(fakes::entra::FakeEntra::clear_faults),
+        EntraStep::Heal => play.entra.with(fake_microsoft::entra::FakeEntra::clear_faults),
         EntraStep::Register(certificate) => play.entra.with(|entra| entra.register(*certificate)),
-        EntraStep::Consent => play.entra.with(fakes::entra::FakeEntra::consent),
+        EntraStep::Consent => play.entra.with(fake_microsoft::entra::FakeEntra::consent),
         EntraStep::DemandClaims(claims) => {
             play.graph.with(|graph| graph.demand_claims(Some(claims.clone())));
         }
-        EntraStep::EndTokens => play.graph.with(fakes::graph::FakeGraph::revoke_all_tokens),
+        EntraStep::EndTokens => play.graph.with(fake_microsoft::graph::FakeGraph::revoke_all_tokens),
         EntraStep::RevokeRefreshTokens => {
-            play.entra.with(fakes::entra::FakeEntra::revoke_refresh_tokens);
+            play.entra.with(fake_microsoft::entra::FakeEntra::revoke_refresh_tokens);
         }
     }
     Ok(())
@@ -497,7 +497,7 @@ fn post(
     let at_ms = play.now_ms();
     let (message_id, chat_id) = play.graph.with(|graph| {
         let id = graph.post(now, &chat, &from, &message)?;
-        Ok::<_, fakes::graph::ScriptError>((id, graph.chat_id(&chat)?.to_owned()))
+        Ok::<_, fake_microsoft::graph::ScriptError>((id, graph.chat_id(&chat)?.to_owned()))
     })?;
     play.written(&Written {
         label: label.to_owned(),
@@ -533,7 +533,7 @@ fn fill_in(play: &Play<'_>, value: Value) -> anyhow::Result<Value> {
         Value::String(text) => Value::String(if let Some(handle) = text.strip_prefix("$chat:") {
             play.graph.with(|graph| graph.chat_id(handle).map(str::to_owned))?
         } else if let Some(handle) = text.strip_prefix(crate::scenario::BOT_CONVERSATION) {
-            fakes::bot::FakeBot::conversation_id(handle)
+            fake_microsoft::bot::FakeBot::conversation_id(handle)
         } else if let Some(handle) = text.strip_prefix("$person:") {
             play.graph.with(|graph| graph.person(handle).map(|person| person.object_id.clone()))?
         } else if let Some(label) = text.strip_prefix("$id:") {

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use fakes::host::drive::{HostEvent, HostEventKind};
-use fakes::host::log::Dir;
-use fakes::host::{Carrier, Outcome};
+use fake_hosts::drive::{HostEvent, HostEventKind};
+use fake_hosts::log::Dir;
+use fake_hosts::{Carrier, Outcome};
 use reports::event::{Lane, ModelLine};
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc};

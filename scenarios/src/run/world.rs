@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use entraclaw::entra::keys::MemoryKeyStore;
-use fakes::bot::SharedBot;
-use fakes::entra::{AuthKind, FakeEntra, SharedEntra};
-use fakes::graph::{ChatSpec, FakeGraph, PersonSpec, SharedGraph, TokenSpec, WorldSpec};
-use fakes::host::DoorKind;
+use fake_hosts::DoorKind;
+use fake_microsoft::bot::SharedBot;
+use fake_microsoft::entra::{AuthKind, FakeEntra, SharedEntra};
+use fake_microsoft::graph::{ChatSpec, FakeGraph, PersonSpec, SharedGraph, TokenSpec, WorldSpec};
 use jiff::Timestamp;
 
 use super::{PROCESS_SPEED, sign_in};
@@ -76,7 +76,7 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
     let mut environment = BTreeMap::from([
         ("ENTRACLAW_ALLOW".to_owned(), allow.join(",")),
         ("ENTRACLAW_IDENTITY_TENANT_ID".to_owned(), agent.tenant_id.clone()),
-        ("ENTRACLAW_IDENTITY_AGENT_ID".to_owned(), fakes::graph::agent_identity_id()),
+        ("ENTRACLAW_IDENTITY_AGENT_ID".to_owned(), fake_microsoft::graph::agent_identity_id()),
         ("ENTRACLAW_GRAPH_URL".to_owned(), graph.base_url().to_owned()),
     ]);
     let bot = SharedBot::default();

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use fakes::host::Signal;
-use fakes::host::drive::Server as _;
-use fakes::host::process::{ProcessServer, ServerCommand};
+use fake_hosts::Signal;
+use fake_hosts::drive::Server as _;
+use fake_hosts::process::{ProcessServer, ServerCommand};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};

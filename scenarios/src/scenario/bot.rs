@@ -1,6 +1,6 @@
 //! What a scenario can do with the bot's channel, and demand of it.
 
-use fakes::bot::{BotEvent, BotFault, Forgery};
+use fake_microsoft::bot::{BotEvent, BotFault, Forgery};
 use serde::Deserialize;
 
 use super::Span;

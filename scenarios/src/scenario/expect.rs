@@ -192,7 +192,7 @@ pub struct GraphExpect {
 #[serde(deny_unknown_fields, default)]
 pub struct EntraExpect {
     /// Only requests of this kind.
-    pub grant: Option<fakes::entra::Grant>,
+    pub grant: Option<fake_microsoft::entra::Grant>,
     /// Only those that were refused with this number (`AADSTS…`).
     pub refused: Option<u64>,
     /// Only those that were answered with 200.

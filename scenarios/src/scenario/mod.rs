@@ -15,8 +15,8 @@ mod step;
 
 use std::collections::BTreeMap;
 
-use fakes::entra::EntraSpec;
-use fakes::graph::{ChatSpec, PersonSpec, WorldSpec};
+use fake_microsoft::entra::EntraSpec;
+use fake_microsoft::graph::{ChatSpec, PersonSpec, WorldSpec};
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 

@@ -1,7 +1,7 @@
 //! A stretch of time that nobody has written down: who writes when, and what goes wrong, is drawn from the seed.
 //! The same seed must always draw the same.
 
-use fakes::entra::AuthKind;
+use fake_microsoft::entra::AuthKind;
 use serde::Deserialize;
 
 use super::{Scenario, Span};

@@ -1,6 +1,6 @@
 //! What the person has set in a host so that it can be reached. It knows no host's names for it.
 
-use fakes::host::{HostOptions, Mode};
+use fake_hosts::{HostOptions, Mode};
 use serde::Deserialize;
 
 /// How long our hook that wakes may take, as `entraclaw setup` writes it, in milliseconds.

@@ -87,7 +87,7 @@ pub(super) fn misused(scenario: &Scenario) -> Option<(&'static str, &'static str
     {
         return Some(("what is set is what setup has written", "leave `set_up` out"));
     }
-    let unknown = |family: &String| !fakes::host::settings::SETTINGS_FAMILIES.contains(&family.as_str());
+    let unknown = |family: &String| !fake_hosts::settings::SETTINGS_FAMILIES.contains(&family.as_str());
     if scenario.host_files.keys().any(unknown) {
         return Some(("`host_files` names a family whose files nobody reads", "see `hostcheck hosts`"));
     }

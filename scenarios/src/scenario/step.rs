@@ -1,7 +1,7 @@
 //! The closed set of steps.
 
-use fakes::entra::{Credential, EntraFault};
-use fakes::graph::{DeltaLoss, FaultSpec, MailSpec, MessageSpec};
+use fake_microsoft::entra::{Credential, EntraFault};
+use fake_microsoft::graph::{DeltaLoss, FaultSpec, MailSpec, MessageSpec};
 use serde::Deserialize;
 use serde_json::Value;
 

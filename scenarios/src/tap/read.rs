@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use fakes::host::log::{self, TraceLine};
+use fake_hosts::log::{self, TraceLine};
 use serde_json::Value;
 
 use super::entry::{Dir, End, Entry, FORMAT, Start, What};

@@ -1,5 +1,5 @@
 //! With a host: the program on the path is started in this terminal, set up for the sandbox alone, and all of it ends with it.
-//! The host is a script that keeps what it was given; what a real one does with it is in `fakes/REAL-PROGRAMS.md`.
+//! The host is a script that keeps what it was given; what a real one does with it is in `fakes/hosts/REAL-PROGRAMS.md`.
 
 #![expect(clippy::disallowed_methods, reason = "what a host was given lies in real files and variables")]
 

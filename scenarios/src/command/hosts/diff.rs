@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use fakes::host::{Evidence, Profile};
+use fake_hosts::{Evidence, Profile};
 use serde_json::json;
 
 use super::{add, mark, select, value};

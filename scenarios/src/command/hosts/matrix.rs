@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::bail;
-use fakes::host::{Evidence, Mark, Profile};
+use fake_hosts::{Evidence, Mark, Profile};
 use serde_json::json;
 
 use super::{add, select, value};

@@ -6,7 +6,7 @@ mod diff;
 mod matrix;
 mod protocol;
 
-use fakes::host::Evidence;
+use fake_hosts::Evidence;
 use serde_json::json;
 
 use super::{EXIT_PASSED, Outcome, out, select};

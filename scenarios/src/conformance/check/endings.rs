@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use fakes::host::Signal;
+use fake_hosts::Signal;
 use serde_json::{Value, json};
 
 use super::{Era, Needs, Probe, tools};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use entraclaw::knock::{HttpMethod, KnockError, KnockRequest};
-use fakes::host::settings::OpenDoor;
+use fake_hosts::settings::OpenDoor;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use http_body_util::{BodyExt as _, Full, Limited};

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use entraclaw::config::key::ACCESS_TOKEN_VARIABLE;
-use fakes::host::settings::{self, Form, HostFiles, HostSettings};
+use fake_hosts::settings::{self, Form, HostFiles, HostSettings};
 use serde_json::Value;
 
 use super::Machine;

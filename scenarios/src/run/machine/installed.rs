@@ -8,10 +8,10 @@ use std::process::Stdio;
 use std::rc::Rc;
 use std::time::Duration;
 
-use fakes::host::drive::{Beside, Commands};
-use fakes::host::process::{ProcessServer, ServerCommand};
-use fakes::host::settings::{HookCommand, HostSettings, OpenDoor};
-use fakes::host::{HostOptions, ShellEnd};
+use fake_hosts::drive::{Beside, Commands};
+use fake_hosts::process::{ProcessServer, ServerCommand};
+use fake_hosts::settings::{HookCommand, HostSettings, OpenDoor};
+use fake_hosts::{HostOptions, ShellEnd};
 use futures_util::future::LocalBoxFuture;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
@@ -35,7 +35,7 @@ pub(in super::super) fn install(
     now_ms: fn() -> i64,
 ) -> Result<Install, String> {
     let settings = machine.settings()?;
-    let said = |error: fakes::host::settings::SettingsError| error.to_string();
+    let said = |error: fake_hosts::settings::SettingsError| error.to_string();
     let command = |name: &str| {
         settings.command_of(name, &machine.environment, &machine.handed, machine.project.clone())
     };

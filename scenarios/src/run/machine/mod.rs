@@ -14,8 +14,8 @@ use std::process::Command;
 
 use anyhow::Context as _;
 use entraclaw::config::key::ACCESS_TOKEN_VARIABLE;
-use fakes::host::Environment;
-use fakes::host::settings::{self, HostFiles, HostSettings};
+use fake_hosts::Environment;
+use fake_hosts::settings::{self, HostFiles, HostSettings};
 use tokio::process::Child;
 
 use super::port::KeptPort;

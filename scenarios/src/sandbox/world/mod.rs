@@ -6,7 +6,7 @@ mod watch;
 
 use std::collections::BTreeMap;
 
-use fakes::graph::{
+use fake_microsoft::graph::{
     AGENT, ChatKind, ChatSpec, FakeGraph, MailSpec, MailboxSpec, MessageSpec, PersonSpec, ScriptError,
     SharedGraph, TokenSpec, WorldSpec,
 };

@@ -1,7 +1,7 @@
 //! The world as the page shows it: places with their messages, read from the fake Graph as they are now.
 //! It must never change anything.
 
-use fakes::graph::AGENT;
+use fake_microsoft::graph::AGENT;
 
 use super::super::state::{Item, Place};
 use super::super::text;

@@ -1,6 +1,6 @@
 //! The world as a page and a server use it.
 
-use fakes::graph::Request;
+use fake_microsoft::graph::Request;
 use serde_json::{Value, json};
 
 use super::show::SHOWN_MAX;

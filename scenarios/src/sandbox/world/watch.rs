@@ -1,7 +1,7 @@
 //! What the agent's server asks and says: who polls, what was read, what the agent wrote.
 //! It must never change what people wrote, and it tells each thing once.
 
-use fakes::graph::{AGENT, CallRecord, Operation};
+use fake_microsoft::graph::{AGENT, CallRecord, Operation};
 use jiff::Timestamp;
 use serde_json::Value;
 
