@@ -6,7 +6,7 @@ use rstest::rstest;
 
 use super::support::{AGENT, ALICE, Desk, TENANT};
 
-const KEY: &str = include_str!("../../../../fakes/src/entra/credentials/blueprint.key.pem");
+const KEY: &str = include_str!("../../../../fakes/microsoft/src/entra/credentials/blueprint.key.pem");
 
 /// A certificate to [`KEY`] that is good between two days, counted from today.
 fn certificate(from_days: i64, until_days: i64) -> String {

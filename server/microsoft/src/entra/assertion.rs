@@ -198,9 +198,10 @@ mod tests {
 
     use super::*;
 
-    const KEY: &str = include_str!("../../../../fakes/src/entra/credentials/blueprint.key.pem");
-    const CERTIFICATE: &str = include_str!("../../../../fakes/src/entra/credentials/blueprint.cert.pem");
-    const OTHER: &str = include_str!("../../../../fakes/src/entra/credentials/other.cert.pem");
+    const KEY: &str = include_str!("../../../../fakes/microsoft/src/entra/credentials/blueprint.key.pem");
+    const CERTIFICATE: &str =
+        include_str!("../../../../fakes/microsoft/src/entra/credentials/blueprint.cert.pem");
+    const OTHER: &str = include_str!("../../../../fakes/microsoft/src/entra/credentials/other.cert.pem");
 
     fn credential(
         key: &str,

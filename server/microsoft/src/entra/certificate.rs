@@ -70,7 +70,8 @@ mod tests {
 
     use super::*;
 
-    const CERTIFICATE: &str = include_str!("../../../../fakes/src/entra/credentials/blueprint.cert.pem");
+    const CERTIFICATE: &str =
+        include_str!("../../../../fakes/microsoft/src/entra/credentials/blueprint.cert.pem");
 
     #[rstest]
     #[case::the_first_second("2020-01-01T00:00:00Z", None)]
