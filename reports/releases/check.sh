@@ -19,10 +19,10 @@ release=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 kept=reports/releases/$release
 made=$(mktemp -d)
 trap 'rm -r "$made"' EXIT
-hostcheck=${CARGO_TARGET_DIR-target}/release/hostcheck
+simulation=${CARGO_TARGET_DIR-target}/release/simulation
 
 make() {
-  "$hostcheck" report "$run" --mode sim --format "$1" --out "$made/$2"
+  "$simulation" report "$run" --mode sim --format "$1" --out "$made/$2"
 }
 make md report.md
 make summary summary.md
@@ -31,7 +31,7 @@ make badge-json badge.json
 make html report.html
 make json report.json
 make junit junit.xml
-"$hostcheck" history add "$run" --mode sim --release "$release" --file "$made/history.jsonl" >/dev/null
+"$simulation" history add "$run" --mode sim --release "$release" --file "$made/history.jsonl" >/dev/null
 (cd "$made" && sha256sum report.html report.json junit.xml >SHA256SUMS)
 
 if $update; then

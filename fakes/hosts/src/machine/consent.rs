@@ -1,0 +1,69 @@
+//! The person's consent to a call: given by their settings, by their hook, or at a dialog that waits as long as it takes.
+//! A call that waits for it is on no wire, and nothing but the person's answer or an interrupt ends its wait.
+
+use serde_json::json;
+
+use super::HostMachine;
+use crate::effect::{Effect, Outcome};
+use crate::profile::{Hook, HookAnswer, Unallowed};
+
+impl HostMachine {
+    /// What becomes of a call of this tool, by the person's settings alone.
+    pub(super) fn consent_to(&self, tool: &str) -> Unallowed {
+        let Some(unasked) = &self.options.unasked else { return Unallowed::Runs };
+        let facts = &self.profile.consent;
+        let only_reads = self.catalog.find(tool).is_some_and(|tool| tool.read_only);
+        if unasked.iter().any(|name| name == "*" || name == tool) || (*facts.spares_reading && only_reads) {
+            return Unallowed::Runs;
+        }
+        self.mode(&facts.calls)
+    }
+
+    /// Asks the person's hook where the host has one, else the person.
+    pub(super) fn ask_consent(&mut self, seq: u64, tool: &str, arguments: serde_json::Value) {
+        let event = self.profile.consent.hook.value.clone();
+        let name = format!("{}/{tool}", self.options.server_name);
+        let own = event.as_ref().map(|event| {
+            vec![("hookName", json!(event)), ("toolName", json!(name)), ("toolInput", arguments)]
+        });
+        // What it answers is no text for the model.
+        let hook = event.map(|event| Hook { event, answer: HookAnswer::Context, text: String::new() });
+        if self.run_consent_hook(hook, seq, own.unwrap_or_default()).is_none() {
+            self.open_dialog(seq);
+        }
+    }
+
+    /// A dialog opens, unless the call has ended meanwhile.
+    pub(super) fn open_dialog(&mut self, seq: u64) {
+        if let Some(tool) = self.waiting_tool(seq) {
+            self.note(format!("a dialog asks whether {tool} may run, and waits for the person"));
+            self.dialogs.push_back(seq);
+            self.tell_dialogs();
+        }
+    }
+
+    pub(super) fn answer_dialog(&mut self, allow: bool) {
+        let Some(seq) = self.dialogs.pop_front() else { return self.note("no dialog is open") };
+        self.tell_dialogs();
+        if allow {
+            return self.send_call(seq);
+        }
+        let tool = self.waiting_tool(seq).unwrap_or_default();
+        let text = self.words(&self.profile.texts.denied.clone(), &tool, "");
+        self.finish(seq, Outcome::Error, None, text, true);
+    }
+
+    /// A call is over: the person is not asked about it any more.
+    pub(super) fn close_dialog(&mut self, seq: u64) {
+        let open = self.dialogs.len();
+        self.dialogs.retain(|one| *one != seq);
+        if self.dialogs.len() < open {
+            self.tell_dialogs();
+        }
+    }
+
+    fn tell_dialogs(&mut self) {
+        let tools = self.dialogs.iter().filter_map(|seq| self.waiting_tool(*seq)).collect();
+        self.effects.push(Effect::Dialogs(tools));
+    }
+}

@@ -1,0 +1,94 @@
+//! The model's background shells: our own program, left running while the turn goes on or ends.
+//! It only says what is to be run; how that ends is told from outside.
+
+use std::collections::BTreeMap;
+
+use super::HostMachine;
+use super::turn::Notice;
+use crate::effect::{Carrier, Effect, Outcome, ShellEnd};
+use crate::wire::fill;
+
+/// Most shells that run at once.
+const SHELLS_MAX: usize = 16;
+
+/// The shells that run, and the one that ended last.
+#[derive(Debug, Default)]
+pub(super) struct Shells {
+    begun: u64,
+    /// What the model said that each is for.
+    running: BTreeMap<u64, String>,
+    last: Option<ShellEnd>,
+}
+
+impl HostMachine {
+    pub(super) fn start_shell(&mut self, arguments: Vec<String>, description: String, label: String) {
+        self.ensure_turn();
+        let refusal = if !*self.profile.shell.available {
+            Some("this host's model has no background shell")
+        } else if !self.options.shell {
+            Some("the person has not allowed the command")
+        } else if self.shells.running.len() >= SHELLS_MAX {
+            Some("too many commands run already")
+        } else {
+            None
+        };
+        if let Some(reason) = refusal {
+            self.show(Carrier::ToolResult, None, Some(label.clone()), reason.to_owned(), true, false);
+            return self.own_tool_done("shell", label, Outcome::Error);
+        }
+        self.shells.begun += 1;
+        let id = self.shells.begun;
+        self.shells.running.insert(id, description);
+        let text = format!("The command runs in the background as {}.", shell_name(id));
+        self.show(Carrier::ToolResult, None, Some(label.clone()), text, false, false);
+        self.effects.push(Effect::Shell { id, arguments });
+        self.own_tool_done("shell", label, Outcome::Result);
+    }
+
+    pub(super) fn read_shell(&mut self, label: String) {
+        self.ensure_turn();
+        let (text, outcome) = match &self.shells.last {
+            Some(end) => (end.output.clone(), Outcome::Result),
+            None => ("No background command has ended.".to_owned(), Outcome::Error),
+        };
+        let bad = outcome == Outcome::Error;
+        self.show(Carrier::BackgroundShell, None, Some(label.clone()), text, bad, false);
+        self.own_tool_done("read", label, outcome);
+    }
+
+    pub(super) fn shell_end(&mut self, id: u64, end: ShellEnd) {
+        let Some(description) = self.shells.running.remove(&id) else {
+            return self.note(format!("nobody waits for {}", shell_name(id)));
+        };
+        self.note(format!("{} ended with code {}", shell_name(id), end.code));
+        let facts = self.profile.shell.clone();
+        let name = shell_name(id);
+        let text = fill(
+            &facts.text,
+            &[
+                ("id", name.as_str()),
+                ("description", description.as_str()),
+                ("status", if end.code == 0 { "completed" } else { "failed" }),
+                ("code", end.code.to_string().as_str()),
+                ("path", format!("/tmp/{name}.output").as_str()),
+                ("output", end.output.as_str()),
+            ],
+        );
+        self.shells.last = Some(end);
+        let notice = Notice::new(Carrier::BackgroundShell, text);
+        self.comes_by_itself(notice, self.mode(&facts.wakes), *facts.busy);
+        self.ask_shell_end_hook(&description);
+    }
+
+    /// The host ends: nobody waits for anything any more.
+    pub(super) fn forget_wakers(&mut self) {
+        self.shells.running.clear();
+        self.hooks = super::Hooks::default();
+        self.tasks.clear();
+        self.timers.retain(|timer, _| !matches!(timer, super::Timer::Hook(_) | super::Timer::Task(_)));
+    }
+}
+
+fn shell_name(id: u64) -> String {
+    format!("shell-{id}")
+}

@@ -1,0 +1,187 @@
+//! One fact about a host with the evidence for it, and the macro that lists facts in sections.
+//! A fact is never used without a mark and a source, so that no rule of a fake is somebody's memory.
+
+use std::fmt;
+use std::ops::Deref;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::options::Mode;
+
+/// How a fact is known, the strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    /// Seen on the wire or in a model request of the real program.
+    Observed,
+    /// Read in the strings or the text of the program.
+    String,
+    /// Written in the vendor's documents.
+    Documented,
+    /// Said by the documents this project started from; not seen by us.
+    Seed,
+    /// Seen in part or not at all; the most likely behaviour, or words of ours, were chosen.
+    Guess,
+    /// It was never looked at. The value is the one that asks most of a server, and no scenario may rest on it.
+    Unknown,
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Observed => "observed",
+            Self::String => "string",
+            Self::Documented => "documented",
+            Self::Seed => "seed",
+            Self::Guess => "guess",
+            Self::Unknown => "unknown",
+        })
+    }
+}
+
+/// A value, how it is known, and where that can be looked up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fact<T> {
+    /// The value that the fake host obeys.
+    pub value: T,
+    /// How the value is known.
+    pub mark: Mark,
+    /// Where: a recording, a document, a reason.
+    pub source: String,
+    /// The mode of the host in which nobody has looked, where the value was seen in the other one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown_in: Option<Mode>,
+    /// The profile whose file states it: this one, or one that it extends.
+    #[serde(skip)]
+    pub stated_by: String,
+}
+
+impl<T> Fact<T> {
+    /// Whether anybody knows it for this mode of the host.
+    pub fn is_known_in(&self, mode: Mode) -> bool {
+        self.mark != Mark::Unknown && self.unknown_in != Some(mode)
+    }
+}
+
+impl<T> Deref for Fact<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: Serialize> Fact<T> {
+    /// The fact as a line of the evidence table.
+    pub(crate) fn evidence(&self, section: &str, field: &str, meaning: &'static str) -> Evidence {
+        Evidence {
+            name: format!("{section}.{field}"),
+            meaning: meaning.trim_start(),
+            value: serde_json::to_value(&self.value).unwrap_or_default(),
+            mark: self.mark,
+            unknown_in: self.unknown_in,
+            source: self.source.clone(),
+            stated_by: self.stated_by.clone(),
+        }
+    }
+}
+
+/// One line of `hostcheck hosts NAME`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evidence {
+    /// `section.field`.
+    pub name: String,
+    /// What the fact is about, in a sentence.
+    #[serde(skip)]
+    pub meaning: &'static str,
+    /// The value as JSON.
+    pub value: serde_json::Value,
+    /// How it is known.
+    pub mark: Mark,
+    /// The mode in which it is not known although it is in the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown_in: Option<Mode>,
+    /// Where it can be looked up.
+    pub source: String,
+    /// The profile whose file states it.
+    pub stated_by: String,
+}
+
+impl Evidence {
+    /// Whether nobody has looked.
+    pub fn is_unknown(&self) -> bool {
+        self.mark == Mark::Unknown
+    }
+}
+
+/// A value that differs between the interactive and the headless mode of a host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PerMode<T> {
+    /// In the interactive terminal program.
+    pub tui: T,
+    /// In a headless run with one prompt.
+    pub print: T,
+}
+
+/// Declares a section twice: whole, as the machine reads it, and as a patch, as a file states it.
+macro_rules! facts {
+    (
+        $(#[$meta:meta])*
+        $section:ident, $patch:ident {
+            $( $(#[doc = $meaning:literal])* $field:ident: $kind:ty, )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $section {
+            $( $(#[doc = $meaning])* pub $field: Fact<$kind>, )*
+        }
+
+        $(#[$meta])*
+        ///
+        /// A file states only what differs from the profile it extends.
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $patch {
+            $(
+                $(#[doc = $meaning])*
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                pub $field: Option<Fact<$kind>>,
+            )*
+        }
+
+        impl $patch {
+            /// This patch, with the parent's facts where it says nothing.
+            pub(crate) fn over(self, parent: Self) -> Self {
+                Self { $( $field: self.$field.or(parent.$field), )* }
+            }
+
+            /// Writes into every fact which profile states it.
+            pub(crate) fn stamp(&mut self, id: &str) {
+                $( if let Some(fact) = &mut self.$field { id.clone_into(&mut fact.stated_by); } )*
+            }
+
+            /// The whole section, or the names of what nobody stated.
+            pub(crate) fn complete(self, section: &str, missing: &mut Vec<String>) -> Option<$section> {
+                $(
+                    if self.$field.is_none() {
+                        missing.push(format!("{section}.{}", stringify!($field)));
+                    }
+                )*
+                Some($section { $( $field: self.$field?, )* })
+            }
+        }
+
+        impl $section {
+            /// Appends one line a fact.
+            pub(crate) fn evidence(&self, section: &str, lines: &mut Vec<Evidence>) {
+                $( lines.push(self.$field.evidence(section, stringify!($field), concat!($($meaning),*))); )*
+            }
+        }
+    };
+}
+
+pub(crate) use facts;

@@ -1,0 +1,376 @@
+//! Rules of fake hosts for what wakes or feeds a model besides MCP: shells, hooks, doors, tasks.
+
+use fake_hosts::{Action, Carrier, Effect, HostOptions, Mode, Outcome, ShellEnd};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use crate::host_support::Bench;
+
+/// A host with everything set up.
+fn open(host: &str, mode: Mode) -> Bench {
+    let options = HostOptions {
+        mode,
+        shell: true,
+        hooks: true,
+        door: true,
+        experimental: true,
+        ..HostOptions::default()
+    };
+    let mut bench = Bench::open_with(host, options, &["wait"]);
+    bench.silence();
+    bench
+}
+
+fn start_shell(bench: &mut Bench) {
+    let description = "messages for you".to_owned();
+    bench.act(Action::StartShell {
+        arguments: vec!["wait".to_owned()],
+        description,
+        label: "shell".to_owned(),
+    });
+    bench.silence();
+}
+
+fn end_turn(bench: &mut Bench) {
+    bench.act(Action::EndTurn);
+    bench.silence();
+}
+
+fn end_shell(bench: &mut Bench) {
+    let (_, id) = bench
+        .done
+        .iter()
+        .rev()
+        .find_map(|(ms, effect)| match effect {
+            Effect::Shell { id, .. } => Some((*ms, *id)),
+            _ => None,
+        })
+        .unwrap();
+    let end = ShellEnd { output: "THE OUTPUT".to_owned(), code: 0 };
+    let effects = bench.host.on_shell_end(bench.now_ms, id, end);
+    bench.keep(effects);
+    bench.silence();
+}
+
+#[rstest]
+#[case("claude-code@2.1.330", false)]
+#[case("copilot-cli@1.0.102", true)]
+fn a_shell_that_ends_wakes_an_idle_session(#[case] host: &str, #[case] with_output: bool) {
+    let mut bench = open(host, Mode::Tui);
+    start_shell(&mut bench);
+    end_turn(&mut bench);
+    assert!(!bench.host.in_turn());
+    end_shell(&mut bench);
+    assert!(bench.host.in_turn());
+    let shown = bench.shown(Carrier::BackgroundShell);
+    assert_eq!(shown.len(), 1);
+    assert!(shown[0].woke);
+    assert_eq!(shown[0].text.contains("THE OUTPUT"), with_output, "{}", shown[0].text);
+    assert_eq!(shown[0].text.contains("messages for you"), !with_output);
+    bench.act(Action::ReadShell { label: "read".to_owned() });
+    assert_eq!(bench.shown(Carrier::BackgroundShell)[1].text, "THE OUTPUT");
+}
+
+#[rstest]
+#[case("claude-code@2.1.330", true)]
+#[case("copilot-cli@1.0.102", false)]
+fn a_shell_that_ends_in_a_turn_waits_as_the_host_says(#[case] host: &str, #[case] at_boundary: bool) {
+    let mut bench = open(host, Mode::Tui);
+    start_shell(&mut bench);
+    end_shell(&mut bench);
+    assert!(bench.shown(Carrier::BackgroundShell).is_empty());
+    bench.act(Action::Work);
+    bench.silence();
+    assert_eq!(bench.shown(Carrier::BackgroundShell).len(), usize::from(at_boundary));
+    end_turn(&mut bench);
+    assert_eq!(bench.shown(Carrier::BackgroundShell).len(), 1);
+}
+
+#[test]
+fn a_command_that_nobody_allowed_does_not_run() {
+    let mut bench = Bench::open("claude-code@2.1.330", Mode::Tui, &[]);
+    start_shell(&mut bench);
+    assert!(!bench.done.iter().any(|(_, effect)| matches!(effect, Effect::Shell { .. })));
+    assert_eq!(bench.outcomes(), [("shell".to_owned(), Outcome::Error)]);
+}
+
+fn block() -> Value {
+    json!({"decision": "block", "reason": "read your mail"})
+}
+
+#[rstest]
+#[case("claude-code@2.1.330", "Stop", "hook_event_name",
+    json!({"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "read your mail"}}),
+    "<system-reminder>\nStop hook additional context: read your mail\n</system-reminder>")]
+#[case("claude-code@2.1.148", "Stop", "hook_event_name", block(), "Stop hook feedback:\nread your mail")]
+#[case("copilot-cli@1.0.102", "agentStop", "sessionId", block(), "read your mail")]
+fn a_hook_at_the_end_of_a_turn_makes_it_go_on(
+    #[case] host: &str,
+    #[case] event: &str,
+    #[case] member: &str,
+    #[case] answer: Value,
+    #[case] shown: &str,
+) {
+    let mut bench = open(host, Mode::Tui);
+    bench.act(Action::Work);
+    bench.silence();
+    bench.act(Action::EndTurn);
+    let (asked, input) = bench.hook();
+    assert_eq!(asked, event);
+    assert!(input.get(member).is_some(), "{input}");
+    assert_eq!(input["stop_hook_active"], false);
+    bench.answer_hook(&answer.to_string());
+    assert!(bench.host.in_turn());
+    assert_eq!(bench.shown(Carrier::Hook).last().unwrap().text, shown);
+    bench.act(Action::EndTurn);
+    assert_eq!(bench.hook().1["stop_hook_active"], true);
+    bench.answer_hook("");
+    assert!(!bench.host.in_turn());
+}
+
+#[test]
+fn the_end_of_a_turn_is_blocked_eight_times_in_a_row_at_most() {
+    let mut bench = open("copilot-cli@1.0.102", Mode::Print);
+    bench.act(Action::Work);
+    bench.silence();
+    for _ in 0..8 {
+        bench.act(Action::EndTurn);
+        bench.answer_hook(&json!({"decision": "block", "reason": "again"}).to_string());
+        assert!(bench.host.in_turn());
+    }
+    bench.act(Action::EndTurn);
+    assert!(!bench.host.in_turn());
+}
+
+#[rstest]
+#[case("nonsense")]
+#[case("{\"decision\":\"deny\",\"reason\":\"another host's word\"}")]
+#[case("{\"decision\":\"block\"}")]
+#[case("[]")]
+fn an_answer_that_the_host_does_not_know_changes_nothing(#[case] answer: &str) {
+    let mut bench = open("claude-code@2.1.330", Mode::Tui);
+    bench.act(Action::Work);
+    bench.silence();
+    bench.act(Action::EndTurn);
+    bench.answer_hook(answer);
+    assert!(!bench.host.in_turn());
+    assert!(bench.shown(Carrier::Hook).is_empty());
+}
+
+#[test]
+fn a_slow_hook_is_not_waited_for() {
+    let mut bench = open("copilot-cli@1.0.102", Mode::Tui);
+    bench.act(Action::BeginTurn { prompt: "hello".to_owned() });
+    assert!(bench.shown(Carrier::Prompt).is_empty());
+    let slow = bench.now_ms + 29_999;
+    bench.until(slow);
+    assert!(bench.shown(Carrier::Prompt).is_empty());
+    bench.until(slow + 1);
+    assert_eq!(bench.shown(Carrier::Prompt).len(), 1);
+}
+
+#[test]
+fn a_turn_ends_when_the_hooks_in_front_of_its_end_are_done() {
+    let mut bench = open("claude-code@2.1.330", Mode::Tui);
+    bench.act(Action::BeginTurn { prompt: "hello".to_owned() });
+    bench.act(Action::EndTurn);
+    assert_eq!(bench.hook().0, "UserPromptSubmit");
+    bench.answer_hook("");
+    assert_eq!(bench.hook().0, "Stop");
+    bench.answer_hook("");
+    assert!(!bench.host.in_turn());
+
+    bench.call("wait");
+    bench.act(Action::EndTurn);
+    bench.result("wait", "done");
+    assert_eq!(bench.hook().0, "PostToolUse");
+    bench.answer_hook("");
+    assert!(bench.host.in_turn(), "while a call runs no model ends its turn");
+    bench.call("wait");
+    bench.result("wait", "done");
+    bench.act(Action::EndTurn);
+    bench.call("wait");
+    bench.answer_hook("");
+    assert!(bench.host.in_turn(), "it has gone on after all");
+    bench.result("wait", "done");
+    bench.act(Action::EndTurn);
+    assert_eq!(bench.hook().0, "PostToolUse");
+    bench.answer_hook("");
+    assert_eq!(bench.hook().0, "Stop");
+}
+
+#[test]
+fn a_hook_adds_to_the_prompt_and_to_a_tool_result() {
+    let mut bench = open("copilot-cli@1.0.102", Mode::Tui);
+    bench.act(Action::BeginTurn { prompt: "hello".to_owned() });
+    assert_eq!(bench.hook().1["prompt"], "hello");
+    bench.answer_hook(&json!({"additionalContext": "one"}).to_string());
+    bench.call("wait");
+    bench.result("wait", "done");
+    assert_eq!(bench.hook(), ("postToolUse".to_owned(), bench.hook().1));
+    bench.call("wait");
+    let waits = bench.called().len();
+    bench.answer_hook(&json!({"additionalContext": "two"}).to_string());
+    assert_eq!((waits, bench.called().len()), (1, 2), "the next step waits for the hook");
+    let model: Vec<String> = bench.model().into_iter().map(|entry| entry.text).collect();
+    assert_eq!(model, ["hello", "one", "done", "two"]);
+}
+
+#[rstest]
+#[case("copilot-cli@1.0.102", Mode::Tui, true)]
+#[case("copilot-cli@1.0.102", Mode::Print, false)]
+#[case("claude-code@2.1.330", Mode::Tui, true)]
+#[case("claude-code@2.1.237", Mode::Tui, false)]
+fn a_door_wakes_where_there_is_one(#[case] host: &str, #[case] mode: Mode, #[case] wakes: bool) {
+    let mut bench = open(host, mode);
+    let effects = bench.host.on_door(0, "a message from outside");
+    bench.keep(effects);
+    // One host asks its hook of prompts first.
+    bench.silence();
+    assert_eq!(bench.host.in_turn(), wakes);
+    assert_eq!(bench.shown(Carrier::Door).len(), usize::from(wakes));
+}
+
+/// A session of the newer era whose call was answered with a task.
+fn with_task(options: HostOptions) -> Bench {
+    let mut bench = Bench::modern("copilot-cli@1.0.102", options, &["wait"]);
+    bench.silence();
+    bench.call("wait");
+    let id = bench.call_id("wait");
+    let task = json!({"resultType": "task", "taskId": "t1", "status": "working", "pollIntervalMs": 1000});
+    bench.reply(&id, json!({"result": task}));
+    bench
+}
+
+#[rstest]
+#[case(Mode::Tui, true)]
+#[case(Mode::Print, false)]
+fn a_task_is_followed_and_its_end_wakes_the_terminal_only(#[case] mode: Mode, #[case] wakes: bool) {
+    let mut bench = with_task(HostOptions { mode, experimental: true, ..HostOptions::default() });
+    assert_eq!(bench.outcomes(), [("wait".to_owned(), Outcome::Backgrounded)]);
+    bench.act(Action::EndTurn);
+    for _ in 0..3 {
+        bench.reply(&bench.last_id("tasks/get"), json!({"result": {"taskId": "t1", "status": "working"}}));
+        let next = bench.now_ms + 1000;
+        bench.until(next);
+    }
+    assert_eq!(bench.count("tasks/get"), 4);
+    let result = json!({"content": [{"type": "text", "text": "it came"}]});
+    let state = json!({"taskId": "t1", "status": "completed", "result": result});
+    bench.reply(&bench.last_id("tasks/get"), json!({"result": state}));
+    assert_eq!(bench.host.in_turn(), wakes);
+    let shown: Vec<String> = bench.shown(Carrier::Task).into_iter().map(|entry| entry.text).collect();
+    assert_eq!(shown, if wakes { vec!["it came".to_owned()] } else { Vec::new() });
+}
+
+#[test]
+fn without_the_experimental_setting_a_task_is_no_result() {
+    let bench = with_task(HostOptions::default());
+    assert_eq!(bench.count("tasks/get"), 0);
+    assert_eq!(bench.outcomes(), [("wait".to_owned(), Outcome::Error)]);
+    let declares = |value: &Value| value.to_string().contains("io.modelcontextprotocol/tasks");
+    assert!(!bench.sent().iter().any(declares));
+}
+
+/// A session with the hook that wakes, whose first turn has ended.
+fn with_waking_hook(host: &str, mode: Mode) -> Bench {
+    let options = HostOptions { mode, waking_hook: true, ..HostOptions::default() };
+    let mut bench = Bench::open_with(host, options, &["wait"]);
+    bench.silence();
+    bench.act(Action::BeginTurn { prompt: "work".to_owned() });
+    end_turn(&mut bench);
+    bench
+}
+
+fn begun(bench: &Bench) -> Vec<u64> {
+    let ids = bench.done.iter().filter_map(|(_, effect)| match effect {
+        Effect::Waking { id, .. } => Some(*id),
+        _ => None,
+    });
+    ids.collect()
+}
+
+fn ended(bench: &Bench) -> Vec<u64> {
+    let ids = bench.done.iter().filter_map(|(_, effect)| match effect {
+        Effect::EndWaking(id) => Some(*id),
+        _ => None,
+    });
+    ids.collect()
+}
+
+fn end_waking(bench: &mut Bench, id: u64, code: i32) {
+    let end = ShellEnd { output: "WORDS".to_owned(), code };
+    let effects = bench.host.on_waking_end(bench.now_ms, id, &end);
+    bench.keep(effects);
+    bench.silence();
+}
+
+#[rstest]
+#[case("claude-code@2.1.330", "[SYSTEM NOTIFICATION - NOT USER INPUT]")]
+#[case("claude-code@2.1.148", "<summary>Stop hook feedback</summary>")]
+#[case("claude-code@2.1.80", "Stop hook blocking error from command")]
+fn a_hook_beside_the_session_wakes_it_by_the_exit_code_two(#[case] host: &str, #[case] words: &str) {
+    let mut bench = with_waking_hook(host, Mode::Tui);
+    let first = begun(&bench);
+    assert_eq!(first.len(), 1);
+    end_waking(&mut bench, first[0], 0);
+    assert!(bench.shown(Carrier::WakingHook).is_empty() && !bench.host.in_turn());
+    bench.act(Action::BeginTurn { prompt: "work".to_owned() });
+    end_turn(&mut bench);
+    let second = begun(&bench)[1];
+    end_waking(&mut bench, second, 2);
+    let shown = bench.shown(Carrier::WakingHook);
+    assert!(shown.len() == 1 && shown[0].woke, "{shown:?}");
+    assert!(shown[0].text.contains("WORDS") && shown[0].text.contains(words), "{}", shown[0].text);
+    // The turn that it started ends with one more.
+    end_turn(&mut bench);
+    assert_eq!(begun(&bench).len(), 3);
+}
+
+#[test]
+fn hooks_beside_the_session_pile_up_until_their_time_is_over() {
+    let mut bench = with_waking_hook("claude-code@2.1.148", Mode::Tui);
+    for _ in 0..2 {
+        bench.act(Action::BeginTurn { prompt: "work".to_owned() });
+        end_turn(&mut bench);
+    }
+    assert_eq!((begun(&bench).len(), ended(&bench).len()), (3, 0));
+    let over = bench.now_ms + 600_000;
+    bench.until(over);
+    assert_eq!(ended(&bench), begun(&bench));
+    assert!(bench.shown(Carrier::WakingHook).is_empty());
+}
+
+#[rstest]
+#[case("claude-code@2.1.330", true)]
+#[case("claude-code@2.1.148", false)]
+fn the_end_of_the_host_ends_its_hooks_or_leaves_them(#[case] host: &str, #[case] ends: bool) {
+    let mut bench = with_waking_hook(host, Mode::Tui);
+    bench.act(Action::Exit);
+    assert_eq!(ended(&bench).len(), usize::from(ends));
+    let mut killed = with_waking_hook(host, Mode::Tui);
+    killed.act(Action::Kill);
+    assert!(ended(&killed).is_empty());
+}
+
+#[test]
+fn a_headless_run_waits_for_its_hook_and_is_not_woken() {
+    let mut bench = with_waking_hook("claude-code@2.1.330", Mode::Print);
+    bench.act(Action::Exit);
+    let ends = |bench: &Bench| bench.done.iter().any(|(_, effect)| matches!(effect, Effect::Signal(_)));
+    assert!(!ends(&bench));
+    end_waking(&mut bench, 1, 2);
+    assert!(ends(&bench) && bench.shown(Carrier::WakingHook).is_empty());
+}
+
+#[test]
+fn an_old_version_waits_for_the_hook_and_goes_on_with_its_words() {
+    let mut bench = with_waking_hook("claude-code@2.0.73", Mode::Tui);
+    assert!(bench.host.in_turn());
+    end_waking(&mut bench, 1, 2);
+    let shown = bench.shown(Carrier::Hook);
+    assert!(shown.last().is_some_and(|entry| entry.text == "Stop hook feedback:\nWORDS"), "{shown:?}");
+    end_turn(&mut bench);
+    end_waking(&mut bench, 2, 0);
+    assert!(!bench.host.in_turn());
+}

@@ -1,0 +1,22 @@
+//! The fake Entra, held to its own table of rules: every rule has a case, every case names its rules.
+
+mod bench;
+mod hops;
+mod people;
+mod transport;
+
+use std::collections::BTreeSet;
+
+use fake_microsoft::entra::{EntraRuleId, rules};
+
+#[test]
+fn every_rule_has_a_case_and_says_where_it_comes_from() {
+    let tested: BTreeSet<EntraRuleId> =
+        [hops::cases(), people::cases(), transport::cases()].into_iter().flatten().collect();
+    let untested: Vec<&str> =
+        rules().iter().filter(|rule| !tested.contains(&rule.id)).map(|rule| rule.name).collect();
+    assert!(untested.is_empty(), "rules without a case: {untested:?}");
+    let names: BTreeSet<&str> = rules().iter().map(|rule| rule.name).collect();
+    assert_eq!(names.len(), rules().len());
+    assert!(rules().iter().all(|rule| !rule.says.is_empty() && !rule.source.is_empty()));
+}

@@ -1,0 +1,47 @@
+//! `hostcheck diff`: what changed from one run to another.
+
+use std::path::PathBuf;
+
+use reports::Versus;
+
+use super::folder;
+use crate::exit::{EXIT_FAILED, EXIT_PASSED, Outcome};
+use crate::print::out;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "exit codes: 0 the second run is no worse, 1 a check broke or a cell has no result any more, 2 bad usage"
+)]
+pub struct Args {
+    /// The first run: the folder that it wrote its reports to, or its `events.jsonl`.
+    before: PathBuf,
+    /// The second.
+    now: PathBuf,
+    /// One JSON object; one a part where the folders hold two.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn main(args: &Args) -> Outcome {
+    let (before, now) = (folder::parts(&args.before)?, folder::parts(&args.now)?);
+    let names = |parts: &[folder::Part]| parts.iter().map(|part| part.name).collect::<Vec<_>>();
+    // One part of each is compared whatever its folder is called.
+    anyhow::ensure!(
+        names(&before) == names(&now) || (before.len() == 1 && now.len() == 1),
+        "{} and {} don't hold the same parts; name the one to compare in each, like {}",
+        args.before.display(),
+        args.now.display(),
+        args.before.join(folder::PARTS[0]).display()
+    );
+    let mut worse = false;
+    for (before, now) in before.iter().zip(&now) {
+        let versus = Versus::new(&before.stream, &now.stream);
+        worse |= versus.is_worse();
+        match now.name {
+            _ if args.json => out(&serde_json::to_string(&versus)?),
+            Some(name) => out(&format!("{name}:\n{}", versus.text())),
+            None => out(&versus.text()),
+        }
+    }
+    Ok(if worse { EXIT_FAILED } else { EXIT_PASSED })
+}

@@ -1,0 +1,73 @@
+//! The folder that a run wrote, as a person names it: one event stream, or the two of a server of one's own.
+//! It must never join what two runs found, nor choose one of two in silence.
+
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use reports::Stream;
+
+use crate::print::warn;
+
+/// What `run --server` finds about a server by the protocol, and by the hosts: folders below that of the run.
+pub(super) const PARTS: [&str; 2] = ["protocol", "hosts"];
+/// The stream of a folder.
+const EVENTS: &str = "events.jsonl";
+
+/// One stream of a folder.
+pub(super) struct Part {
+    /// Which of [`PARTS`]; nothing where the run has one stream only.
+    pub(super) name: Option<&'static str>,
+    pub(super) stream: Stream,
+}
+
+/// The streams that a path stands for: a file, the file of a folder, or those of both parts below it.
+pub(super) fn parts(path: &Path) -> anyhow::Result<Vec<Part>> {
+    let below: Vec<(&'static str, PathBuf)> = PARTS
+        .into_iter()
+        .map(|name| (name, path.join(name).join(EVENTS)))
+        .filter(|(_, file)| file.is_file())
+        .collect();
+    let own = if path.is_dir() { path.join(EVENTS) } else { path.to_owned() };
+    if !path.is_dir() || own.is_file() || below.is_empty() {
+        anyhow::ensure!(
+            !path.is_dir() || own.is_file(),
+            "there is no {EVENTS} in {}; name the folder that `hostcheck run` wrote its reports to",
+            path.display()
+        );
+        let stream = file(&own)?;
+        if path.is_dir() && !below.is_empty() {
+            let others: Vec<String> =
+                below.iter().map(|(name, _)| path.join(name).display().to_string()).collect();
+            warn(&format!("{} is read; other runs are in {}", own.display(), others.join(" and ")));
+        }
+        return Ok(vec![Part { name: None, stream }]);
+    }
+    let parts = below
+        .into_iter()
+        .map(|(name, path)| Ok(Part { name: Some(name), stream: file(&path)? }))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    if let [one, other] = parts.as_slice()
+        && one.stream.header.server != other.stream.header.server
+    {
+        anyhow::bail!("{} are of two servers; name one of them", both(path, "and"));
+    }
+    Ok(parts)
+}
+
+/// The one stream that a path stands for.
+pub(super) fn read(path: &Path) -> anyhow::Result<Stream> {
+    let mut parts = parts(path)?;
+    anyhow::ensure!(parts.len() < 2, "{} holds two runs; name {}", path.display(), both(path, "or"));
+    Ok(parts.remove(0).stream)
+}
+
+/// The folders of both parts, for people.
+pub(super) fn both(path: &Path, word: &str) -> String {
+    PARTS.map(|name| path.join(name).display().to_string()).join(&format!(" {word} "))
+}
+
+fn file(path: &Path) -> anyhow::Result<Stream> {
+    let file = std::fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Stream::read(BufReader::new(file)).with_context(|| format!("{} is no valid event stream", path.display()))
+}

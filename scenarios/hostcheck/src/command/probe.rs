@@ -1,0 +1,190 @@
+//! `hostcheck probe`: a tracer server to point a real host at, and the draft of a profile from its logs.
+
+use std::cell::RefCell;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use anyhow::Context as _;
+use serde_json::json;
+
+use super::record::wall_clock;
+use crate::exit::{EXIT_INCOMPLETE, EXIT_PASSED, Outcome};
+use crate::print::{out, shown, warn};
+use crate::probe::claim::Claims;
+use crate::probe::drive::{Told, drive};
+use crate::probe::opening::Opening;
+use crate::probe::session::Session;
+use crate::probe::tracer::Tracer;
+use crate::probe::{draft, questions, runbook};
+use crate::tap::keep::Keeper;
+use crate::tap::mask::Masker;
+use crate::tap::{Dir, Start, read};
+
+/// How a host runs, as the person who starts it knows.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Mode {
+    /// With a person at the keyboard.
+    Tui,
+    /// Headless, with one prompt.
+    Print,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = runbook::RUNBOOK)]
+pub struct Args {
+    /// Print the runbook and end.
+    #[arg(long)]
+    print: bool,
+    /// Where the log goes; never overwritten.
+    #[arg(long, value_name = "FILE", default_value = "hostcheck-probe.jsonl")]
+    log: PathBuf,
+    /// How the connection is opened: legacy, modern, modern-refuse-listen, probe-silent, probe-exit, initialize-silent,
+    /// no-capabilities, quiet, one-page, or version=YYYY-MM-DD.
+    #[arg(long, default_value = "legacy")]
+    opening: Opening,
+    /// How the host runs.
+    #[arg(long, value_enum, default_value = "tui")]
+    mode: Mode,
+    /// Draw a draft from these logs instead of serving.
+    #[arg(long, value_name = "LOG", num_args = 1..)]
+    report: Vec<PathBuf>,
+    /// With --report: where the draft goes; standard output when left out. A file that exists is not overwritten.
+    #[arg(long, value_name = "FILE", requires = "report")]
+    out: Option<PathBuf>,
+    /// With --report: the profile that the draft differs from.
+    #[arg(long, value_name = "PROFILE", default_value = draft::BASE)]
+    extends: String,
+    /// With --report: each fact that was seen as one JSON object a line, in place of the draft.
+    #[arg(long, requires = "report")]
+    json: bool,
+}
+
+pub(super) fn main(args: &Args) -> Outcome {
+    if args.print {
+        out(&format!("{}\n\nThe steps, as the model is told them:\n\n{}", runbook::RUNBOOK, runbook::STEPS));
+        return Ok(EXIT_PASSED);
+    }
+    if args.report.is_empty() { serve(args) } else { report(args) }
+}
+
+fn serve(args: &Args) -> Outcome {
+    let mode = match args.mode {
+        Mode::Tui => "tui",
+        Mode::Print => "print",
+    };
+    let start = Start {
+        by: "probe".to_owned(),
+        at: wall_clock(),
+        opening: Some(args.opening.to_string()),
+        mode: Some(mode.to_owned()),
+        ..Start::default()
+    };
+    let keeper = Keeper::start(&args.log, start, Masker::default())?;
+    let queue = keeper.queue();
+    let (mut to_server, mut to_host) = (queue.feed(Dir::HostToServer), queue.feed(Dir::ServerToHost));
+    let tell = |told: Told<'_>| match told {
+        Told::Line(Dir::HostToServer, bytes) => to_server.chunk(bytes),
+        Told::Line(_, bytes) => to_host.chunk(bytes),
+        Told::Event(what, detail) => queue.event(what, detail),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let code = runtime.block_on(async {
+        let signals = Signals::new()?;
+        #[expect(clippy::disallowed_methods, reason = "the probe is a stdio server; this is its edge")]
+        let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+        anyhow::Ok(drive(Tracer::new(args.opening.clone()), input, output, || signals.next(), tell).await?)
+    })?;
+    keeper.end(Some(code), None);
+    // A read of stdin that still waits must not hold the end up.
+    runtime.shutdown_background();
+    Ok(u8::try_from(code).unwrap_or(u8::MAX))
+}
+
+fn report(args: &Args) -> Outcome {
+    let base = fake_hosts::profile(&args.extends).with_context(|| "--extends")?;
+    let mut sessions = Vec::new();
+    for path in &args.report {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        sessions.extend(Session::of(&name, &read::file(path)?));
+    }
+    // A process that was started in place of another stands behind it.
+    sessions.sort_by_key(|session| (session.base(), session.proc));
+    let claims = Claims::of(&sessions);
+    if args.json {
+        for claim in &claims.seen {
+            let mode = claim.mode.map(|mode| json!(mode));
+            let (fact, value, evidence) = (claim.fact, &claim.value, &claim.evidence);
+            out(&json!({"fact": fact, "mode": mode, "value": value, "evidence": evidence}).to_string());
+        }
+    } else {
+        let text = draft::write(&claims, &base);
+        match &args.out {
+            None => out(&text),
+            Some(path) => std::fs::File::create_new(path)
+                .and_then(|mut file| file.write_all(text.as_bytes()))
+                .with_context(|| format!("--out: cannot write {}", path.display()))?,
+        }
+        let answered = questions::text(&questions::all(&sessions, &claims));
+        let commented: Vec<String> = answered.lines().map(|line| format!("# {}", shown(line))).collect();
+        out(&if args.out.is_some() { answered.trim_end().to_owned() } else { commented.join("\n") });
+    }
+    for (fact, both) in &claims.contradictions {
+        warn(&format!("note: {fact} was seen differently, so it is not claimed: {}", shown(both)));
+    }
+    if claims.seen.is_empty() {
+        warn("no fact could be drawn from these logs; has a host opened?");
+        return Ok(EXIT_INCOMPLETE);
+    }
+    Ok(EXIT_PASSED)
+}
+
+/// The signals with which a host may end the probe.
+#[cfg(unix)]
+struct Signals(Rc<RefCell<Vec<(&'static str, tokio::signal::unix::Signal)>>>);
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> anyhow::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let kinds = [
+            ("SIGINT", SignalKind::interrupt()),
+            ("SIGTERM", SignalKind::terminate()),
+            ("SIGHUP", SignalKind::hangup()),
+        ];
+        let mut all = Vec::new();
+        for (name, kind) in kinds {
+            all.push((name, signal(kind).with_context(|| format!("cannot wait for {name}"))?));
+        }
+        Ok(Self(Rc::new(RefCell::new(all))))
+    }
+
+    fn next(&self) -> impl Future<Output = String> + use<> {
+        let all = Rc::clone(&self.0);
+        std::future::poll_fn(move |context| {
+            for (name, stream) in all.borrow_mut().iter_mut() {
+                if stream.poll_recv(context).is_ready() {
+                    return std::task::Poll::Ready((*name).to_owned());
+                }
+            }
+            std::task::Poll::Pending
+        })
+    }
+}
+
+/// Elsewhere the end of stdin is all that comes.
+#[cfg(not(unix))]
+struct Signals(Rc<RefCell<()>>);
+
+#[cfg(not(unix))]
+impl Signals {
+    #[expect(clippy::unnecessary_wraps, reason = "elsewhere it may fail")]
+    fn new() -> anyhow::Result<Self> {
+        Ok(Self(Rc::default()))
+    }
+
+    fn next(&self) -> impl Future<Output = String> + use<> {
+        std::future::pending()
+    }
+}

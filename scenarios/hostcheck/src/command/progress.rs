@@ -1,0 +1,98 @@
+//! What `run --server` says while it asks: a line that changes on a terminal, a line now and then elsewhere.
+//! It must never write to standard output, nor anything about the server but how far it is.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use crate::conformance::News;
+use crate::print::warn;
+
+/// How often a terminal is told anew.
+const TICK: Duration = Duration::from_secs(1);
+/// Seconds of silence that need no word.
+const QUIET_S: u64 = 2;
+/// Seconds until a pipe is told that an opening lasts.
+const OPENING_S: u64 = 10;
+/// Seconds between two lines in a pipe.
+const LINE_EVERY_S: u64 = 30;
+
+/// How far it is, and who is told.
+pub(super) struct Progress {
+    is_terminal: bool,
+    news: Cell<Option<News>>,
+    /// Seconds since the beginning, and since the news.
+    seconds: Cell<(u64, u64)>,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self { is_terminal: std::io::stderr().is_terminal(), news: Cell::default(), seconds: Cell::default() }
+    }
+}
+
+impl Progress {
+    pub(super) fn tell(&self, news: News) {
+        let (all, since) = self.seconds.get();
+        let goes_on = self.asks() && matches!(news, News::Asked { .. });
+        self.seconds.set((all, if goes_on { since } else { 0 }));
+        self.news.set(Some(news));
+        self.show();
+    }
+
+    /// Tells while time passes.
+    pub(super) async fn watch(&self) -> Infallible {
+        loop {
+            tokio::time::sleep(TICK).await;
+            let (all, since) = self.seconds.get();
+            let since = since + TICK.as_secs();
+            self.seconds.set((all + TICK.as_secs(), since));
+            // An opening whose time is up is told of by what comes next.
+            let opens = matches!(self.news.get(), Some(News::Opening(_, limit)) if limit.as_secs() > since);
+            if self.is_terminal {
+                self.show();
+            } else if (opens && since == OPENING_S)
+                || (since.is_multiple_of(LINE_EVERY_S) && (opens || self.asks()))
+            {
+                warn(&self.text());
+            }
+        }
+    }
+
+    /// Leaves a terminal's line empty.
+    pub(super) fn end(&self) {
+        if self.is_terminal {
+            Self::write("\r\u{1b}[K");
+        }
+    }
+
+    fn asks(&self) -> bool {
+        matches!(self.news.get(), Some(News::Asked { .. }))
+    }
+
+    fn show(&self) {
+        let (_, since) = self.seconds.get();
+        if self.is_terminal && (self.asks() || since >= QUIET_S) {
+            Self::write(&format!("\r\u{1b}[K{}", self.text()));
+        }
+    }
+
+    fn text(&self) -> String {
+        let (all, since) = self.seconds.get();
+        match self.news.get() {
+            None => String::new(),
+            Some(News::Opening(version, limit)) => format!(
+                "waiting for the server's first answer in {version}: {since} s of at most {}",
+                limit.as_secs()
+            ),
+            Some(News::Asked { done, total }) => format!("{done} of {total} conversations, {all} s"),
+        }
+    }
+
+    fn write(text: &str) {
+        let mut stderr = anstream::stderr();
+        // A closed stderr shows nothing, which is what it asked for.
+        let _ = write!(stderr, "{text}").and_then(|()| stderr.flush());
+    }
+}

@@ -1,0 +1,39 @@
+//! `hostcheck run`: a server by the protocol and by the hosts. Scenarios are played by another program.
+
+use std::path::PathBuf;
+
+use super::{output, server};
+use crate::exit::{EXIT_CODES, Outcome};
+
+/// What is said where no server is named. The words may be a suite, or a command that this program does not have.
+const NO_SERVER: &str = "no server is named; write --server 'CMD' or --url URL. Scenarios are played by `simulation`, which also \
+                         has the commands mutants, scenario, new, play and bench; in a checkout of this repository start it with";
+
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = EXIT_CODES)]
+pub(super) struct Args {
+    /// Rows or areas of `hostcheck list`; all when left out.
+    rows: Vec<String>,
+    /// Host profiles, families or `all`, see `hostcheck hosts`; the newest version of each when left out.
+    #[arg(long = "host", value_name = "HOST")]
+    hosts: Vec<String>,
+    /// The seed of what is drawn, like the arguments of calls.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Folder for the reports.
+    #[arg(long, value_name = "DIR", default_value = "hostcheck-out")]
+    out: PathBuf,
+    #[command(flatten)]
+    against: output::Against,
+    #[command(flatten)]
+    own: server::Flags,
+}
+
+pub(super) fn main(args: &Args) -> Outcome {
+    if !args.own.is_given() {
+        let words = [&["run".to_owned()], args.rows.as_slice()].concat();
+        anyhow::bail!("{NO_SERVER} `cargo run --release -- {}`", words.join(" "));
+    }
+    args.against.check()?;
+    server::main(&args.own, &args.rows, &args.hosts, args.seed, (&args.out, &args.against))
+}

@@ -1,0 +1,30 @@
+//! `hostcheck schema`: the JSON Schemas of our own documents, for editors and for those who read our files.
+
+use crate::exit::{EXIT_PASSED, Outcome};
+use crate::print::out;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Which one to print, like `scenario` or `profile`; a list of all when left out.
+    name: Option<String>,
+    /// The list as one JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn main(args: &Args) -> Outcome {
+    let Some(name) = &args.name else {
+        for name in schemas::own::names() {
+            out(&if args.json { serde_json::json!({"name": name}).to_string() } else { name.to_owned() });
+        }
+        return Ok(EXIT_PASSED);
+    };
+    let Some(text) = schemas::own::text(name) else {
+        let names: Vec<&str> = schemas::own::names().collect();
+        let hint = crate::hint::nearest(name, names)
+            .map_or_else(|| "see `hostcheck schema`".to_owned(), |best| format!("did you mean `{best}`?"));
+        anyhow::bail!("there is no schema `{name}`; {hint}");
+    };
+    out(text.trim_end());
+    Ok(EXIT_PASSED)
+}

@@ -1,0 +1,445 @@
+//! `hostcheck run --server`: a stranger's server, by the protocol and by the hosts.
+//! It must never print or write a value that was given with `--env`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use schemas::Version;
+use serde_json::{Value, json};
+
+use super::progress::Progress;
+use super::{folder, output, select};
+use crate::conformance::{self, About, Asked, Judged, Level, Placed, Plan, Target, VERSIONS, Wishes};
+use crate::exit::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome};
+use crate::host::{self, Host};
+use crate::print::{out, warn};
+
+/// Servers that run side by side: they wait more than they work.
+const AT_ONCE: usize = 4;
+/// How long making the first connection may take.
+const REACH_TIME_MAX: Duration = Duration::from_secs(10);
+/// Shortest value of a variable that is hidden wherever it appears; a shorter one would hide half of every text.
+const SECRET_CHARS_MIN: usize = 6;
+
+/// What names the server of one's own.
+pub const SUBJECT: &str = "subject";
+
+/// Flags for a server of your own.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Your own server")]
+pub struct Flags {
+    /// Judge this server: its command as in a shell, like 'npx -y my-server'.
+    #[arg(long, value_name = "CMD", group = SUBJECT)]
+    server: Option<String>,
+    /// Judge the server at this address, over streamable HTTP.
+    #[arg(long, value_name = "URL", group = SUBJECT)]
+    url: Option<String>,
+    /// Only this version of the protocol, which the server then has to speak; may be repeated.
+    #[arg(long, value_name = "VERSION", requires = SUBJECT)]
+    protocol: Vec<String>,
+    /// Only requirements of this level.
+    #[arg(long, value_enum, requires = SUBJECT)]
+    level: Option<LevelArg>,
+    /// Also call tools that do not say that they only read.
+    #[arg(long, requires = SUBJECT)]
+    call_all_tools: bool,
+    /// A call that lasts ten to fifty seconds, as TOOL or TOOL=ARGUMENTS in JSON, for what is asked of calls that run:
+    /// it is cancelled, and waited for until the same call that is not cancelled has ended, at most a minute.
+    #[arg(long, value_name = "TOOL[=JSON]", requires = SUBJECT)]
+    long_call: Option<String>,
+    /// Set a variable for the server, or pass one on; only PATH, HOME and their like are passed on by themselves.
+    #[arg(long = "env", value_name = "NAME[=VALUE]", requires = SUBJECT)]
+    environment: Vec<String>,
+    /// The server's name in the hosts' configuration; by its own name when left out.
+    #[arg(long, value_name = "NAME", requires = SUBJECT)]
+    name: Option<String>,
+    /// The file of the server's own repository that findings of `report.sarif` point to, like package.json; GitHub's code
+    /// scanning refuses findings that point to no file.
+    #[arg(long, value_name = "FILE", value_parser = file_of_repository, requires = SUBJECT)]
+    findings_in: Option<String>,
+    /// Leave out times, so that equal findings give equal bytes.
+    #[arg(long, requires = SUBJECT)]
+    timeless: bool,
+    /// Print one JSON object a row and column.
+    #[arg(long, requires = SUBJECT)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum LevelArg {
+    Must,
+    Should,
+}
+
+impl Flags {
+    /// Whether a server of one's own was named.
+    pub fn is_given(&self) -> bool {
+        self.server.is_some() || self.url.is_some()
+    }
+}
+
+/// Judges the server that the flags name, writes the reports into a folder, and gives the exit code.
+pub fn main(
+    args: &Flags,
+    words: &[String],
+    hosts: &[String],
+    seed: u64,
+    (folder, against): (&Path, &output::Against),
+) -> Outcome {
+    let plan = plan(args, words, hosts, seed)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    if let Some(address) = &args.url
+        && let Err(problem) = runtime.block_on(reach(address))
+    {
+        warn(&format!("error: --url: {problem}; start the server first, or check the address"));
+        return Ok(EXIT_INCOMPLETE);
+    }
+    let progress = Progress::default();
+    let tell = |news| progress.tell(news);
+    let judged = async {
+        tokio::select! {
+            biased;
+            found = conformance::judge(&plan, &tell) => found,
+            never = progress.watch() => match never {},
+        }
+    };
+    let found = tokio::task::LocalSet::new().block_on(&runtime, judged);
+    progress.end();
+    let asked = Asked {
+        command: conformance::masked(&repeat(args, words, hosts, seed), &plan.wishes.secrets),
+        again: conformance::masked(&repeat(args, &[], hosts, seed), &plan.wishes.secrets),
+        started_as: conformance::masked(&started_as(args), &plan.wishes.secrets),
+        mode: if args.url.is_some() { select::HTTP } else { "process" }.to_owned(),
+        timeless: args.timeless,
+        seed,
+        findings_in: args.findings_in.clone().unwrap_or_default(),
+    };
+    let excluded = plan.rows.iter().filter(|placed| placed.row.excluded.is_some()).count();
+    let mut codes = Vec::new();
+    let failed =
+        |judged: &[Judged]| judged.iter().any(|one| matches!(one.outcome, conformance::Outcome::Failed(_)));
+    // A table without a verdict would only hide the reason.
+    let unheard = found.about.dead.is_some() && !failed(&found.protocol) && !failed(&found.hosts);
+    let [by_protocol, by_hosts] = folder::PARTS;
+    let suites = [
+        (by_protocol, conformance::version_columns(&found.about, &plan.versions), found.protocol),
+        (by_hosts, conformance::host_columns(&plan.hosts), found.hosts),
+    ];
+    for (suite, columns, judged) in suites {
+        if judged.is_empty() {
+            continue;
+        }
+        if args.json {
+            print_json(suite, &plan.rows, &judged);
+        }
+        let folder = folder.join(suite);
+        codes.push(write(
+            &asked,
+            &found.about,
+            &plan.rows,
+            &columns,
+            judged,
+            (&folder, against, args.json || unheard),
+        )?);
+        if !args.json {
+            out(&format!("reports: {}{}", folder.display(), if unheard { "" } else { "\n" }));
+        }
+    }
+    if codes.is_empty() && plan.rows.iter().any(|placed| !placed.row.facts.is_empty()) {
+        anyhow::bail!("nothing to run: these rows ask something of hosts; see `hostcheck hosts --protocol`");
+    }
+    if codes.is_empty() {
+        anyhow::bail!("nothing to run: no row of that name applies; see scenarios/protocol/ for their names");
+    }
+    if !args.json {
+        if let Some(reason) = &found.about.dead {
+            out(&format!("the server could not be judged: {reason}"));
+            out(if args.url.is_some() {
+                "check that the address is that of the MCP endpoint, its path included"
+            } else {
+                "start its command by hand and type a line: it should answer on standard output, flushed, and end when its input \
+                 does. What it needs may be missing, like an argument, or a variable (--env)"
+            });
+        }
+        if excluded > 0 {
+            out(&format!("{excluded} rows are not checked, each with its reason: hostcheck list --protocol"));
+        }
+    }
+    Ok([EXIT_FAILED, EXIT_INCOMPLETE].into_iter().find(|code| codes.contains(code)).unwrap_or(EXIT_PASSED))
+}
+
+/// Whether anybody listens at an address. Asked once, for the rows would each wait for an answer.
+async fn reach(address: &str) -> Result<(), String> {
+    let place = url::Url::parse(address).ok();
+    let place = place.and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
+    // An address that makes no sense was refused before.
+    let Some((host, port)) = place else { return Ok(()) };
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    match tokio::time::timeout(REACH_TIME_MAX, tokio::net::TcpStream::connect((bare, port))).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(format!("no connection to {host}:{port}: {error}")),
+        Err(_) => Err(format!("no connection to {host}:{port} within {} s", REACH_TIME_MAX.as_secs())),
+    }
+}
+
+fn plan(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> anyhow::Result<Plan> {
+    #[expect(clippy::disallowed_methods, reason = "the command line's edge reads the environment")]
+    let given: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let mut extra = BTreeMap::new();
+    for variable in &args.environment {
+        let (name, value) = if let Some((name, value)) = variable.split_once('=') {
+            (variable_name(name)?, value.to_owned())
+        } else {
+            variable_name(variable)?;
+            let value = given.get(variable).cloned();
+            let value =
+                value.with_context(|| format!("--env: {variable} is not set; write {variable}=VALUE"))?;
+            (variable.as_str(), value)
+        };
+        extra.insert(name.to_owned(), value);
+    }
+    let target = match (&args.server, &args.url) {
+        (Some(line), _) => Target::command(line, &given, &extra)?,
+        (None, Some(address)) => {
+            let parsed =
+                url::Url::parse(address).with_context(|| format!("--url: {address:?} is no address"))?;
+            anyhow::ensure!(
+                matches!(parsed.scheme(), "http" | "https"),
+                "--url: {address:?} must begin with http:// or https://"
+            );
+            Target::Url(address.clone())
+        }
+        (None, None) => anyhow::bail!("name a server with --server or --url"),
+    };
+    let versions = versions(&args.protocol)?;
+    let wishes = Wishes {
+        call_all_tools: args.call_all_tools,
+        seed,
+        long_call: args.long_call.as_deref().map(long_call).transpose()?,
+        secrets: extra.into_values().filter(|value| value.chars().count() >= SECRET_CHARS_MIN).collect(),
+    };
+    Ok(Plan {
+        target,
+        name: args.name.clone(),
+        wishes: Arc::new(wishes),
+        rows: rows(words, args.level)?,
+        demanded: !args.protocol.is_empty(),
+        versions,
+        hosts: pick_hosts(hosts)?,
+        at_once: AT_ONCE,
+    })
+}
+
+/// A path as code scanning takes it: from the root of the repository, with slashes.
+fn file_of_repository(text: &str) -> Result<String, String> {
+    let path = text.strip_prefix("./").unwrap_or(text);
+    let inside = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', ':']);
+    if path.split('/').all(inside) {
+        return Ok(path.to_owned());
+    }
+    Err("write it from the root of the repository, with slashes, like packages/server/package.json"
+        .to_owned())
+}
+
+/// A name that a variable can have; another would reach no server, or start none.
+fn variable_name(name: &str) -> anyhow::Result<&str> {
+    anyhow::ensure!(!name.is_empty(), "--env: the name is empty; write NAME=VALUE or NAME");
+    anyhow::ensure!(
+        !name.chars().any(|letter| letter.is_whitespace() || letter.is_control()),
+        "--env: {name:?} is no name of a variable, which has no blanks; write NAME=VALUE, each with an --env of its own"
+    );
+    Ok(name)
+}
+
+fn versions(words: &[String]) -> anyhow::Result<Vec<Version>> {
+    if words.is_empty() {
+        return Ok(VERSIONS.to_vec());
+    }
+    let known = VERSIONS.map(Version::as_str).join(", ");
+    words
+        .iter()
+        .map(|word| {
+            VERSIONS.into_iter().find(|version| version.as_str() == word).with_context(|| {
+                format!("--protocol: no rows are kept for {word:?}; there are rows for {known}")
+            })
+        })
+        .collect()
+}
+
+fn long_call(text: &str) -> anyhow::Result<(String, Value)> {
+    let (name, arguments) = match text.split_once('=') {
+        Some((name, arguments)) => {
+            let arguments: Value = serde_json::from_str(arguments)
+                .with_context(|| format!("--long-call: the arguments of {name} are no JSON"))?;
+            anyhow::ensure!(
+                arguments.is_object(),
+                "--long-call: the arguments of {name} must be a JSON object"
+            );
+            (name, arguments)
+        }
+        None => (text, json!({})),
+    };
+    Ok((name.to_owned(), arguments))
+}
+
+/// The rows behind the words: areas, ids, or `protocol` and `hosts`; all when there are none.
+fn rows(words: &[String], level: Option<LevelArg>) -> anyhow::Result<Vec<Placed>> {
+    let all = conformance::rows()?;
+    let is_host = |placed: &Placed| placed.row.id.starts_with("hosts.");
+    let fits = |placed: &Placed, word: &str| match word {
+        "protocol" => !is_host(placed),
+        "hosts" => is_host(placed),
+        _ => placed.row.id == word || placed.area == word || placed.row.id.starts_with(&format!("{word}.")),
+    };
+    for word in words {
+        if !all.iter().any(|placed| fits(placed, word)) {
+            let names: Vec<&str> =
+                all.iter().flat_map(|placed| [placed.row.id.as_str(), placed.area.as_str()]).collect();
+            let hint = crate::hint::nearest(word, names).map_or_else(
+                || "see `hostcheck list --protocol`".to_owned(),
+                |best| format!("did you mean `{best}`?"),
+            );
+            anyhow::bail!("no row or area of the protocol is named `{word}`; {hint}");
+        }
+    }
+    let level = level.map(|level| if level == LevelArg::Must { Level::Must } else { Level::Should });
+    let chosen = all.into_iter().filter(|placed| {
+        (words.is_empty() || words.iter().any(|word| fits(placed, word)))
+            && level.is_none_or(|level| placed.row.level == level)
+    });
+    Ok(chosen.collect())
+}
+
+/// `hostcheck list --protocol`: every row, also those that are not checked, with the reason.
+pub fn list(words: &[String], as_json: bool) -> Outcome {
+    let rows = rows(words, None)?;
+    let width = rows.iter().map(|placed| placed.row.id.len()).max().unwrap_or(0);
+    for Placed { area, file, row } in &rows {
+        if as_json {
+            let line = json!({
+                "id": row.id, "area": area, "level": row.level.as_str(), "says": row.says, "in": row.r#in,
+                "checks": row.checks, "facts": row.facts, "excluded": row.excluded, "file": file,
+            });
+            out(&line.to_string());
+        } else {
+            let how = match &row.excluded {
+                Some(reason) => format!(" (not checked: {reason})"),
+                None if row.facts.is_empty() => String::new(),
+                None => format!(" (of hosts: {})", row.facts.join(", ")),
+            };
+            out(&format!("{:width$}  {:6}  {}{how}", row.id, row.level.as_str(), row.says));
+        }
+    }
+    if !as_json {
+        let checked = rows.iter().filter(|placed| !placed.row.checks.is_empty()).count();
+        let of_hosts = rows.iter().filter(|placed| !placed.row.facts.is_empty()).count();
+        let all = rows.len();
+        out(&format!(
+            "{all} rows, {checked} of them checked; {of_hosts} are told of hosts by `hostcheck hosts --protocol`"
+        ));
+    }
+    Ok(EXIT_PASSED)
+}
+
+/// The hosts behind the words; the newest version of each program when there are none.
+fn pick_hosts(words: &[String]) -> anyhow::Result<Vec<Arc<Host>>> {
+    if !words.is_empty() {
+        let mut chosen = select::hosts(words)?;
+        // A bare pipe has no manners to judge a server by.
+        chosen.retain(|host| host.profile.is_some());
+        anyhow::ensure!(!chosen.is_empty(), "--host: a bare pipe is no host; see `hostcheck hosts`");
+        return Ok(chosen);
+    }
+    let families = host::all()?.iter().filter(|host| host.family != "generic").cloned();
+    Ok(select::newest(&families.collect::<Vec<_>>()))
+}
+
+/// The command that repeats the run, without values of variables.
+fn repeat(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> String {
+    let mut parts = vec!["hostcheck run".to_owned()];
+    parts.extend(args.server.iter().map(|line| format!("--server {}", quoted(line))));
+    parts.extend(args.url.iter().map(|url| format!("--url {}", quoted(&shown_url(url)))));
+    parts.extend(args.protocol.iter().map(|version| format!("--protocol {version}")));
+    parts.extend(hosts.iter().map(|host| format!("--host {host}")));
+    parts.extend(args.name.iter().map(|name| format!("--name {}", quoted(name))));
+    parts.extend(args.long_call.iter().map(|call| format!("--long-call {}", quoted(call))));
+    parts.extend(args.environment.iter().map(|variable| {
+        format!("--env {}", variable.split_once('=').map_or(variable.as_str(), |(name, _)| name))
+    }));
+    if args.call_all_tools {
+        parts.push("--call-all-tools".to_owned());
+    }
+    if seed != 1 {
+        parts.push(format!("--seed {seed}"));
+    }
+    parts.extend(words.iter().cloned());
+    parts.join(" ")
+}
+
+fn started_as(args: &Flags) -> String {
+    args.server.clone().or_else(|| args.url.as_deref().map(shown_url)).unwrap_or_default()
+}
+
+/// An address without what may be secret in it: a name, a password, a query.
+fn shown_url(address: &str) -> String {
+    let Ok(mut parsed) = url::Url::parse(address) else { return "an address".to_owned() };
+    // Both fail only for addresses that have no host, which were refused before.
+    let _ = parsed.set_username("");
+    let _ = parsed.set_password(None);
+    parsed.set_query(None);
+    parsed.set_fragment(None);
+    parsed.to_string()
+}
+
+fn quoted(text: &str) -> String {
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:@=,+".contains(c));
+    if plain && !text.is_empty() { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+fn print_json(suite: &str, rows: &[Placed], judged: &[Judged]) {
+    for one in judged {
+        let placed = rows.iter().find(|placed| placed.row.id == one.row);
+        let (outcome, evidence) = match &one.outcome {
+            conformance::Outcome::Passed => ("passed", Vec::new()),
+            conformance::Outcome::Failed(evidence) => ("failed", evidence.clone()),
+            conformance::Outcome::NotApplicable(_) => ("not-applicable", Vec::new()),
+            conformance::Outcome::Unsupported(_) => ("unsupported", Vec::new()),
+            conformance::Outcome::Unknown(_) => ("unknown", Vec::new()),
+            conformance::Outcome::CouldNotRun(_) => ("could-not-run", Vec::new()),
+        };
+        let evidence: Vec<Value> = evidence
+            .into_iter()
+            .map(|one| json!({"message": one.message, "expected": one.expected, "observed": one.observed}))
+            .collect();
+        let line = json!({
+            "suite": suite,
+            "row": one.row,
+            "area": placed.map(|placed| placed.area.clone()),
+            "level": placed.map(|placed| placed.row.level.as_str()),
+            "says": placed.map(|placed| placed.row.says.clone()),
+            "column": one.column,
+            "outcome": outcome,
+            "reason": one.outcome.reason(),
+            "evidence": evidence,
+        });
+        out(&line.to_string());
+    }
+}
+
+/// Writes one suite's stream and reports; gives its exit code.
+fn write(
+    asked: &Asked,
+    about: &About,
+    rows: &[Placed],
+    columns: &[reports::event::HostColumn],
+    judged: Vec<Judged>,
+    (folder, against, quiet): (&Path, &output::Against, bool),
+) -> anyhow::Result<u8> {
+    let events = conformance::events(asked, about, rows, columns, judged);
+    output::finish(folder, events, against, quiet)
+}

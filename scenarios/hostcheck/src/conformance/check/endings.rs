@@ -1,0 +1,236 @@
+//! How a server ends, and what it bears before that: a closed stdin, signals, a host that does not read.
+//! Every server that is started here is ended here.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use fake_hosts::Signal;
+use serde_json::{Value, json};
+
+use super::{Era, Needs, Probe, tools};
+use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::session::{ANSWER_WITHIN, Reply, Session};
+
+/// How long a server may take to end once it was told to.
+const EXIT_WITHIN: Duration = Duration::from_secs(5);
+/// How long a host does not read.
+const NOT_READING: Duration = Duration::from_millis(300);
+/// Bytes of answers that are asked for meanwhile: several times what a pipe holds.
+const ANSWER_BYTES: usize = 512 * 1024;
+/// Requests that are made for that at most.
+const REQUESTS_MAX: usize = 4_000;
+/// Requests of a host that never reads stderr.
+const UNREAD_REQUESTS: usize = 1_000;
+/// How long all of them may take.
+const ALL_WITHIN: Duration = Duration::from_secs(60);
+
+pub(super) const PROBES: &[Probe] = &[
+    Probe::new("end: stdin is closed", &["end.eof", "end.shutdown"], Era::Both, |lab| Box::pin(eof(lab)))
+        .over(Needs::Process),
+    Probe::new("end: stdin is closed after half a line", &["end.half-line"], Era::Both, |lab| {
+        Box::pin(half_line(lab))
+    })
+    .over(Needs::Process),
+    Probe::new("end: stdin is closed with a call open", &["end.open-call"], Era::Both, |lab| {
+        Box::pin(open_call(lab))
+    })
+    .over(Needs::Process),
+    Probe::new("end: SIGINT", &["end.sigint"], Era::Both, |lab| {
+        Box::pin(signalled(lab, Signal::Int, "end.sigint"))
+    })
+    .over(Needs::Process),
+    Probe::new("end: SIGTERM", &["end.sigterm"], Era::Both, |lab| {
+        Box::pin(signalled(lab, Signal::Term, "end.sigterm"))
+    })
+    .over(Needs::Process),
+    Probe::new("end: SIGKILL, then anew", &["end.restart"], Era::Both, |lab| Box::pin(restart(lab)))
+        .over(Needs::Process),
+    Probe::new("end: stdout is closed", &["end.stdout-closed"], Era::Both, |lab| {
+        Box::pin(stdout_closed(lab))
+    })
+    .over(Needs::Process),
+    Probe::new("a slow reader", &["output.slow-reader"], Era::Both, |lab| Box::pin(slow_reader(lab)))
+        .over(Needs::Pipes),
+    Probe::new("stderr that nobody reads", &["output.stderr-unread"], Era::Both, |lab| {
+        Box::pin(stderr_unread(lab))
+    })
+    .over(Needs::Process),
+];
+
+async fn exits(session: &mut Session) -> bool {
+    session.wire.run_until(EXIT_WITHIN, |wire| wire.ended().is_some()).await
+}
+
+const IN_TIME: &str = "the end of the process within 5 s";
+
+async fn eof(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open().await?;
+    session.wire.close_input();
+    let ended = exits(&mut session).await;
+    lab.expect("end.eof", ended, "the server still runs after its stdin was closed", IN_TIME, "it runs");
+    if !ended && cfg!(unix) {
+        session.wire.signal(Signal::Term);
+    }
+    let ended = ended || exits(&mut session).await;
+    let message = "the server still runs after its stdin was closed and SIGTERM was sent";
+    lab.expect("end.shutdown", ended, message, IN_TIME, "it runs");
+    Ok(())
+}
+
+async fn half_line(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open_rough().await?;
+    let id = session.new_id();
+    let whole = session.request(&id, session.sign_of_life(), json!({})).to_string().into_bytes();
+    let from = session.wire.received.len();
+    session.wire.send_bytes(&whole[..whole.len() / 2]);
+    session.wire.close_input();
+    let ended = exits(&mut session).await;
+    lab.expect(
+        "end.half-line",
+        ended,
+        "the server still runs after its stdin was closed in the middle of a line",
+        IN_TIME,
+        "it runs",
+    );
+    let answered = session.answer_to(&id, from, Duration::from_millis(1)).await;
+    let message = "half a request is answered as if it were whole";
+    lab.expect("end.half-line", answered.result().is_none(), message, "no result", &answered.say());
+    Ok(())
+}
+
+async fn open_call(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open().await?;
+    let tools = session.list("tools/list", "tools").await.unwrap_or_default();
+    let known = lab.wishes.long_call.clone();
+    let any = tools::callable(lab, &tools).into_iter().next().map(|(name, _, arguments)| (name, arguments));
+    match known.or(any) {
+        Some((name, arguments)) => {
+            session.start("tools/call", json!({"name": name, "arguments": arguments}));
+        }
+        None => {
+            session.start(session.sign_of_life(), json!({}));
+        }
+    }
+    session.wire.run_until(ANSWER_WITHIN, super::super::wire::Wire::is_written).await;
+    session.wire.close_input();
+    let ended = exits(&mut session).await;
+    lab.expect(
+        "end.open-call",
+        ended,
+        "the server still runs after its stdin was closed with a call open",
+        IN_TIME,
+        "it runs",
+    );
+    Ok(())
+}
+
+async fn signalled(lab: &mut Lab, signal: Signal, check: &'static str) -> Result<(), Trouble> {
+    if !cfg!(unix) {
+        lab.skip(check, "this system has no signals");
+        return Ok(());
+    }
+    let mut session = lab.open().await?;
+    session.wire.signal(signal);
+    let ended = exits(&mut session).await;
+    let message = format!("the server still runs after {}, by which hosts end servers", signal.name());
+    lab.expect(check, ended, &message, IN_TIME, "it runs");
+    Ok(())
+}
+
+async fn restart(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open().await?;
+    session.wire.signal(Signal::Kill);
+    exits(&mut session).await;
+    drop(session);
+    let mut session = lab.fresh()?;
+    let reply = session.open().await;
+    let message = "after it was killed, the server does not open again";
+    lab.expect("end.restart", reply.result().is_some(), message, "the handshake, as before", &reply.say());
+    Ok(())
+}
+
+async fn stdout_closed(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open_rough().await?;
+    session.wire.close_output();
+    for _ in 0..3 {
+        session.start(session.sign_of_life(), json!({}));
+    }
+    session.wire.run_for(Duration::from_millis(100)).await;
+    session.wire.close_input();
+    let ended = exits(&mut session).await;
+    let message = "the server still runs after both its stdout and its stdin were closed";
+    lab.expect("end.stdout-closed", ended, message, IN_TIME, "it runs");
+    Ok(())
+}
+
+async fn slow_reader(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "output.slow-reader";
+    let mut session = lab.open_rough().await?;
+    let method = if session.declares("tools") { "tools/list" } else { session.sign_of_life() };
+    let from = session.wire.received.len();
+    session.ask(method, json!({})).await;
+    let size = session.wire.received.get(from).map_or(1, |line| line.text.len()).max(1);
+    let requests = (ANSWER_BYTES / size).clamp(8, REQUESTS_MAX);
+    session.wire.set_reading(false);
+    let ids: Vec<_> = (0..requests).map(|_| session.start(method, json!({}))).collect();
+    session.wire.run_for(NOT_READING).await;
+    session.wire.set_reading(true);
+    let answers = all_answered(&mut session, &ids).await;
+    let message = "a host that did not read for a moment does not get every answer";
+    lab.expect(
+        check,
+        answers == ids.len(),
+        message,
+        "an answer to each request",
+        &format!("{answers} of {}", ids.len()),
+    );
+    Ok(())
+}
+
+/// How many of these requests are answered, once all are or the time is up.
+async fn all_answered(session: &mut Session, ids: &[Value]) -> usize {
+    let wanted = ids.len();
+    let ids: BTreeSet<i64> = ids.iter().filter_map(Value::as_i64).collect();
+    let from = session.wire.received.len();
+    let count = |wire: &super::super::wire::Wire| {
+        let later = wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
+        let answers = later.filter(|message| message.get("method").is_none());
+        let answered: BTreeSet<i64> =
+            answers.filter_map(|message| message.get("id")?.as_i64()).filter(|id| ids.contains(id)).collect();
+        answered.len()
+    };
+    let enough = |wire: &super::super::wire::Wire| {
+        wire.is_silent_for_good() || (wire.received.len() - from >= wanted && count(wire) >= wanted)
+    };
+    session.wire.run_until(ALL_WITHIN, enough).await;
+    count(&session.wire)
+}
+
+async fn stderr_unread(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "output.stderr-unread";
+    let mut session = match lab.open_with_stderr_unread().await {
+        Ok(session) => session,
+        Err(trouble) => {
+            // Where it does not open for a host that reads stderr either, nothing is learnt.
+            lab.open().await?;
+            let message = "the server opens for a host that reads its stderr, and not for one that does not";
+            lab.fail(check, message, "the handshake", &trouble.0);
+            return Ok(());
+        }
+    };
+    let method = session.sign_of_life();
+    let ids: Vec<_> = (0..UNREAD_REQUESTS).map(|_| session.start(method, json!({}))).collect();
+    let answers = all_answered(&mut session, &ids).await;
+    let message = "a host that never reads stderr does not get every answer";
+    lab.expect(
+        check,
+        answers == UNREAD_REQUESTS,
+        message,
+        "an answer to each request",
+        &format!("{answers} of {UNREAD_REQUESTS}"),
+    );
+    if answers == 0 && session.ask(method, json!({})).await == Reply::Gone {
+        lab.fail(check, "the server ends when nobody reads its stderr", "it goes on", "it ended");
+    }
+    Ok(())
+}

@@ -1,0 +1,355 @@
+//! Streamable HTTP as two pipes: a line in is a POST, every message that comes back is a line out.
+//! It never follows a redirect, never keeps more than one line of a body that never ends, and judges nothing.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use fake_hosts::Signal;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// Bytes that a pipe holds.
+const PIPE_BYTES: usize = 64 * 1024;
+/// Lines that wait for the pipe.
+const LINES_MAX: usize = 1_024;
+/// Longest body or event, in bytes; what is longer ends its answer.
+const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// How long making a connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The code of an HTTP error that came without one: where implementations always had theirs.
+const STATUS_CODE: i64 = -32000;
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// A server behind an address.
+pub(crate) struct HttpServer {
+    url: String,
+    task: Option<JoinHandle<()>>,
+}
+
+impl HttpServer {
+    pub(crate) fn new(url: &str) -> Self {
+        Self { url: url.to_owned(), task: None }
+    }
+
+    /// Starts a connection: what it writes, and what it reads.
+    pub(crate) fn spawn(&mut self) -> io::Result<(DuplexStream, DuplexStream)> {
+        // An error means that a provider is installed already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT)
+            .build()
+            .map_err(io::Error::other)?;
+        let (near_out, far_out) = tokio::io::duplex(PIPE_BYTES);
+        let (near_in, far_in) = tokio::io::duplex(PIPE_BYTES);
+        let bridge = Bridge { client, url: self.url.clone(), state: Rc::default() };
+        if let Some(old) = self.task.replace(tokio::task::spawn_local(bridge.run(far_in, far_out))) {
+            old.abort();
+        }
+        Ok((near_out, near_in))
+    }
+
+    /// There is no process to signal: any signal ends the connection.
+    pub(crate) fn signal(&mut self, _signal: Signal) {
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+
+    /// When the connection has ended.
+    pub(crate) async fn exited(&mut self) -> Option<i32> {
+        match &mut self.task {
+            Some(task) => {
+                // An aborted task has ended too.
+                let _ = task.await;
+                self.task = None;
+                None
+            }
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}
+
+/// What the server told of the session.
+#[derive(Default)]
+struct State {
+    session: Option<HeaderValue>,
+    version: Option<HeaderValue>,
+}
+
+#[derive(Clone)]
+struct Bridge {
+    client: reqwest::Client,
+    url: String,
+    state: Rc<RefCell<State>>,
+}
+
+impl Bridge {
+    /// Lines are sent one after another until each one's answer has begun, so that order means something.
+    async fn run(self, input: DuplexStream, mut output: DuplexStream) {
+        let (lines, mut written) = mpsc::channel::<Vec<u8>>(LINES_MAX);
+        let mut answers = FuturesUnordered::new();
+        let mut input = BufReader::new(input);
+        let mut line = Vec::new();
+        let mut open = true;
+        loop {
+            tokio::select! {
+                biased;
+                Some(out) = written.recv() => {
+                    if output.write_all(&out).await.is_err() {
+                        return;
+                    }
+                }
+                Some(()) = answers.next(), if !answers.is_empty() => {}
+                read = input.read_until(b'\n', &mut line), if open => {
+                    if !matches!(read, Ok(size) if size > 0) {
+                        open = false;
+                        continue;
+                    }
+                    let message = std::mem::take(&mut line);
+                    let listens = is_initialized(&message);
+                    let (posting, out) = (self.clone(), lines.clone());
+                    answers.push(futures_util::future::FutureExt::boxed_local(async move {
+                        posting.post(message, out).await;
+                    }));
+                    if listens {
+                        let (listening, out) = (self.clone(), lines.clone());
+                        answers.push(futures_util::future::FutureExt::boxed_local(async move {
+                            listening.listen(out).await;
+                        }));
+                    }
+                }
+                else => break,
+            }
+            if !open {
+                break;
+            }
+        }
+        self.leave().await;
+    }
+
+    async fn post(&self, line: Vec<u8>, out: mpsc::Sender<Vec<u8>>) {
+        let message: Value = serde_json::from_slice(&line).unwrap_or_default();
+        let request = self
+            .client
+            .post(&self.url)
+            .headers(self.headers(&message))
+            .header(ACCEPT, "application/json, text/event-stream")
+            .header(CONTENT_TYPE, "application/json")
+            .body(line);
+        // A request that got no answer is silence, which is what a host sees too.
+        let Ok(response) = request.send().await else { return };
+        if message["method"] == "initialize" {
+            self.state.borrow_mut().session = response.headers().get(SESSION).cloned();
+        }
+        if response.status().is_success() {
+            if !is_readable(&response)
+                && let Some(answer) = unreadable(&message, &response)
+            {
+                return self.hand_over(answer, false, &out).await;
+            }
+            return self.answer(response, message["method"] == "initialize", &out).await;
+        }
+        let status = response.status().as_u16();
+        let body = response.bytes().await.unwrap_or_default();
+        if let Some(answer) = refusal(&message, status, &body) {
+            self.hand_over(answer, false, &out).await;
+        }
+    }
+
+    /// The stream of what belongs to no request; many servers have none.
+    async fn listen(&self, out: mpsc::Sender<Vec<u8>>) {
+        let request = self
+            .client
+            .get(&self.url)
+            .headers(self.headers(&Value::Null))
+            .header(ACCEPT, "text/event-stream");
+        if let Ok(response) = request.send().await
+            && response.status().is_success()
+        {
+            self.answer(response, false, &out).await;
+        }
+    }
+
+    async fn leave(&self) {
+        if self.state.borrow().session.is_some() {
+            // The server may refuse; the connection is over either way.
+            let _ = self.client.delete(&self.url).headers(self.headers(&Value::Null)).send().await;
+        }
+    }
+
+    fn headers(&self, message: &Value) -> HeaderMap {
+        let state = self.state.borrow();
+        let mut headers = HeaderMap::new();
+        headers.extend(state.session.clone().map(|session| (SESSION, session)));
+        headers.extend(state.version.clone().map(|version| (VERSION, version)));
+        let text = |pointer: &str| message.pointer(pointer).and_then(Value::as_str);
+        let version = text("/params/_meta/io.modelcontextprotocol~1protocolVersion");
+        if let Some(version) = version.and_then(|version| HeaderValue::from_str(version).ok()) {
+            headers.insert(VERSION, version);
+            let names =
+                [(METHOD, text("/method")), (NAME, text("/params/name").or_else(|| text("/params/uri")))];
+            for (header, value) in names {
+                headers.extend(
+                    value.and_then(|value| HeaderValue::from_str(value).ok()).map(|value| (header, value)),
+                );
+            }
+        }
+        headers
+    }
+
+    async fn answer(&self, mut response: reqwest::Response, opens: bool, out: &mpsc::Sender<Vec<u8>>) {
+        let kind = kind_of(&response);
+        let streams = kind.starts_with("text/event-stream");
+        let is_json = kind.starts_with("application/json");
+        let mut body = Vec::new();
+        while let Ok(Some(chunk)) = response.chunk().await {
+            body.extend_from_slice(&chunk);
+            if body.len() > BODY_BYTES_MAX {
+                return;
+            }
+            if streams {
+                while let Some(event) = take_event(&mut body) {
+                    self.hand_over(event, opens, out).await;
+                }
+            }
+        }
+        // What is neither, like the page of a proxy, is no message.
+        if is_json && !body.is_empty() {
+            self.hand_over(body, opens, out).await;
+        }
+    }
+
+    async fn hand_over(&self, mut line: Vec<u8>, opens: bool, out: &mpsc::Sender<Vec<u8>>) {
+        if opens && let Ok(message) = serde_json::from_slice::<Value>(&line) {
+            let version = message.pointer("/result/protocolVersion").and_then(Value::as_str);
+            if let Some(version) = version.and_then(|version| HeaderValue::from_str(version).ok()) {
+                self.state.borrow_mut().version = Some(version);
+            }
+        }
+        // A body may be printed over several lines; a pipe has one line a message.
+        line.retain(|byte| !matches!(byte, b'\n' | b'\r'));
+        line.push(b'\n');
+        // A reader that left ends the connection elsewhere.
+        let _ = out.send(line).await;
+    }
+}
+
+fn kind_of(response: &reqwest::Response) -> &str {
+    response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default()
+}
+
+/// Whether a body can hold messages, as its content type says.
+fn is_readable(response: &reqwest::Response) -> bool {
+    let kind = kind_of(response);
+    kind.starts_with("text/event-stream") || kind.starts_with("application/json")
+}
+
+/// What a request is told whose answer can't hold a message, like the page of a proxy: hosts give it up at once.
+fn unreadable(request: &Value, response: &reqwest::Response) -> Option<Vec<u8>> {
+    let id = request.get("id").filter(|_| request.get("method").is_some())?;
+    let kind = match kind_of(response) {
+        "" => "without a content type".to_owned(),
+        kind => format!("of the content type {kind}"),
+    };
+    let message = format!("HTTP status {} {kind}, which holds no message", response.status().as_u16());
+    let answer = json!({"jsonrpc": "2.0", "id": id, "error": {"code": STATUS_CODE, "message": message}});
+    Some(answer.to_string().into_bytes())
+}
+
+/// What an HTTP error says to a request. Its body may be a JSON-RPC error without an id, since HTTP tells which request it
+/// answers; on a pipe it needs one. To anything but a request an HTTP error says nothing that a pipe could carry.
+fn refusal(request: &Value, status: u16, body: &[u8]) -> Option<Vec<u8>> {
+    let id = request.get("id").filter(|_| request.get("method").is_some())?;
+    let told = serde_json::from_slice::<Value>(body)
+        .ok()
+        .filter(|told| told.get("error").is_some_and(Value::is_object));
+    let mut answer = told.unwrap_or_else(|| {
+        let message = format!("HTTP status {status} without a JSON-RPC error");
+        json!({"jsonrpc": "2.0", "error": {"code": STATUS_CODE, "message": message}})
+    });
+    if answer.get("id").is_none_or(Value::is_null) {
+        answer["id"] = id.clone();
+    }
+    Some(answer.to_string().into_bytes())
+}
+
+fn is_initialized(line: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(line)
+        .is_ok_and(|message| message["method"] == "notifications/initialized")
+}
+
+/// Takes the next whole event off the stream: its data lines, joined.
+fn take_event(stream: &mut Vec<u8>) -> Option<Vec<u8>> {
+    loop {
+        let (end, skip) = event_end(stream)?;
+        let event: Vec<u8> = stream.drain(..end + skip).take(end).collect();
+        let mut data = Vec::new();
+        for line in event.split(|byte| *byte == b'\n') {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if let Some(rest) = line.strip_prefix(b"data:") {
+                data.extend_from_slice(rest.strip_prefix(b" ").unwrap_or(rest));
+            }
+        }
+        // Comments and events without data keep a connection alive and say nothing.
+        if !data.is_empty() {
+            return Some(data);
+        }
+    }
+}
+
+fn event_end(stream: &[u8]) -> Option<(usize, usize)> {
+    let plain = stream.windows(2).position(|pair| pair == b"\n\n").map(|at| (at, 2));
+    let wide = stream.windows(4).position(|four| four == b"\r\n\r\n").map(|at| (at, 4));
+    [plain, wide].into_iter().flatten().min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_off_a_stream_one_by_one() {
+        let mut stream =
+            b": alive\n\nevent: message\ndata: {\"a\":\ndata: 1}\r\n\r\nid: 7\ndata:{}\n\ndata: {\"ha"
+                .to_vec();
+        assert_eq!(take_event(&mut stream).as_deref(), Some(&b"{\"a\":1}"[..]));
+        assert_eq!(take_event(&mut stream).as_deref(), Some(&b"{}"[..]));
+        assert_eq!(take_event(&mut stream), None);
+        assert_eq!(stream, b"data: {\"ha");
+    }
+
+    #[test]
+    fn an_http_error_answers_the_request_that_it_came_for() {
+        let request = json!({"jsonrpc": "2.0", "id": "a", "method": "ping"});
+        let told = |body: &[u8]| {
+            serde_json::from_slice::<Value>(&refusal(&request, 400, body).expect("an answer")).expect("JSON")
+        };
+        let without_id = br#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"},"id":null}"#;
+        assert_eq!(
+            told(without_id),
+            json!({"jsonrpc": "2.0", "error": {"code": -32600, "message": "no"}, "id": "a"})
+        );
+        assert_eq!(told(b"<html>")["error"]["message"], "HTTP status 400 without a JSON-RPC error");
+        let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert_eq!(refusal(&notification, 400, b"{}"), None);
+    }
+}

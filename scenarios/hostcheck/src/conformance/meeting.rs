@@ -1,0 +1,206 @@
+//! One meeting: a fake host is connected to the server, its model makes one call, and the host ends.
+//! It keeps what happened and judges nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fake_hosts::drive::{HostEvent, HostEventKind, Order, Server as _, drive};
+use fake_hosts::log::Dir;
+use fake_hosts::{Action, Carrier, HostMachine, HostOptions, Outcome as CallOutcome, Profile, ToolCall};
+use reports::event::Lane;
+use schemas::{Direction, WireValidator};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::lab::Wishes;
+use super::target::Target;
+use super::wire::{Broken, Record};
+
+/// Orders and events that wait.
+const QUEUE_MAX: usize = 4_096;
+/// How long a server may take to open, whatever the host's own limit.
+const OPEN_WITHIN: Duration = Duration::from_secs(70);
+/// How long one call is awaited, whatever the host's own limit.
+const CALL_WITHIN: Duration = Duration::from_secs(40);
+/// How long the rest of a host's lists and the end of the server are awaited.
+const REST_WITHIN: Duration = Duration::from_secs(15);
+/// How long a host stays when all is done: servers ask their host some things only after a while.
+const STAYS: Duration = Duration::from_secs(1);
+/// How long a server whose host only closed its pipes may take to end.
+const EXIT_WITHIN: Duration = Duration::from_secs(5);
+
+/// What a host has met.
+#[derive(Default)]
+pub(crate) struct Met {
+    pub(crate) ready: bool,
+    pub(crate) failed: Option<String>,
+    /// What the model was told of the tools, last.
+    pub(crate) tools_text: Option<String>,
+    pub(crate) call: Option<(String, CallOutcome, Option<Value>)>,
+    /// Whether the host could end it as a process.
+    pub(crate) has_process: bool,
+    pub(crate) killed: bool,
+    pub(crate) code: Option<i32>,
+    pub(crate) left_running: bool,
+    pub(crate) notes: Vec<String>,
+    pub(crate) record: Record,
+    /// Requests of the server that the host refused as unknown.
+    pub(crate) refused: Vec<String>,
+}
+
+/// Lets the host meet the server.
+pub(crate) async fn meet(
+    profile: &Arc<Profile>,
+    server_name: &str,
+    target: &Target,
+    wishes: &Wishes,
+    tool: Option<&(String, Value)>,
+) -> Met {
+    let mut met = Met {
+        record: Record { secrets: wishes.secrets.clone(), ..Record::default() },
+        has_process: target.has_process(),
+        ..Met::default()
+    };
+    let options = HostOptions { server_name: server_name.to_owned(), ..HostOptions::default() };
+    let machine = HostMachine::new(Arc::clone(profile), options);
+    let (orders, order_queue) = mpsc::channel(QUEUE_MAX);
+    let (events, mut event_queue) = mpsc::channel(QUEUE_MAX);
+    let mut server = target.server();
+    let mut validator = WireValidator::at_host();
+    let driving = drive(machine, &mut server, order_queue, events);
+    let playing = async {
+        let mut deadline = Instant::now() + OPEN_WITHIN;
+        let mut step = Step::Opening;
+        loop {
+            let event = match timeout_at(deadline, event_queue.recv()).await {
+                Ok(Some(event)) => event,
+                Ok(None) => return,
+                Err(_) if step == Step::Ending => return,
+                Err(_) => {
+                    if step != Step::Staying {
+                        met.note("the time was up");
+                    }
+                    (step, deadline) = (Step::Ending, Instant::now() + REST_WITHIN);
+                    act(&orders, Action::Exit);
+                    continue;
+                }
+            };
+            met.take(&event, &mut validator);
+            match (&step, &event.kind) {
+                (Step::Opening, HostEventKind::Ready) => {
+                    (step, deadline) = (Step::Listing, Instant::now() + REST_WITHIN);
+                    if met.tools_text.is_some() || tool.is_none() {
+                        (step, deadline) = begin(&orders, tool);
+                    }
+                }
+                (Step::Opening, HostEventKind::Failed(_)) => {
+                    (step, deadline) = (Step::Ending, Instant::now() + REST_WITHIN);
+                    act(&orders, Action::Exit);
+                }
+                (Step::Listing, HostEventKind::Model(entry)) if entry.carrier == Carrier::Tools => {
+                    (step, deadline) = begin(&orders, tool);
+                }
+                (Step::Calling, HostEventKind::CallDone { .. }) => {
+                    act(&orders, Action::EndTurn);
+                    (step, deadline) = (Step::Staying, Instant::now() + STAYS);
+                }
+                _ => {}
+            }
+        }
+    };
+    let (driven, ()) = tokio::join!(driving, playing);
+    (met.left_running, met.code) = (driven.left_running, driven.code);
+    if met.left_running
+        && let Ok(code) = timeout(EXIT_WITHIN, server.exited()).await
+    {
+        (met.left_running, met.code) = (false, code);
+    }
+    met
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Step {
+    Opening,
+    Listing,
+    Calling,
+    Staying,
+    Ending,
+}
+
+/// The model's turn with its one call, or the end where there is none.
+fn begin(orders: &mpsc::Sender<Order>, tool: Option<&(String, Value)>) -> (Step, Instant) {
+    match tool {
+        Some((name, arguments)) => {
+            act(orders, Action::BeginTurn { prompt: "Use the tool.".to_owned() });
+            act(orders, Action::Call(ToolCall::new(name, arguments.clone(), "the call")));
+            (Step::Calling, Instant::now() + CALL_WITHIN)
+        }
+        None => (Step::Staying, Instant::now() + STAYS),
+    }
+}
+
+fn act(orders: &mpsc::Sender<Order>, action: Action) {
+    // A host that has gone needs no orders.
+    let _ = orders.try_send(Order::Act(action));
+}
+
+impl Met {
+    fn note(&mut self, text: &str) {
+        self.record.note(0, Lane::Event, text);
+    }
+
+    fn take(&mut self, event: &HostEvent, validator: &mut WireValidator) {
+        match &event.kind {
+            HostEventKind::Wire(wire) => {
+                let text = wire.text().into_owned();
+                match wire.dir {
+                    Dir::HostToServer => {
+                        let (_, message) = validator.read(Direction::HostToServer, &wire.bytes);
+                        if message.is_some_and(|message| {
+                            message.pointer("/error/code") == Some(&Value::from(-32601))
+                        }) {
+                            self.refused.push(text.clone());
+                        }
+                        self.record.note(event.at_ms, Lane::HostToServer, &text);
+                    }
+                    Dir::ServerToHost => {
+                        let (verdict, _) = validator.read(Direction::ServerToHost, &wire.bytes);
+                        for error in verdict.errors {
+                            let line = self.record.excerpt(&text, 1_000);
+                            self.record.broken.push(Broken {
+                                rule: error.rule,
+                                message: error.message,
+                                line,
+                                at_ms: event.at_ms,
+                            });
+                        }
+                        self.record.note(event.at_ms, Lane::ServerToHost, &text);
+                    }
+                    Dir::Event => {
+                        if text.contains("SIGKILL") {
+                            self.killed = true;
+                        }
+                        if text.starts_with("server process started") {
+                            *validator = WireValidator::at_host();
+                        }
+                        self.record.note(event.at_ms, Lane::Event, &text);
+                    }
+                }
+            }
+            HostEventKind::Ready => self.ready = true,
+            HostEventKind::Failed(reason) => self.failed = Some(reason.clone()),
+            HostEventKind::Model(entry) if entry.carrier == Carrier::Tools => {
+                self.tools_text = Some(entry.text.clone());
+            }
+            HostEventKind::CallDone { label, outcome, raw } => {
+                self.call = Some((label.clone(), *outcome, raw.clone()));
+            }
+            HostEventKind::Note(note) => {
+                self.notes.push(note.clone());
+                self.record.note(event.at_ms, Lane::Event, note);
+            }
+            _ => {}
+        }
+    }
+}

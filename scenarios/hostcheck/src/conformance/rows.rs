@@ -1,0 +1,198 @@
+//! The traceability of the protocol: one row a requirement, and what is checked for it or why nothing is.
+//! A row that names a check that nobody answers, or none, no fact of hosts and no reason, is refused when the rows are
+//! read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::check;
+
+/// The files, in the order of the report.
+const FILES: [(&str, &str); 11] = [
+    ("scenarios/protocol/stdio.yaml", include_str!("../../../protocol/stdio.yaml")),
+    ("scenarios/protocol/messages.yaml", include_str!("../../../protocol/messages.yaml")),
+    ("scenarios/protocol/lifecycle.yaml", include_str!("../../../protocol/lifecycle.yaml")),
+    ("scenarios/protocol/openings.yaml", include_str!("../../../protocol/openings.yaml")),
+    ("scenarios/protocol/tools.yaml", include_str!("../../../protocol/tools.yaml")),
+    ("scenarios/protocol/resources.yaml", include_str!("../../../protocol/resources.yaml")),
+    ("scenarios/protocol/subscriptions.yaml", include_str!("../../../protocol/subscriptions.yaml")),
+    ("scenarios/protocol/calls.yaml", include_str!("../../../protocol/calls.yaml")),
+    ("scenarios/protocol/pipes.yaml", include_str!("../../../protocol/pipes.yaml")),
+    ("scenarios/protocol/http.yaml", include_str!("../../../protocol/http.yaml")),
+    ("scenarios/protocol/hosts.yaml", include_str!("../../../protocol/hosts.yaml")),
+];
+
+/// The version that rows about hosts name.
+pub(crate) const HOSTS: &str = "hosts";
+
+/// How much a requirement binds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Without it the server does not speak the protocol.
+    Must,
+    /// There may be a good reason not to.
+    Should,
+}
+
+impl Level {
+    /// As in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Must => "must",
+            Self::Should => "should",
+        }
+    }
+}
+
+/// One file: the rows of an area.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Area {
+    /// Its name in reports and on the command line.
+    pub area: String,
+    /// The rows, in the order of the report.
+    pub rows: Vec<Row>,
+}
+
+/// One requirement.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// `area.what`, unique.
+    pub id: String,
+    /// How much it binds.
+    pub level: Level,
+    /// The requirement in a sentence of our own.
+    pub says: String,
+    /// By protocol version: the page and section below `specification/VERSION/`, or `practice: why`, where no
+    /// sentence of the specification stands behind it but what real hosts do. Rows about hosts name `hosts`.
+    pub r#in: BTreeMap<String, String>,
+    /// What is checked; each of them must hold.
+    #[serde(default)]
+    pub checks: Vec<String>,
+    /// Of a requirement on hosts: the facts of a profile that tell whether a host keeps it, each one a feature.
+    #[serde(default)]
+    pub facts: Vec<String>,
+    /// Whether it is about the lines of a pipe, which a server behind an address does not write.
+    #[serde(default)]
+    pub of_pipes: bool,
+    /// Why nothing is checked.
+    #[serde(default)]
+    pub excluded: Option<String>,
+}
+
+impl Row {
+    /// Where the requirement comes from, in one line.
+    pub fn source(&self) -> String {
+        let mut texts: Vec<String> = Vec::new();
+        for (version, place) in &self.r#in {
+            let text = match place.strip_prefix("practice: ") {
+                Some(why) => format!("practice: {why}"),
+                None => format!("{version} {place}"),
+            };
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        texts.join("; ")
+    }
+}
+
+/// A row with its area and file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// The area.
+    pub area: String,
+    /// The file, relative to the repository.
+    pub file: &'static str,
+    /// The row.
+    pub row: Row,
+}
+
+/// Every row, also those that are excluded.
+///
+/// # Errors
+/// When a file can't be read or a row makes no sense; both are faults of this program.
+pub fn all() -> anyhow::Result<Vec<Placed>> {
+    let mut rows = Vec::new();
+    let mut seen = BTreeSet::new();
+    let known: BTreeSet<&str> = check::probes().flat_map(|probe| probe.checks).copied().collect();
+    for (file, text) in FILES {
+        let area: Area = serde_saphyr::from_str(text).map_err(|error| anyhow::anyhow!("{file}: {error}"))?;
+        for row in area.rows {
+            anyhow::ensure!(seen.insert(row.id.clone()), "{file}: two rows are named {}", row.id);
+            let answers = [!row.checks.is_empty(), !row.facts.is_empty(), row.excluded.is_some()];
+            anyhow::ensure!(
+                answers.iter().filter(|given| **given).count() == 1,
+                "{file}: {} needs one of checks, facts and an excluded reason",
+                row.id
+            );
+            for fact in &row.facts {
+                let known = crate::support::of_fact(fact).is_some();
+                anyhow::ensure!(known, "{file}: {} names the fact {fact}, which answers no feature", row.id);
+            }
+            for check in &row.checks {
+                let rule = check.strip_prefix("wire.");
+                let answered = known.contains(check.as_str())
+                    || super::hosts::CHECKS.contains(&check.as_str())
+                    || rule.is_some_and(is_rule);
+                anyhow::ensure!(answered, "{file}: {} names the check {check}, which nobody answers", row.id);
+            }
+            rows.push(Placed { area: area.area.clone(), file, row });
+        }
+    }
+    Ok(rows)
+}
+
+fn is_rule(name: &str) -> bool {
+    name == "schema" || name == super::spread::RULE || schemas::rules().iter().any(|rule| rule.id == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::discover::VERSIONS;
+
+    #[test]
+    fn rows_name_known_versions_and_say_whole_sentences() {
+        let versions: BTreeSet<&str> =
+            VERSIONS.iter().map(|version| version.as_str()).chain([HOSTS]).collect();
+        for placed in all().unwrap() {
+            let row = placed.row;
+            assert!(row.says.ends_with('.'), "{}", row.id);
+            assert!(!row.r#in.is_empty(), "{}", row.id);
+            for version in row.r#in.keys() {
+                assert!(versions.contains(version.as_str()), "{}: {version}", row.id);
+            }
+        }
+    }
+
+    #[test]
+    fn every_check_stands_behind_a_row() {
+        let rows = all().unwrap();
+        let named: BTreeSet<&str> =
+            rows.iter().flat_map(|placed| &placed.row.checks).map(String::as_str).collect();
+        let probes = check::probes().flat_map(|probe| probe.checks).copied();
+        for check in probes.chain(super::super::hosts::CHECKS) {
+            assert!(named.contains(check), "{check} is answered for no row");
+        }
+    }
+
+    #[test]
+    fn a_check_is_named_only_in_versions_that_can_answer_it() {
+        for placed in all().unwrap() {
+            for check in &placed.row.checks {
+                let Some(probe) = check::probes().find(|probe| probe.checks.contains(&check.as_str())) else {
+                    continue;
+                };
+                for version in placed.row.r#in.keys() {
+                    let version = version.parse().expect("a version");
+                    assert!(probe.era.has(version), "{} in {version}: {check}", placed.row.id);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! From findings to the event stream that every report is made of.
+//! It adds no verdict, and where asked leaves out what differs from run to run.
+
+use std::collections::BTreeMap;
+
+use reports::event::{
+    CellFinished, ColumnKind, EVENTS_VERSION, Event, Failure, HostColumn, HostFact, RunFinished, RunStarted,
+    ScenarioRow, ServerUnderTest, Status,
+};
+
+use super::{About, Judged, Outcome, Placed};
+use crate::host::Host;
+
+/// What the head of a stream says of the run.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The command that repeats it, without secrets.
+    pub command: String,
+    /// The same without the rows that were asked for, for a replay to add its own.
+    pub again: String,
+    /// How the server was started, without secrets.
+    pub started_as: String,
+    /// `process` or `http`.
+    pub mode: String,
+    /// Leaves out times, so that equal findings give equal bytes.
+    pub timeless: bool,
+    /// The seed of arguments.
+    pub seed: u64,
+    /// The file of the server's repository that findings point to; empty for none.
+    pub findings_in: String,
+}
+
+/// The stream of one suite: versions as columns, or hosts.
+pub fn events(
+    asked: &Asked,
+    about: &About,
+    rows: &[Placed],
+    columns: &[HostColumn],
+    judged: Vec<Judged>,
+) -> Vec<Event> {
+    let used: std::collections::BTreeSet<&str> = judged.iter().map(|one| one.row.as_str()).collect();
+    let started = RunStarted {
+        v: EVENTS_VERSION,
+        tool: format!("hostcheck {}", env!("CARGO_PKG_VERSION")),
+        server: ServerUnderTest {
+            name: about.name.clone().unwrap_or_else(|| "a server without a name".to_owned()),
+            version: about.version.clone(),
+            started_as: asked.started_as.clone(),
+        },
+        command: asked.command.clone(),
+        seed: asked.seed,
+        seeds: 1,
+        scenarios: rows.iter().filter(|placed| used.contains(placed.row.id.as_str())).map(scenario).collect(),
+        hosts: columns.to_vec(),
+        server_facts: Vec::new(),
+        host_support: None,
+        findings_in: Some(asked.findings_in.clone()),
+        shard: None,
+    };
+    let mut cells: Vec<CellFinished> = judged.into_iter().map(|one| cell(asked, one)).collect();
+    let have: std::collections::BTreeSet<(String, String)> =
+        cells.iter().map(|cell| (cell.scenario.clone(), cell.host.clone())).collect();
+    for row in &started.scenarios {
+        for column in columns {
+            if !have.contains(&(row.id.clone(), column.id.clone())) {
+                let outcome = Outcome::NotApplicable("this version has no such requirement".to_owned());
+                let none = Judged {
+                    row: row.id.clone(),
+                    column: column.id.clone(),
+                    outcome,
+                    transcript: Vec::new(),
+                    session: BTreeMap::new(),
+                };
+                cells.push(cell(asked, none));
+            }
+        }
+    }
+    let mut counts = BTreeMap::from(Status::ALL.map(|status| (status, 0)));
+    for cell in &cells {
+        *counts.entry(cell.status).or_insert(0) += 1;
+    }
+    let exit_code = exit_code(&counts);
+    let mut events = vec![Event::RunStarted(started)];
+    events.extend(cells.into_iter().map(Event::CellFinished));
+    events.push(Event::RunFinished(RunFinished { counts, simulated_ms: 0, exit_code: i32::from(exit_code) }));
+    events
+}
+
+fn exit_code(counts: &BTreeMap<Status, u64>) -> u8 {
+    let any = |status: Status| counts.get(&status).is_some_and(|count| *count > 0);
+    if any(Status::Fail) {
+        crate::exit::EXIT_FAILED
+    } else if any(Status::NotRun) {
+        crate::exit::EXIT_INCOMPLETE
+    } else {
+        crate::exit::EXIT_PASSED
+    }
+}
+
+/// The columns of the protocol suite.
+pub(crate) fn versions(about: &About) -> Vec<HostColumn> {
+    let columns = about.versions.iter().map(|(version, speaks)| HostColumn {
+        id: version.as_str().to_owned(),
+        family: "mcp".to_owned(),
+        kind: ColumnKind::Protocol,
+        version: version.as_str().to_owned(),
+        evidence: match speaks {
+            Ok(_) => "The server speaks this version.".to_owned(),
+            Err(reason) => reason.clone(),
+        },
+        facts: speaks
+            .iter()
+            .map(|declared| HostFact {
+                name: "server".to_owned(),
+                value: declared.clone(),
+                source: "told by the server".to_owned(),
+            })
+            .collect(),
+    });
+    columns.collect()
+}
+
+/// The columns of the host suite.
+pub(crate) fn hosts(hosts: &[std::sync::Arc<Host>]) -> Vec<HostColumn> {
+    hosts.iter().map(|host| HostColumn { facts: Vec::new(), ..host.column() }).collect()
+}
+
+fn scenario(placed: &Placed) -> ScenarioRow {
+    ScenarioRow {
+        id: placed.row.id.clone(),
+        title: placed.row.says.clone(),
+        area: placed.area.clone(),
+        level: placed.row.level.as_str().to_owned(),
+        says: placed.row.says.clone(),
+        source: placed.row.source(),
+        file: placed.file.to_owned(),
+    }
+}
+
+fn cell(asked: &Asked, judged: Judged) -> CellFinished {
+    let reason = judged.outcome.reason().map(str::to_owned);
+    let time = |at_ms: u64| if asked.timeless { 0 } else { at_ms };
+    let failures = match &judged.outcome {
+        Outcome::Failed(evidence) => evidence
+            .iter()
+            .map(|one| Failure {
+                rule: judged.row.clone(),
+                message: one.message.clone(),
+                at_ms: time(one.at_ms),
+                step: None,
+                line: None,
+                expected: one.expected.clone(),
+                observed: one.observed.clone(),
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    let mut transcript = judged.transcript;
+    for line in &mut transcript {
+        line.at_ms = time(line.at_ms);
+    }
+    CellFinished {
+        replay: format!("{} {}", asked.again, judged.row),
+        scenario: judged.row,
+        host: judged.column,
+        mode: asked.mode.clone(),
+        seed: 0,
+        fault_profile: None,
+        status: judged.outcome.status(),
+        reason,
+        failures,
+        elapsed_ms: 0,
+        delivery_ms: Vec::new(),
+        arrivals: Vec::new(),
+        set_up: Vec::new(),
+        carriers: BTreeMap::new(),
+        session: judged.session,
+        model_view: Vec::new(),
+        transcript,
+    }
+}

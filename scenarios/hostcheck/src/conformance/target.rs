@@ -1,0 +1,259 @@
+//! The server that is judged: a command line with real pipes, an address, or a future of a test.
+//! It starts and ends servers and moves their bytes; it never knows what the bytes mean.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+
+use fake_hosts::Signal;
+use fake_hosts::drive::Server;
+use fake_hosts::process::{ProcessServer, ServerCommand};
+use futures_util::future::LocalBoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
+use tokio::task::JoinHandle;
+
+use super::http::HttpServer;
+
+/// Variables that a server gets without being named: what hosts pass on, and no secret among them.
+const ENVIRONMENT: [&str; 12] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TERM",
+    "LANG",
+    "TMPDIR",
+    "TEMP",
+    "SYSTEMROOT",
+    "APPDATA",
+    "USERPROFILE",
+];
+/// Bytes that a pipe of a server inside this process holds.
+const PIPE_BYTES: usize = 64 * 1024;
+
+/// A server inside this process: it is given what it reads and what it writes, and comes back with an exit code.
+pub type Inside = Rc<dyn Fn(DuplexStream, DuplexStream) -> LocalBoxFuture<'static, i32>>;
+
+/// How the server is reached.
+#[derive(Clone)]
+pub enum Target {
+    /// A program with pipes.
+    Command(ServerCommand),
+    /// Streamable HTTP.
+    Url(String),
+    /// A future in this thread.
+    Inside(Inside),
+}
+
+impl Target {
+    /// From a command line as typed in a shell: words, quotes and backslashes, and nothing else of a shell.
+    /// `given` is the environment that is at hand; of it the server gets what hosts pass on, and `extra`.
+    ///
+    /// # Errors
+    /// When a quote is not closed or there is no word.
+    pub fn command(
+        line: &str,
+        given: &BTreeMap<String, String>,
+        extra: &BTreeMap<String, String>,
+    ) -> anyhow::Result<Self> {
+        let mut words = words(line)?.into_iter();
+        let Some(program) = words.next() else {
+            anyhow::bail!(
+                "--server: the command is empty; write it as in a shell, like --server 'npx my-server'"
+            )
+        };
+        let mut environment: BTreeMap<String, String> = given
+            .iter()
+            .filter(|(name, _)| {
+                ENVIRONMENT.contains(&name.to_ascii_uppercase().as_str()) || name.starts_with("LC_")
+            })
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        environment.extend(extra.clone());
+        Ok(Self::Command(ServerCommand {
+            program,
+            arguments: words.collect(),
+            working_directory: None,
+            environment,
+            bare_environment: true,
+        }))
+    }
+
+    /// Whether it has pipes and a process, which rows about stdio need.
+    pub fn has_process(&self) -> bool {
+        matches!(self, Self::Command(_))
+    }
+
+    /// Whether it is reached by an address.
+    pub fn has_address(&self) -> bool {
+        matches!(self, Self::Url(_))
+    }
+
+    /// Whether its bytes go through pipes as they are.
+    pub fn has_pipes(&self) -> bool {
+        !matches!(self, Self::Url(_))
+    }
+
+    /// A server that has not been started.
+    pub(crate) fn server(&self) -> AnyTarget {
+        match self {
+            Self::Command(command) => {
+                AnyTarget::Process(Box::new(ProcessServer::new(command.clone()).in_own_group()))
+            }
+            Self::Url(url) => AnyTarget::Http(HttpServer::new(url)),
+            Self::Inside(make) => AnyTarget::Inside { make: Rc::clone(make), task: None },
+        }
+    }
+
+    /// As [`server`](Self::server), by a host that never reads stderr.
+    pub(crate) fn server_with_stderr_unread(&self) -> AnyTarget {
+        match self {
+            Self::Command(command) => AnyTarget::Process(Box::new(
+                ProcessServer::new(command.clone()).in_own_group().leaving_stderr_unread(),
+            )),
+            _ => self.server(),
+        }
+    }
+}
+
+/// A server of any kind.
+pub(crate) enum AnyTarget {
+    Process(Box<ProcessServer>),
+    Http(HttpServer),
+    Inside { make: Inside, task: Option<JoinHandle<i32>> },
+}
+
+impl AnyTarget {
+    /// The end of what it wrote to stderr.
+    pub(crate) fn stderr(&self) -> String {
+        match self {
+            Self::Process(server) => server.stderr(),
+            _ => String::new(),
+        }
+    }
+}
+
+impl Server for AnyTarget {
+    type Out = Box<dyn AsyncRead + Unpin>;
+    type In = Box<dyn AsyncWrite + Unpin>;
+
+    fn spawn(&mut self) -> io::Result<(Self::Out, Self::In)> {
+        match self {
+            Self::Process(server) => {
+                let (output, input) = server.spawn()?;
+                Ok((Box::new(output), Box::new(input)))
+            }
+            Self::Http(server) => {
+                let (output, input) = server.spawn()?;
+                Ok((Box::new(output), Box::new(input)))
+            }
+            Self::Inside { make, task } => {
+                // One pipe a direction: each can be closed by itself.
+                let (near_in, far_in) = tokio::io::duplex(PIPE_BYTES);
+                let (near_out, far_out) = tokio::io::duplex(PIPE_BYTES);
+                if let Some(old) = task.replace(tokio::task::spawn_local(make(far_in, far_out))) {
+                    old.abort();
+                }
+                Ok((Box::new(near_out), Box::new(near_in)))
+            }
+        }
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        match self {
+            Self::Process(server) => server.signal(signal),
+            Self::Http(server) => server.signal(signal),
+            Self::Inside { task, .. } => {
+                if let Some(task) = task {
+                    task.abort();
+                }
+            }
+        }
+    }
+
+    async fn exited(&mut self) -> Option<i32> {
+        match self {
+            Self::Process(server) => server.exited().await,
+            Self::Http(server) => server.exited().await,
+            Self::Inside { task, .. } => match task {
+                Some(running) => {
+                    let code = running.await.ok();
+                    *task = None;
+                    code
+                }
+                None => std::future::pending().await,
+            },
+        }
+    }
+}
+
+impl Drop for AnyTarget {
+    fn drop(&mut self) {
+        if let Self::Inside { task: Some(task), .. } = self {
+            task.abort();
+        }
+    }
+}
+
+/// The words of a command line: split at spaces, with quotes and backslashes as in a POSIX shell; nothing is expanded.
+fn words(line: &str) -> anyhow::Result<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
+            (Some('\''), other) => word.get_or_insert_default().push(other),
+            (None, '\'' | '"') => {
+                quote = Some(character);
+                word.get_or_insert_default();
+            }
+            (None, space) if space.is_whitespace() => words.extend(word.take()),
+            (_, '\\') => match characters.next() {
+                Some(next) => word.get_or_insert_default().push(next),
+                None => anyhow::bail!("--server: the command ends in a backslash; double it"),
+            },
+            (_, other) => word.get_or_insert_default().push(other),
+        }
+    }
+    anyhow::ensure!(quote.is_none(), "--server: a quote is not closed in {line:?}");
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("npx -y my-server /tmp", &["npx", "-y", "my-server", "/tmp"])]
+    #[case("  a   'b c'  \"d \\\" e\" f\\ g ''", &["a", "b c", "d \" e", "f g", ""])]
+    #[case("'$HOME' \"*\"", &["$HOME", "*"])]
+    fn a_command_line_is_split_as_a_shell_would(#[case] line: &str, #[case] wanted: &[&str]) {
+        assert_eq!(words(line).unwrap(), wanted);
+    }
+
+    #[rstest]
+    #[case("'open")]
+    #[case("end\\")]
+    #[case("  ")]
+    fn a_command_line_that_makes_no_sense_is_refused(#[case] line: &str) {
+        assert!(Target::command(line, &BTreeMap::new(), &BTreeMap::new()).is_err());
+    }
+
+    #[test]
+    fn a_server_gets_what_hosts_pass_on_and_what_was_named() {
+        let given =
+            BTreeMap::from(["PATH", "API_TOKEN", "LC_ALL"].map(|name| (name.to_owned(), "x".to_owned())));
+        let extra = BTreeMap::from([("ROOT".to_owned(), "/srv".to_owned())]);
+        let Ok(Target::Command(command)) = Target::command("serve", &given, &extra) else {
+            panic!("a command")
+        };
+        let names: Vec<_> = command.environment.keys().map(String::as_str).collect();
+        assert_eq!(names, ["LC_ALL", "PATH", "ROOT"]);
+        assert!(command.bare_environment);
+    }
+}

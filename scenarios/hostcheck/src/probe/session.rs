@@ -1,0 +1,237 @@
+//! What one server process saw of its host, read from a log: messages, calls, ends.
+//! It finds things; what they say of the host is drawn elsewhere.
+
+use serde_json::Value;
+
+use super::opening::Opening;
+use crate::tap::read::{Recorded, Seen};
+use crate::tap::{Dir, What};
+use fake_hosts::Mode;
+
+/// One server process.
+#[derive(Debug, Clone)]
+pub struct Session {
+    /// The name of its log, for evidence.
+    pub name: String,
+    /// How the probe opened.
+    pub opening: Opening,
+    /// How the host ran, as the person said.
+    pub mode: Mode,
+    /// Every message, in order.
+    pub said: Vec<Said>,
+    /// Everything else that happened, in order.
+    pub happened: Vec<Happened>,
+    /// The process in the order of its kind: 2 when the host started the same command again.
+    pub proc: u64,
+}
+
+/// A message.
+#[derive(Debug, Clone)]
+pub struct Said {
+    /// The line of the log.
+    pub number: u64,
+    /// When, in milliseconds since the start.
+    pub ms: u64,
+    /// Whether the host wrote it.
+    pub by_host: bool,
+    /// It.
+    pub json: Value,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone)]
+pub struct Happened {
+    /// The line of the log.
+    pub number: u64,
+    /// When, in milliseconds since the start.
+    pub ms: u64,
+    /// What.
+    pub what: What,
+    /// The log's words.
+    pub detail: String,
+}
+
+/// A tool call.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// The request.
+    pub asked: &'a Said,
+    /// The probe's answer.
+    pub answered: Option<&'a Said>,
+    /// The host's cancel.
+    pub cancelled: Option<&'a Said>,
+}
+
+impl Said {
+    /// The method, where it has one.
+    pub fn method(&self) -> Option<&str> {
+        self.json.get("method")?.as_str()
+    }
+
+    /// Its `params`.
+    pub fn params(&self) -> &Value {
+        self.json.get("params").unwrap_or(&Value::Null)
+    }
+
+    /// Its members' names, in order.
+    pub fn order(&self) -> Vec<&str> {
+        self.json.as_object().into_iter().flat_map(serde_json::Map::keys).map(String::as_str).collect()
+    }
+
+    fn is_request(&self) -> bool {
+        self.method().is_some() && self.json.get("id").is_some()
+    }
+}
+
+impl Session {
+    /// The processes of a log's entries.
+    pub fn of(name: &str, log: &[Recorded]) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for entry in log {
+            if all.last().is_none_or(|session| session.proc != entry.proc) {
+                all.push(Self {
+                    name: name.to_owned(),
+                    opening: Opening::Legacy,
+                    mode: Mode::Tui,
+                    said: Vec::new(),
+                    happened: Vec::new(),
+                    proc: entry.proc,
+                });
+            }
+            if let Some(session) = all.last_mut() {
+                session.take(entry);
+            }
+        }
+        all
+    }
+
+    fn take(&mut self, entry: &Recorded) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "milliseconds of a session"
+        )]
+        let ms = entry.ms.round().max(0.0) as u64;
+        let number = entry.number;
+        match &entry.seen {
+            Seen::Start(start) => {
+                if let Some(opening) = start.opening.as_deref().and_then(|name| name.parse().ok()) {
+                    self.opening = opening;
+                }
+                if start.mode.as_deref() == Some("print") {
+                    self.mode = Mode::Print;
+                }
+            }
+            Seen::Line(line) if line.dir != Dir::Stderr => {
+                let json = line.message().filter(Value::is_object);
+                let by_host = line.dir == Dir::HostToServer;
+                self.said.extend(json.map(|json| Said { number, ms, by_host, json }));
+            }
+            Seen::Event(Some(what), detail) => {
+                self.happened.push(Happened { number, ms, what: *what, detail: detail.clone() });
+            }
+            _ => {}
+        }
+    }
+
+    /// The name of the first log of its kind: `wire` for `wire.jsonl` and `wire.2.jsonl`.
+    pub fn base(&self) -> String {
+        let stem = self.name.strip_suffix(".jsonl").unwrap_or(&self.name);
+        let number = format!(".{}", self.proc);
+        stem.strip_suffix(&number).unwrap_or(stem).to_owned()
+    }
+
+    /// A line of this log, as evidence.
+    pub fn at(&self, number: u64) -> String {
+        format!("{}:{number}", self.name)
+    }
+
+    /// The host's requests of a method.
+    pub fn asked(&self, method: &str) -> impl Iterator<Item = &Said> {
+        let method = method.to_owned();
+        self.said
+            .iter()
+            .filter(move |said| said.by_host && said.is_request() && said.method() == Some(&method))
+    }
+
+    /// The host's notifications of a method.
+    pub fn told(&self, method: &str) -> impl Iterator<Item = &Said> {
+        let method = method.to_owned();
+        self.said
+            .iter()
+            .filter(move |said| said.by_host && !said.is_request() && said.method() == Some(&method))
+    }
+
+    /// What the probe sent of a method.
+    pub fn sent(&self, method: &str) -> impl Iterator<Item = &Said> {
+        let method = method.to_owned();
+        self.said.iter().filter(move |said| !said.by_host && said.method() == Some(&method))
+    }
+
+    /// The answer to a request of either side.
+    pub fn answer_to(&self, request: &Said) -> Option<&Said> {
+        let id = request.json.get("id")?;
+        self.said.iter().find(|said| {
+            said.number > request.number
+                && said.by_host != request.by_host
+                && said.method().is_none()
+                && said.json.get("id") == Some(id)
+        })
+    }
+
+    /// The host's cancel of a request of its own.
+    pub fn cancel_of(&self, request: &Said) -> Option<&Said> {
+        let id = request.json.get("id")?;
+        self.told("notifications/cancelled")
+            .find(|said| said.number > request.number && said.params().get("requestId") == Some(id))
+    }
+
+    /// The calls of a tool; of every tool where the name is empty.
+    pub fn calls(&self, tool: &str) -> Vec<Call<'_>> {
+        let wanted =
+            |said: &&Said| tool.is_empty() || said.params().get("name").and_then(Value::as_str) == Some(tool);
+        let requests = self.asked("tools/call").filter(wanted);
+        requests
+            .map(|asked| Call { asked, answered: self.answer_to(asked), cancelled: self.cancel_of(asked) })
+            .collect()
+    }
+
+    /// When the first tool was called; the end of the log where none was.
+    pub fn first_call_ms(&self) -> u64 {
+        self.asked("tools/call").next().map_or(u64::MAX, |call| call.ms)
+    }
+
+    /// When the log ends.
+    pub fn last_ms(&self) -> u64 {
+        let said = self.said.last().map_or(0, |said| said.ms);
+        self.happened.last().map_or(said, |last| last.ms.max(said))
+    }
+
+    /// The first end of stdin or signal, which the host began its end with.
+    pub fn end(&self) -> Option<&Happened> {
+        self.happened.iter().find(|one| matches!(one.what, What::Signal | What::HostClosedStdin))
+    }
+
+    /// Whether the probe spoke the newer era, and the host followed.
+    pub fn is_modern(&self) -> bool {
+        self.said.iter().any(|said| {
+            said.by_host
+                && said.method() != Some("server/discover")
+                && said
+                    .params()
+                    .get("_meta")
+                    .is_some_and(|meta| meta.get(super::tracer::META_VERSION).is_some())
+        })
+    }
+
+    /// The words that the model reported.
+    pub fn heard(&self) -> Vec<(&Said, Vec<&str>)> {
+        self.calls("heard")
+            .into_iter()
+            .map(|call| {
+                let list = call.asked.params().pointer("/arguments/words").and_then(Value::as_array);
+                (call.asked, list.into_iter().flatten().filter_map(Value::as_str).collect())
+            })
+            .collect()
+    }
+}

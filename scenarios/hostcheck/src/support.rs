@@ -1,0 +1,465 @@
+//! What a server can count on, host by host: facts of profiles turned into answers of one word. It says what a profile
+//! states and no more; a fact that nobody knows is answered with `unknown`, whatever a fake does in its place.
+
+use std::sync::Arc;
+
+use fake_hosts::{
+    DoorKind, Fact, Fate, ListChanged, Mark, Mode, OnAsk, OnRoots, Parallel, PerMode, Profile,
+    ProgressTokens, Restart, Stop, StopStep, Structured,
+};
+use reports::event::Support;
+use serde::Serialize;
+
+use crate::host::Host;
+
+/// Whether one host has a feature.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Answer {
+    /// In a word.
+    pub support: Support,
+    /// What the word alone does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A question about hosts, which one fact answers.
+pub struct Feature {
+    /// The fact, `section.field`; unique.
+    pub fact: &'static str,
+    /// The feature in a line.
+    pub title: &'static str,
+    /// Group of features.
+    pub area: &'static str,
+    answer: fn(&Profile) -> Answer,
+}
+
+impl Feature {
+    /// What a profile answers.
+    pub fn answer(&self, profile: &Profile) -> Answer {
+        (self.answer)(profile)
+    }
+}
+
+/// An answer with its evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// The answer.
+    pub answer: Answer,
+    /// Mark and source. Neighbours of one family that answer the same share those of the newest of them; each one's own
+    /// stands in `hostcheck hosts NAME`.
+    pub source: String,
+}
+
+/// Every feature with an answer a host, in the order of the hosts.
+pub fn table(hosts: &[Arc<Host>]) -> Vec<(&'static Feature, Vec<Told>)> {
+    FEATURES.iter().map(|feature| (feature, row(feature, hosts))).collect()
+}
+
+fn row(feature: &Feature, hosts: &[Arc<Host>]) -> Vec<Told> {
+    let profiles = hosts.iter().filter_map(|host| host.profile.as_ref());
+    let answers: Vec<(&Arc<Profile>, Answer)> =
+        profiles.map(|profile| (profile, feature.answer(profile))).collect();
+    let mut told = Vec::new();
+    for alike in answers.chunk_by(|(one, said), (two, also)| one.family == two.family && said == also) {
+        let newest = alike.last().and_then(|(profile, _)| {
+            let fact = profile.evidence().into_iter().find(|fact| fact.name == feature.fact)?;
+            Some(format!("{}: {}", fact.mark, fact.source))
+        });
+        let source = newest.unwrap_or_default();
+        told.extend(alike.iter().map(|(_, answer)| Told { answer: answer.clone(), source: source.clone() }));
+    }
+    told
+}
+
+/// The feature that a fact answers, if it answers one.
+pub fn of_fact(fact: &str) -> Option<&'static Feature> {
+    FEATURES.iter().find(|feature| feature.fact == fact)
+}
+
+const fn feature(
+    area: &'static str,
+    fact: &'static str,
+    title: &'static str,
+    answer: fn(&Profile) -> Answer,
+) -> Feature {
+    Feature { fact, title, area, answer }
+}
+
+const OPENING: &str = "opening";
+const TOOLS: &str = "tools";
+const CALLS: &str = "calls";
+const RESULTS: &str = "results";
+const CHANGES: &str = "changes and notifications";
+const REQUESTS: &str = "requests of the server";
+const LIFE: &str = "life of the process";
+const WAKING: &str = "waking an idle model";
+const DUTIES: &str = "what the protocol asks of hosts";
+
+/// Every question, in the order of the page.
+pub const FEATURES: &[Feature] = &[
+    feature(OPENING, "opening.probe", "Speaks 2026-07-28, asking `server/discover` first", |p| {
+        if !*p.opening.probe && *p.opening.probe_configurable {
+            return plain(&p.opening.probe, (Support::Partly, Some("with a setting".to_owned())));
+        }
+        plain(&p.opening.probe, yes(*p.opening.probe))
+    }),
+    feature(OPENING, "lists.follow_cursor", "Reads every page of a list", |p| {
+        plain(&p.lists.follow_cursor, yes(*p.lists.follow_cursor))
+    }),
+    feature(OPENING, "opening.turn_waits_ms", "Waits for a slow server before the first turn", |p| {
+        let said = match *p.opening.turn_waits_ms {
+            None => yes(true),
+            Some(ms) => (Support::Partly, Some(duration(ms))),
+        };
+        plain(&p.opening.turn_waits_ms, said)
+    }),
+    feature(OPENING, "names.instructions", "Shows the server's instructions to the model", |p| {
+        plain(&p.names.instructions, yes(*p.names.instructions))
+    }),
+    feature(OPENING, "names.description_max", "Shows a long tool description whole", |p| {
+        let said = match *p.names.description_max {
+            None => yes(true),
+            Some(max) => (Support::Partly, Some(format!("{max} characters"))),
+        };
+        plain(&p.names.description_max, said)
+    }),
+    feature(TOOLS, "schemas.without_properties", "Takes an input schema without `properties`", |p| {
+        taken(&p.schemas.without_properties)
+    }),
+    feature(
+        TOOLS,
+        "schemas.root_union",
+        "Takes `anyOf`, `oneOf`, `allOf` at the root of an input schema",
+        |p| taken(&p.schemas.root_union),
+    ),
+    feature(TOOLS, "schemas.root_not_object", "Takes an input schema whose root is no object", |p| {
+        taken(&p.schemas.root_not_object)
+    }),
+    feature(TOOLS, "schemas.references", "Takes `$ref` in an input schema", |p| taken(&p.schemas.references)),
+    feature(TOOLS, "schemas.type_lists", "Takes a list of types in an input schema", |p| {
+        taken(&p.schemas.type_lists)
+    }),
+    feature(TOOLS, "schemas.task_only", "Calls a tool that runs as a task only", |p| {
+        plain(&p.schemas.task_only, yes(p.schemas.task_only.is_none()))
+    }),
+    feature(CALLS, "calls.timeout_ms", "Lets a call take two minutes without a setting", |p| {
+        let limit_ms = *p.calls.timeout_ms;
+        plain(&p.calls.timeout_ms, (yes(limit_ms > 120_000).0, Some(duration(limit_ms))))
+    }),
+    feature(CALLS, "calls.progress_extends", "Progress keeps a long call alive", |p| {
+        plain(&p.calls.progress_extends, yes(*p.calls.progress_extends))
+    }),
+    feature(CALLS, "wire.progress_tokens", "Sends a progress token with every call", |p| {
+        plain(&p.wire.progress_tokens, yes(*p.wire.progress_tokens != ProgressTokens::None))
+    }),
+    feature(CALLS, "calls.parallel", "Runs several calls at the same time", |p| {
+        let said = match *p.calls.parallel {
+            Parallel::All => yes(true),
+            Parallel::ReadOnly => (Support::Partly, Some("tools with readOnlyHint".to_owned())),
+            Parallel::Serial => yes(false),
+        };
+        plain(&p.calls.parallel, said)
+    }),
+    feature(CALLS, "calls.interrupt_reason", "Tells the server when the person interrupts", |p| {
+        plain(&p.calls.interrupt_reason, yes(p.calls.interrupt_reason.is_some()))
+    }),
+    feature(RESULTS, "texts.structured", "Shows `structuredContent` to the model", |p| {
+        let said = match *p.texts.structured {
+            Structured::Appended => (Support::Yes, Some("after the text".to_owned())),
+            Structured::Replaces => (Support::Partly, Some("in place of the text, which is lost".to_owned())),
+            Structured::WhenAlone => (Support::Partly, Some("only without text".to_owned())),
+            Structured::Ignored => yes(false),
+        };
+        plain(&p.texts.structured, said)
+    }),
+    feature(RESULTS, "texts.whole_max", "Shows 20,000 characters of a result whole", |p| {
+        let max = *p.texts.whole_max;
+        let unit = if *p.texts.size_unit == fake_hosts::SizeUnit::Bytes { "bytes" } else { "characters" };
+        plain(&p.texts.whole_max, (yes(max >= 20_000).0, Some(format!("up to {max} {unit}"))))
+    }),
+    feature(RESULTS, "texts.error_blocks_max", "Shows every text block of an error", |p| {
+        plain(&p.texts.error_blocks_max, yes(p.texts.error_blocks_max.is_none()))
+    }),
+    feature(RESULTS, "texts.resource_link", "Shows a resource link to the model", |p| {
+        shown(&p.texts.resource_link)
+    }),
+    feature(RESULTS, "texts.embedded_text", "Shows an embedded text resource", |p| {
+        shown(&p.texts.embedded_text)
+    }),
+    feature(RESULTS, "texts.image", "Shows an image, or tells of it", |p| shown(&p.texts.image)),
+    feature(RESULTS, "texts.audio", "Shows audio, or tells of it", |p| shown(&p.texts.audio)),
+    feature(CHANGES, "notifications.tools_list_changed", "Lists changed tools again", |p| {
+        changed(&p.notifications.tools_list_changed)
+    }),
+    feature(CHANGES, "notifications.prompts_list_changed", "Lists changed prompts again", |p| {
+        changed(&p.notifications.prompts_list_changed)
+    }),
+    feature(CHANGES, "notifications.resources_list_changed", "Lists changed resources again", |p| {
+        changed(&p.notifications.resources_list_changed)
+    }),
+    feature(CHANGES, "channel.delivered", "Brings a channel notification to the model", |p| {
+        per_mode(&p.channel.delivered, |one| yes(*one))
+    }),
+    feature(CHANGES, "names.resources", "Lets the model or the person read resources", |p| {
+        plain(&p.names.resources, yes(*p.names.resources))
+    }),
+    feature(CHANGES, "names.prompts", "Lets the person use prompts", |p| {
+        plain(&p.names.prompts, yes(*p.names.prompts))
+    }),
+    feature(REQUESTS, "requests.sampling", "Answers `sampling/createMessage`", |p| {
+        asked(&p.requests.sampling)
+    }),
+    feature(REQUESTS, "requests.elicitation", "Asks the person what the server elicits", |p| {
+        asked(&p.requests.elicitation)
+    }),
+    feature(REQUESTS, "requests.roots", "Tells its roots", |p| {
+        let said = match *p.requests.roots {
+            OnRoots::WorkingDirectory | OnRoots::NamedWorkingDirectory => yes(true),
+            OnRoots::Empty => (Support::Partly, Some("an empty list".to_owned())),
+            OnRoots::NoSuchMethod => yes(false),
+        };
+        plain(&p.requests.roots, said)
+    }),
+    feature(LIFE, "life.restart", "Starts a dead server again", |p| {
+        per_mode(&p.life.restart, |one| match one {
+            Restart::Never => yes(false),
+            Restart::NextCall | Restart::NextCallAndLists => {
+                (Support::Yes, Some("at the next call".to_owned()))
+            }
+        })
+    }),
+    feature(DUTIES, "life.shutdown", "Ends a server by closing stdin, SIGTERM, SIGKILL, in peace", |p| {
+        plain(&p.life.shutdown, ends(&p.life.shutdown))
+    }),
+    feature(DUTIES, "calls.timeout_reason", "Cancels a call whose limit is over", |p| {
+        plain(&p.calls.timeout_reason, yes(!p.calls.timeout_reason.is_empty()))
+    }),
+    feature(DUTIES, "lists.undeclared", "Lists only what the server declared", |p| {
+        let asked: Vec<&str> = p.lists.undeclared.iter().map(|list| list.capability()).collect();
+        let note = (!asked.is_empty()).then(|| format!("also {}", asked.join(", ")));
+        plain(&p.lists.undeclared, (yes(asked.is_empty()).0, note))
+    }),
+    feature(DUTIES, "identity.accepted_versions", "Leaves a server whose version it does not know", |p| {
+        let any = p.identity.accepted_versions.iter().any(|version| version == "*");
+        let note = any.then(|| "takes any version".to_owned());
+        plain(&p.identity.accepted_versions, (yes(!any).0, note))
+    }),
+    feature(DUTIES, "modern.answers_ping", "Writes no responses without a session", |p| {
+        let note = (!speaks_modern(p)).then(|| "has no connections without one".to_owned());
+        plain(&p.modern.answers_ping, (yes(!*p.modern.answers_ping).0, note))
+    }),
+    feature(
+        WAKING,
+        "calls.background_after_ms",
+        "A long call goes to the background, and its result wakes",
+        |p| per_mode(&p.calls.background_after_ms, |one| (yes(one.is_some()).0, one.map(after))),
+    ),
+    feature(WAKING, "shell.wakes", "The end of a background shell wakes", |p| {
+        let needs = p.shell.setting.value.clone().filter(|_| *Mode::Tui.of(&p.shell.wakes));
+        with_setting(per_mode(&p.shell.wakes, |one| yes(*one)), needs)
+    }),
+    feature(WAKING, "hooks.turn_end", "A hook at the end of a turn begins another", |p| {
+        plain(&p.hooks.turn_end, yes(p.hooks.turn_end.is_some() && *Mode::Tui.of(&p.hooks.run)))
+    }),
+    feature(WAKING, "hooks.after_tool", "A hook adds to a tool's result", |p| {
+        plain(&p.hooks.after_tool, yes(p.hooks.after_tool.is_some() && *Mode::Tui.of(&p.hooks.run)))
+    }),
+    feature(WAKING, "door.wakes", "Something from outside begins a turn", |p| {
+        let needs = p.door.setting.value.clone().filter(|_| *p.door.kind != DoorKind::None);
+        with_setting(per_mode(&p.door.wakes, |one| yes(*one)), needs)
+    }),
+    feature(WAKING, "tasks.wakes", "The end of an MCP task wakes", |p| {
+        let needs = p.tasks.setting.value.clone().filter(|_| *Mode::Tui.of(&p.tasks.wakes));
+        with_setting(per_mode(&p.tasks.wakes, |one| yes(*one)), needs)
+    }),
+];
+
+/// A word and what it leaves out.
+type Said = (Support, Option<String>);
+
+fn yes(does: bool) -> Said {
+    (if does { Support::Yes } else { Support::No }, None)
+}
+
+/// Whether a host can open a connection without a session, as 2026-07-28 has them.
+pub(crate) fn speaks_modern(profile: &Profile) -> bool {
+    let opening = &profile.opening;
+    *opening.probe || *opening.probe_configurable || *opening.modern_by_initialize
+}
+
+/// Shortest time between two steps of a server's end that leaves it some to end by itself, in milliseconds.
+const PATIENCE_MS: u64 = 100;
+
+/// Whether a server is ended by the steps that the specification names, in their order and with time between them.
+fn ends(steps: &[StopStep]) -> Said {
+    let told: Vec<String> = steps
+        .iter()
+        .map(|step| {
+            let how = match step.how {
+                Stop::CloseStdin => "stdin closed",
+                Stop::Int => "SIGINT",
+                Stop::Term => "SIGTERM",
+                Stop::Kill => "SIGKILL",
+            };
+            if step.after_ms == 0 { how.to_owned() } else { format!("{how} after {} ms", step.after_ms) }
+        })
+        .collect();
+    let wanted = [Stop::CloseStdin, Stop::Term, Stop::Kill];
+    let in_order = steps.iter().map(|step| step.how).eq(wanted.into_iter().take(steps.len()));
+    let patient = steps.windows(2).all(|pair| pair[0].after_ms + PATIENCE_MS <= pair[1].after_ms);
+    let support = match (in_order && patient && !steps.is_empty(), steps.len() == wanted.len()) {
+        (true, true) => Support::Yes,
+        (true, false) => Support::Partly,
+        (false, _) => Support::No,
+    };
+    (support, Some(told.join(", ")))
+}
+
+/// The answer of a fact that is the same in every mode.
+fn plain<T>(fact: &Fact<T>, said: Said) -> Answer {
+    if fact.mark == Mark::Unknown {
+        return Answer { support: Support::Unknown, note: None };
+    }
+    let guessed = (fact.mark == Mark::Guess).then(|| "guessed".to_owned());
+    let notes: Vec<String> = said.1.into_iter().chain(guessed).collect();
+    Answer { support: said.0, note: (!notes.is_empty()).then(|| notes.join("; ")) }
+}
+
+/// The answer of a fact that the modes of a host may differ in.
+fn per_mode<T>(fact: &Fact<PerMode<T>>, say: impl Fn(&T) -> Said) -> Answer {
+    let (tui, print) = (say(&fact.tui), say(&fact.print));
+    let told = |(support, note): &Said| {
+        note.as_ref().map_or_else(|| support.word().to_owned(), |note| format!("{}, {note}", support.word()))
+    };
+    let said = match fact.unknown_in {
+        Some(Mode::Tui) => (print.0, Some(format!("headless {}; in the terminal unknown", told(&print)))),
+        Some(Mode::Print) => (tui.0, Some(format!("in the terminal {}; headless unknown", told(&tui)))),
+        None if tui == print => tui,
+        None => {
+            let support = if tui.0 == print.0 { tui.0 } else { Support::Partly };
+            (support, Some(format!("in the terminal {}; headless {}", told(&tui), told(&print))))
+        }
+    };
+    plain(fact, said)
+}
+
+fn taken(fact: &Fact<Fate>) -> Answer {
+    plain(fact, yes(**fact == Fate::Taken))
+}
+
+/// A template that shows something of what it stands for.
+fn shown(fact: &Fact<String>) -> Answer {
+    plain(fact, yes(!fact.is_empty()))
+}
+
+fn changed(fact: &Fact<PerMode<ListChanged>>) -> Answer {
+    per_mode(fact, |one| match one {
+        ListChanged::Drop => yes(false),
+        ListChanged::Now => yes(true),
+        ListChanged::NextStep => (Support::Yes, Some("before the next model request".to_owned())),
+    })
+}
+
+fn asked(fact: &Fact<PerMode<OnAsk>>) -> Answer {
+    per_mode(fact, |one| match one {
+        OnAsk::Ask => yes(true),
+        OnAsk::NoSuchMethod => yes(false),
+        OnAsk::Silent => (Support::No, Some("never answered".to_owned())),
+        OnAsk::Answer(action) => (Support::No, Some(format!("{action} at once"))),
+    })
+}
+
+fn with_setting(answer: Answer, needs: Option<String>) -> Answer {
+    let Some(needs) = needs.filter(|_| answer.support != Support::Unknown) else { return answer };
+    let note = answer.note.map_or_else(|| format!("with {needs}"), |note| format!("{note}; with {needs}"));
+    Answer { note: Some(note), ..answer }
+}
+
+fn after(ms: u64) -> String {
+    format!("after {}", duration(ms))
+}
+
+fn duration(ms: u64) -> String {
+    const SECOND_MS: u64 = 1000;
+    const HOUR_MS: u64 = 3_600_000;
+    if ms >= 2 * HOUR_MS { format!("{} h", ms / HOUR_MS) } else { format!("{} s", ms / SECOND_MS) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use rstest::rstest;
+
+    #[test]
+    fn every_feature_is_a_fact_of_its_own() {
+        let profile = fake_hosts::profile("claude-code@2.1.330").unwrap();
+        let facts: BTreeSet<String> = profile.evidence().into_iter().map(|fact| fact.name).collect();
+        let names: BTreeSet<&str> = FEATURES.iter().map(|feature| feature.fact).collect();
+        assert_eq!(names.len(), FEATURES.len(), "a fact answers two features");
+        for name in names {
+            assert!(facts.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn neighbours_that_answer_the_same_share_their_source() {
+        let hosts: Vec<_> =
+            crate::host::all().unwrap().iter().filter(|host| host.family == "copilot-cli").cloned().collect();
+        let table = table(&hosts);
+        let (_, row) = table.iter().find(|(feature, _)| feature.fact == "texts.structured").unwrap();
+        assert_eq!(row.len(), hosts.len());
+        let of = |id: &str| &row[hosts.iter().position(|host| host.id == id).unwrap()];
+        assert_eq!(of("copilot-cli@0.0.384").answer.support, Support::No);
+        assert_eq!(of("copilot-cli@0.0.401"), of("copilot-cli@1.0.50"));
+        assert_eq!(of("copilot-cli@1.0.60"), of("copilot-cli@1.0.102"));
+        assert!(of("copilot-cli@1.0.102").source.starts_with("observed: "));
+    }
+
+    #[rstest]
+    #[case("calls.progress_extends", "copilot-cli@1.0.102", Support::Yes, None)]
+    #[case("calls.progress_extends", "copilot-cli@seed", Support::No, None)]
+    #[case("calls.timeout_ms", "opencode@1.18.33", Support::No, Some("60 s"))]
+    #[case("calls.timeout_ms", "claude-code@2.0.73", Support::Yes, Some("27 h"))]
+    #[case("door.wakes", "copilot-cli@1.0.60", Support::Unknown, None)]
+    #[case(
+        "requests.sampling",
+        "copilot-cli@1.0.102",
+        Support::Partly,
+        Some("in the terminal yes; headless no, never answered")
+    )]
+    #[case(
+        "requests.elicitation",
+        "copilot-cli@1.0.50",
+        Support::No,
+        Some("headless no, never answered; in the terminal unknown")
+    )]
+    #[case("opening.probe", "claude-code@2.1.274", Support::Partly, Some("with a setting"))]
+    #[case(
+        "life.shutdown",
+        "claude-code@2.1.330",
+        Support::No,
+        Some("SIGINT, SIGTERM after 100 ms, SIGKILL after 600 ms")
+    )]
+    #[case(
+        "life.shutdown",
+        "codex@0.169.0",
+        Support::No,
+        Some("SIGTERM, stdin closed, SIGKILL after 2000 ms")
+    )]
+    #[case("life.shutdown", "opencode@1.18.33", Support::Partly, Some("stdin closed, SIGTERM after 2000 ms"))]
+    #[case("lists.undeclared", "qwen-code@0.24.4", Support::No, Some("also prompts, resources"))]
+    #[case("identity.accepted_versions", "gemini-cli@0.61.0", Support::Yes, None)]
+    #[case("identity.accepted_versions", "codex@0.169.0", Support::No, Some("takes any version"))]
+    fn an_answer_says_what_the_profile_states(
+        #[case] fact: &str,
+        #[case] host: &str,
+        #[case] support: Support,
+        #[case] note: Option<&str>,
+    ) {
+        let profile = fake_hosts::profile(host).unwrap();
+        let answer = of_fact(fact).unwrap().answer(&profile);
+        assert_eq!((answer.support, answer.note.as_deref()), (support, note));
+    }
+}

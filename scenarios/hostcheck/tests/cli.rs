@@ -1,0 +1,191 @@
+//! The command as a person meets it: listings, verdicts, errors with their fix, exit codes.
+
+use assert_cmd::Command;
+use rstest::rstest;
+use serde_json::Value;
+
+fn hostcheck() -> Command {
+    Command::new(assert_cmd::cargo::cargo_bin!("hostcheck"))
+}
+
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    let output = hostcheck().args(arguments).output().expect("hostcheck starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("hostcheck prints UTF-8");
+    (output.status.code().expect("an exit code"), text(output.stdout), text(output.stderr))
+}
+
+#[rstest]
+#[case(&["--help"])]
+#[case(&["run", "--help"])]
+#[case(&["list", "--help"])]
+#[case(&["hosts", "--help"])]
+#[case(&["host", "--help"])]
+#[case(&["validate", "--help"])]
+#[case(&["probe", "--help"])]
+#[case(&["record", "--help"])]
+#[case(&["replay", "--help"])]
+#[case(&["report", "--help"])]
+#[case(&["schema", "--help"])]
+#[case(&["merge", "--help"])]
+#[case(&["diff", "--help"])]
+#[case(&["baseline", "check", "--help"])]
+#[case(&["history", "--help"])]
+fn every_command_explains_itself(#[case] arguments: &[&str]) {
+    let (code, stdout, _) = run(arguments);
+    assert_eq!(code, 0);
+    assert!(stdout.contains("Usage: hostcheck"), "{stdout}");
+}
+
+#[rstest]
+#[case(&[], "`cargo run --release -- run`")]
+#[case(&["run", "delivery"], "`cargo run --release -- run delivery`")]
+#[case(&["play"], "commands mutants, scenario, new, play and bench")]
+fn what_only_the_program_above_can_do_is_said_with_the_way_to_start_it(
+    #[case] arguments: &[&str],
+    #[case] wanted: &str,
+) {
+    let (code, _, stderr) = run(arguments);
+    assert_eq!(code, 2, "{stderr}");
+    assert!(stderr.contains(wanted) && stderr.contains("`simulation`"), "{stderr}");
+}
+
+#[test]
+fn rows_are_listed_with_and_without_the_flag_that_names_them() {
+    let (code, rows, _) = run(&["list"]);
+    assert_eq!(code, 0);
+    assert!(rows.lines().count() > 70, "{rows}");
+    assert_eq!(run(&["list", "--protocol"]).1, rows);
+}
+
+#[rstest]
+#[case(&["hosts", "--matrix", "calls.timeout"], "did you mean `calls.timeout_ms`?")]
+#[case(&["hosts", "--matrix", "busy"], "shell.busy")]
+#[case(&["hosts", "--diff", "codex", "generic@bare"], "no profile")]
+#[case(&["hosts", "--diff", "claude-code", "codex"], "is a family")]
+#[case(&["schema", "scenari"], "did you mean `scenario`?")]
+#[case(&["diff", "no-such-run", "other"], "no-such-run")]
+#[case(&["validate", "--protocol", "2023-01-01", "-"], "2025-11-25")]
+#[case(&["report", "no-such-file.jsonl"], "no-such-file.jsonl")]
+#[case(&["probe", "--report", "no-such-file.jsonl"], "no-such-file.jsonl")]
+#[case(&["probe", "--opening", "modren"], "modern-refuse-listen")]
+#[case(&["record", "--log", "no-such-folder/wire.jsonl", "--", "true"], "no-such-folder")]
+#[case(&["validate", "no-such-file.jsonl"], "no-such-file.jsonl")]
+#[case(&["run", "--server", "'open"], "a quote is not closed")]
+#[case(&["run", "--server", "x", "tools.lisst"], "did you mean `tools.list`?")]
+#[case(&["run", "--server", "x", "--protocol", "2024-11-05"], "there are rows for 2025-06-18")]
+#[case(&["run", "--server", "x", "--long-call", "t={"], "the arguments of t are no JSON")]
+#[case(&["run", "--url", "ftp://contoso.com"], "must begin with http:// or https://")]
+#[case(&["run", "--call-all-tools"], "--server <CMD>|--url <URL>")]
+fn a_mistake_is_told_with_its_fix_and_exit_code_2(#[case] arguments: &[&str], #[case] wanted: &str) {
+    let (code, _, stderr) = run(arguments);
+    assert_eq!(code, 2, "{stderr}");
+    assert!(stderr.contains(wanted), "{stderr}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_written_is_told_once_and_is_no_success() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_hostcheck"))
+        .arg("list")
+        .stdout(full)
+        .output()
+        .unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), told.lines().count()), (Some(3), 1), "{told}");
+}
+
+#[test]
+fn an_address_where_nobody_listens_is_told_at_once() {
+    let (code, _, told) = run(&["run", "--url", "http://127.0.0.1:1/mcp", "tools.call"]);
+    assert_eq!(code, 3);
+    assert!(told.contains("no connection to 127.0.0.1:1"), "{told}");
+}
+
+#[test]
+fn a_profile_is_printed_with_its_evidence() {
+    let (code, stdout, _) = run(&["hosts", "copilot-cli@seed"]);
+    assert_eq!(code, 0);
+    assert!(stdout.contains("calls.timeout_ms") && stdout.contains("60000"), "{stdout}");
+}
+
+#[test]
+fn what_is_unknown_is_printed_so() {
+    let (code, stdout, _) = run(&["hosts", "copilot-cli@1.0.60"]);
+    assert_eq!(code, 0);
+    let line = |name: &str| stdout.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
+    assert!(line("door.kind").contains("unknown, played as"), "{stdout}");
+    assert!(line("shell.wakes").contains("tui unknown"), "{stdout}");
+    assert!(line("identity.accepted_versions").contains("as copilot-cli@1.0.102: "), "{stdout}");
+}
+
+#[test]
+fn two_profiles_are_compared_fact_by_fact() {
+    let (code, stdout, _) = run(&["hosts", "--diff", "copilot-cli@1.0.50", "copilot-cli@1.0.60", "--json"]);
+    assert_eq!(code, 0);
+    let rows: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let lost =
+        rows.iter().find(|row| row["fact"] == "calls.setting_lost_on_change").expect("the fact differs");
+    assert_eq!((&lost["sides"][0]["value"], &lost["sides"][1]["value"]), (&true.into(), &false.into()));
+    assert!(rows.iter().all(|row| row["fact"] != "calls.progress_extends"), "{stdout}");
+    let (_, text, _) = run(&["hosts", "--diff", "copilot-cli@1.0.50", "copilot-cli@1.0.60"]);
+    assert!(text.contains(&format!("{} of ", rows.len())), "{text}");
+}
+
+#[test]
+fn what_the_protocol_asks_of_hosts_is_told_host_by_host() {
+    let (code, stdout, _) = run(&["hosts", "codex", "generic@bare", "--protocol"]);
+    assert_eq!(code, 0);
+    let (_, ends) = stdout.split_once("stdio.host-shutdown").unwrap();
+    assert!(ends.contains("failed") && ends.contains("SIGKILL after 2000 ms"), "{ends}");
+    let (_, json, _) = run(&["hosts", "qwen-code", "--protocol", "--json"]);
+    let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let declared = lines.iter().find(|line| line["row"] == "lifecycle.host-only-declared").unwrap();
+    assert_eq!(declared["outcome"], "failed");
+    assert_eq!(declared["notes"][0], "also prompts, resources");
+    let (code, _, said) = run(&["run", "--server", "x", "stdio.host-shutdown"]);
+    assert!(code == 2 && said.contains("hostcheck hosts --protocol"), "{said}");
+    let (_, list, _) = run(&["list", "--protocol", "stdio.host-shutdown"]);
+    assert!(list.contains("of hosts: life.shutdown"), "{list}");
+}
+
+#[test]
+fn one_fact_is_printed_over_all_hosts() {
+    let (code, stdout, _) = run(&["hosts", "--matrix", "progress_extends"]);
+    assert_eq!(code, 0);
+    let copilot = stdout.lines().find(|line| line.starts_with("copilot-cli")).unwrap_or_default();
+    assert!(copilot.contains("0.0.384 … 1.0.102") && copilot.contains("yes"), "{stdout}");
+    let (_, json, _) = run(&["hosts", "copilot-cli", "--matrix", "door.wakes", "--json"]);
+    let rows: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let of = |version: &str| rows.iter().find(|row| row["version"] == version).expect("the host");
+    assert_eq!((&of("1.0.60")["support"], &of("1.0.60")["known"]), (&"unknown".into(), &false.into()));
+    assert_eq!(of("1.0.102")["support"], "partly");
+    let (code, facts, _) = run(&["hosts", "--matrix"]);
+    assert_eq!(code, 0);
+    assert!(facts.lines().any(|line| line.starts_with("calls.progress_extends ")), "{facts}");
+}
+
+#[test]
+fn validation_is_one_verdict_a_line() {
+    let lines = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"inbox_pull","arguments":{}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":5}}"#,
+        "\n",
+        r#"{"ms":3,"proc":1,"dir":"server>host","msg":{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"x"}]}}}"#,
+        "\n",
+    );
+    let output = hostcheck()
+        .args(["validate", "--protocol", "2025-11-25", "-"])
+        .write_stdin(lines)
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    let verdicts: Vec<Value> = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let valid: Vec<_> = verdicts.iter().map(|v| (v["line"].as_u64(), v["valid"].as_bool())).collect();
+    assert_eq!(valid, [(Some(1), Some(true)), (Some(2), Some(false)), (Some(3), Some(true))]);
+    assert_eq!(verdicts[1]["definition"], "CallToolRequest");
+}

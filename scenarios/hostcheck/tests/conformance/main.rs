@@ -1,0 +1,8 @@
+//! The suite for any server: mutants that it must catch, and a server without a fault.
+
+mod fault;
+mod hosts;
+mod message;
+mod mutants;
+mod tiny;
+mod web;

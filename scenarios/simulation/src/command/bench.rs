@@ -1,0 +1,423 @@
+//! `simulation bench`: the figures that the book states, measured on this machine with the shipped binary.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use entraclaw::clock::SystemClock;
+use entraclaw::journal::{Journal, JournalOptions};
+use entraclaw::mcp::{self, SessionOptions};
+use entraclaw::random::SplitMix;
+use entraclaw::record::{Channel, Draft};
+use entraclaw::storage::DiskStorage;
+use entraclaw::tool::{Outbox, OutgoingTeams, SendError, Sent};
+use futures_util::future::BoxFuture;
+use hdrhistogram::Histogram;
+use reports::event::Lane;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::time::Instant;
+
+use super::server_binary::server_binary;
+use super::{idle, notices, reach, select, takeover, taps};
+use crate::plan::{self, Selection};
+use crate::run::{Settings, run_cell};
+use crate::scenario::Mode;
+use hostcheck::exit::{EXIT_FAILED, EXIT_PASSED, Outcome};
+use hostcheck::print::out;
+
+/// Process starts that are measured.
+const STARTS: usize = 41;
+/// Messages through a waiting call that are measured.
+const DELIVERIES: usize = 1_000;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The `entraclaw` binary; beside this program when left out.
+    #[arg(long, value_name = "FILE")]
+    server_binary: Option<std::path::PathBuf>,
+    /// Measure only what `hostcheck record` adds to a message.
+    #[arg(long)]
+    record_only: bool,
+}
+
+/// One figure and its target.
+struct Figure {
+    what: &'static str,
+    value: f64,
+    unit: &'static str,
+    target: Option<f64>,
+}
+
+pub(super) fn main(args: &Args) -> Outcome {
+    if cfg!(debug_assertions) {
+        hostcheck::print::warn(
+            "this is a debug build; figures count in release: `cargo run --release -- bench`",
+        );
+    }
+    if args.record_only {
+        return Ok(print(&tap()?));
+    }
+    let binary = server_binary(args.server_binary.as_deref())?.context("the server's binary is not built")?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut figures = runtime.block_on(processes(&binary))?;
+    figures.extend(runtime.block_on(delivery())?);
+    figures.extend(reach(&runtime, &binary)?);
+    figures.extend(notices(&runtime, &binary)?);
+    figures.extend(takeovers(&runtime, &binary)?);
+    figures.extend(idle(&runtime, &binary)?);
+    figures.extend(idle_requests()?);
+    figures.extend(tap()?);
+    Ok(print(&figures))
+}
+
+/// Prints figures; whether all targets are met is the exit code.
+fn print(figures: &[Figure]) -> u8 {
+    let mut all_met = true;
+    out(&format!("{:<62} {:>10} {:<8} {:>10}", "figure", "measured", "unit", "target"));
+    for figure in figures {
+        let met = figure.target.is_none_or(|target| figure.value <= target);
+        all_met &= met;
+        let target = figure.target.map_or_else(String::new, |target| format!("≤ {target}"));
+        out(&format!(
+            "{:<62} {:>10.2} {:<8} {:>10}{}",
+            figure.what,
+            figure.value,
+            figure.unit,
+            target,
+            if met { "" } else { "  missed" }
+        ));
+    }
+    if all_met { EXIT_PASSED } else { EXIT_FAILED }
+}
+
+/// A server process with a home of its own and a Graph that is not there.
+struct Server {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+    _home: tempfile::TempDir,
+}
+
+impl Server {
+    fn start(binary: &Path, settings: &[(&str, &str)]) -> anyhow::Result<Self> {
+        let home = tempfile::tempdir()?;
+        let mut child = Command::new(binary)
+            .arg("serve")
+            .env_clear()
+            .env("ENTRACLAW_HOME", home.path().join("home"))
+            .env("ENTRACLAW_AUTH", "static")
+            .env("ENTRACLAW_ACCESS_TOKEN", "bench-token")
+            .env("ENTRACLAW_GRAPH_URL", "http://127.0.0.1:9")
+            .envs(settings.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| format!("cannot start {}", binary.display()))?;
+        let stdin = child.stdin.take();
+        let stdout = BufReader::new(child.stdout.take().context("no stdout")?);
+        Ok(Self { child, stdin, stdout, _home: home })
+    }
+
+    async fn send(&mut self, message: &Value) -> anyhow::Result<()> {
+        let stdin = self.stdin.as_mut().context("stdin is closed")?;
+        stdin.write_all(format!("{message}\n").as_bytes()).await?;
+        Ok(())
+    }
+
+    async fn line(&mut self) -> anyhow::Result<String> {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).await?;
+        anyhow::ensure!(!line.is_empty(), "the server closed its output");
+        Ok(line)
+    }
+}
+
+fn initialize() -> Value {
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}})
+}
+
+fn request(id: u64, method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1_000.0
+}
+
+async fn processes(binary: &Path) -> anyhow::Result<Vec<Figure>> {
+    let mut starts = Vec::new();
+    let mut ends = Vec::new();
+    let (mut memory, mut tools_bytes) = (0.0_f64, 0);
+    for _ in 0..STARTS {
+        let started = Instant::now();
+        let mut server = Server::start(binary, &[])?;
+        server.send(&initialize()).await?;
+        server.line().await?;
+        starts.push(milliseconds(started.elapsed()));
+        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
+        server.send(&request(1, "tools/list", &json!({}))).await?;
+        tools_bytes = server.line().await?.len();
+        memory = memory.max(peak_megabytes(server.child.id()).unwrap_or(f64::NAN));
+        let wait = json!({"name": "wait_for_inbound_message", "arguments": {"timeout_s": 50}});
+        server.send(&request(2, "tools/call", &wait)).await?;
+        server.send(&request(3, "ping", &json!({}))).await?;
+        server.line().await?;
+        let closed = Instant::now();
+        server.stdin = None;
+        server.child.wait().await?;
+        ends.push(milliseconds(closed.elapsed()));
+    }
+    starts.sort_by(f64::total_cmp);
+    ends.sort_by(f64::total_cmp);
+    #[expect(clippy::cast_precision_loss, reason = "a size for people")]
+    let tools_kilobytes = tools_bytes as f64 / 1_000.0;
+    Ok(vec![
+        Figure {
+            what: "process start → initialize reply, Graph unreachable, median",
+            value: starts[STARTS / 2],
+            unit: "ms",
+            target: Some(15.0),
+        },
+        Figure { what: "peak memory after tools/list", value: memory, unit: "MB", target: Some(15.0) },
+        Figure { what: "tools/list", value: tools_kilobytes, unit: "kB", target: Some(12.0) },
+        Figure {
+            what: "tools/list with mail and bot",
+            value: all_tools_kilobytes(binary).await?,
+            unit: "kB",
+            target: Some(16.0),
+        },
+        Figure {
+            what: "stdin EOF with a 50 s wait open → exit, slowest",
+            value: ends[STARTS - 1],
+            unit: "ms",
+            target: Some(100.0),
+        },
+    ])
+}
+
+/// The list of tools with everything switched on that brings tools.
+async fn all_tools_kilobytes(binary: &Path) -> anyhow::Result<f64> {
+    let settings = [
+        ("ENTRACLAW_MAIL_ENABLED", "true"),
+        ("ENTRACLAW_BOT_ENABLED", "true"),
+        ("ENTRACLAW_BOT_LISTEN", "127.0.0.1:0"),
+        ("ENTRACLAW_BOT_APP_ID", "11111111-1111-1111-1111-111111111111"),
+        ("ENTRACLAW_BOT_TENANT_ID", "22222222-2222-2222-2222-222222222222"),
+        ("ENTRACLAW_BOT_APP_PASSWORD", "bench-secret"),
+    ];
+    let mut server = Server::start(binary, &settings)?;
+    server.send(&initialize()).await?;
+    server.line().await?;
+    server.send(&request(1, "tools/list", &json!({}))).await?;
+    let line = server.line().await?;
+    anyhow::ensure!(line.contains("send_email"), "mail has no tools: {line}");
+    #[expect(clippy::cast_precision_loss, reason = "a size for people")]
+    Ok(line.len() as f64 / 1_000.0)
+}
+
+/// Peak resident memory of a process, where the system tells.
+pub(super) fn peak_megabytes(pid: Option<u32>) -> Option<f64> {
+    #[expect(clippy::disallowed_methods, reason = "the command line's edge looks at a process")]
+    let status = std::fs::read_to_string(format!("/proc/{}/status", pid?)).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kilobytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes / 1_024.0)
+}
+
+/// Nobody to send to.
+struct NoOutbox;
+
+impl Outbox for NoOutbox {
+    fn send_teams_message(&self, _: OutgoingTeams) -> BoxFuture<'static, Result<Sent, SendError>> {
+        Box::pin(async { Err(SendError::UnknownChat) })
+    }
+}
+
+/// From the moment a record is synced on a real disk to its line on the pipe of a waiting call.
+async fn delivery() -> anyhow::Result<Vec<Figure>> {
+    let home = tempfile::tempdir()?;
+    let storage = Arc::new(DiskStorage::open(&home.path().join("home"))?);
+    let (journal, _) = Journal::open(storage, Arc::new(SystemClock), JournalOptions::default())?;
+    let options = SessionOptions::new(
+        journal.clone(),
+        Arc::new(SplitMix::seeded(1)),
+        Arc::new(SystemClock),
+        Arc::new(NoOutbox),
+    );
+    let (server_end, host_end) = tokio::io::duplex(64 * 1024);
+    let (server_in, server_out) = tokio::io::split(server_end);
+    let (host_in, mut host_out) = tokio::io::split(host_end);
+    let mut lines = BufReader::new(host_in).lines();
+    let host = async {
+        let mut histogram: Histogram<u64> = Histogram::new(3)?;
+        host_out.write_all(format!("{}\n", initialize()).as_bytes()).await?;
+        lines.next_line().await?;
+        for n in 0..DELIVERIES {
+            let id = u64::try_from(n)? + 10;
+            let wait =
+                request(id, "tools/call", &json!({"name": "wait_for_inbound_message", "arguments": {}}));
+            host_out.write_all(format!("{wait}\n").as_bytes()).await?;
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            journal.append(vec![draft(n)])?;
+            let synced = Instant::now();
+            let line = lines.next_line().await?.context("the server ended")?;
+            anyhow::ensure!(line.contains(&format!("bench message {n}")), "another line came: {line}");
+            histogram.record(u64::try_from(synced.elapsed().as_nanos())?)?;
+        }
+        anyhow::Ok(histogram)
+    };
+    let histogram = tokio::select! {
+        biased;
+        histogram = host => histogram?,
+        _ = mcp::serve(options, server_in, server_out) => anyhow::bail!("the server ended"),
+    };
+    let at = |quantile: f64| {
+        #[expect(clippy::cast_precision_loss, reason = "a time for people")]
+        let nanoseconds = histogram.value_at_quantile(quantile) as f64;
+        nanoseconds / 1e6
+    };
+    Ok(vec![
+        Figure {
+            what: "record synced → line on the pipe of a waiting call, p50",
+            value: at(0.5),
+            unit: "ms",
+            target: None,
+        },
+        Figure {
+            what: "record synced → line on the pipe of a waiting call, p99",
+            value: at(0.99),
+            unit: "ms",
+            target: Some(2.0),
+        },
+    ])
+}
+
+fn draft(n: usize) -> Draft {
+    Draft {
+        key: format!("teams/bench/{n}"),
+        id: format!("{n}"),
+        channel: Channel::Teams,
+        chat_id: "19:bench@thread.v2".to_owned(),
+        from: "Alice".to_owned(),
+        ts: "2026-01-05T09:00:00Z".to_owned(),
+        content_text_sanitized: format!("bench message {n}"),
+        meta: std::collections::BTreeMap::new(),
+        edit_of: None,
+        deleted: false,
+    }
+}
+
+/// The 99th of a hundred, in milliseconds.
+fn p99(times: &mut [Duration]) -> f64 {
+    times.sort();
+    milliseconds(times.get(times.len() * 99 / 100).copied().unwrap_or_default())
+}
+
+/// Another process writes, and the session of a fake host follows.
+fn reach(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<Vec<Figure>> {
+    let mut times = runtime.block_on(reach::measure(binary, draft))?;
+    let mut figures = Vec::new();
+    for (what, times) in [
+        ("synced by another session → idle model, by channel, p99", &mut times.channel),
+        ("synced by another session → idle model, by parked call, p99", &mut times.parked),
+    ] {
+        figures.push(Figure { what, value: p99(times), unit: "ms", target: Some(50.0) });
+    }
+    Ok(figures)
+}
+
+/// Whole processes beside a session: a background shell that waits, and hooks.
+fn notices(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<Vec<Figure>> {
+    let mut times = runtime.block_on(notices::measure(binary, draft))?;
+    let mut figures = Vec::new();
+    for (what, times, target) in [
+        ("record synced → `entraclaw wait` has ended, p99", &mut times.shells, 100.0),
+        ("`entraclaw hook` with nothing to tell, whole process, p99", &mut times.silent_hooks, 20.0),
+        ("`entraclaw hook` with a message, whole process, p99", &mut times.telling_hooks, 20.0),
+    ] {
+        figures.push(Figure { what, value: p99(times), unit: "ms", target: Some(target) });
+    }
+    Ok(figures)
+}
+
+/// What `hostcheck record` adds to a message of 1 kB, there and back through `cat`, at the same place of both distributions.
+fn tap() -> anyhow::Result<Vec<Figure>> {
+    let Some(added) = taps::measure()? else { return Ok(Vec::new()) };
+    let figure =
+        |what, value, target| Figure { what, value: milliseconds(value) * 1_000.0, unit: "µs", target };
+    Ok(vec![
+        figure("`hostcheck record` adds to a message there and back, p50", added.p50, None),
+        figure("`hostcheck record` adds to a message there and back, p99", added.p99, Some(1_000.0)),
+    ])
+}
+
+/// `kill -9` of the session that polls, until another one does.
+fn takeovers(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<Vec<Figure>> {
+    let histogram = tokio::task::LocalSet::new().block_on(runtime, takeover::measure(binary))?;
+    let at = |quantile: f64| milliseconds(Duration::from_micros(histogram.value_at_quantile(quantile)));
+    let figure = |what, value, target| Figure { what, value, unit: "ms", target };
+    Ok(vec![
+        figure("leader of three sessions killed → another polls, p50", at(0.5), None),
+        figure("leader of three sessions killed → another polls, p99", at(0.99), Some(2_000.0)),
+    ])
+}
+
+/// A real process that nobody writes to.
+fn idle(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<Vec<Figure>> {
+    let idle = tokio::task::LocalSet::new().block_on(runtime, idle::measure(binary))?;
+    let core = idle.core_percent.map(|value| Figure {
+        what: "idle, 200 chats, a call waits: processor",
+        value,
+        unit: "% core",
+        target: Some(0.1),
+    });
+    let memory = idle.memory_mb.map(|value| Figure {
+        what: "idle, 200 chats, a call waits: peak memory",
+        value,
+        unit: "MB",
+        target: Some(20.0),
+    });
+    let asked = Figure {
+        what: "idle, 200 chats, a call waits: Graph requests",
+        value: idle.requests_per_second,
+        unit: "1/s",
+        // A poll more or less falls into the time that is measured.
+        target: Some(0.23),
+    };
+    Ok(core.into_iter().chain(memory).chain([asked]).collect())
+}
+
+/// Requests to Graph in the last 50 of 60 idle seconds, with one chat and with two hundred.
+fn idle_requests() -> anyhow::Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    for (what, id) in [
+        ("Graph requests in 50 idle seconds, 1 chat", "graph.idle-cost-one"),
+        ("Graph requests in 50 idle seconds, 202 chats", "graph.idle-cost"),
+    ] {
+        let selection = Selection {
+            scenarios: select::scenarios(&[id.to_owned()])?,
+            hosts: hostcheck::command::select::hosts(&["copilot-cli@seed".to_owned()])?,
+            modes: vec![Mode::Sim],
+            seed: 1,
+            seeds: 1,
+            faults: None,
+            sampled: false,
+        };
+        let settings = Settings { first_seed: 1, server_binary: None, twice: false };
+        let cell = plan::cells(&selection).pop().context("the idle scenario is gone")?;
+        let finished = run_cell(&cell, &settings);
+        anyhow::ensure!(finished.failures.is_empty(), "{id} does not pass: {:?}", finished.reason);
+        let count =
+            finished.transcript.iter().filter(|line| line.lane == Lane::Graph && line.at_ms > 10_000).count();
+        #[expect(clippy::cast_precision_loss, reason = "a count for people")]
+        figures.push(Figure { what, value: count as f64, unit: "requests", target: None });
+    }
+    Ok(figures)
+}

@@ -1,0 +1,65 @@
+//! Where the shipped server is that processes are started of. It is built here where cargo started this program.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use hostcheck::print::warn;
+
+/// The shipped server binary: as told, or beside this program, built with cargo when this program runs under it; `None`
+/// when it is not there and can't be built.
+pub fn server_binary(told: Option<&Path>) -> anyhow::Result<Option<PathBuf>> {
+    if let Some(told) = told {
+        anyhow::ensure!(told.is_file(), "--server-binary: there is no file {}", told.display());
+        return Ok(Some(told.to_owned()));
+    }
+    let mut folder = std::env::current_exe()?;
+    folder.pop();
+    if folder.ends_with("deps") {
+        folder.pop();
+    }
+    let binary = folder.join(format!("entraclaw{}", std::env::consts::EXE_SUFFIX));
+    build_server(&folder, &binary)?;
+    if binary.is_file() {
+        return Ok(Some(binary));
+    }
+    warn(&format!(
+        "no {}: what needs it is not run; build it with `cargo build --release -p entraclaw`",
+        binary.display()
+    ));
+    Ok(None)
+}
+
+/// Under `cargo run` only this package was built; the server's own binary is built here, from the same tree.
+fn build_server(folder: &Path, binary: &Path) -> anyhow::Result<()> {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
+    #[expect(clippy::disallowed_methods, reason = "the command line's edge reads the environment")]
+    let cargo = std::env::var("CARGO").ok();
+    let Some(cargo) = cargo.filter(|_| manifest.is_file()) else { return Ok(()) };
+    let release = folder.ends_with("release");
+    warn(&format!("building {}", binary.display()));
+    let mut command = std::process::Command::new(cargo);
+    command
+        .args([
+            "build",
+            "--quiet",
+            "--package",
+            "simulation",
+            "--package",
+            "entraclaw",
+            "--bin",
+            "entraclaw",
+            "--bin",
+            "entraclaw-wait",
+            "--manifest-path",
+        ])
+        .arg(&manifest);
+    if release {
+        command.arg("--release");
+    }
+    if let Some(target) = folder.parent() {
+        command.arg("--target-dir").arg(target);
+    }
+    let status = command.status().context("cannot run cargo to build the server")?;
+    anyhow::ensure!(status.success(), "the server did not build; see cargo's messages above");
+    Ok(())
+}

@@ -1,0 +1,311 @@
+//! Simulation: server, host and Graph in one thread on a paused clock, with in-memory pipes and disk.
+//!
+//! The runtime has no I/O driver, so a socket panics at once instead of making the clock jump.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use entraclaw::app::{self, App};
+use entraclaw::clock::{Clock, TokioClock};
+use entraclaw::config::{Config, Sources};
+use entraclaw::entra::keys::MemoryKeyStore;
+use entraclaw::graph::{GraphRequest, GraphResponse, GraphTransport, TransportError};
+use entraclaw::random::SplitMix;
+use entraclaw::rules::WaitCommand;
+use entraclaw::storage::Storage;
+use entraclaw::storage::memory::{Crash, MemoryStorage};
+use fake_hosts::drive::Commands;
+use fake_hosts::task::TaskServer;
+use fake_microsoft::bot::{BotDelivery, SharedBot};
+use fake_microsoft::entra::SharedEntra;
+use fake_microsoft::graph::{Fate, Request, SharedGraph};
+use futures_util::future::{BoxFuture, LocalBoxFuture};
+use reports::event::CellFinished;
+use tokio::io::DuplexStream;
+
+use super::bell::{Bell, Doorway};
+use super::bot::{self, SimPort};
+use super::commands::{SimCommands, sim_wait_command};
+use super::play::Play;
+use super::stage::{AnyServer, Stage};
+use super::stopwatch::Stopwatch;
+use super::{guard, steps, world};
+use crate::mutants::Mutant;
+use crate::plan::Cell;
+use crate::scenario::DiskStep;
+
+/// Plays a cell in virtual time.
+pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let watch = Stopwatch::start();
+        let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(world::epoch(cell.seed)));
+        let world = world::build(cell, clock.now())?;
+        let stage = Rc::new(SimStage {
+            environment: world.environment,
+            disk: MemoryStorage::new(),
+            server_clock: Arc::new(SteppedClock {
+                clock: TokioClock::starting_at(world::server_epoch(cell)),
+                ahead_ms: AtomicI64::new(0),
+            }),
+            clock,
+            keys: world.keys,
+            transport: Arc::new(SimTransport {
+                graph: world.graph.clone(),
+                bot: world.bot.clone(),
+                entra: world.entra.clone(),
+                epoch: world::epoch(cell.seed),
+                watch,
+            }),
+            port: SimPort::default(),
+            seed: cell.seed,
+            starts: std::cell::Cell::new(0),
+            mutant: cell.mutant,
+        });
+        let mut play = Play::new(cell, stage, (world.graph, world.entra, world.bot), watch)?;
+        match guard::guarded(steps::all(&mut play)).await {
+            Ok(played) => played?,
+            Err(livelock) => play.failures.push(livelock.failure(&play)),
+        }
+        play.judge();
+        Ok(play.finish())
+    })
+}
+
+struct SimStage {
+    environment: BTreeMap<String, String>,
+    disk: MemoryStorage,
+    clock: Arc<dyn Clock>,
+    /// The clock of the machine that the server runs on.
+    server_clock: Arc<SteppedClock>,
+    keys: MemoryKeyStore,
+    transport: Arc<SimTransport>,
+    port: SimPort,
+    seed: u64,
+    starts: std::cell::Cell<u64>,
+    mutant: Option<&'static Mutant>,
+}
+
+impl Stage for SimStage {
+    fn server(&self, consumer: Option<&str>, bell: &Bell) -> AnyServer {
+        let mut environment = self.environment.clone();
+        if let Some(consumer) = consumer {
+            environment.insert("ENTRACLAW_INBOX_CONSUMER".to_owned(), consumer.to_owned());
+        }
+        environment.extend(
+            self.mutant.and_then(Mutant::setting).map(|(name, value)| (name.to_owned(), value.to_owned())),
+        );
+        self.starts.set(self.starts.get() + 1);
+        let clock: Arc<dyn Clock> = self.server_clock.clone();
+        let (disk, mutant) = (self.disk.clone(), self.mutant);
+        let transport: Arc<dyn GraphTransport> = self.transport.clone();
+        let transport = match mutant {
+            Some(mutant) => mutant.transport(transport, &environment),
+            None => transport,
+        };
+        let (keys, port, bell) = (self.keys.clone(), self.port.clone(), bell.clone());
+        let mut seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.starts.get());
+        AnyServer::Sim(TaskServer::new(Box::new(move |input, output| {
+            let process = Process::new(&disk);
+            let storage: Arc<dyn Storage> = match mutant {
+                Some(mutant) => mutant.storage(process.0.clone()),
+                None => Arc::new(process.0.clone()),
+            };
+            let (input, output) = match mutant {
+                Some(mutant) => mutant.pipes(input, output),
+                None => (input, output),
+            };
+            seed = seed.wrapping_add(0x9e37_79b9);
+            let sources = Sources { flags: Vec::new(), environment: environment.clone(), file: None };
+            let config = Config::load(&sources);
+            let mut app = App::new(
+                config.as_ref().cloned().unwrap_or_default(),
+                Arc::clone(&clock),
+                Arc::new(SplitMix::seeded(seed)),
+                storage,
+                Arc::clone(&transport),
+            );
+            app.endpoint = Arc::new(port.clone());
+            app.keys = Arc::new(keys.clone());
+            app.knock = Arc::new(Doorway::new(bell.clone(), Arc::clone(&clock)));
+            app.inbox_socket = bell.inbox_socket();
+            app.host_process = Some(bell.host_process());
+            app.wait = sim_wait_command();
+            app.trouble = config.err().map(|errors| errors.to_string());
+            Box::pin(async move {
+                let _alive = process;
+                app::run(app, input, output).await;
+                0
+            })
+        })))
+    }
+
+    fn commands(&self, consumer: Option<&str>, bell: &Bell) -> Rc<dyn Commands> {
+        let clock: Arc<dyn Clock> = self.server_clock.clone();
+        let sources = Sources { environment: self.environment.clone(), ..Sources::default() };
+        let doors = Config::load(&sources).unwrap_or_default().doors;
+        let (disk, consumer, bell) = (self.disk.clone(), consumer.map(str::to_owned), bell.clone());
+        Rc::new(SimCommands { disk, clock, consumer, doors, bell })
+    }
+
+    fn wait_command(&self) -> WaitCommand {
+        sim_wait_command()
+    }
+
+    fn files(&self, folder: &str) -> Vec<String> {
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let names =
+            self.disk.paths().into_iter().filter_map(|path| path.strip_prefix(&prefix).map(str::to_owned));
+        names.filter(|name| !name.contains('/')).collect()
+    }
+
+    fn read(&self, path: &str) -> Vec<u8> {
+        self.disk.bytes(path).unwrap_or_default()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Result<String, String> {
+        let process = Process::new(&self.disk);
+        let storage: Arc<dyn Storage> = Arc::new(process.0.clone());
+        let clock: Arc<dyn Clock> = self.server_clock.clone();
+        entraclaw::command::operate(arguments, &storage, &clock)
+    }
+
+    fn overwrite(&self, path: &str, text: &str) -> anyhow::Result<()> {
+        self.disk.set_bytes(path, text.as_bytes());
+        Ok(())
+    }
+
+    fn power_cut(&self) -> anyhow::Result<()> {
+        self.disk.crash(Crash::Power, self.seed);
+        Ok(())
+    }
+
+    fn step_clock(&self, by_ms: i64) -> anyhow::Result<()> {
+        self.server_clock.ahead_ms.fetch_add(by_ms, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn disk(&self, step: &DiskStep) -> anyhow::Result<()> {
+        match step {
+            DiskStep::Full { after_bytes } => self.disk.set_space_left(Some(*after_bytes)),
+            DiskStep::FailSync => self.disk.set_syncs_fail(true),
+            DiskStep::Delete(prefix) => {
+                let paths = self.disk.paths().into_iter().filter(|path| path.starts_with(prefix));
+                let paths: Vec<String> = paths.collect();
+                anyhow::ensure!(!paths.is_empty(), "no file's path begins with {prefix:?}");
+                for path in paths {
+                    self.disk.new_process().remove(&path)?;
+                }
+            }
+            DiskStep::Heal => {
+                self.disk.set_space_left(None);
+                self.disk.set_syncs_fail(false);
+            }
+        }
+        Ok(())
+    }
+
+    fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>> {
+        Box::pin(self.port.deliver(bot::request(activity)))
+    }
+
+    fn now(&self) -> jiff::Timestamp {
+        self.clock.now()
+    }
+}
+
+/// A wall clock that can be set while the server runs. Time that passes is not touched by it.
+struct SteppedClock {
+    clock: TokioClock,
+    ahead_ms: AtomicI64,
+}
+
+impl Clock for SteppedClock {
+    fn now(&self) -> jiff::Timestamp {
+        let now = self.clock.now();
+        let ahead = jiff::SignedDuration::from_millis(self.ahead_ms.load(Ordering::Relaxed));
+        now.checked_add(ahead).unwrap_or(now)
+    }
+}
+
+/// The production server as a future in this thread.
+pub(crate) type SimServer =
+    TaskServer<Box<dyn FnMut(DuplexStream, DuplexStream) -> LocalBoxFuture<'static, i32>>>;
+
+/// When the future is dropped, its process is dead to the disk: locks are free, late writes fail.
+pub(super) struct Process(MemoryStorage);
+
+impl Process {
+    /// A process on that machine's disk.
+    pub(super) fn new(disk: &MemoryStorage) -> Self {
+        Self(disk.new_process())
+    }
+
+    /// The disk as this process has it.
+    pub(super) fn storage(&self) -> MemoryStorage {
+        self.0.clone()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.0.kill();
+    }
+}
+
+/// The fake Graph, the fake Entra and the fake channel of the bot in the same thread, with exact latencies.
+struct SimTransport {
+    graph: SharedGraph,
+    entra: SharedEntra,
+    bot: SharedBot,
+    epoch: jiff::Timestamp,
+    watch: Stopwatch,
+}
+
+impl SimTransport {
+    fn now(&self) -> jiff::Timestamp {
+        let passed_ms = i64::try_from(self.watch.now_ms()).unwrap_or(i64::MAX);
+        self.epoch.checked_add(jiff::SignedDuration::from_millis(passed_ms)).unwrap_or(self.epoch)
+    }
+}
+
+impl GraphTransport for SimTransport {
+    fn send(&self, request: GraphRequest) -> BoxFuture<'_, Result<GraphResponse, TransportError>> {
+        Box::pin(async move {
+            let mut asked = Request::new(request.method.as_str(), &request.url);
+            asked.headers = request.headers;
+            asked.body = request.body.unwrap_or_default();
+            // The bot signs in at Entra's address too, for another resource.
+            let to_bot = self.bot.with(|bot| bot.is_ours(&asked));
+            let at_entra = asked.url.starts_with(fake_microsoft::entra::DEFAULT_LOGIN_URL);
+            let (answer, host) = if to_bot {
+                (self.bot.handle(self.now(), &asked), "login.botframework.com")
+            } else if at_entra {
+                (self.entra.handle(self.now(), &asked), "login.microsoftonline.com")
+            } else {
+                (self.graph.handle(self.now(), &asked), "graph.microsoft.com")
+            };
+            tokio::time::sleep(Duration::from_millis(answer.delay_ms)).await;
+            let host = host.to_owned();
+            match answer.fate {
+                Fate::Delivered => {
+                    let headers = answer
+                        .headers
+                        .into_iter()
+                        .map(|(name, value)| (name.to_lowercase(), value))
+                        .collect();
+                    Ok(GraphResponse { status: answer.status, headers, body: answer.body })
+                }
+                Fate::DroppedBeforeApply => {
+                    Err(TransportError::Connect { host, reason: "connection refused".to_owned() })
+                }
+                Fate::DroppedAfterApply => {
+                    Err(TransportError::Broken { host, reason: "connection reset".to_owned() })
+                }
+            }
+        })
+    }
+}

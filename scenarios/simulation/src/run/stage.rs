@@ -1,0 +1,90 @@
+//! Where a cell is played: how a server process starts, dies, and what its disk shows.
+
+use std::io;
+use std::rc::Rc;
+
+use entraclaw::rules::WaitCommand;
+use fake_hosts::Signal;
+use fake_hosts::drive::{Commands, Server};
+use fake_hosts::process::ProcessServer;
+use fake_microsoft::bot::BotDelivery;
+use futures_util::future::LocalBoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::bell::Bell;
+use super::machine::Machine;
+use super::sim::SimServer;
+use crate::scenario::DiskStep;
+
+/// What differs between simulation and real processes.
+pub(crate) trait Stage {
+    /// The server of a session, with this `--consumer`; it starts as often as its host asks, and
+    /// knocks at the bell of that host.
+    fn server(&self, consumer: Option<&str>, bell: &Bell) -> AnyServer;
+    /// Who runs our program where the host of that session, which has this bell, would.
+    fn commands(&self, consumer: Option<&str>, bell: &Bell) -> Rc<dyn Commands>;
+    /// The command by which a model of this machine waits in its shell.
+    fn wait_command(&self) -> WaitCommand;
+    /// Names of the files in a folder of the server's home.
+    fn files(&self, folder: &str) -> Vec<String>;
+    /// A file of the server's home.
+    fn read(&self, path: &str) -> Vec<u8>;
+    /// Runs a command of the program, as typed. What it says when it is done, or why it is not.
+    fn command(&self, arguments: &[&str]) -> Result<String, String>;
+    /// Writes a file of the server's home, as an editor does.
+    fn overwrite(&self, path: &str, text: &str) -> anyhow::Result<()>;
+    /// Cuts the power of the machine: what was not synced may be gone.
+    fn power_cut(&self) -> anyhow::Result<()>;
+    /// Lets the wall clock of the server's machine jump, back when negative.
+    fn step_clock(&self, by_ms: i64) -> anyhow::Result<()>;
+    /// Makes the disk misbehave.
+    fn disk(&self, step: &DiskStep) -> anyhow::Result<()>;
+    /// Brings an activity to the bot endpoint; the status, or `None` when nobody answers there.
+    fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>>;
+    /// The person's machine, where hosts know of the server by their files alone.
+    fn machine(&self) -> Option<&Machine> {
+        None
+    }
+    /// What is on the calendar now.
+    fn now(&self) -> jiff::Timestamp;
+}
+
+/// A server of either stage.
+pub(crate) enum AnyServer {
+    /// A future in this thread.
+    Sim(SimServer),
+    /// A process.
+    Process(Box<ProcessServer>),
+}
+
+impl Server for AnyServer {
+    type Out = Box<dyn AsyncRead + Unpin>;
+    type In = Box<dyn AsyncWrite + Unpin>;
+
+    fn spawn(&mut self) -> io::Result<(Self::Out, Self::In)> {
+        match self {
+            Self::Sim(server) => {
+                let (output, input) = server.spawn()?;
+                Ok((Box::new(output), Box::new(input)))
+            }
+            Self::Process(server) => {
+                let (output, input) = server.spawn()?;
+                Ok((Box::new(output), Box::new(input)))
+            }
+        }
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        match self {
+            Self::Sim(server) => server.signal(signal),
+            Self::Process(server) => server.signal(signal),
+        }
+    }
+
+    async fn exited(&mut self) -> Option<i32> {
+        match self {
+            Self::Sim(server) => server.exited().await,
+            Self::Process(server) => server.exited().await,
+        }
+    }
+}

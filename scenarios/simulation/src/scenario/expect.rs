@@ -1,0 +1,276 @@
+//! What a step can demand. Each demand is checked at once and again at every event until `within` has passed.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{BotExpect, SetupExpect, Span};
+
+/// One demand.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Expect {
+    /// What the model was shown.
+    Model(ModelExpect),
+    /// How a call ended.
+    Result(ResultExpect),
+    /// Lines on the wire.
+    Wire(WireExpect),
+    /// The reply to a raw line.
+    Reply(ReplyExpect),
+    /// Requests that reached Graph.
+    Graph(GraphExpect),
+    /// Requests that reached Entra.
+    Entra(EntraExpect),
+    /// Messages the agent wrote to a chat.
+    Sent(SentExpect),
+    /// What the bot's channel has seen.
+    Bot(BotExpect),
+    /// Mails the agent sent.
+    SentMail(SentMailExpect),
+    /// Lines of the interaction log.
+    Interactions(InteractionExpect),
+    /// Records in the journal.
+    Journal(JournalExpect),
+    /// The person's files.
+    Setup(SetupExpect),
+    /// Our hooks that run beside a session.
+    Waking(WakingExpect),
+    /// What the sessions tell the person who asks for the status.
+    Status(StatusExpect),
+}
+
+/// The lines that `entraclaw status` is made of, one a session.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StatusExpect {
+    /// They hold these words.
+    pub contains: Option<String>,
+    /// They don't.
+    pub lacks: Option<String>,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+}
+
+/// Our hooks that run beside a session, also those that outlived its host.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WakingExpect {
+    /// Exactly so many.
+    pub count: usize,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+    /// The session; the main one when left out.
+    pub on: Option<String>,
+}
+
+/// Messages in the model's view.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ModelExpect {
+    /// The message's label.
+    pub message: Option<String>,
+    /// Every message written so far by allowed people.
+    pub every_message: bool,
+    /// How often it was shown as new, without `redelivered` or `pushed`; at least once by any showing when left out.
+    pub times: Option<u32>,
+    /// How often it was shown at least, marked or not.
+    pub at_least: Option<u32>,
+    /// By which carrier (`tool_result`, `channel`); any when left out.
+    pub carrier: Option<String>,
+    /// The last showing was marked `redelivered`.
+    pub redelivered: Option<bool>,
+    /// The last showing was marked `pushed`.
+    pub pushed: Option<bool>,
+    /// The last showing was marked, either way.
+    pub marked: Option<bool>,
+    /// From the moment Graph shows it to its first showing.
+    pub delivered_within: Option<Span>,
+    /// It woke an idle session.
+    pub woke: Option<bool>,
+    /// The text of its last showing is exactly this.
+    pub text: Option<String>,
+    /// The text of its last showing holds this.
+    pub contains: Option<String>,
+    /// The text of its last showing does not hold this.
+    pub lacks: Option<String>,
+    /// They were shown in the order they were written.
+    pub in_order: bool,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+    /// The session; the main one when left out.
+    pub on: Option<String>,
+}
+
+/// A call's end.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ResultExpect {
+    /// The call's label.
+    pub of: String,
+    /// Members that its JSON text must have (subset match; lists match whole).
+    pub has: Option<Value>,
+    /// Words that its text must hold.
+    pub contains: Option<String>,
+    /// Words that its text must not hold.
+    pub lacks: Option<String>,
+    /// Whether it is an error to the model. Default: it is not.
+    pub is_error: bool,
+    /// `ok`, `timed_out`, `cancelled`, `rpc_error` or `open`; `ok` when left out.
+    pub outcome: Option<String>,
+    /// It took at least this long.
+    pub after: Option<Span>,
+    /// It took at most this long.
+    pub before: Option<Span>,
+    /// Number of messages in it.
+    pub messages: Option<u32>,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+}
+
+/// Lines on the wire since the start.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WireExpect {
+    /// Only requests and notifications with this method.
+    pub method: Option<String>,
+    /// Members that the line must have.
+    pub has: Option<Value>,
+    /// `server` (default) or `host`: who wrote it.
+    pub by: Option<String>,
+    /// Exactly so many.
+    pub count: Option<u32>,
+    /// At least so many.
+    pub at_least: Option<u32>,
+    /// No such line holds these words.
+    pub lacks: Option<String>,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+    /// The session; the main one when left out.
+    pub on: Option<String>,
+}
+
+/// The response to a line sent by `raw`.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReplyExpect {
+    /// Its id.
+    pub id: Value,
+    /// Members it must have.
+    pub has: Option<Value>,
+    /// Words it must hold.
+    pub contains: Option<String>,
+    /// No response must come.
+    pub none: bool,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+    /// The session; the main one when left out.
+    pub on: Option<String>,
+}
+
+/// Requests that reached Graph.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GraphExpect {
+    /// `GET`, `POST`, …; any when left out.
+    pub method: Option<String>,
+    /// Words that the path must hold.
+    pub path: Option<String>,
+    /// Only those that were answered so.
+    pub status: Option<u16>,
+    /// Only requests of the last so long.
+    pub during_last: Option<Span>,
+    /// At least so many.
+    pub at_least: Option<u32>,
+    /// At most so many.
+    pub at_most: Option<u32>,
+    /// Rules of Graph that the server broke (retry before `Retry-After`, …): none may be there.
+    pub no_violations: bool,
+}
+
+/// Requests that reached Entra.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EntraExpect {
+    /// Only requests of this kind.
+    pub grant: Option<fake_microsoft::entra::Grant>,
+    /// Only those that were refused with this number (`AADSTS…`).
+    pub refused: Option<u64>,
+    /// Only those that were answered with 200.
+    pub granted: bool,
+    /// Only requests of the last so long.
+    pub during_last: Option<Span>,
+    /// At least so many.
+    pub at_least: Option<u32>,
+    /// At most so many.
+    pub at_most: Option<u32>,
+    /// What a well-behaved client would not have done: none may be there.
+    pub no_violations: bool,
+}
+
+/// Messages the agent wrote.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SentExpect {
+    /// The chat's handle.
+    pub chat: Option<String>,
+    /// Words in it.
+    pub contains: Option<String>,
+    /// Exactly so many.
+    pub count: u32,
+    /// In place of the count: each message written so far by allowed people was answered once, by its id, in its chat.
+    pub to_every_message: bool,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+}
+
+/// Mails the agent sent.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SentMailExpect {
+    /// An address that it went to.
+    pub to: Option<String>,
+    /// Words in its subject.
+    pub subject: Option<String>,
+    /// Words in it.
+    pub contains: Option<String>,
+    /// Words that must not be in any of them.
+    pub lacks: Option<String>,
+    /// Exactly so many.
+    pub count: u32,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+}
+
+/// Lines of the interaction log.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct InteractionExpect {
+    /// `inbound`, `outbound`, `refused`, `dropped`, …
+    pub kind: Option<String>,
+    /// Only lines that hold these words.
+    pub contains: Option<String>,
+    /// At least so many.
+    pub at_least: Option<u32>,
+    /// Exactly so many.
+    pub count: Option<u32>,
+    /// No line holds these words.
+    pub lacks: Option<String>,
+    /// Time from now until it must hold; now when left out. It is real time in process mode too.
+    pub within: Option<Span>,
+}
+
+/// Records in the journal.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct JournalExpect {
+    /// Exactly so many.
+    pub records: Option<u32>,
+    /// The text of the labelled message is what the model was shown.
+    pub same_text_as_model: bool,
+    /// Files in the inbox folder whose names end so.
+    pub files_ending: Option<String>,
+    /// How many of them at least.
+    pub at_least: Option<u32>,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+}

@@ -1,0 +1,310 @@
+//! What a scenario is: YAML that says who writes what when, what the agent does, and what must reach the model.
+//!
+//! The step set is closed and unknown keys are refused; nothing here runs anything.
+
+mod bot;
+mod duration;
+mod error;
+mod expect;
+mod kills;
+mod load;
+mod random;
+mod set_up;
+mod setup;
+mod step;
+
+use std::collections::BTreeMap;
+
+use fake_microsoft::entra::EntraSpec;
+use fake_microsoft::graph::{ChatSpec, PersonSpec, WorldSpec};
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+pub use bot::{BOT_CONVERSATION, BotAgain, BotExpect, BotSay, BotStep};
+pub use duration::Span;
+pub use error::ScenarioError;
+pub use expect::{
+    EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
+    ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect, WireExpect,
+};
+pub use kills::Kills;
+pub use load::{Loaded, load_builtin, load_path, parse};
+pub use random::{Random, Trouble};
+pub use set_up::SetUp;
+pub use setup::{FileExpect, Ours, SetupExpect, SetupStep};
+pub use step::{
+    AgentPolicy, Call, ChatMessages, ChatStep, DialogStep, DiskStep, Edit, EntraStep, Heartbeat, HostStep,
+    Inbound, MailWrite, MailboxStep, Members, MessageRef, OperatorStep, OverwriteStep, PairCodeStep,
+    PairStep, PeerStep, PermissionStep, PersonRef, Raw, ServerStep, ShellStep, Step, TurnStep, Write,
+};
+
+/// One scenario file.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "hostcheck scenario")]
+pub struct Scenario {
+    /// Stable name, `area.what-it-shows`.
+    #[schemars(with = "String")]
+    pub id: Spanned<String>,
+    /// One line for people.
+    pub title: String,
+    /// What it proves.
+    pub requirement: Requirement,
+    /// Hosts it makes sense for: `all`, families (`claude-code`) or profiles (`claude-code@seed`); on others it is
+    /// `not-applicable`.
+    #[serde(default)]
+    #[schemars(with = "Hosts")]
+    pub hosts: Hosts,
+    /// What the host must be able to do; a host without it is `unsupported`, one of which nobody knows it `unknown`,
+    /// and neither is failed.
+    #[serde(default)]
+    pub needs: Vec<Need>,
+    /// Where it runs; sim when left out.
+    #[serde(default = "only_sim")]
+    pub mode: Vec<Mode>,
+    /// It takes long, so one seed is played, once, and `cargo test` leaves it to `simulation run`.
+    #[serde(default)]
+    pub long: bool,
+    /// Known failures; a listed host that passes is a failure too.
+    #[serde(default)]
+    pub known_issues: Vec<KnownIssue>,
+    /// Configuration of the server, `section.key: value`, as in its config file. `$person:HANDLE` is the person's ids.
+    #[serde(default)]
+    pub server: BTreeMap<String, String>,
+    /// Who and what exists before anything runs. Without it: Alice, and `dm`, her chat with the agent.
+    #[serde(default = "alice_alone")]
+    pub world: WorldSpec,
+    /// How the agent signs in, and Entra as it is then. Without it: by a token that is simply accepted.
+    #[serde(default)]
+    pub entra: EntraSpec,
+    /// How far the server's clock is ahead of everybody else's, in milliseconds (sim only).
+    #[serde(default)]
+    pub server_clock_ahead_ms: i64,
+    /// People that the server's allowlist does not have; everybody else may speak.
+    #[serde(default)]
+    pub strangers: Vec<String>,
+    /// Chats with nobody of interest in them, to see that cost does not grow.
+    #[serde(default)]
+    pub idle_chats: u32,
+    /// What the person has set in the hosts: `channel` when left out.
+    #[serde(default = "channel_alone")]
+    pub set_up: Vec<SetUp>,
+    /// Files that the person has before anything runs, by family of the host and path below the home folder. With the step
+    /// `setup` alone.
+    #[serde(default)]
+    pub host_files: BTreeMap<String, BTreeMap<String, String>>,
+    /// What the agent does of its own accord in the main session.
+    #[serde(default)]
+    pub agent: AgentPolicy,
+    /// Further host sessions on the same machine, started by a step.
+    #[serde(default)]
+    pub sessions: BTreeMap<String, Session>,
+    /// Whether the oracle demands that every allowed message reaches the model by the end. Default: yes.
+    #[serde(default = "yes")]
+    pub all_delivered: bool,
+    /// The first session starts before the first step. Default: yes.
+    #[serde(default = "yes")]
+    pub autostart: bool,
+    /// What happens, in order.
+    #[schemars(with = "Vec<Step>")]
+    pub steps: Vec<Spanned<Step>>,
+}
+
+impl Scenario {
+    /// Whether `entraclaw setup` is really run, so that hosts know of the server by their files alone.
+    pub fn runs_setup(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.value, Step::Setup(_)))
+    }
+
+    /// Whether the seed decides what happens, also where the clock is real.
+    pub fn draws(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.value, Step::Random(_) | Step::Kills(_)))
+    }
+}
+
+/// The requirement behind a scenario.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Requirement {
+    /// Group in the report.
+    pub area: String,
+    /// How much it matters.
+    pub level: Level,
+    /// The requirement in a sentence.
+    pub says: String,
+    /// Who asks for it.
+    pub source: String,
+}
+
+/// RFC 2119 in three words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Without it the product does not keep its promise.
+    Must,
+    /// Expected by users.
+    Should,
+    /// A courtesy.
+    May,
+}
+
+impl Level {
+    /// The word in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Must => "must",
+            Self::Should => "should",
+            Self::May => "may",
+        }
+    }
+}
+
+/// Which hosts a scenario is for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, schemars::JsonSchema)]
+#[schemars(untagged)]
+pub enum Hosts {
+    /// Every profile.
+    #[default]
+    All,
+    /// These families or profiles.
+    Named(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for Hosts {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Hosts;
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("`all` or a list of families and profiles")
+            }
+            fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Hosts, E> {
+                if word == "all" { Ok(Hosts::All) } else { Ok(Hosts::Named(vec![word.to_owned()])) }
+            }
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Hosts, A::Error> {
+                let mut names = Vec::new();
+                while let Some(name) = seq.next_element()? {
+                    names.push(name);
+                }
+                Ok(Hosts::Named(names))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+/// Something a host can or can't do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Need {
+    /// A channel push reaches the model.
+    Channel,
+    /// A channel push is dropped without a word.
+    NoChannel,
+    /// The host tells the server of its permission dialogs.
+    Permission,
+    /// A call is cut off by the host after 60 s.
+    HardLimit60,
+    /// The host has a time limit for calls that a test can wait out.
+    CallLimit,
+    /// The host starts with `server/discover`.
+    Probe,
+    /// The host tells the server that the person has interrupted a call.
+    InterruptTold,
+    /// An interrupt is not told; the call goes on and its answer is dropped.
+    InterruptUntold,
+    /// Read-only calls of one turn run side by side.
+    ParallelCalls,
+    /// A call that lasts goes to the background, and its result wakes the session.
+    Background,
+    /// A call may last for as long as there is progress, or has no limit that matters.
+    EndlessCall,
+    /// A call ends before long, whatever is done.
+    NoEndlessCall,
+    /// The end of the model's background shell wakes an idle session.
+    Shell,
+    /// It does not, or there is none.
+    NoShell,
+    /// The end of a turn can be held up by a hook.
+    TurnEndHook,
+    /// A hook can add to a tool's result.
+    AfterToolHook,
+    /// A hook can add to a prompt.
+    PromptHook,
+    /// A hook beside the idle session can wake it.
+    WakingHook,
+    /// The host has a door at which the server can knock.
+    Door,
+    /// A call can become an MCP task whose end wakes the session.
+    Task,
+    /// A dialog asks the person before a tool runs that nothing lets run.
+    Dialog,
+}
+
+/// Where a scenario runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// One thread, virtual time, in-memory pipes and disk.
+    Sim,
+    /// The shipped binary, real pipes, files and clock.
+    Process,
+}
+
+impl Mode {
+    /// The word in reports and flags.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sim => "sim",
+            Self::Process => "process",
+        }
+    }
+}
+
+/// A failure that is known and linked.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KnownIssue {
+    /// Family or profile.
+    pub host: String,
+    /// Where it is tracked.
+    pub link: String,
+    /// Why it can't pass yet.
+    pub why: String,
+}
+
+/// A further host session.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Session {
+    /// Profile; the cell's own when left out; `bare` for a pipe on which nothing is sent but `raw` lines.
+    pub host: Option<String>,
+    /// The server's `--consumer`.
+    pub consumer: Option<String>,
+    /// What the person has set in its host; as in the main session when left out.
+    pub set_up: Option<Vec<SetUp>>,
+    /// What its agent does.
+    pub agent: AgentPolicy,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The world of a scenario that does not describe one.
+fn alice_alone() -> WorldSpec {
+    let mut world = WorldSpec::default();
+    world.people.insert("alice".to_owned(), PersonSpec::default());
+    world
+        .chats
+        .insert("dm".to_owned(), ChatSpec { members: vec!["alice".to_owned()], ..ChatSpec::default() });
+    world
+}
+
+fn channel_alone() -> Vec<SetUp> {
+    vec![SetUp::Channel]
+}
+
+fn only_sim() -> Vec<Mode> {
+    vec![Mode::Sim]
+}

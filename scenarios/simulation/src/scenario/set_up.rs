@@ -1,0 +1,71 @@
+//! What the person has set in a host so that it can be reached. It knows no host's names for it.
+
+use fake_hosts::{HostOptions, Mode};
+use serde::Deserialize;
+
+/// How long our hook that wakes may take, as `entraclaw setup` writes it, in milliseconds.
+const WAKING_TIMEOUT_MS: u64 = 36_000_000;
+
+/// One thing that is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SetUp {
+    /// The session names the server as a channel.
+    Channel,
+    /// The host runs our hooks.
+    Hooks,
+    /// The host runs our hook that wakes it.
+    WakingHook,
+    /// The model may leave our command running in its shell, with the settings that its end needs.
+    Shell,
+    /// The host's door is open, and the server knocks.
+    Door,
+    /// The host's experimental setting is on.
+    Experimental,
+    /// The host runs without its terminal interface, for one prompt.
+    Headless,
+}
+
+impl SetUp {
+    /// The word in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Channel => "channel",
+            Self::Hooks => "hooks",
+            Self::WakingHook => "waking_hook",
+            Self::Shell => "shell",
+            Self::Door => "door",
+            Self::Experimental => "experimental",
+            Self::Headless => "headless",
+        }
+    }
+
+    /// What is set in a host with these options.
+    pub fn of(options: &HostOptions) -> Vec<Self> {
+        let all = [
+            (Self::Channel, options.channels),
+            (Self::Hooks, options.hooks),
+            (Self::WakingHook, options.waking_hook),
+            (Self::Shell, options.shell),
+            (Self::Door, options.door),
+            (Self::Experimental, options.experimental),
+            (Self::Headless, options.mode == Mode::Print),
+        ];
+        all.into_iter().filter(|(_, is_set)| *is_set).map(|(set, _)| set).collect()
+    }
+
+    /// A host in which all of these are set and nothing else.
+    pub fn options(all: &[Self]) -> HostOptions {
+        HostOptions {
+            channels: all.contains(&Self::Channel),
+            hooks: all.contains(&Self::Hooks),
+            waking_hook: all.contains(&Self::WakingHook),
+            waking_timeout_ms: all.contains(&Self::WakingHook).then_some(WAKING_TIMEOUT_MS),
+            shell: all.contains(&Self::Shell),
+            door: all.contains(&Self::Door),
+            experimental: all.contains(&Self::Experimental),
+            mode: if all.contains(&Self::Headless) { Mode::Print } else { Mode::Tui },
+            ..HostOptions::default()
+        }
+    }
+}

@@ -1,0 +1,510 @@
+//! The closed set of steps.
+
+use fake_microsoft::entra::{Credential, EntraFault};
+use fake_microsoft::graph::{DeltaLoss, FaultSpec, MailSpec, MessageSpec};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{BotStep, Expect, Kills, Random, SetupStep, Span};
+
+/// One step; each ends before the next begins.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// A person writes to a chat.
+    Write(Write),
+    /// A person mails the agent.
+    Mail(MailWrite),
+    /// Something happens in the agent's mailbox.
+    Mailbox(MailboxStep),
+    /// A person changes a message.
+    Edit(Edit),
+    /// A person takes a message back.
+    Delete(MessageRef),
+    /// Somebody comes into a group chat, or leaves it.
+    Members(Members),
+    /// Time passes.
+    Advance(Span),
+    /// The model calls a tool and the step goes on at once; see `expect: {result: …}`.
+    Call(Call),
+    /// The model calls several tools in one turn.
+    Calls(Vec<Call>),
+    /// What the agent does of its own accord from now on.
+    Agent(AgentPolicy),
+    /// The person at the terminal starts or ends a turn of work without tool calls: the session is busy between.
+    Turn(TurnStep),
+    /// The model leaves `entraclaw wait` running in its background shell.
+    Shell(ShellStep),
+    /// The host asks its person for a permission, and its server where it relays that.
+    Permission(PermissionStep),
+    /// A dialog of the host asks whether a tool may run; the person may answer it.
+    Dialog(DialogStep),
+    /// The operator changes who may speak, in the terminal.
+    Operator(OperatorStep),
+    /// The person runs `entraclaw setup` for the cell's host.
+    Setup(SetupStep),
+    /// What happens to the host program.
+    Host(HostStep),
+    /// What happens to the server process.
+    Server(ServerStep),
+    /// Graph misbehaves from now on.
+    Fault(FaultSpec),
+    /// All Graph faults end.
+    Heal,
+    /// Something happens at the bot's channel.
+    Bot(BotStep),
+    /// What happens where the agent signs in.
+    Entra(EntraStep),
+    /// The person at the terminal of the main session decides what its inbox does with messages (sim only).
+    Peer(PeerStep),
+    /// The disk misbehaves from now on.
+    Disk(DiskStep),
+    /// The host writes this line to the server, past its own manners.
+    Raw(Raw),
+    /// The host pings at a steady beat; each answer must come within a time.
+    Heartbeat(Heartbeat),
+    /// A stretch of traffic and troubles drawn from the seed.
+    Random(Random),
+    /// Kills under traffic, at moments drawn from the seed.
+    Kills(Kills),
+    /// What must hold now, or within a time.
+    Expect(Expect),
+}
+
+/// What becomes of messages in a session's inbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PeerStep {
+    /// What it does with those that come from now on.
+    Inbound(Inbound),
+    /// Whether its receipts are lost from now on.
+    LoseReceipts(bool),
+    /// Lets the model see everything that is held.
+    Release,
+    /// Throws away everything that is held.
+    Deny,
+    /// A dialog or a menu of the host is open from now on, or closes.
+    Dialog(bool),
+    /// Another program deletes the socket's file.
+    Gone,
+}
+
+/// A setting of the host: what becomes of messages that come in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Inbound {
+    /// They are shown to the model.
+    #[default]
+    Accept,
+    /// They wait for the person.
+    Hold,
+    /// Neither the model nor the person sees them.
+    Refuse,
+}
+
+/// A message from a person.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Write {
+    /// Chat handle; `dm` when left out.
+    pub chat: Option<String>,
+    /// Person handle; the first person of the chat when left out.
+    pub from: Option<String>,
+    /// Plain text. `{n}` is the number of the message when `count` is more than 1.
+    pub text: Option<String>,
+    /// Teams HTML.
+    pub html: Option<String>,
+    /// The input of a sanitiser vector by id; one message per vector with `all`, or with the start of ids and a `*`.
+    pub vector: Option<String>,
+    /// Name to refer to it by; with `count`, the first is `NAME-1`.
+    #[serde(rename = "as")]
+    pub label: Option<String>,
+    /// How many messages. Default 1.
+    pub count: Option<u32>,
+    /// Time between them. Default none: the same instant.
+    pub every: Option<Span>,
+    /// The model must never be shown it, although its author may speak: it does not mention the agent, or answers the
+    /// server itself.
+    pub unheard: bool,
+    /// Everything else about it: quotes (by label), attachments, mentions, events, malformed members.
+    pub message: Option<MessageSpec>,
+}
+
+/// A mail from a person.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MailWrite {
+    /// Person handle; the first person of the world when left out.
+    pub from: Option<String>,
+    /// The subject. `{n}` is the number of the mail when `count` is more than 1.
+    pub subject: Option<String>,
+    /// Plain text, with `{n}` as in the subject.
+    pub text: Option<String>,
+    /// HTML, with `{n}` as in the subject.
+    pub html: Option<String>,
+    /// The input of a sanitiser vector by id; one mail per vector with `all`, or with the start of ids and a `*`.
+    pub vector: Option<String>,
+    /// Name to refer to it by; with `count`, the first is `NAME-1`.
+    #[serde(rename = "as")]
+    pub label: Option<String>,
+    /// How many mails. Default 1.
+    pub count: Option<u32>,
+    /// Time between them. Default none: the same instant.
+    pub every: Option<Span>,
+    /// It must not reach the model, whoever it says it is from.
+    pub unheard: bool,
+    /// Everything else about it: what the mail system found out, headers, quotes, attachments, malformed members.
+    pub message: Option<MailSpec>,
+}
+
+/// What happens in the mailbox.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MailboxStep {
+    /// Somebody marks the labelled mail as read.
+    Read(String),
+    /// Somebody marks the labelled mail as unread.
+    Unread(String),
+    /// The labelled mail is moved to another folder.
+    Move(String),
+    /// The labelled mail is deleted.
+    Remove(String),
+    /// The service forgets how far anybody has read.
+    Forget(DeltaLoss),
+}
+
+/// A change of a message.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Edit {
+    /// The message's label.
+    pub message: String,
+    /// New plain text.
+    pub text: String,
+}
+
+/// Who comes and who goes. The chat shows it as system messages, as Teams does.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Members {
+    /// The chat's handle.
+    pub chat: String,
+    /// People who come in.
+    pub add: Vec<String>,
+    /// People who leave.
+    pub remove: Vec<String>,
+}
+
+/// Names a message.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MessageRef {
+    /// The message's label.
+    pub message: String,
+    /// Passed over while the model was not shown it: nobody could say whether it was lost.
+    #[serde(default)]
+    pub if_read: bool,
+}
+
+/// A tool call by the model.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    /// The tool.
+    pub tool: String,
+    /// Its arguments. `$chat:HANDLE`, `$conversation:HANDLE`, `$person:HANDLE` and `$id:LABEL` strings are replaced by ids.
+    #[serde(default)]
+    #[schemars(with = "Option<Value>")]
+    pub args: Option<Value>,
+    /// Name for `expect: {result: …}`.
+    #[serde(default, rename = "as")]
+    pub label: Option<String>,
+    /// The session; the main one when left out.
+    #[serde(default)]
+    pub on: Option<String>,
+}
+
+/// What an agent does of its own accord.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentPolicy {
+    /// Nothing but the steps; still woken by what wakes a model, and then says nothing.
+    #[default]
+    Scripted,
+    /// Calls `wait_for_inbound_message` again and again.
+    Listens,
+    /// Calls `inbox_pull` once at the start of each turn until nothing is left; a turn comes every 30 s.
+    Pulls,
+    /// Works and never asks.
+    Forgets,
+    /// Listens, and answers each message in its chat, or by mail where it came by mail.
+    Replies,
+    /// Keeps one `wait_for_inbound_message` open that waits until something arrives, and ends its turn where the host
+    /// lets the call run on.
+    Parks,
+    /// Keeps `entraclaw wait` running in its background shell and ends its turn. When that wakes it, it reads what came
+    /// and starts the command again.
+    Arms,
+    /// Has nobody at its keyboard: rests until something wakes it, reads its inbox, answers each message once where it was
+    /// written, works for a while, listens again by the command in its shell where that is set up, and ends its turn.
+    Attends,
+    /// Works for a minute, uses a tool of the host's own every ten seconds, rests for a minute, and never asks.
+    Works,
+}
+
+/// A turn of plain work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TurnStep {
+    /// The person types; the model works.
+    Begin,
+    /// The model uses a tool of the host's own.
+    Work,
+    /// The model is done; the session is idle.
+    End,
+}
+
+/// A command in the background.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ShellStep {
+    /// Name for `expect: {result: …}`.
+    #[serde(rename = "as")]
+    pub label: Option<String>,
+    /// The session; the main one when left out.
+    pub on: Option<String>,
+}
+
+/// A permission dialog of the host.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PermissionStep {
+    /// The host's id of it: five letters a to z without l.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// What it is about to do.
+    #[serde(default)]
+    pub description: String,
+    /// The beginning of its arguments.
+    #[serde(default)]
+    pub preview: String,
+    /// The session; the main one when left out.
+    #[serde(default)]
+    pub on: Option<String>,
+}
+
+/// A dialog that stands open about a call of a tool.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DialogStep {
+    /// The tool that the oldest dialog is about.
+    pub tool: String,
+    /// Whether the person lets it run; left out, no person is there to answer.
+    #[serde(default)]
+    pub allow: Option<bool>,
+    /// The session; the main one when left out.
+    #[serde(default)]
+    pub on: Option<String>,
+}
+
+/// What the operator does in the terminal.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OperatorStep {
+    /// Types the code that a person was told in their 1:1 chat.
+    Pair(PairStep),
+    /// Types a code of their own invention.
+    PairCode(PairCodeStep),
+    /// Lets a person in.
+    Allow(PersonRef),
+    /// Shuts a person out.
+    Deny(PersonRef),
+    /// Gives a chat a rule.
+    Chat(ChatStep),
+    /// Writes a file of the home folder with an editor.
+    Overwrite(OverwriteStep),
+}
+
+/// Pairing.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PairStep {
+    /// Who reads the code to the operator.
+    pub person: String,
+    /// The chat in which they were told it; `dm` when left out. `$conversation:HANDLE` is one of the bot's.
+    #[serde(default)]
+    pub chat: Option<String>,
+    /// It is refused, with these words.
+    #[serde(default)]
+    pub refused: Option<String>,
+}
+
+/// A wrong code.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PairCodeStep {
+    /// The code.
+    pub code: String,
+    /// The words with which it is refused.
+    pub refused: String,
+}
+
+/// Names a person.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PersonRef {
+    /// The person's handle.
+    pub person: String,
+    /// What they wrote before and the model has not seen may be heard or not: nobody knows whether the server has read it.
+    #[serde(default)]
+    pub unsettled: bool,
+}
+
+/// A chat's rule.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChatStep {
+    /// The chat's handle, or `$conversation:HANDLE` for one of the bot's.
+    pub chat: String,
+    /// `all`, `mentioned`, `off` or `default`.
+    pub messages: ChatMessages,
+}
+
+/// Which messages of a chat are heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ChatMessages {
+    /// Every one.
+    All,
+    /// Those that mention the agent.
+    Mentioned,
+    /// None.
+    Off,
+    /// As the configuration says.
+    Default,
+}
+
+impl ChatMessages {
+    /// The word of the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Mentioned => "mentioned",
+            Self::Off => "off",
+            Self::Default => "default",
+        }
+    }
+}
+
+/// A file and its new text.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OverwriteStep {
+    /// The file, below the home folder.
+    pub file: String,
+    /// All of its text.
+    pub text: String,
+}
+
+/// What happens to a host.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HostStep {
+    /// Starts the named session and waits until its host has the tools.
+    Start(String),
+    /// Starts the named session and goes on at once.
+    Launch(String),
+    /// The person leaves the named session properly.
+    Exit(String),
+    /// The host of the named session dies; its server sees the end of its input.
+    Kill(String),
+    /// The person presses Esc in the named session while a call runs.
+    Interrupt(String),
+    /// The named session's next tool result is held up on its way until the host has given up on the call.
+    LoseReply(String),
+}
+
+/// What happens to a server process.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerStep {
+    /// `kill -9`; what was written stays. The host starts it again by its manners, or a new session does.
+    Crash(String),
+    /// `kill -STOP`, as by Ctrl-Z on its host: it stands still, and keeps its locks, pipes and port.
+    Stop(String),
+    /// `kill -CONT`: it goes on where it stood.
+    Wake(String),
+    /// Power is cut: what was not synced may be gone.
+    PowerCut(String),
+    /// The machine's wall clock jumps by so many milliseconds, back when negative (sim only).
+    ClockStep(i64),
+}
+
+/// What happens where the agent signs in.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EntraStep {
+    /// Entra misbehaves from now on.
+    Fault(EntraFault),
+    /// All Entra faults end.
+    Heal,
+    /// From now on the blueprint has this certificate.
+    Register(Credential),
+    /// An administrator consents to the agent's permissions.
+    Consent,
+    /// From now on Graph wants these claims in every access token, and answers others with a claims challenge.
+    DemandClaims(Value),
+    /// Every access token that was given so far ends.
+    EndTokens,
+    /// Every refresh token that was given so far is revoked.
+    RevokeRefreshTokens,
+}
+
+/// What happens to the disk (sim only).
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DiskStep {
+    /// No space is left after this many more bytes.
+    Full {
+        /// Bytes that still fit.
+        after_bytes: u64,
+    },
+    /// Syncs fail until it heals.
+    FailSync,
+    /// Somebody deletes every file of the home folder whose path begins so.
+    Delete(String),
+    /// The disk works again.
+    Heal,
+}
+
+/// A line on the pipe that the profile would not send.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Raw {
+    /// The line as JSON.
+    #[serde(default)]
+    #[schemars(with = "Option<Value>")]
+    pub json: Option<Value>,
+    /// The line as text, for lines that are no JSON.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// Repeats the text to this many bytes.
+    #[serde(default)]
+    pub fill_to_bytes: Option<usize>,
+    /// The session; the main one when left out.
+    #[serde(default)]
+    pub on: Option<String>,
+}
+
+/// Pings at a steady beat.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Heartbeat {
+    /// Time between two pings.
+    pub every: Span,
+    /// For how long.
+    pub lasting: Span,
+    /// Each answer comes within this.
+    pub answered_within: Span,
+}

@@ -1,0 +1,118 @@
+//! What clippy can't see: the house rules of `ARCHITECTURE.md`, one test each.
+
+#![expect(clippy::disallowed_methods, reason = "the test reads the repository")]
+
+use std::path::{Path, PathBuf};
+
+/// Longest source file, in lines: more than one noun lives in it then.
+const LINES_MAX: usize = 700;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace").to_owned()
+}
+
+fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    entries.sort();
+    for path in entries {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if name != "target" && !name.starts_with('.') && name != "hostcheck-out" {
+                files(&path, ending, found);
+            }
+        } else if name.ends_with(ending) {
+            found.push(path);
+        }
+    }
+}
+
+fn sources() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for folder in ["server", "fakes", "scenarios", "schemas", "reports"] {
+        files(&root().join(folder), ".rs", &mut found);
+    }
+    assert!(found.len() > 100, "the sources are somewhere else");
+    found.into_iter().map(|path| (path.clone(), std::fs::read_to_string(path).expect("UTF-8"))).collect()
+}
+
+#[test]
+fn no_source_file_is_longer_than_one_noun() {
+    let long: Vec<_> = sources()
+        .into_iter()
+        .map(|(path, text)| (path, text.lines().count()))
+        .filter(|(_, lines)| *lines > LINES_MAX)
+        .collect();
+    assert!(long.is_empty(), "split them: {long:?}");
+}
+
+#[test]
+fn every_module_says_what_it_is() {
+    let silent: Vec<_> =
+        sources().into_iter().filter(|(_, text)| !text.starts_with("//!")).map(|(p, _)| p).collect();
+    assert!(silent.is_empty(), "begin them with `//!`: {silent:?}");
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    // Put together so that this file does not find itself.
+    let words = [
+        ["to", "do!("].concat(),
+        ["unimpl", "emented!("].concat(),
+        ["#[ign", "ore"].concat(),
+        ["FIX", "ME"].concat(),
+    ];
+    for (path, text) in sources() {
+        for word in &words {
+            assert!(!text.contains(word.as_str()), "{} holds {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn fakes_and_judges_depend_on_nothing_that_they_judge() {
+    let cases: [(&str, &[&str]); 5] = [
+        ("fakes/hosts", &["entraclaw", "rmcp", "fake-microsoft"]),
+        ("fakes/microsoft", &["entraclaw", "rmcp", "fake-hosts"]),
+        ("scenarios/hostcheck", &["entraclaw", "rmcp", "fake-microsoft", "simulation"]),
+        ("reports", &["entraclaw.workspace", "fake-hosts", "fake-microsoft"]),
+        ("schemas", &["entraclaw.workspace", "fake-hosts", "fake-microsoft"]),
+    ];
+    for (folder, strangers) in cases {
+        let manifest = std::fs::read_to_string(root().join(folder).join("Cargo.toml")).expect("the manifest");
+        for stranger in strangers {
+            let named = manifest.lines().any(|line| line.starts_with(stranger));
+            assert!(!named, "{folder} depends on {stranger}");
+        }
+    }
+}
+
+#[test]
+fn every_document_of_ours_has_a_schema() {
+    let known: Vec<&str> = schemas::own::names().collect();
+    for name in [
+        "record",
+        "state",
+        "interaction",
+        "policy",
+        "permission",
+        "tool-results",
+        "push",
+        "scenario",
+        "profile",
+        "events",
+        "report",
+    ] {
+        assert!(known.contains(&name), "schemas/own/{name}.schema.json is missing; there are {known:?}");
+    }
+}
+
+#[test]
+fn every_scenario_names_its_schema_for_editors() {
+    let mut found = Vec::new();
+    files(&root().join("scenarios/suites"), ".yaml", &mut found);
+    for path in found {
+        let text = std::fs::read_to_string(&path).expect("UTF-8");
+        assert!(text.starts_with("# yaml-language-server: $schema="), "{}", path.display());
+    }
+}

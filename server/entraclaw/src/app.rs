@@ -1,0 +1,456 @@
+//! The whole server as one future: journal, sources and one host's connection, over seams that are given.
+//! It must never read a clock, randomness, a file or a socket but through them, nor leave anything running when dropped.
+
+mod bot;
+mod health;
+mod lead;
+mod sponsors;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{mpsc, watch};
+
+use crate::config::Config;
+use crate::status::{Keeper, WatchedSource};
+use entraclaw_inbox::gate::{Agent, Gate, MailGate, PairingReply, Person, PolicyNews};
+use entraclaw_inbox::journal::{Interaction, Journal, JournalOptions};
+use entraclaw_inbox::knock::{DoorCarrier, InboxSocket, Knock, NoKnock, Sight, Trust};
+use entraclaw_inbox::mcp::{self, Presence, SessionOptions};
+use entraclaw_inbox::permission::{self, PermissionPort, REQUESTS_MAX, Relay, Teller};
+use entraclaw_inbox::record::Channel;
+use entraclaw_inbox::rules::WaitCommand;
+use entraclaw_inbox::source::SourceStatus;
+use entraclaw_inbox::tool::{Door, MailDoor};
+use entraclaw_inbox::upkeep::{LastRound, Upkeep};
+use entraclaw_microsoft::bot::{BotSource, Credentials, Endpoint, NoEndpoint};
+use entraclaw_microsoft::entra::Auth;
+use entraclaw_microsoft::entra::keys::{KeyStore, MemoryKeyStore};
+use entraclaw_microsoft::entra::{
+    EntraParts, SIGN_IN_RETRIES_MAX, TokenSource, graph_resource, token_source,
+};
+use entraclaw_microsoft::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
+use entraclaw_microsoft::mail::{GraphMailDesk, MailKnown, MailParts, MailSource, Quota};
+use entraclaw_microsoft::teams::{Known, TeamsDoor, TeamsOutbox, TeamsParts, TeamsSource};
+use entraclaw_seams::clock::Clock;
+use entraclaw_seams::random::Random;
+use entraclaw_seams::storage::{MemoryStorage, Storage};
+
+use self::health::health;
+use self::lead::{keep_up, poll};
+use self::sponsors::{Sponsors, know_sponsors};
+pub use entraclaw_inbox::mcp::Exit;
+
+/// Head start of the host's first request before the network is touched.
+const NETWORK_PAUSE: Duration = Duration::from_millis(50);
+
+/// What a server is made of.
+pub struct App {
+    /// What the user decided.
+    pub config: Config,
+    /// What is wrong with the configuration or the home folder, with the fix; every tool then answers with it. Hosts
+    /// hide stderr and never restart a server, so it is the only way to tell anybody.
+    pub trouble: Option<String>,
+    /// Wall time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids and jitter.
+    pub random: Arc<dyn Random>,
+    /// The home folder.
+    pub storage: Arc<dyn Storage>,
+    /// Its path, for messages; empty where it has none.
+    pub home: String,
+    /// The way to Microsoft Graph.
+    pub transport: Arc<dyn GraphTransport>,
+    /// The way to where the agent signs in.
+    pub login_transport: Arc<dyn GraphTransport>,
+    /// What the model is told to leave running in its shell.
+    pub wait: WaitCommand,
+    /// Where private keys and refresh tokens are.
+    pub keys: Arc<dyn KeyStore>,
+    /// What the bot's activities arrive at.
+    pub endpoint: Arc<dyn Endpoint>,
+    /// What moves the doors of hosts.
+    pub knock: Arc<dyn Knock>,
+    /// The inbox socket of the host's session, where its environment names one.
+    pub inbox_socket: Option<InboxSocket>,
+    /// The id of the host's process, by which its hooks are known, where it can be told.
+    pub host_process: Option<String>,
+    /// How the Teams source is doing; a handle for whoever wants to watch.
+    pub teams_status: SourceStatus,
+    /// How the mail source is doing.
+    pub mail_status: SourceStatus,
+    /// How the bot is doing.
+    pub bot_status: SourceStatus,
+}
+
+impl App {
+    /// A server with a good configuration. It signs in by the same transport, has no keys, no endpoint for a bot
+    /// and moves no doors; all four can be set.
+    pub fn new(
+        config: Config,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+        storage: Arc<dyn Storage>,
+        transport: Arc<dyn GraphTransport>,
+    ) -> Self {
+        let (teams_status, mail_status) = (SourceStatus::default(), SourceStatus::default());
+        let (login_transport, keys) = (transport.clone(), Arc::new(MemoryKeyStore::default()));
+        Self {
+            config,
+            trouble: None,
+            clock,
+            random,
+            storage,
+            home: String::new(),
+            wait: WaitCommand::default(),
+            transport,
+            login_transport,
+            keys,
+            endpoint: Arc::new(NoEndpoint),
+            knock: Arc::new(NoKnock),
+            inbox_socket: None,
+            host_process: None,
+            teams_status,
+            mail_status,
+            bot_status: SourceStatus::default(),
+        }
+    }
+
+    /// Where its tokens come from.
+    pub(crate) fn tokens(&self) -> Arc<dyn TokenSource> {
+        self.tokens_after(SIGN_IN_RETRIES_MAX)
+    }
+
+    /// The same for somebody who waits: each step of a sign-in is repeated so often.
+    pub(crate) fn tokens_after(&self, retries_max: u32) -> Arc<dyn TokenSource> {
+        let parts = EntraParts {
+            transport: self.login_transport.clone(),
+            clock: self.clock.clone(),
+            random: self.random.clone(),
+            authority: self.config.sign_in.authority.clone(),
+            request_timeout: self.config.graph.request_timeout,
+            retries_max,
+        };
+        token_source(&self.config.auth, parts, self.keys.clone(), &graph_resource(&self.config.graph.origin))
+    }
+
+    /// A client of Graph that has not talked to anybody yet.
+    pub(crate) fn graph(&self, tokens: Arc<dyn TokenSource>) -> GraphClient {
+        GraphClient::new(GraphParts {
+            transport: self.transport.clone(),
+            tokens,
+            clock: self.clock.clone(),
+            random: self.random.clone(),
+            origin: self.config.graph.origin.clone(),
+            request_timeout: self.config.graph.request_timeout,
+            // A poll interval below it is only accepted for a Graph on this machine.
+            chat_spacing: CHAT_SPACING.min(self.config.teams.poll_interval),
+        })
+    }
+
+    /// The people of the configuration, and those of the policy once it was read.
+    pub(crate) fn gate(&self) -> Gate {
+        let people = self.config.allow.iter().map(|allowed| Person {
+            tenant_id: allowed.tenant_id.clone(),
+            object_id: allowed.object_id.clone(),
+            mail: allowed.mail.clone(),
+            name: allowed.name.clone(),
+            ..Person::default()
+        });
+        Gate::for_people(people.collect()).with_policy(self.storage.clone())
+    }
+
+    /// The sources, for `entraclaw status`.
+    fn watched_sources(&self) -> Vec<WatchedSource> {
+        let (teams, mail) = (&self.config.teams, &self.config.mail);
+        let teams = teams.enabled.then(|| WatchedSource {
+            name: "teams",
+            poll_interval: Some(teams.idle_poll_interval),
+            status: self.teams_status.clone(),
+        });
+        let mail = mail.enabled.then(|| WatchedSource {
+            name: "mail",
+            poll_interval: Some(mail.poll_interval),
+            status: self.mail_status.clone(),
+        });
+        let bot = self.config.bot.enabled.then(|| WatchedSource {
+            name: "bot",
+            poll_interval: None,
+            status: self.bot_status.clone(),
+        });
+        teams.into_iter().chain(mail).chain(bot).collect()
+    }
+
+    /// Whether this process could poll Teams or mail.
+    fn can_poll(&self) -> bool {
+        let any = self.config.teams.enabled || self.config.mail.enabled;
+        self.trouble.is_none() && any && self.config.auth != Auth::None
+    }
+
+    /// Whether this process could hear a bot.
+    fn can_listen(&self) -> bool {
+        self.trouble.is_none() && self.config.bot.enabled && Credentials::of(&self.config.bot).is_ok()
+    }
+
+    /// Whether there is anything to lead.
+    fn may_lead(&self) -> bool {
+        self.can_poll() || self.can_listen()
+    }
+}
+
+/// Serves one host until its pipes end. Everything, sources included, stops with the returned future, wherever it is.
+pub async fn run(app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncWrite + Unpin) -> Exit {
+    // It is large, and whatever holds it would be.
+    Box::pin(serve(app, reader, writer)).await
+}
+
+async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncWrite + Unpin) -> Exit {
+    // Also a session with trouble says so in the home folder, if that can be used.
+    let home = app.storage.clone();
+    let journal = open_journal(&mut app);
+    let tokens = app.tokens();
+    let client = Arc::new(app.graph(tokens.clone()));
+    let (gate, pairings) = gate(&app);
+    if let Some(news) = gate.refresh() {
+        tracing::info!("{news}");
+        if let PolicyNews::Closed(_) = news {
+            journal.interaction(news.interaction());
+        }
+    }
+    let mail_gate = Arc::new(MailGate::over(gate.clone()));
+    let identity = app.config.identity.clone();
+    let known =
+        Arc::new(Known::new(Agent { tenant_id: identity.tenant_id.clone(), object_id: identity.object_id }));
+
+    let outbox = TeamsOutbox {
+        client: client.clone(),
+        journal: journal.clone(),
+        gate: gate.clone(),
+        known: known.clone(),
+        storage: app.storage.clone(),
+        random: app.random.clone(),
+    };
+    let presence = Presence::default();
+    let last_round = LastRound::default();
+    let keeper = Keeper {
+        storage: home,
+        clock: app.clock.clone(),
+        journal: journal.clone(),
+        presence: presence.clone(),
+        client: client.clone(),
+        sources: app.watched_sources(),
+        gate: gate.clone(),
+        upkeep: last_round.clone(),
+        id: app.random.uuid(),
+        pid: std::process::id(),
+        may_lead: app.may_lead(),
+        trouble: app.trouble.clone(),
+    };
+    let upkeep = Upkeep {
+        journal: journal.clone(),
+        storage: app.storage.clone(),
+        clock: app.clock.clone(),
+        limits: app.config.retention.clone(),
+        last: last_round,
+    };
+
+    let mut session =
+        SessionOptions::new(journal.clone(), app.random.clone(), app.clock.clone(), Arc::new(outbox.clone()));
+    session.wait = app.wait.clone();
+    session.events = app.config.mcp.events;
+    let bot = bot::source(&app, &gate, known.agent());
+    let relay = relay(&app, &gate, &journal, &outbox, bot.as_ref());
+    let relay = relay.map(|relay| {
+        let (requests, asked) = mpsc::channel(REQUESTS_MAX);
+        let (answered, answers) = mpsc::channel(REQUESTS_MAX);
+        session.permission = Some(PermissionPort { requests, answers });
+        permission::run(relay, asked, answered)
+    });
+    session.doors.push(Arc::new(TeamsDoor {
+        outbox: outbox.clone(),
+        storage: app.storage.clone(),
+        home: app.home.clone(),
+        attachments_bytes_max: app.config.retention.attachments.bytes(),
+        options: app.config.teams.clone(),
+    }));
+    session.doors.extend(bot.iter().map(|bot| Arc::new(bot.door(&journal)) as Arc<dyn Door>));
+    session.tool_sets.clone_from(&app.config.tools);
+    session.consumer.clone_from(&app.config.inbox.consumer);
+    session.trouble.clone_from(&app.trouble);
+    let sight = Sight::default();
+    let doors = app.trouble.is_none().then(|| DoorCarrier {
+        knock: app.knock.clone(),
+        doors: app.config.doors.clone(),
+        inbox: app.inbox_socket.clone(),
+        process: app.host_process.clone(),
+        storage: app.storage.clone(),
+        trust: Trust { whole_text: app.config.whole_text, operator: app.config.gate.operator.clone() },
+        journal: journal.clone(),
+        clock: app.clock.clone(),
+        sight: sight.clone(),
+        presence: presence.clone(),
+        id: app.random.uuid(),
+    });
+    let doors = doors.map(DoorCarrier::run);
+    session.sight = sight;
+    session.inbox_socket = app.config.doors.inbox_socket && app.inbox_socket.is_some();
+    session.presence = presence;
+    session.listens_to = listens_to(&app.config);
+    session.health = Some(health(&app, &tokens, gate.clone(), &journal));
+    if app.config.mail.enabled {
+        session.doors.push(Arc::new(MailDoor(Arc::new(GraphMailDesk {
+            client: client.clone(),
+            journal: journal.clone(),
+            gate: mail_gate.clone(),
+            random: app.random.clone(),
+            quota: Arc::new(Quota::new(app.config.mail.messages_per_hour)),
+        }))));
+    }
+
+    let (lead, leading) = watch::channel(journal.is_leader());
+    let (polls, may_lead) = (app.can_poll(), app.may_lead());
+    let asks = may_lead && app.config.auth != Auth::None;
+    let sponsors =
+        asks.then(|| Sponsors::new(&app.config, client.clone(), gate.clone(), known.clone())).flatten();
+    let (sponsors_known, sponsored) = watch::channel(sponsors.is_none());
+    if may_lead && gate.is_closed() && sponsors.is_none() {
+        tracing::warn!(
+            "the allowlist is empty, so nobody can write to the agent; add [[allow]] or ENTRACLAW_ALLOW"
+        );
+    }
+    let mail = MailSource::with_status(
+        MailParts {
+            client: client.clone(),
+            storage: app.storage.clone(),
+            clock: app.clock.clone(),
+            gate: mail_gate,
+            known: Arc::new(MailKnown::default()),
+            options: app.config.mail.clone(),
+        },
+        app.mail_status.clone(),
+    );
+    let teams = TeamsSource::with_status(
+        TeamsParts {
+            client,
+            storage: app.storage.clone(),
+            clock: app.clock.clone(),
+            gate: gate.clone(),
+            known,
+            options: app.config.teams.clone(),
+        },
+        app.teams_status.clone(),
+    );
+    tokio::select! {
+        biased;
+        exit = mcp::serve(session, reader, writer) => exit,
+        never = keep_up(&journal, &gate, &*app.storage, &lead, may_lead) => match never {},
+        never = send_pairings(pairings, &outbox) => match never {},
+        never = or_never(relay) => match never {},
+        never = or_never(doors) => match never {},
+        never = know_sponsors(sponsors, &sponsors_known) => match never {},
+        never = bot::listen(bot, &journal, leading.clone(), sponsored.clone()) => match never {},
+        never = poll(teams, &journal, leading.clone(), sponsored.clone(), polls && app.config.teams.enabled) => match never {},
+        never = poll(mail, &journal, leading.clone(), sponsored, polls && app.config.mail.enabled) => match never {},
+        never = tokens.keep_fresh() => match never {},
+        never = upkeep.run(leading.clone()) => match never {},
+        never = keeper.run(leading) => match never {},
+    }
+}
+
+/// The sources as a person calls them.
+fn listens_to(config: &Config) -> Vec<&'static str> {
+    let sources =
+        [(config.teams.enabled, "Teams"), (config.mail.enabled, "mail"), (config.bot.enabled, "the bot")];
+    sources.into_iter().filter(|(on, _)| *on).map(|(_, name)| name).collect()
+}
+
+/// The gate of a configuration, and the codes that strangers are to be told.
+fn gate(app: &App) -> (Arc<Gate>, Option<mpsc::Receiver<PairingReply>>) {
+    let gate = app.gate();
+    if !app.config.gate.pairing {
+        return (Arc::new(gate), None);
+    }
+    let (gate, pairings) = gate.with_pairing(app.clock.clone(), app.random.clone());
+    (Arc::new(gate), Some(pairings))
+}
+
+fn relay(
+    app: &App,
+    gate: &Arc<Gate>,
+    journal: &Journal,
+    outbox: &TeamsOutbox,
+    bot: Option<&BotSource>,
+) -> Option<Relay> {
+    let teams = (app.config.auth != Auth::None).then(|| Arc::new(outbox.clone()) as Arc<dyn Teller>);
+    let bot = bot.map(|bot| Arc::new(bot.outbox(journal)) as Arc<dyn Teller>);
+    let ways = [(Channel::Teams, teams), (Channel::Bot, bot)];
+    let ways: BTreeMap<_, _> = ways.into_iter().filter_map(|(channel, way)| Some((channel, way?))).collect();
+    let wanted = app.config.gate.permission_relay && app.trouble.is_none();
+    (wanted && !ways.is_empty()).then(|| Relay {
+        ways,
+        gate: gate.clone(),
+        journal: journal.clone(),
+        storage: app.storage.clone(),
+        operator: app.config.gate.operator.clone(),
+        session: app.random.uuid(),
+    })
+}
+
+async fn or_never(future: Option<impl Future<Output = Infallible>>) -> Infallible {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Tells strangers their codes, one after another.
+async fn send_pairings(pairings: Option<mpsc::Receiver<PairingReply>>, outbox: &TeamsOutbox) -> Infallible {
+    let Some(mut pairings) = pairings else { return std::future::pending().await };
+    while let Some(reply) = pairings.recv().await {
+        // Who was replaced while it did not move says nothing twice.
+        if !outbox.journal.leads() {
+            continue;
+        }
+        // It is not tried again: the person is told no other code for an hour, whatever became of this one.
+        if let Err(error) = outbox.tell(&reply.chat_id, reply.html()).await {
+            tracing::warn!(%error, who = reply.who, "a pairing code could not be sent");
+        }
+    }
+    std::future::pending().await
+}
+
+/// Opens the journal. One that can't be opened is replaced by an empty one in memory, and every tool says why.
+fn open_journal(app: &mut App) -> Journal {
+    // Who can neither poll nor listen must not keep the lead from somebody who can.
+    let options = JournalOptions { may_lead: app.may_lead(), ..JournalOptions::default() };
+    if app.trouble.is_some() {
+        // Nothing is done until it is mended, so nothing is written either.
+        app.storage = Arc::new(MemoryStorage::new());
+    }
+    match Journal::open(app.storage.clone(), app.clock.clone(), options.clone()) {
+        Ok((journal, report)) => {
+            for finding in &report.findings {
+                tracing::warn!("{finding}");
+                journal.interaction(Interaction::fault(finding.to_string()));
+            }
+            tracing::info!(leader = report.leader, records = report.records, "the journal is open");
+            journal
+        }
+        Err(error) => {
+            tracing::error!(%error, "the journal could not be opened");
+            app.trouble.get_or_insert_with(|| {
+                format!("the journal could not be opened: {error}; repair the home folder and start the server again")
+            });
+            // Whoever leads the real one goes on; this session touches nothing there.
+            app.storage = Arc::new(MemoryStorage::new());
+            let opened = Journal::open(app.storage.clone(), app.clock.clone(), options);
+            opened
+                .map_or_else(|error| unreachable!("memory takes everything: {error}"), |(journal, _)| journal)
+        }
+    }
+}

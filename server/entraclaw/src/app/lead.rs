@@ -1,0 +1,319 @@
+//! Who leads, and what a session does once it does.
+//! It must never take the lead for a session that could not use it, nor poll in one that does not lead. Whether a leader
+//! moves is judged by this process's own clock and looks, so no jump of the calendar and no sleep of the machine counts.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+
+use super::NETWORK_PAUSE;
+use crate::status::sessions_there;
+use entraclaw_inbox::gate::Gate;
+use entraclaw_inbox::journal::{Journal, JournalError, Pulse};
+use entraclaw_inbox::source::InboundSource;
+use entraclaw_seams::storage::{Changes, Storage};
+
+/// How often a follower looks for new records where nobody tells it of them, and tries to take the lead at every second
+/// look.
+const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
+/// The least pause between two looks of a follower that is told of changes.
+const NEWS_PAUSE: Duration = Duration::from_millis(5);
+/// A follower looks at the policy at every so many looks, which is once a second; the leader at each of its own.
+const POLICY_LOOKS: u64 = 4;
+/// How often the leader lets the journal try again what the disk did not take.
+const LEAD_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The leader shows this often that it moves, while it is not alone.
+const BEAT_EVERY: Duration = Duration::from_secs(3);
+/// A leader that shows nothing for so long is told of.
+const SILENCE_TOLD: Duration = Duration::from_secs(8);
+/// It is replaced after so long. That costs nothing where it was only slow, but it must not happen for nothing.
+const SILENCE_MAX: Duration = Duration::from_secs(15);
+/// What passes between two looks counts up to here: a follower that slept with the whole machine must not take that for
+/// the leader's silence.
+const LOOK_COUNTS_MAX: Duration = Duration::from_secs(1);
+
+/// Between two words about what fails all the time.
+const SAME_WORD_EVERY: Duration = Duration::from_secs(600);
+
+/// Something that is tried again and again: it is told when it begins to fail, now and then while it does, and when it
+/// is well again.
+#[derive(Default)]
+struct Trying {
+    told_at: Option<Instant>,
+    failed: u64,
+}
+
+/// What is worth a line.
+#[derive(Debug, PartialEq, Eq)]
+enum Word {
+    Fails,
+    /// After so many failures.
+    Well(u64),
+}
+
+impl Trying {
+    fn note(&mut self, is_ok: bool) -> Option<Word> {
+        if is_ok {
+            let failed = std::mem::take(self).failed;
+            return (failed > 0).then_some(Word::Well(failed));
+        }
+        self.failed += 1;
+        if self.told_at.is_some_and(|at| at.elapsed() < SAME_WORD_EVERY) {
+            return None;
+        }
+        self.told_at = Some(Instant::now());
+        Some(Word::Fails)
+    }
+}
+
+/// For how long the leader has shown no sign, by this process's own looks.
+struct Silence {
+    seen: Option<Pulse>,
+    looked_at: Instant,
+    lasts: Duration,
+}
+
+impl Silence {
+    fn new() -> Self {
+        Self { seen: None, looked_at: Instant::now(), lasts: Duration::ZERO }
+    }
+
+    fn look(&mut self, pulse: Pulse) {
+        let passed = self.looked_at.elapsed().min(LOOK_COUNTS_MAX);
+        self.looked_at = Instant::now();
+        let moved = self.seen.replace(pulse) != Some(pulse);
+        self.lasts = if moved { Duration::ZERO } else { self.lasts + passed };
+    }
+}
+
+/// The leader's part: to show that it moves where somebody follows it.
+struct Beat {
+    due: Instant,
+    is_alone: bool,
+    failing: Trying,
+}
+
+impl Beat {
+    fn new() -> Self {
+        Self { due: Instant::now(), is_alone: true, failing: Trying::default() }
+    }
+
+    fn go_on(&mut self, journal: &Journal, storage: &dyn Storage) {
+        if self.due > Instant::now() {
+            return;
+        }
+        self.due = Instant::now() + BEAT_EVERY;
+        self.is_alone = sessions_there(storage) < 2;
+        if self.is_alone {
+            return;
+        }
+        let outcome = journal.beat();
+        if let (Some(Word::Fails), Err(error)) = (self.failing.note(outcome.is_ok()), outcome) {
+            tracing::warn!(%error, "other sessions may think that this one is stopped");
+        }
+    }
+}
+
+/// Tries to lead: where nobody does, and where whoever does shows no sign of moving.
+fn try_lead(journal: &Journal, silence: &mut Silence) -> Result<bool, JournalError> {
+    if journal.try_lead()? {
+        journal.note_leader_silent(false);
+        return Ok(true);
+    }
+    let pulse = journal.pulse()?;
+    silence.look(pulse);
+    let mut leads = false;
+    if silence.lasts >= SILENCE_MAX {
+        tracing::warn!("the session that leads does not move; this one leads in its place");
+        silence.lasts = Duration::ZERO;
+        leads = journal.replace_leader(&pulse)?;
+    }
+    journal.note_leader_silent(!leads && silence.lasts >= SILENCE_TOLD);
+    Ok(leads)
+}
+
+/// Follows the leader's journal, takes the lead when it is free, and gives it up when this process was replaced.
+pub(super) async fn keep_up(
+    journal: &Journal,
+    gate: &Gate,
+    storage: &dyn Storage,
+    lead: &watch::Sender<bool>,
+    may_lead: bool,
+) -> Infallible {
+    let mut every_change = journal.every_change();
+    let mut news = if *lead.borrow() { None } else { journal.changes() };
+    // What was written before the news began is told by nobody.
+    let (mut looking, mut leading) = (Trying::default(), Trying::default());
+    refresh(journal, &mut looking);
+    let mut look: u64 = 0;
+    let (mut silence, mut beat) = (Silence::new(), Beat::new());
+    loop {
+        if *lead.borrow() {
+            // Only the leader writes, so nobody has news for it.
+            news = None;
+            sleep(LEAD_INTERVAL).await;
+        } else {
+            follow(journal, news.as_mut(), &mut looking).await;
+        }
+        if let Some(every_change) = &mut every_change {
+            let settled = *lead.borrow() && journal.is_settled() && gate.is_settled();
+            if settled && !every_change.is_news() {
+                rest(every_change, (!beat.is_alone).then_some(beat.due)).await;
+            }
+            every_change.skip();
+        }
+        refresh(journal, &mut looking);
+        if *lead.borrow() && !journal.is_leader() {
+            tracing::warn!("this session did not move and was replaced as the leader; it follows now");
+            lead.send_replace(false);
+            news = journal.changes();
+            silence = Silence::new();
+        } else if *lead.borrow() {
+            beat.go_on(journal, storage);
+        }
+        look += 1;
+        if (*lead.borrow() || look.is_multiple_of(POLICY_LOOKS))
+            && let Some(news) = gate.refresh()
+        {
+            tracing::info!("{news}");
+            journal.interaction(news.interaction());
+        }
+        if may_lead && !*lead.borrow() && look.is_multiple_of(2) {
+            let outcome = try_lead(journal, &mut silence);
+            let word = leading.note(outcome.is_ok());
+            match outcome {
+                Ok(true) => {
+                    beat = Beat::new();
+                    tracing::info!("this session leads now: it polls");
+                    lead.send_replace(true);
+                }
+                Err(error) if word.is_some() => tracing::warn!(%error, "the lead could not be taken"),
+                Ok(false) | Err(_) => {}
+            }
+        }
+    }
+}
+
+/// Passes the time until a follower's next look, and takes in what it is told of meanwhile.
+async fn follow(journal: &Journal, news: Option<&mut Changes>, looking: &mut Trying) {
+    let until = Instant::now() + FOLLOW_INTERVAL;
+    let Some(news) = news else { return sleep_until(until).await };
+    while timeout_at(until, news.next()).await.is_ok() {
+        refresh(journal, looking);
+        sleep_until(until.min(Instant::now() + NEWS_PAUSE)).await;
+    }
+}
+
+fn refresh(journal: &Journal, looking: &mut Trying) {
+    let outcome = journal.refresh();
+    match (looking.note(outcome.is_ok()), outcome) {
+        (Some(Word::Fails), Err(error)) => tracing::warn!(%error, "the journal could not be looked at"),
+        (Some(Word::Well(failed)), _) => {
+            tracing::info!(failed, "the journal can be looked at again");
+        }
+        _ => {}
+    }
+}
+
+/// Passes over the looks that would find nothing: comes back at the first one after a change of the disk.
+/// A real disk does not tell of every change, so this is for the simulation; process mode runs the looks themselves.
+async fn rest(every_change: &mut Changes, until: Option<Instant>) {
+    let began = Instant::now();
+    match until {
+        Some(until) => drop(timeout_at(until, every_change.next()).await),
+        None => every_change.next().await,
+    }
+    let late = began.elapsed().as_nanos() % LEAD_INTERVAL.as_nanos();
+    if late > 0 {
+        sleep(LEAD_INTERVAL.saturating_sub(Duration::from_nanos(u64::try_from(late).unwrap_or(0)))).await;
+    }
+}
+
+/// Runs a source whenever this process leads. What it had not appended when the lead was lost is read by whoever leads now.
+pub(super) async fn while_leading(
+    source: &mut impl InboundSource,
+    journal: &Journal,
+    leading: &mut watch::Receiver<bool>,
+) -> Infallible {
+    loop {
+        // If the sender is gone, so is the session.
+        if leading.wait_for(|leading| *leading).await.is_err() {
+            return std::future::pending().await;
+        }
+        tokio::select! {
+            biased;
+            Ok(_) = leading.wait_for(|leading| !*leading) => {}
+            never = source.run(journal) => match never {},
+        }
+    }
+}
+
+/// Runs the source while this process leads, once it has asked for the sponsors: what they write before that would wait.
+pub(super) async fn poll(
+    mut source: impl InboundSource,
+    journal: &Journal,
+    mut leading: watch::Receiver<bool>,
+    mut sponsored: watch::Receiver<bool>,
+    polls: bool,
+) -> Infallible {
+    if !polls {
+        let name = source.name();
+        tracing::info!("{name} is not polled: there is no usable sign-in, or `{name}.enabled` is false");
+        return std::future::pending().await;
+    }
+    sleep(NETWORK_PAUSE).await;
+    let _ = sponsored.wait_for(|known| *known).await;
+    while_leading(&mut source, journal, &mut leading).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use entraclaw_inbox::journal::JournalOptions;
+    use entraclaw_seams::storage::MemoryStorage;
+
+    fn pulse_of(beats: u32) -> Pulse {
+        let clock = std::sync::Arc::new(entraclaw_seams::clock::SystemClock);
+        let storage = std::sync::Arc::new(MemoryStorage::new());
+        let (journal, _) = Journal::open(storage, clock, JournalOptions::default()).unwrap();
+        for _ in 0..beats {
+            journal.beat().unwrap();
+        }
+        journal.pulse().unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silence_is_what_was_looked_at_and_not_what_was_slept_through() {
+        let mut silence = Silence::new();
+        let look = FOLLOW_INTERVAL * 2;
+        for _ in 0..20 {
+            silence.look(pulse_of(1));
+            sleep(look).await;
+        }
+        assert_eq!(silence.lasts, look * 19);
+        silence.look(pulse_of(2));
+        assert_eq!(silence.lasts, Duration::ZERO, "it moved");
+        // The machine sleeps, and everybody with it.
+        sleep(Duration::from_secs(8 * 3_600)).await;
+        silence.look(pulse_of(2));
+        assert_eq!(silence.lasts, LOOK_COUNTS_MAX);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_fails_all_the_time_is_told_rarely_and_its_end_once() {
+        let mut trying = Trying::default();
+        assert_eq!(trying.note(true), None);
+        let mut told = 0;
+        for _ in 0..3_600 {
+            told += usize::from(trying.note(false) == Some(Word::Fails));
+            sleep(LEAD_INTERVAL).await;
+        }
+        assert_eq!(told, 6);
+        assert_eq!(trying.note(true), Some(Word::Well(3_600)));
+        assert_eq!(trying.note(true), None);
+        assert_eq!(trying.note(false), Some(Word::Fails), "it is news again");
+    }
+}

@@ -1,0 +1,430 @@
+//! Whole servers in one thread on a paused clock: who polls, who takes over, and what stops when.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+use tokio::time::{Instant, sleep};
+
+use super::*;
+use crate::config::Sources;
+use entraclaw_inbox::journal::{DeliveryId, Query};
+use entraclaw_microsoft::graph::script::Reply;
+use entraclaw_microsoft::teams::mini::{ALICE, Mini, TENANT};
+use entraclaw_seams::clock::TokioClock;
+use entraclaw_seams::random::SplitMix;
+
+const DM: &str = "19:alice_agent@unq.gbl.spaces";
+
+fn config(token: bool) -> Config {
+    let mut environment = vec![("ENTRACLAW_ALLOW", format!("{TENANT}/{ALICE}"))];
+    if token {
+        environment.push(("ENTRACLAW_ACCESS_TOKEN", "token-1".to_owned()));
+    }
+    let environment = environment.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    Config::load(&Sources { environment, ..Sources::default() }).unwrap()
+}
+
+fn app(mini: &Mini, storage: &MemoryStorage, seed: u64) -> App {
+    App::new(
+        config(true),
+        Arc::new(TokioClock::starting_at(mini.now())),
+        Arc::new(SplitMix::seeded(seed)),
+        Arc::new(storage.clone()),
+        mini.script.clone(),
+    )
+}
+
+/// The host's end of a connection.
+struct Host {
+    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    to_server: WriteHalf<DuplexStream>,
+    next_id: u64,
+}
+
+/// A server as a future, and its host.
+fn connect(app: App) -> (std::pin::Pin<Box<dyn Future<Output = Exit>>>, Host) {
+    let (host, server) = tokio::io::duplex(256 * 1024);
+    let (reader, writer) = tokio::io::split(server);
+    let (from_server, to_server) = tokio::io::split(host);
+    let lines = BufReader::new(from_server).lines();
+    (Box::pin(run(app, reader, writer)), Host { lines, to_server, next_id: 0 })
+}
+
+impl Host {
+    async fn request(&mut self, method: &str, params: Value) -> Value {
+        self.next_id += 1;
+        let line = json!({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params});
+        self.to_server.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        loop {
+            let line = self.lines.next_line().await.unwrap().expect("the server speaks");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["id"] == self.next_id {
+                return message["result"].clone();
+            }
+        }
+    }
+
+    async fn initialize(&mut self, name: &str) {
+        let client = json!({"name": name, "version": "1"});
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+        self.request("initialize", hello).await;
+        let ready = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+        self.to_server.write_all(ready).await.unwrap();
+    }
+
+    async fn call(&mut self, name: &str, arguments: Value) -> (bool, String) {
+        let result = self.request("tools/call", json!({"name": name, "arguments": arguments})).await;
+        let text = result["content"][0]["text"].as_str().unwrap().to_owned();
+        (result["isError"] == true, text)
+    }
+
+    async fn wait(&mut self) -> String {
+        self.call("wait_for_inbound_message", json!({"timeout_s": 50})).await.1
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_host_is_answered_before_the_network_is_touched() {
+    let mini = Mini::new();
+    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let session = async {
+        host.initialize("claude-code").await;
+        assert!(mini.lines().is_empty());
+        sleep(Duration::from_secs(1)).await;
+        assert!(!mini.lines().is_empty());
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_reaches_a_waiting_call_within_a_poll_and_an_answer_goes_back() {
+    let mini = Mini::new();
+    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let session = async {
+        host.initialize("claude-code").await;
+        sleep(Duration::from_secs(12)).await;
+        let written = Instant::now();
+        mini.say(DM, "are you there?");
+        let text = host.wait().await;
+        assert!(text.contains("are you there?"), "{text}");
+        assert!(written.elapsed() <= Duration::from_secs(6), "{:?}", written.elapsed());
+        let (failed, text) =
+            host.call("send_teams_message", json!({"chat_id": DM, "content": "<p>yes</p>"})).await;
+        assert!(!failed, "{text}");
+        let text = host.wait().await;
+        assert!(!text.contains("yes"), "its own words are no news: {text}");
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_session_follows_and_takes_over_within_two_seconds() {
+    let mini = Mini::new();
+    let disk = MemoryStorage::new();
+    let leader_disk = disk.new_process();
+    let (mut leader, mut first) = connect(app(&mini, &leader_disk, 1));
+    let (mut follower, mut second) = connect(app(&mini, &disk.new_process(), 2));
+    let both = async {
+        first.initialize("claude-code").await;
+        second.initialize("copilot-cli").await;
+        sleep(Duration::from_secs(6)).await;
+        mini.say(DM, "one");
+        let (a, b) = tokio::join!(first.wait(), second.wait());
+        assert!(a.contains("one") && b.contains("one"), "{a} {b}");
+    };
+    tokio::select! {
+        biased;
+        _ = &mut leader => panic!("the leader ended"),
+        _ = &mut follower => panic!("the follower ended"),
+        () = both => {}
+    }
+    let lists = |mini: &Mini| mini.lines().iter().filter(|l| l.contains("/me/chats?")).count();
+    assert!(lists(&mini) <= 4, "only one of them polls");
+    drop(leader);
+    leader_disk.kill();
+    let killed_at = Instant::now();
+    let before = lists(&mini);
+    mini.say(DM, "two");
+    let alone = async {
+        while lists(&mini) == before {
+            sleep(Duration::from_millis(10)).await;
+        }
+        assert!(killed_at.elapsed() <= Duration::from_secs(2), "{:?}", killed_at.elapsed());
+        let text = second.wait().await;
+        assert!(text.contains("two") && !text.contains("\"one\""), "{text}");
+    };
+    tokio::select! { biased; _ = &mut follower => panic!("the follower ended"), () = alone => {} }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_cannot_poll_leaves_the_lead_to_others() {
+    let mini = Mini::new();
+    let disk = MemoryStorage::new();
+    let mut signed_out = app(&mini, &disk.new_process(), 1);
+    signed_out.config = config(false);
+    let mut broken = app(&mini, &disk.new_process(), 2);
+    broken.trouble = Some("config.toml, line 1: wrong; correct it".to_owned());
+    let (mut a, mut signed_out) = connect(signed_out);
+    let (mut b, mut broken) = connect(broken);
+    let (mut c, mut good) = connect(app(&mini, &disk.new_process(), 3));
+    let session = async {
+        signed_out.initialize("a").await;
+        broken.initialize("b").await;
+        good.initialize("c").await;
+        sleep(Duration::from_secs(6)).await;
+        mini.say(DM, "hello");
+        assert!(good.wait().await.contains("hello"));
+        assert!(signed_out.wait().await.contains("hello"), "it follows");
+        let (failed, text) =
+            signed_out.call("send_teams_message", json!({"chat_id": DM, "content": "x"})).await;
+        assert!(failed && text.contains("ENTRACLAW_ACCESS_TOKEN"), "{text}");
+        let (failed, text) = broken.call("inbox_pull", json!({})).await;
+        assert!(failed && text.contains("line 1: wrong"), "{text}");
+    };
+    tokio::select! {
+        biased;
+        _ = &mut a => panic!("ended"), _ = &mut b => panic!("ended"), _ = &mut c => panic!("ended"),
+        () = session => {}
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_goes_on_after_the_end() {
+    let mini = Mini::new();
+    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let ended = async {
+        host.initialize("claude-code").await;
+        sleep(Duration::from_secs(7)).await;
+        host.to_server.shutdown().await.unwrap();
+        std::future::pending::<()>().await;
+    };
+    let exit = tokio::select! { biased; exit = server => exit, () = ended => unreachable!() };
+    assert_eq!(exit, Exit::InputClosed);
+    let requests = mini.lines().len();
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(mini.lines().len(), requests);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_graph_that_never_answers_holds_nothing_up() {
+    let mini = Mini::new();
+    mini.fault(|_| Some(Reply::unreachable().after(Duration::from_secs(3_600))));
+    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let session = async {
+        host.initialize("claude-code").await;
+        sleep(Duration::from_secs(30)).await;
+        let asked = Instant::now();
+        let (failed, _) = host.call("inbox_pull", json!({})).await;
+        assert!(!failed && asked.elapsed() < Duration::from_millis(10));
+        let (failed, text) = host.call("send_teams_message", json!({"chat_id": DM, "content": "x"})).await;
+        assert!(failed && asked.elapsed() <= Duration::from_secs(50), "{text} {:?}", asked.elapsed());
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}
+
+/// A clock at the end of all years: what can't be reckoned is held there, and messages come.
+#[tokio::test(start_paused = true)]
+async fn a_clock_at_the_end_of_years_stops_nothing() {
+    let mini = Mini::new();
+    let mut app = app(&mini, &MemoryStorage::new(), 1);
+    app.clock = Arc::new(TokioClock::starting_at(Timestamp::MAX));
+    app.config.bot.enabled = false;
+    let (server, mut host) = connect(app);
+    let session = async {
+        host.initialize("claude-code").await;
+        sleep(Duration::from_secs(45)).await;
+        mini.say(DM, "still there?");
+        assert!(host.wait().await.contains("still there?"));
+        mini.fault(|line| line.contains("/me/chats?").then(|| Reply::error(503, "busy")));
+        sleep(Duration::from_secs(3_700)).await;
+        assert!(host.pulled_warning().await.is_some());
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}
+
+/// A server over two midnights: what another consumer has not read stays, what everybody has goes, and news still comes.
+#[tokio::test(start_paused = true)]
+async fn old_days_go_when_everybody_has_them() {
+    let mini = Mini::new();
+    let disk = MemoryStorage::new();
+    let mut app = app(&mini, &disk.new_process(), 1);
+    app.config.retention.journal.days = Some(1);
+    app.config.teams.poll_interval = Duration::from_secs(600);
+    let late: Timestamp = "2026-11-21T23:30:00Z".parse().unwrap();
+    let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(late));
+    app.clock = clock.clone();
+    let (server, mut host) = connect(app);
+    let days = || disk.paths().into_iter().filter(|path| path.starts_with("inbox/2")).count();
+    let told = |word: &str| String::from_utf8(disk.bytes("status.json").unwrap()).unwrap().contains(word);
+    let session = async {
+        host.initialize("claude-code").await;
+        let follower = JournalOptions { may_lead: false, ..JournalOptions::default() };
+        let (journal, _) = Journal::open(Arc::new(disk.new_process()), clock, follower).unwrap();
+        let mut slow = journal.mailbox(&"slow".parse().unwrap(), "s").unwrap();
+        sleep(Duration::from_secs(5)).await;
+        mini.say(DM, "read yesterday");
+        sleep(Duration::from_secs(700)).await;
+        assert!(host.call("inbox_pull", json!({})).await.1.contains("read yesterday"));
+        assert!(!host.call("inbox_pull", json!({})).await.1.contains("read yesterday"));
+        sleep(Duration::from_secs(24 * 3_600)).await;
+        mini.say(DM, "read today");
+        sleep(Duration::from_secs(5_400)).await;
+        assert!(host.call("inbox_pull", json!({})).await.1.contains("read today"));
+        assert!(days() == 2 && told("\"held_back_by\":[\"slow\"]"));
+        journal.refresh().unwrap();
+        slow.hand_out(DeliveryId(1), &Query::default()).unwrap();
+        slow.acknowledge(DeliveryId(1)).unwrap();
+        sleep(Duration::from_secs(3_700)).await;
+        assert!(days() == 1 && told("\"held_back_by\":[]") && told("\"journal_records\":1"));
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}
+
+/// The same seed gives the same requests at the same times.
+#[tokio::test(start_paused = true)]
+async fn a_run_repeats_itself() {
+    let mut runs = Vec::new();
+    for _ in 0..2 {
+        let mini = Mini::new();
+        let mut count = 0;
+        mini.fault(move |_| {
+            count += 1;
+            (count % 5 == 0).then(|| Reply::error(503, "busy"))
+        });
+        let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 42));
+        let session = async {
+            host.initialize("claude-code").await;
+            for n in 0..20 {
+                mini.say(&format!("19:{}@thread.v2", n % 3), "hello");
+                sleep(Duration::from_secs(3)).await;
+            }
+        };
+        tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+        let seen = mini.script.seen();
+        // Cursors hold dates of the run, so only what does not is compared.
+        let line = |line: String| line.split("gt%20").next().unwrap().to_owned();
+        runs.push(
+            seen.iter()
+                .map(|s| (s.at, line(s.line()), s.header("client-request-id").map(str::to_owned)))
+                .collect::<Vec<_>>(),
+        );
+    }
+    assert!(runs[0].len() > 20);
+    assert_eq!(runs[0], runs[1]);
+}
+
+/// The warning that comes with an answer.
+fn warning(answer: &str) -> Option<String> {
+    let answer: Value = serde_json::from_str(answer).unwrap();
+    answer["warning"].as_str().map(str::to_owned)
+}
+
+impl Host {
+    async fn pulled_warning(&mut self) -> Option<String> {
+        warning(&self.call("inbox_pull", json!({})).await.1)
+    }
+}
+
+/// Answers the next question whose line holds `part` once with `reply`.
+fn once(mini: &Mini, part: &'static str, reply: fn() -> Reply) {
+    let mut left = 1;
+    mini.fault(move |line| {
+        let hit = line.contains(part) && left > 0;
+        left -= i32::from(hit);
+        hit.then(reply)
+    });
+}
+
+#[rstest::rstest]
+#[case::a_long_pause(|| Reply::error(429, "TooManyRequests").header("retry-after", "300"))]
+#[case::signed_out(|| Reply::error(401, "InvalidAuthenticationToken"))]
+#[case::forbidden(|| Reply::error(403, "Forbidden"))]
+#[tokio::test(start_paused = true)]
+async fn a_first_failure_that_waiting_does_not_heal_is_told_at_once(#[case] reply: fn() -> Reply) {
+    let mini = Mini::new();
+    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let session = async {
+        host.initialize("claude-code").await;
+        sleep(Duration::from_secs(12)).await;
+        mini.say(DM, "before");
+        assert_eq!(warning(&host.wait().await), None);
+        mini.fault(move |line| line.contains("/me/chats?").then(reply));
+        sleep(Duration::from_secs(7)).await;
+        let told = host.pulled_warning().await.expect("a warning");
+        assert!(told.contains("Teams can't be read at the moment"), "{told}");
+        let told = warning(&host.wait().await).expect("a warning");
+        assert!(told.contains("Teams can't be read at the moment"), "{told}");
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}
+
+#[rstest::rstest]
+#[case::busy("/me/chats?", || Reply::error(503, "busy"))]
+#[case::short_pause("/me/chats?", || Reply::error(429, "TooManyRequests").header("retry-after", "5"))]
+#[case::broken("/messages", Reply::broken)]
+#[tokio::test(start_paused = true)]
+async fn a_hiccup_is_not_worth_a_word(#[case] part: &'static str, #[case] reply: fn() -> Reply) {
+    let mini = Mini::new();
+    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let session = async {
+        host.initialize("claude-code").await;
+        sleep(Duration::from_secs(12)).await;
+        once(&mini, part, reply);
+        mini.say(DM, "hello");
+        for _ in 0..30 {
+            assert_eq!(host.pulled_warning().await, None);
+            sleep(Duration::from_secs(1)).await;
+        }
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_graph_that_hangs_is_told_before_its_time_is_up() {
+    let mini = Mini::new();
+    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let session = async {
+        host.initialize("claude-code").await;
+        sleep(Duration::from_secs(12)).await;
+        mini.fault(|_| Some(Reply::unreachable().after(Duration::from_secs(3_600))));
+        let hangs = Instant::now();
+        sleep(Duration::from_secs(8)).await;
+        assert_eq!(host.pulled_warning().await, None);
+        let mut told = None;
+        while told.is_none() {
+            sleep(Duration::from_secs(1)).await;
+            told = host.pulled_warning().await;
+        }
+        assert!(hangs.elapsed() <= Duration::from_secs(22), "{:?}", hangs.elapsed());
+        assert!(told.as_ref().is_some_and(|told| told.contains("Teams has not answered for")), "{told:?}");
+        for _ in 0..60 {
+            sleep(Duration::from_secs(1)).await;
+            assert!(host.pulled_warning().await.is_some());
+        }
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}
+
+#[rstest::rstest]
+#[case::the_list("/me/chats?")]
+#[case::the_chat("/messages")]
+#[tokio::test(start_paused = true)]
+async fn what_comes_after_a_failure_comes_without_its_warning(#[case] part: &'static str) {
+    let mini = Mini::new();
+    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let session = async {
+        host.initialize("claude-code").await;
+        sleep(Duration::from_secs(12)).await;
+        once(&mini, part, || Reply::error(429, "TooManyRequests").header("retry-after", "40"));
+        mini.say(DM, "late");
+        sleep(Duration::from_secs(10)).await;
+        assert!(host.pulled_warning().await.is_some());
+        let told = host.wait().await;
+        assert!(told.contains("late"), "{told}");
+        assert_eq!(warning(&told), None);
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}

@@ -1,0 +1,220 @@
+//! `entraclaw doctor`: gathers what [`crate::doctor`] judges, signs in, asks Graph a few questions, and changes nothing.
+//! It must never show a token, nor wait longer than [`ASK_MAX`] for an answer.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::environment::Environment;
+use super::output;
+use super::place::{Entry, Home, Place};
+use super::serve;
+use super::setup::waiting_for_a_person;
+use crate::app::App;
+use crate::doctor::{
+    Answered, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, Level, SignIn, TokenFacts,
+    examine, show,
+};
+use crate::status::gather;
+use crate::wake_ups::{look_at_file, look_at_socket};
+use entraclaw_inbox::gate::operator;
+use entraclaw_inbox::knock::{DoorState, HostDoor, MeetingPlace};
+use entraclaw_microsoft::bot::Credentials;
+use entraclaw_microsoft::entra::Auth;
+use entraclaw_microsoft::entra::keys::{Kept, KeyName};
+use entraclaw_microsoft::entra::{self, Validity};
+use entraclaw_microsoft::graph::{GraphError, Scope};
+use entraclaw_seams::clock::{Clock as _, SystemClock};
+
+/// The longest wait for one answer of Graph.
+const ASK_MAX: Duration = Duration::from_secs(10);
+
+const EXAMPLE: &str = "\
+Example: ENTRACLAW_AUTH=static ENTRACLAW_ACCESS_TOKEN=\"$TOKEN\" entraclaw doctor
+Exit codes: 0 nothing to repair, 1 something to repair, 2 wrong usage.";
+
+/// Flags of `doctor`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(super) struct Flags {
+    #[command(flatten)]
+    home: Home,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(flags: Flags) -> ExitCode {
+    let environment = Environment::read();
+    let place = Place::find(Entry::Look, flags.home, Vec::new(), &environment);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            return output::complain(
+                &format!("the runtime could not be started: {error}"),
+                ExitCode::FAILURE,
+            );
+        }
+    };
+    let facts = runtime.block_on(facts(&place, &environment));
+    runtime.shutdown_background();
+    let diagnosis = examine(&facts);
+    let code = if diagnosis.level == Level::Fail { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+    if flags.json { output::json(&diagnosis, code) } else { output::text(&show::human(&diagnosis), code) }
+}
+
+async fn facts(place: &Place, environment: &Environment) -> Facts {
+    let now = SystemClock.now();
+    let mut config = place.config.clone();
+    config.graph.request_timeout = config.graph.request_timeout.min(ASK_MAX);
+    let app = serve::production(config, place.storage(), place.home.clone().unwrap_or_default(), environment);
+    let config = &app.config;
+    let (sign_in, graph) = if place.config_trouble.is_empty() { ask(&app).await } else { Default::default() };
+    let gate = app.gate();
+    gate.refresh();
+    Facts {
+        now,
+        home: home(place),
+        config: ConfigFacts {
+            has_file: place.config_text.is_some(),
+            mistakes: place.config_trouble.clone(),
+            allowed_people: gate.people().len(),
+            sponsors: config.gate.sponsors,
+            pairing: config.gate.pairing,
+            policy_trouble: operator::read(&*app.storage).err(),
+            policy_kept_aside: operator::kept_aside(&*app.storage),
+            teams: config.teams.enabled,
+            mail: config.mail.enabled,
+            bot: config.bot.enabled,
+            bot_trouble: Credentials::of(&config.bot).err().filter(|_| config.bot.enabled),
+            auth: config.auth.mode(),
+            tenant_id: config.identity.tenant_id.as_ref().map(ToString::to_string),
+            object_id: config.identity.object_id.as_ref().map(ToString::to_string),
+            graph_authority: config.graph.origin.authority(),
+            graph_is_local: config.graph.origin.is_loopback(),
+        },
+        sign_in,
+        certificate: if place.config_trouble.is_empty() { certificate(&app).await } else { None },
+        graph,
+        doors: doors(&app).await,
+        unattended: place.disk.iter().flat_map(waiting_for_a_person).collect(),
+        report: gather(&place.storage(), &place.home_text(), now, config.retention.consumer_idle_days),
+    }
+}
+
+/// Looks at the doors that are on, and moves none.
+async fn doors(app: &App) -> Vec<(&'static str, Answered)> {
+    let mut found = Vec::new();
+    for door in HostDoor::all(&app.config.doors, app.inbox_socket.as_ref(), false) {
+        let looked = match (door.trial(), &door) {
+            (Some(trial), _) => app.knock.knock(trial).await.map(|_| ()),
+            (None, HostDoor::QwenFile { path }) => look_at_file(path),
+            (None, HostDoor::InboxSocket(inbox)) => look_at_socket(&inbox.path),
+            (None, _) => Ok(()),
+        };
+        let answered = match looked {
+            Ok(()) => Answered::Yes("it is there".to_owned()),
+            Err(error) => {
+                let text = error.to_string();
+                let (error, fix) = text.split_once("; ").unwrap_or((&text, "see whether its host runs"));
+                Answered::No { error: error.to_owned(), fix: fix.to_owned() }
+            }
+        };
+        found.push((door.name(DoorState::Ready), answered));
+    }
+    if app.config.doors.waking_hook {
+        let waiting = MeetingPlace::armed_everywhere(&*app.storage);
+        let told = match waiting {
+            0 => None,
+            1 => Some("a hook waits beside 1 session".to_owned()),
+            _ => Some(format!("a hook waits beside {waiting} sessions each")),
+        };
+        found.extend(told.map(|told| ("waking hook", Answered::Yes(told))));
+    }
+    found
+}
+
+fn home(place: &Place) -> HomeFacts {
+    let health = place.disk.as_ref().map(entraclaw_seams::storage::DiskStorage::health).unwrap_or_default();
+    HomeFacts {
+        path: place.home_text(),
+        trouble: place.home_trouble.clone().or_else(|| place.unmakeable()),
+        exists: place.disk.is_some(),
+        read_only: health.read_only,
+        folders: place.folder_troubles(),
+        open_to_others: health.open_to_others,
+        free_bytes: health.free_bytes,
+    }
+}
+
+/// The dates of an agent user's certificate. A store that can't be read is told by the sign-in.
+async fn certificate(app: &App) -> Option<CertificateFacts> {
+    let Auth::AgentUser(who) = &app.config.auth else { return None };
+    let name = KeyName {
+        kept: Kept::Certificate,
+        tenant_id: who.tenant_id.clone(),
+        client_id: who.blueprint_id.clone(),
+    };
+    let certificate = app.keys.get(&name).await.ok()??;
+    let place = match &who.certificate_file {
+        Some(path) => path.display().to_string(),
+        None => app.keys.name(),
+    };
+    Some(CertificateFacts { place, validity: Validity::read(&certificate) })
+}
+
+async fn ask(app: &App) -> (SignIn, Option<GraphFacts>) {
+    let config = &app.config;
+    if config.auth == Auth::None {
+        return (SignIn::None, None);
+    }
+    let tokens = app.tokens_after(0);
+    let token = match tokens.token().await {
+        Ok(token) => token,
+        Err(error) => {
+            // Here nothing tries again by itself.
+            let network = "check the network, and `auth.login_url` if you set it".to_owned();
+            let fix = if error.is_transient() { network } else { error.fix };
+            return (SignIn::Failed { problem: error.problem, fix }, None);
+        }
+    };
+    let told = entra::token_use(&token);
+    let facts = TokenFacts {
+        tenant_id: entra::claims(&token).tenant_id.map(|id| id.to_string()),
+        audience: told.audience,
+        expires_at: told.expires_at,
+        scopes: told.scopes,
+        is_application: told.is_application,
+    };
+    let client = app.graph(tokens);
+    let me = client.get_once(&client.url(&["me"], &[]), Scope::Common).await;
+    let me = answered(me.map(|a| a.body.get("id").and_then(Value::as_str).unwrap_or("somebody").to_owned()));
+    let chats = if config.teams.enabled && matches!(me, Answered::Yes(_)) {
+        let url = client.url(&["me", "chats"], &[("$top", "1")]);
+        let list = client.get_once(&url, Scope::Common).await;
+        Some(answered(list.map(|a| match a.body.get("value").and_then(Value::as_array).map(Vec::len) {
+            Some(0) => "the list can be read; the agent is in no chat yet".to_owned(),
+            _ => "the list can be read".to_owned(),
+        })))
+    } else {
+        None
+    };
+    let mail = if config.mail.enabled && matches!(me, Answered::Yes(_)) {
+        let url =
+            client.url(&["me", "mailFolders", "inbox", "messages"], &[("$top", "1"), ("$select", "id")]);
+        let list = client.get_once(&url, Scope::Mailbox).await;
+        Some(answered(list.map(|_| "the inbox can be read".to_owned())))
+    } else {
+        None
+    };
+    (SignIn::Token(facts), Some(GraphFacts { me, chats, mail, skew: client.clock_skew() }))
+}
+
+fn answered(answer: Result<String, GraphError>) -> Answered {
+    match answer {
+        Ok(found) => Answered::Yes(found),
+        Err(error) => Answered::No { fix: error.advice().to_owned(), error: error.to_string() },
+    }
+}

@@ -1,0 +1,132 @@
+//! The environment, read once and handed down as data.
+//! It must never be read anywhere else, and never be logged.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::config::key::HOME_VARIABLE;
+use crate::wake_ups::PROGRAM_VARIABLES;
+use entraclaw_inbox::knock::{INBOX_VARIABLES, InboxSocket};
+use entraclaw_inbox::notice::WAKING_VARIABLES;
+use entraclaw_seams::secret::Secret;
+
+/// Variables of hosts and systems that say where a host keeps its files.
+const HOST_FOLDERS: [&str; 5] =
+    ["APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"];
+
+/// What says which certificates a server of the user's own is known by.
+const CERTIFICATES: [&str; 2] = ["SSL_CERT_DIR", "SSL_CERT_FILE"];
+
+/// Where the inbox of the Qwen Code session is that started this program.
+const PEER_SOCKET: &str = "QWEN_CODE_MESSAGING_SOCKET";
+/// What its own processes show there.
+const PEER_TOKEN: &str = "QWEN_CODE_MESSAGING_TOKEN";
+
+/// What the environment says, as far as anybody may know it.
+pub(super) struct Environment {
+    /// Variables that start with `ENTRACLAW_` or `ENTRABOT_`.
+    pub(super) variables: BTreeMap<String, String>,
+    /// What programs that are started get of it.
+    pub(super) for_programs: BTreeMap<String, OsString>,
+    /// The inbox of the session that started this program: the socket, the token, and the user's folder for sockets.
+    pub(super) peer: Option<(PathBuf, Secret, Option<PathBuf>)>,
+    /// The inbox socket of the host's session, where the host names one.
+    pub(super) inbox_socket: Option<InboxSocket>,
+    /// What hosts tell their hooks.
+    pub(super) hooks: BTreeMap<String, String>,
+    /// Where hosts keep their files, by variable; absolute paths only.
+    pub(super) host_folders: BTreeMap<&'static str, PathBuf>,
+    /// The user's own folder.
+    pub(super) user_home: Option<PathBuf>,
+    /// Variables that name certificates of one's own, where they are set.
+    pub(super) certificates: Vec<&'static str>,
+    /// Where programs are looked for; absolute paths only.
+    search_path: Vec<PathBuf>,
+}
+
+impl Environment {
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    pub(super) fn read() -> Self {
+        let ours = |name: &str| name.starts_with("ENTRACLAW_") || name.starts_with("ENTRABOT_");
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .filter(|(name, _)| ours(name))
+            .map(|(name, value)| (name, text(value)))
+            .filter(|(name, value)| !names_itself(name, value))
+            .collect();
+        let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+        let user_home = std::env::var_os(home).filter(|h| !h.is_empty()).map(PathBuf::from);
+        let given = |name: &&str| Some(((*name).to_owned(), std::env::var_os(*name)?));
+        let for_programs = PROGRAM_VARIABLES.iter().filter_map(given).collect();
+        let whole = |name: &str| std::env::var_os(name)?.into_string().ok().filter(|text| !text.is_empty());
+        let peer = whole(PEER_SOCKET).zip(whole(PEER_TOKEN)).map(|(socket, token)| {
+            let folder = whole("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_absolute());
+            (PathBuf::from(socket), Secret::new(token), folder)
+        });
+        let named = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
+        let inbox_socket = InboxSocket::from_variables(&INBOX_VARIABLES.iter().filter_map(named).collect());
+        let hooks = WAKING_VARIABLES.iter().filter_map(named).collect();
+        let folder = |name: &'static str| {
+            let folder = PathBuf::from(std::env::var_os(name)?);
+            folder.is_absolute().then_some((name, folder))
+        };
+        let host_folders = HOST_FOLDERS.iter().filter_map(|name| folder(name)).collect();
+        let search_path = std::env::var_os("PATH").unwrap_or_default();
+        let search_path = std::env::split_paths(&search_path).filter(|folder| folder.is_absolute()).collect();
+        let is_set = |name: &&str| std::env::var_os(*name).is_some_and(|value| !value.is_empty());
+        let certificates = CERTIFICATES.into_iter().filter(is_set).collect();
+        Self {
+            variables,
+            for_programs,
+            peer,
+            inbox_socket,
+            hooks,
+            host_folders,
+            user_home,
+            certificates,
+            search_path,
+        }
+    }
+
+    /// A program, by its absolute path, where a shell would find one of this name.
+    pub(super) fn program(&self, name: &str) -> Option<PathBuf> {
+        let found = self.search_path.iter().map(|folder| folder.join(name));
+        found.into_iter().find(|path| path.is_file())
+    }
+
+    /// The home folder: the flag, else `ENTRACLAW_HOME`, else `.entraclaw` in the user's home.
+    pub(super) fn home(&self, flag: Option<PathBuf>) -> Option<PathBuf> {
+        let stated = self.variables.get(HOME_VARIABLE).filter(|h| !h.is_empty()).map(PathBuf::from);
+        flag.or(stated).or_else(|| self.default_home())
+    }
+
+    /// The home folder when nobody says otherwise.
+    pub(super) fn default_home(&self) -> Option<PathBuf> {
+        self.user_home.as_ref().map(|home| home.join(".entraclaw"))
+    }
+}
+
+/// Whether a host has put the reference to a variable in the place of one that is not set.
+fn names_itself(name: &str, value: &str) -> bool {
+    value.strip_prefix('$').is_some_and(|rest| rest == name || rest == format!("{{{name}}}"))
+}
+
+/// A value that is not Unicode is kept recognisably wrong, so that its setting is refused by name.
+fn text(value: OsString) -> String {
+    value.into_string().unwrap_or_else(|value| value.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_that_nobody_resolved_is_no_value() {
+        assert!(names_itself("ENTRACLAW_AUTH", "$ENTRACLAW_AUTH"));
+        assert!(names_itself("ENTRACLAW_AUTH", "${ENTRACLAW_AUTH}"));
+        for value in ["", "static", "$", "$OTHER", "$ENTRACLAW_AUTH ", "ENTRACLAW_AUTH"] {
+            assert!(!names_itself("ENTRACLAW_AUTH", value), "{value}");
+        }
+    }
+}

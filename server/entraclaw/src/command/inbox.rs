@@ -1,0 +1,232 @@
+//! `entraclaw inbox`: the messages that wait, and where each is answered.
+//! It must never count as reading: the model still gets every one of them.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anstyle::Style;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::environment::Environment;
+use super::output;
+use super::place::{Entry, Home, Place};
+use crate::status::show::{ago, counted};
+use entraclaw_inbox::journal::{ConsumerName, Handed, Look, WATCHER};
+use entraclaw_inbox::notice::reader;
+use entraclaw_inbox::record::Channel;
+use entraclaw_sanitize::{clean_line, clean_text};
+use entraclaw_seams::clock::{Clock as _, SystemClock};
+
+const STRONG: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+
+const EXAMPLE: &str = "\
+Example: entraclaw inbox --consumer claude-code --limit 5
+Exit codes: 0 shown, 1 the inbox can't be read, 2 wrong usage.";
+
+/// Flags of `inbox`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(super) struct Flags {
+    #[command(flatten)]
+    home: Home,
+    /// Whose inbox [default: the one that was there last]
+    #[arg(long, value_name = "NAME")]
+    consumer: Option<String>,
+    /// Messages at most, oldest first
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `entraclaw inbox --json` prints.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InboxView {
+    /// Version of this shape; 1.
+    pub v: u32,
+    /// Whose inbox it is.
+    pub consumer: String,
+    /// Everybody who has one.
+    pub consumers: Vec<String>,
+    /// Messages that it has not acknowledged.
+    pub unread: u64,
+    /// The oldest of them.
+    pub messages: Vec<WaitingMessage>,
+}
+
+/// A message that waits.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WaitingMessage {
+    /// The source's id.
+    pub id: String,
+    /// Its source.
+    pub channel: String,
+    /// The conversation; answers go there.
+    pub chat_id: String,
+    /// Name to show, never proof of who it is.
+    pub from: String,
+    /// When it was written, RFC 3339.
+    pub ts: String,
+    /// What kind of conversation it is, such as `group`; absent where it is between two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The text as it was typed, without anything that drives a terminal.
+    pub text: String,
+    /// The model was shown it, and nobody came back for it.
+    pub shown_before: bool,
+    /// The id of the message that this one is a later version of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit_of: Option<String>,
+    /// The person took it back.
+    pub deleted: bool,
+}
+
+pub(super) fn run(flags: Flags) -> ExitCode {
+    let place = Place::find(Entry::Look, flags.home, Vec::new(), &Environment::read());
+    if let Some(trouble) = &place.home_trouble {
+        return output::complain(trouble, ExitCode::FAILURE);
+    }
+    let wanted = match flags.consumer.as_deref().map(ConsumerName::new).transpose() {
+        Ok(wanted) => wanted.or_else(|| place.config.inbox.consumer.clone()),
+        Err(error) => return output::complain(&format!("--consumer: {error}"), ExitCode::from(2)),
+    };
+    match view(&place, wanted, flags.limit) {
+        Ok(view) if flags.json => output::json(&view, ExitCode::SUCCESS),
+        Ok(view) => output::text(&human(&view, SystemClock.now()), ExitCode::SUCCESS),
+        Err(problem) => output::complain(&problem, ExitCode::FAILURE),
+    }
+}
+
+fn view(place: &Place, wanted: Option<ConsumerName>, limit: usize) -> Result<InboxView, String> {
+    let failed =
+        |error: std::io::Error| format!("the journal can't be read: {error}; run `entraclaw doctor`");
+    let mut look = Look::at(&place.storage()).map_err(failed)?;
+    let consumers = look.consumers();
+    let names: Vec<String> = consumers.iter().map(ToString::to_string).collect();
+    if let Some(wanted) = &wanted
+        && !consumers.is_empty()
+        && !consumers.contains(wanted)
+    {
+        return Err(reader::unknown(wanted, &names));
+    }
+    let Some(consumer) = wanted.or_else(|| look.last_seen(WATCHER)) else {
+        return Ok(InboxView { v: 1, unread: look.records(), ..InboxView::default() });
+    };
+    let messages = look.waiting(&consumer, limit).map_err(failed)?;
+    Ok(InboxView {
+        v: 1,
+        unread: look.unread(&consumer).map_err(failed)?,
+        consumer: consumer.to_string(),
+        consumers: names,
+        messages: messages.into_iter().map(waiting).collect(),
+    })
+}
+
+fn waiting(handed: Handed) -> WaitingMessage {
+    let record = handed.record;
+    WaitingMessage {
+        id: clean_line(&record.id),
+        channel: record.channel.as_str().to_owned(),
+        chat_id: clean_line(&record.chat_id),
+        from: clean_line(&record.from),
+        ts: clean_line(&record.ts),
+        group: record.group_kind().map(|kind| clean_line(&kind)),
+        text: clean_text(&unescaped(&record.content_text_sanitized)),
+        shown_before: handed.redelivered || handed.pushed,
+        edit_of: record.edit_of.as_deref().map(clean_line),
+        deleted: record.deleted,
+    }
+}
+
+/// A terminal knows no tags, so people see what was typed. Cleaning comes after this.
+pub(super) fn unescaped(text: &str) -> String {
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}
+
+fn human(view: &InboxView, now: Timestamp) -> String {
+    let mut out = String::new();
+    if view.consumer.is_empty() {
+        let _ = writeln!(
+            out,
+            "Nobody has read this inbox yet; {} for the first.",
+            match view.unread {
+                1 => "1 message waits".to_owned(),
+                count => format!("{count} messages wait"),
+            }
+        );
+        return out;
+    }
+    let others: Vec<&str> =
+        view.consumers.iter().filter(|name| **name != view.consumer).map(String::as_str).collect();
+    let others =
+        if others.is_empty() { String::new() } else { format!(" (--consumer: also {})", others.join(", ")) };
+    let _ = writeln!(out, "{} for {}{others}", counted(view.unread, "unread message"), view.consumer);
+    for message in &view.messages {
+        let state = match (message.deleted, &message.edit_of, message.shown_before) {
+            (true, ..) => ", taken back",
+            (_, Some(_), _) => ", edited",
+            (.., true) => ", shown before",
+            _ => "",
+        };
+        let (from, channel) = (&message.from, &message.channel);
+        let group = message.group.as_ref().map_or_else(String::new, |kind| format!(" in a {kind}"));
+        let _ = writeln!(
+            out,
+            "\n{STRONG}{from}{STRONG:#} by {channel}{group}, {} ago{state}",
+            ago(&message.ts, now)
+        );
+        for line in message.text.lines() {
+            let _ = writeln!(out, "  {line}");
+        }
+        let answer = match channel.as_str() {
+            c if c == Channel::Teams.as_str() => {
+                format!("answer: send_teams_message chat_id={} reply_to={}", message.chat_id, message.id)
+            }
+            _ => format!("answer in {}, message {}", message.chat_id, message.id),
+        };
+        let _ = writeln!(out, "  {DIM}{answer}{DIM:#}");
+    }
+    let left = view.unread.saturating_sub(view.messages.len() as u64);
+    if left > 0 {
+        let _ = writeln!(out, "\n{left} more; see them with --limit {}", view.unread);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_shown_as_typed_and_drives_nothing() {
+        let message = WaitingMessage {
+            text: clean_text(&unescaped("&lt;b&gt; &amp;amp; \u{1b}[31mred\nsecond")),
+            from: "Alice".to_owned(),
+            channel: "teams".to_owned(),
+            chat_id: "19:a".to_owned(),
+            id: "7".to_owned(),
+            ts: "2026-11-21T10:00:00Z".to_owned(),
+            ..WaitingMessage::default()
+        };
+        let view = InboxView {
+            v: 1,
+            consumer: "claude-code".to_owned(),
+            consumers: vec!["claude-code".to_owned(), "watch-cli".to_owned()],
+            unread: 3,
+            messages: vec![message],
+        };
+        let shown = human(&view, "2026-11-21T10:05:00Z".parse().unwrap());
+        let plain = anstream::adapter::strip_str(&shown).to_string();
+        assert_eq!(
+            plain,
+            "3 unread messages for claude-code (--consumer: also watch-cli)\n\nAlice by teams, 5 min ago\n  <b> &amp; \
+             red\n  second\n  answer: send_teams_message chat_id=19:a reply_to=7\n\n2 more; see them with --limit 3\n"
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! The command line. The only place that reads the environment and names stdin, stdout and signals.
+//! It must never print anything but JSON-RPC to stdout while it serves.
+//!
+//! Exit codes: 0 it is done, or the host closed the connection or asked the server to stop; 1 something is wrong, or
+//! could not be done; 2 the command line is wrong. For `serve` a wrong configuration is none of them: it starts, and
+//! every tool says what to do.
+
+mod access;
+mod consumers;
+mod doctor;
+mod environment;
+mod hook;
+mod host_process;
+mod import;
+mod inbox;
+mod init;
+mod log_file;
+mod logging;
+mod login;
+mod loopback;
+mod manual;
+mod output;
+mod place;
+mod serve;
+mod setup;
+mod status;
+mod wait;
+mod waiter;
+mod watch;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use entraclaw_inbox::notice::WaitAsk;
+use entraclaw_inbox::rules::WaitCommand;
+use entraclaw_seams::clock::Clock;
+use entraclaw_seams::storage::Storage;
+pub use inbox::{InboxView, WaitingMessage};
+
+/// Messages from people reach the model of every MCP host: once, in order, clean.
+#[derive(Debug, Parser)]
+#[command(name = "entraclaw", version, max_term_width = 100, after_help = EXIT_CODES)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 1 something is wrong, or could not be done; 2 wrong usage.
+Configuration: config.toml in the home folder; every key also as ENTRACLAW_<SECTION>_<KEY>.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve one MCP host over stdin and stdout until it closes them
+    Serve(serve::Flags),
+    /// Wait until somebody writes, print it and end: for the background shell of an agent
+    Wait(wait::Flags),
+    /// Answer a hook of a host: messages that wait, in the host's own form
+    Hook(hook::Flags),
+    /// Connect a host: write the files with which it hears, or take them out again
+    Setup(setup::Flags),
+    /// Tell how sources, sessions and readers are doing, from files alone
+    Status(status::Flags),
+    /// Show the messages that wait, without taking them from the model
+    Inbox(inbox::Flags),
+    /// Show who reads the inbox, or forget one that nobody needs
+    Consumers(consumers::Flags),
+    /// Print a line for each message as it comes, beside the agent
+    Watch(watch::Flags),
+    /// Check configuration, folders, sign-in, clock and Graph, each with the fix
+    Doctor(doctor::Flags),
+    #[command(flatten)]
+    Access(access::Act),
+    /// Sign the agent in, or check that it can: as `auth.mode` of the configuration says
+    Login(login::LoginFlags),
+    /// Forget the sign-in: remove what `login` put into the key store
+    Logout(login::LogoutFlags),
+    /// Write a commented starter configuration into the home folder
+    Init(init::Flags),
+    /// Take over the settings and positions of the Python server of the same name
+    Import(import::Flags),
+    /// Print completions for a shell
+    Completions(manual::CompletionFlags),
+    /// Write man pages, one for each command
+    Man(manual::ManFlags),
+}
+
+/// What the operator's commands do and say, over seams that are given: the rest of the command line after the program's
+/// name. For the simulation, where nobody has a terminal.
+pub fn operate(
+    arguments: &[&str],
+    storage: &Arc<dyn Storage>,
+    clock: &Arc<dyn Clock>,
+) -> Result<String, String> {
+    let typed = std::iter::once("entraclaw").chain(arguments.iter().copied());
+    let line = CommandLine::try_parse_from(typed).map_err(|error| error.to_string())?;
+    match line.command {
+        Command::Access(act) => access::perform(&act, storage, clock),
+        _ => Err("only pair, allow, deny, forget and chat can be simulated".to_owned()),
+    }
+}
+
+/// What a line of a shell asks that starts with the wait program: the home folder that it names, and the rest. `command` is how
+/// it is started again. For the simulation, where nobody has a shell.
+pub fn wait_ask(words: &[&str], command: WaitCommand) -> Result<(Option<PathBuf>, WaitAsk), String> {
+    wait::read(words, command)
+}
+
+/// `entraclaw wait` as a program of its own.
+#[derive(Debug, Parser)]
+#[command(name = "entraclaw-wait", version, max_term_width = 100, after_help = wait::EXAMPLE)]
+#[command(about = "Wait until somebody writes, print it and end. It can do nothing else.")]
+struct WaitLine {
+    #[command(flatten)]
+    flags: wait::Flags,
+}
+
+/// The description of both programs' command lines, `entraclaw` first: what the reference pages are made of.
+pub fn command_lines() -> [clap::Command; 2] {
+    [CommandLine::command(), WaitLine::command()]
+}
+
+/// Runs the program that can only wait, with its arguments, and returns its exit code.
+pub fn run_wait() -> ExitCode {
+    match WaitLine::try_parse() {
+        Ok(WaitLine { flags }) => wait::run(flags),
+        Err(error) => {
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            if error.print().is_err() { ExitCode::FAILURE } else { ExitCode::from(code) }
+        }
+    }
+}
+
+/// Runs the program with its arguments and returns its exit code.
+pub fn run() -> ExitCode {
+    match CommandLine::try_parse() {
+        Ok(CommandLine { command }) => match command {
+            Command::Serve(flags) => serve::serve(flags),
+            Command::Wait(flags) => wait::run(flags),
+            Command::Hook(flags) => hook::run(&flags),
+            Command::Setup(flags) => setup::run(flags),
+            Command::Status(flags) => status::run(flags),
+            Command::Inbox(flags) => inbox::run(flags),
+            Command::Consumers(flags) => consumers::run(flags),
+            Command::Watch(flags) => watch::run(flags),
+            Command::Doctor(flags) => doctor::run(flags),
+            Command::Access(act) => access::run(&act),
+            Command::Login(flags) => login::login(flags),
+            Command::Logout(flags) => login::logout(flags),
+            Command::Import(flags) => import::run(flags),
+            Command::Init(flags) => init::run(flags),
+            Command::Completions(flags) => manual::completions(&flags, CommandLine::command()),
+            Command::Man(flags) => manual::pages(&flags, CommandLine::command()),
+        },
+        Err(error) => {
+            // Help and version are asked for, and belong on stdout; clap knows which is which.
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            // A hook that ends with 2 holds its host up.
+            let code = if std::env::args_os().nth(1).is_some_and(|name| name == "hook") { 0 } else { code };
+            if error.print().is_err() {
+                return ExitCode::from(1);
+            }
+            ExitCode::from(code)
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Where a command works: the home folder, the configuration, and everything that is wrong with either.
+//! It must never stop at the first mistake; what each command does about them is its own affair.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::environment::Environment;
+use crate::config::key::Key;
+use crate::config::{Config, Sources};
+use entraclaw_microsoft::entra::Auth;
+use entraclaw_microsoft::entra::SignInRecord;
+use entraclaw_seams::storage::{DiskStorage, MemoryStorage, Storage};
+
+pub(super) const CONFIG_FILE: &str = "config.toml";
+/// Every folder that is kept in the home folder.
+const FOLDERS: [&str; 12] = [
+    "inbox",
+    "inbox/index",
+    "inbox/consumers",
+    "interactions",
+    "sources",
+    "sessions",
+    "attachments",
+    "hooks",
+    "keys",
+    "log",
+    "setup",
+    "waking",
+];
+/// The largest configuration file that is read.
+const CONFIG_BYTES_MAX: u64 = 256 * 1024;
+
+/// The flag that every command has.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct Home {
+    /// Folder of journal and configuration [default: $ENTRACLAW_HOME, else ~/.entraclaw]
+    #[arg(long, value_name = "DIR")]
+    home: Option<PathBuf>,
+}
+
+impl Home {
+    /// What the flag says.
+    pub(super) fn given(self) -> Option<PathBuf> {
+        self.home
+    }
+
+    /// The folder, whether or not it can be used.
+    pub(super) fn folder(&self, environment: &Environment) -> Option<PathBuf> {
+        environment.home(self.home.clone())
+    }
+}
+
+/// Home folder and configuration, as far as they can be used.
+pub(super) struct Place {
+    /// The home folder; `None` when nobody says where it is.
+    pub(super) home: Option<PathBuf>,
+    /// The folder as a disk; `None` when it is missing or can't be used.
+    pub(super) disk: Option<DiskStorage>,
+    /// The configuration; the default where it is wrong.
+    pub(super) config: Config,
+    /// Text of the configuration file, when there is one.
+    pub(super) config_text: Option<String>,
+    /// What is wrong with the home folder, with the fix.
+    pub(super) home_trouble: Option<String>,
+    /// What is wrong with the configuration, one line a mistake, each with the fix.
+    pub(super) config_trouble: Vec<String>,
+}
+
+/// What a command does to a home folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// Creates it when it is missing, and closes it to others.
+    Take,
+    /// Changes nothing.
+    Look,
+}
+
+impl Place {
+    /// Finds everything. `flags` are settings from the command line, with their flag.
+    pub(super) fn find(
+        entry: Entry,
+        home: Home,
+        flags: Vec<(&'static Key, &'static str, String)>,
+        environment: &Environment,
+    ) -> Self {
+        let home = environment.home(home.home);
+        let (disk, home_trouble) = match open(home.as_deref(), entry) {
+            Ok(disk) => (disk, None),
+            Err(trouble) => (None, Some(trouble)),
+        };
+        let mut place = Self {
+            home,
+            disk,
+            config: Config::default(),
+            config_text: None,
+            home_trouble,
+            config_trouble: Vec::new(),
+        };
+        let file = place.read_config();
+        let sources = Sources { flags, environment: environment.variables.clone(), file };
+        place.config = Config::load(&sources).unwrap_or_else(|errors| {
+            place.config_trouble.extend(errors.0.iter().map(ToString::to_string));
+            Config::default()
+        });
+        place
+    }
+
+    /// The home folder as text for people.
+    pub(super) fn home_text(&self) -> String {
+        self.home.as_ref().map_or_else(|| "(none)".to_owned(), |home| home.display().to_string())
+    }
+
+    /// The home folder, or an empty one in memory in its place.
+    pub(super) fn storage(&self) -> Arc<dyn Storage> {
+        match &self.disk {
+            Some(disk) => Arc::new(disk.clone()),
+            None => Arc::new(MemoryStorage::new()),
+        }
+    }
+
+    /// Folders of the home folder that can't be used, each with the fix.
+    pub(super) fn folder_troubles(&self) -> Vec<String> {
+        self.disk.as_ref().map(|disk| disk.folder_troubles(&FOLDERS)).unwrap_or_default()
+    }
+
+    /// Why a home folder that is not there can't be made, with the fix.
+    pub(super) fn unmakeable(&self) -> Option<String> {
+        let home = self.home.as_deref().filter(|_| self.disk.is_none() && self.home_trouble.is_none())?;
+        let above = home.ancestors().skip(1).find(|folder| folder.exists())?;
+        let why = DiskStorage::write_problem(above)?;
+        Some(format!(
+            "{} is not there and can't be made: {} can't be written by you ({why}); make the folder yours, or set \
+             ENTRACLAW_HOME to one that is",
+            home.display(),
+            above.display()
+        ))
+    }
+
+    /// That nobody has signed in here yet, with what helps, where the configuration wants it.
+    pub(super) fn not_signed_in(&self) -> Option<String> {
+        let wants = match &self.config.auth {
+            Auth::None | Auth::Static(_) | Auth::TokenFile(_) => return None,
+            Auth::AgentUser(who) if who.key_file.is_some() => return None,
+            Auth::AgentUser(_) => {
+                "no key has been brought here yet, so nothing is read; run `entraclaw login --key FILE`"
+            }
+            Auth::Delegated(_) => "nobody has signed in here yet, so nothing is read; run `entraclaw login`",
+        };
+        SignInRecord::read(&*self.storage()).is_none().then(|| wants.to_owned())
+    }
+
+    /// The same for whoever connects a host, also where no way to sign in is chosen yet.
+    pub(super) fn without_sign_in(&self) -> Option<String> {
+        let chosen = self.config.auth != Auth::None || self.config.bot.enabled;
+        if !chosen && self.config_trouble.is_empty() {
+            let what = "no way to sign in is chosen yet, so nothing is read; run `entraclaw init`, set `auth.mode` in \
+                        config.toml, and run `entraclaw login` (unless the host's own environment says it all)";
+            return Some(what.to_owned());
+        }
+        self.not_signed_in()
+    }
+
+    /// Everything that is wrong.
+    pub(super) fn troubles(&self) -> Vec<String> {
+        self.home_trouble.iter().chain(&self.config_trouble).cloned().collect()
+    }
+
+    /// Name and text of the configuration file, if there is one.
+    fn read_config(&mut self) -> Option<(String, String)> {
+        let disk = self.disk.as_ref()?;
+        let name = disk.root().join(CONFIG_FILE).display().to_string();
+        let text = disk.read_settings(CONFIG_FILE, CONFIG_BYTES_MAX).and_then(|bytes| {
+            let not_text =
+                |_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8; save it as UTF-8");
+            bytes.map(|bytes| String::from_utf8(bytes).map_err(not_text)).transpose()
+        });
+        match text {
+            Ok(text) => {
+                self.config_text.clone_from(&text);
+                text.map(|text| (name, text))
+            }
+            Err(error) => {
+                let fix = match error.kind() {
+                    io::ErrorKind::PermissionDenied if !error.to_string().contains(';') => {
+                        format!("; make it yours and run `chmod 600 {name}`")
+                    }
+                    _ => String::new(),
+                };
+                self.config_trouble.push(format!("{name} can't be read: {error}{fix}"));
+                None
+            }
+        }
+    }
+}
+
+/// The home folder of a command that needs no configuration; `None` when it is only looked for and is not there.
+pub(super) fn open_home(
+    entry: Entry,
+    home: Home,
+    environment: &Environment,
+) -> Result<Option<DiskStorage>, String> {
+    open(environment.home(home.home).as_deref(), entry)
+}
+
+fn open(home: Option<&Path>, entry: Entry) -> Result<Option<DiskStorage>, String> {
+    let home = home.ok_or("there is no home folder; set ENTRACLAW_HOME or give --home")?;
+    if !home.is_absolute() {
+        // The host chooses the working folder, and nobody replaces a `~` here.
+        return Err(format!(
+            "the home folder {:?} (ENTRACLAW_HOME or --home) is not an absolute path; write it out from the root",
+            home.display().to_string()
+        ));
+    }
+    let opened = match entry {
+        Entry::Take => DiskStorage::open(home).map(Some),
+        Entry::Look => DiskStorage::look(home),
+    };
+    opened.map_err(|error| {
+        let fix = match error.kind() {
+            // Refusals of our own already say what to do.
+            io::ErrorKind::PermissionDenied if error.to_string().contains(';') => "",
+            io::ErrorKind::PermissionDenied => {
+                "; make the folder yours (`chown`, `chmod 700`), or set ENTRACLAW_HOME to a folder that is"
+            }
+            io::ErrorKind::ReadOnlyFilesystem => "; set ENTRACLAW_HOME to a folder that can be written",
+            _ => "; repair it, or set ENTRACLAW_HOME to another folder",
+        };
+        format!("the home folder can't be used: {error}{fix}")
+    })
+}

@@ -1,0 +1,168 @@
+//! `entraclaw serve`: puts the production adapters together and runs the server on the process's own pipes.
+//! It must never end because of a wrong configuration, and never linger when the host is gone.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::environment::Environment;
+use super::place::{Entry, Home, Place};
+use super::{host_process, logging, waiter};
+use crate::app::{self, App};
+use crate::config::{Config, key};
+use crate::wake_ups::ProductionKnock;
+use entraclaw_inbox::journal::ConsumerName;
+#[cfg(unix)]
+use entraclaw_inbox::knock::PeerHost;
+use entraclaw_microsoft::bot::HttpEndpoint;
+use entraclaw_microsoft::entra::keys::production_store;
+use entraclaw_microsoft::graph::HttpTransport;
+use entraclaw_seams::clock::SystemClock;
+use entraclaw_seams::random::SplitMix;
+use entraclaw_seams::storage::Storage;
+
+const EXAMPLE: &str = "\
+Example: claude mcp add entraclaw -- entraclaw serve --consumer reviewer
+Exit codes: 0 the host closed the connection or asked to stop, 1 the server could not run, 2 wrong usage.";
+
+/// What somebody is told who typed `serve`.
+const AT_A_TERMINAL: &str = "\
+entraclaw serve waits for JSON-RPC lines on stdin: it is started by a host, not by hand.
+Connect a host with `entraclaw setup HOST`, and see how all is with `entraclaw status`; Ctrl-D or Ctrl-C ends this one.
+";
+
+/// Flags of `serve`; they win over the environment, which wins over the file.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(super) struct Flags {
+    #[command(flatten)]
+    home: Home,
+    /// Who reads the inbox; consumers have cursors of their own [default: by the host's name]
+    #[arg(long, value_name = "NAME")]
+    consumer: Option<String>,
+    /// Which tools the model gets: some of inbound, reply, chats, people, files, mail, bot [default: all]
+    #[arg(long, value_name = "SETS")]
+    tools: Option<String>,
+    /// Offer the draft of MCP Events (events/list, events/poll, events/stream) to the host
+    #[arg(long)]
+    events: bool,
+}
+
+pub(super) fn serve(flags: Flags) -> ExitCode {
+    let app = assemble(flags, &Environment::read());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            tracing::error!(%error, "the asynchronous runtime could not be started");
+            return ExitCode::FAILURE;
+        }
+    };
+    if std::io::stdin().is_terminal() {
+        // Nobody else is there to tell it, and it waits for ever.
+        let _ = anstream::stderr().write_all(AT_A_TERMINAL.as_bytes());
+    }
+    runtime.block_on(until_the_end(app));
+    // A thread still waits in a read of stdin that nothing can interrupt.
+    runtime.shutdown_background();
+    ExitCode::SUCCESS
+}
+
+/// A server with the production adapters.
+pub(super) fn production(
+    config: Config,
+    storage: Arc<dyn Storage>,
+    home: PathBuf,
+    environment: &Environment,
+) -> App {
+    let loopback = config.graph.origin.is_loopback();
+    let login_loopback = config.sign_in.authority.is_loopback();
+    let home_text = home.display().to_string();
+    let wait = waiter::command(Some(&home), environment);
+    let wait = wait.reading_as(config.inbox.consumer.as_ref().map(ConsumerName::as_str));
+    let keys = production_store(&config.sign_in, &config.auth, &storage, home);
+    let mut app = App::new(
+        config,
+        Arc::new(SystemClock),
+        Arc::new(SplitMix::from_os()),
+        storage,
+        Arc::new(HttpTransport::new(loopback)),
+    );
+    app.endpoint = Arc::new(HttpEndpoint);
+    let knock = ProductionKnock::new(environment.for_programs.clone());
+    #[cfg(unix)]
+    let knock = knock.with_peer(peer(environment, &home_text));
+    app.knock = Arc::new(knock);
+    app.inbox_socket.clone_from(&environment.inbox_socket);
+    app.host_process = host_process::find();
+    app.home = home_text;
+    app.wait = wait;
+    app.login_transport = Arc::new(HttpTransport::new(login_loopback));
+    app.keys = keys;
+    app
+}
+
+/// The inbox of the session that started this program. Our own is in the user's folder for sockets, else in the home
+/// folder, whose path may be too long for one.
+#[cfg(unix)]
+fn peer(environment: &Environment, home: &str) -> Option<PeerHost> {
+    let (socket, token, runtime) = environment.peer.clone()?;
+    let homes = (!home.is_empty()).then(|| PathBuf::from(home).join("run"));
+    let folders = runtime.map(|folder| folder.join("entraclaw")).into_iter().chain(homes).collect();
+    Some(PeerHost { socket, token, folders })
+}
+
+/// Everything that can be wrong is collected as trouble, which the tools tell.
+fn assemble(flags: Flags, environment: &Environment) -> App {
+    let consumer = flags.consumer.map(|consumer| (&key::INBOX_CONSUMER, "--consumer", consumer));
+    let tools = flags.tools.map(|sets| (&key::TOOLS_SETS, "--tools", sets));
+    let events = flags.events.then(|| (&key::MCP_EVENTS, "--events", "true".to_owned()));
+    let given = consumer.into_iter().chain(tools).chain(events).collect();
+    let place = Place::find(Entry::Take, flags.home, given, environment);
+    let (storage, troubles, home, config) = (place.storage(), place.troubles(), place.home, place.config);
+    logging::start(&config.log, &storage);
+    for trouble in &troubles {
+        tracing::error!("{trouble}");
+    }
+    let mut app = production(config, storage, home.unwrap_or_default(), environment);
+    if !troubles.is_empty() {
+        let list = troubles.join("\n");
+        app.trouble = Some(format!(
+            "entraclaw is not configured; tell your user to correct this and to start the session again:\n{list}"
+        ));
+    }
+    app
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place that names stdin and stdout")]
+async fn until_the_end(app: App) {
+    tokio::select! {
+        biased;
+        () = asked_to_stop() => tracing::info!("asked to stop"),
+        exit = app::run(app, tokio::io::stdin(), tokio::io::stdout()) => tracing::info!(?exit, "the session ended"),
+    }
+}
+
+/// SIGINT, SIGTERM or SIGHUP; Ctrl-C elsewhere.
+pub(super) async fn asked_to_stop() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else {
+            // Without handlers the system ends the process, which loses nothing either.
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            biased;
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}

@@ -1,0 +1,255 @@
+//! `entraclaw setup`: shows what it changes in a host's files, keeps a backup beside each, and takes it all out again.
+//! It must never write anything while one of the files can't be changed safely.
+
+mod answers;
+mod disk;
+mod folders;
+mod work;
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(super) use self::answers::waiting_for_a_person;
+use self::work::{Step, Work};
+use super::environment::Environment;
+use super::place::{Entry, Home, Place, open_home};
+use super::{output, waiter};
+use crate::setup::{
+    ALLOW_ANSWERS, Carrier, FirstAnswer, Host, LeftOut, Os, Places, Request, Scope, first_answer, recipe,
+    runbook, told_of_answers, unified,
+};
+use entraclaw_inbox::notice::last_told;
+
+const EXAMPLE: &str = "\
+Examples:
+  entraclaw setup claude-code                   connect it, for every project of yours
+  entraclaw setup codex --with queue --dry-run  show what would change, change nothing
+  entraclaw setup opencode --with port=5000     with a carrier that is off by default
+  entraclaw setup claude-code --allow-answers   so that nobody is needed to let an answer out
+  entraclaw setup gemini-cli --print            one page: what to write by hand, how to start it
+  entraclaw setup copilot-cli --remove          take everything out again
+Carriers: claude-code channel; copilot-cli extension; codex queue; opencode port[=N]; qwen-code input-file[=PATH]. On by themselves, until --without: claude-code inbox-socket and waking-hook; qwen-code peer-protocol.
+A setup without --with takes an earlier carrier out again, and one without --allow-answers what that let run. A file that can't be read whole is left alone, and so are all others.
+Exit codes: 0 done, or nothing to do; 1 not done, and why; 2 wrong usage.";
+
+/// Flags of `setup`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(super) struct Flags {
+    /// The host to connect
+    #[arg(value_enum)]
+    host: Host,
+    #[command(flatten)]
+    home: Home,
+    /// Whose files: yours, or those of the folder you are in
+    #[arg(long, value_enum, default_value_t = Scope::User)]
+    scope: Scope,
+    /// Only show what would change
+    #[arg(long)]
+    dry_run: bool,
+    /// Take out what setup has put in
+    #[arg(long)]
+    remove: bool,
+    /// Print what a person would do by hand, for this host; no file is looked at
+    #[arg(long, conflicts_with_all = ["dry_run", "remove"])]
+    print: bool,
+    /// A carrier that is off by default
+    #[arg(long, value_name = "CARRIER", value_parser = Carrier::parse, num_args = 1..)]
+    with: Vec<Carrier>,
+    /// A carrier that is on by itself and is not wanted
+    #[arg(long, value_name = "CARRIER", value_parser = LeftOut::parse, num_args = 1..)]
+    without: Vec<LeftOut>,
+    /// Lets the tools that answer run without a question of the host, for hours without a person: send_teams_message,
+    /// send_email, send_bot_message
+    #[arg(long)]
+    allow_answers: bool,
+}
+
+pub(super) fn run(flags: Flags) -> ExitCode {
+    let environment = Environment::read();
+    let place = Place::find(Entry::Look, flags.home.clone(), Vec::new(), &environment);
+    let request = match request(&flags, &place, &environment) {
+        Ok(request) => request,
+        Err(problem) => return output::complain(&problem, ExitCode::from(2)),
+    };
+    if flags.print {
+        return output::text(&runbook(&request), ExitCode::SUCCESS);
+    }
+    let entry = if flags.dry_run || flags.remove { Entry::Look } else { Entry::Take };
+    let not_signed_in = place.without_sign_in();
+    let home = match open_home(entry, flags.home, &environment) {
+        Ok(home) => home,
+        Err(trouble) => return output::complain(&trouble, ExitCode::FAILURE),
+    };
+    let work = Work { request: &request, home };
+    // Two at once would each start from the file that the other has just changed.
+    let lock = match (flags.dry_run, work.lock()) {
+        (true, _) => None,
+        (false, Ok(lock)) => Some(lock),
+        (false, Err(problem)) => return output::complain(&problem, ExitCode::FAILURE),
+    };
+    let steps = match work.steps(flags.remove) {
+        Ok(steps) => steps,
+        Err(problems) => {
+            let mut told = problems.join("\nerror: ");
+            told.push_str("\nnothing was written");
+            return output::complain(&told, ExitCode::FAILURE);
+        }
+    };
+    let code = perform(&work, &steps, flags.remove, flags.dry_run, not_signed_in.as_deref());
+    drop(lock);
+    code
+}
+
+fn perform(
+    work: &Work<'_>,
+    steps: &[Step],
+    remove: bool,
+    dry_run: bool,
+    not_signed_in: Option<&str>,
+) -> ExitCode {
+    let mut told = String::new();
+    for step in steps {
+        let path = step.path.display().to_string();
+        told.push_str(&unified(&path, step.before.as_deref(), step.outcome.text.as_deref()));
+        if let Some(real) = step.leads_to.as_ref().filter(|_| step.changes_text()) {
+            // Writing to a text can't fail.
+            let _ = writeln!(told, "{path}: a symlink on the way leads to {}", real.display());
+        }
+    }
+    let changed = steps.iter().filter(|step| step.changes_text()).count();
+    if changed > 0 {
+        told.push('\n');
+    }
+    if dry_run {
+        told.push_str("Nothing was written (--dry-run).\n");
+        return output::text(&told, ExitCode::SUCCESS);
+    }
+    for step in steps {
+        if let Err(problem) = work.perform(step) {
+            output::text(&told, ExitCode::FAILURE);
+            let told = format!("{problem}; what was not done yet is done by running it again");
+            return output::complain(&told, ExitCode::FAILURE);
+        }
+    }
+    if let Some(Err(problem)) = work.home.as_ref().map(folders::tidy) {
+        output::text(&told, ExitCode::FAILURE);
+        return output::complain(&problem, ExitCode::FAILURE);
+    }
+    told.push_str(&summary(work.request, steps, changed, remove));
+    if !remove {
+        let answers = told_of_answers(work.request);
+        told.push_str("Before you leave:\n");
+        for line in not_signed_in.into_iter().chain([answers.as_str()]) {
+            told.extend(["  ", line, "\n"]);
+        }
+    }
+    output::text(&told, ExitCode::SUCCESS)
+}
+
+fn summary(request: &Request, steps: &[Step], changed: usize, remove: bool) -> String {
+    let title = request.host.title();
+    let scope = request.scope.name();
+    let files = if changed == 1 { "1 file" } else { &format!("{changed} files") };
+    if remove {
+        return match changed {
+            0 => format!("Nothing of ours is in the files of {title} ({scope} scope).\n"),
+            _ => format!("Taken out of {files} of {title} ({scope} scope).\n"),
+        };
+    }
+    let mut out = match changed {
+        0 => format!("{title} is connected already ({scope} scope); nothing was changed.\n"),
+        _ => format!("{files} written for {title} ({scope} scope).\n"),
+    };
+    if steps.iter().any(|step| step.changes_text() && step.before.is_some()) {
+        out.push_str("What a file was before is kept beside it, with `.entraclaw-backup` after its name.\n");
+    }
+    let recipe = recipe(request);
+    // Writing to a text can't fail.
+    let _ = write!(out, "\nStart it: {}\n", recipe.launch);
+    for line in &recipe.hears {
+        let _ = writeln!(out, "  {line}");
+    }
+    out.push_str("To know:\n");
+    for line in &recipe.notes {
+        let _ = writeln!(out, "  {line}");
+    }
+    out
+}
+
+fn request(flags: &Flags, place: &Place, environment: &Environment) -> Result<Request, String> {
+    for left_out in &flags.without {
+        if left_out.host() != flags.host {
+            let (name, host) = (left_out.name(), left_out.host().name());
+            return Err(format!("--without {name} is for {host}, not for {}", flags.host.name()));
+        }
+    }
+    for carrier in &flags.with {
+        if carrier.host() != flags.host {
+            let (name, host) = (carrier.name(), carrier.host().name());
+            return Err(format!("--with {name} is for {host}, not for {}", flags.host.name()));
+        }
+    }
+    if flags.allow_answers && first_answer(flags.host) == FirstAnswer::Unknown {
+        let title = flags.host.title();
+        return Err(format!(
+            "{ALLOW_ANSWERS} is not for {}: it is not known how {title} lets a tool run unasked; allow it in {title} itself",
+            flags.host.name()
+        ));
+    }
+    let user = environment.user_home.clone().filter(|home| home.is_absolute());
+    let user = user.ok_or("the user's folder is not known; set HOME")?;
+    let home = flags.home.folder(environment).filter(|home| home.is_absolute());
+    let home = home.ok_or("the home folder is not an absolute path; write it out from the root")?;
+    let project =
+        std::env::current_dir().map_err(|error| format!("the folder you are in can't be read: {error}"))?;
+    let binary =
+        std::env::current_exe().map_err(|error| format!("this program's own path is not known: {error}"))?;
+    let folder = |name: &str| environment.host_folders.get(name).cloned();
+    let os = if cfg!(windows) {
+        Os::Windows
+    } else if cfg!(target_os = "macos") {
+        Os::Mac
+    } else {
+        Os::Linux
+    };
+    Ok(Request {
+        host: flags.host,
+        scope: flags.scope,
+        carriers: flags.with.clone(),
+        left_out: flags.without.clone(),
+        host_version: last_told(&*place.storage(), flags.host.name()),
+        consumer: place.config.inbox.consumer.as_ref().map(ToString::to_string),
+        given: {
+            let certificates = environment.certificates.iter().map(|name| (*name).to_owned());
+            environment.variables.keys().cloned().chain(certificates).collect()
+        },
+        codex: environment.program("codex").as_deref().map(plain).transpose()?,
+        allow_answers: flags.allow_answers,
+        waiter: waiter::beside(&binary).as_deref().map(plain).transpose()?,
+        binary: plain(&binary)?,
+        home_is_default: Some(&home) == environment.default_home().as_ref(),
+        home: plain(&home)?,
+        places: Places {
+            os,
+            user,
+            project,
+            claude: folder("CLAUDE_CONFIG_DIR"),
+            copilot: folder("COPILOT_HOME"),
+            codex: folder("CODEX_HOME"),
+            config: folder(if os == Os::Windows { "APPDATA" } else { "XDG_CONFIG_HOME" }),
+        },
+    })
+}
+
+/// A path that can stand in a file of text, on one line.
+fn plain(path: &Path) -> Result<String, String> {
+    match path.to_str() {
+        Some(text) if !text.contains(char::is_control) => Ok(text.to_owned()),
+        _ => Err(format!(
+            "{}: a path with such characters can't be written into a file of settings",
+            path.display()
+        )),
+    }
+}

@@ -1,0 +1,254 @@
+//! Which files a setup changes and how, with the receipts of earlier ones in the home folder.
+//!
+//! It must never lose the way back: backup and receipt are on the disk before a file is replaced.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::{disk, folders};
+use crate::setup::{self, Carrier, FileRecipe, Found, Host, Outcome, Receipt, Request, digest, recipe};
+use entraclaw_seams::storage::{DiskStorage, Lock, Storage as _, read_whole};
+
+/// Where receipts are kept, in the home folder.
+pub(super) const FOLDER: &str = "setup";
+/// Receipts that are read.
+const RECEIPTS_MAX: usize = 1_000;
+/// The largest receipt that is read; it holds the text that a file without a value had.
+pub(super) const RECEIPT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// How long another setup is waited for, in milliseconds.
+const LOCK_WAIT_MS: u64 = 5_000;
+/// Names for a backup that are tried.
+const BACKUPS_MAX: usize = 9;
+const BACKUP: &str = "entraclaw-backup";
+/// Characters of a file's digest in the name of its receipt.
+const NAME_CHARS: usize = 16;
+
+/// What one run works on.
+pub(super) struct Work<'r> {
+    pub(super) request: &'r Request,
+    /// The home folder; none if it is only looked at and not there.
+    pub(super) home: Option<DiskStorage>,
+}
+
+/// One file and what becomes of it.
+pub(super) struct Step {
+    pub(super) path: PathBuf,
+    /// Where the nearest folder really is, if a symlink leads there.
+    pub(super) leads_to: Option<PathBuf>,
+    pub(super) before: Option<String>,
+    pub(super) outcome: Outcome,
+    receipt: Option<Receipt>,
+}
+
+impl Step {
+    pub(super) fn changes_text(&self) -> bool {
+        self.before != self.outcome.text
+    }
+}
+
+impl Work<'_> {
+    /// Keeps other setups away until it is dropped.
+    pub(super) fn lock(&self) -> Result<Option<Box<dyn Lock>>, String> {
+        let Some(home) = &self.home else { return Ok(None) };
+        match home.lock("setup.lock", LOCK_WAIT_MS) {
+            Ok(Some(lock)) => Ok(Some(lock)),
+            Ok(None) => Err("another setup is at work; wait until it has ended".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// What is to be done, or everything that is in the way.
+    pub(super) fn steps(&self, remove: bool) -> Result<Vec<Step>, Vec<String>> {
+        let receipts = self.receipts().map_err(|problem| vec![problem])?;
+        let mut files = recipe(self.request).files;
+        let mut gone = Vec::new();
+        if remove {
+            gone.append(&mut files);
+        }
+        // What an earlier setup wrote with carriers that are not asked for now.
+        let every = Request { carriers: every_carrier(self.request.host), ..self.request.clone() };
+        for file in recipe(&every).files {
+            let is_asked_for = files.iter().chain(&gone).any(|known| known.paths == file.paths);
+            if !is_asked_for {
+                gone.push(file);
+            }
+        }
+        let mut steps = Vec::new();
+        let mut problems: Vec<String> =
+            self.home.as_ref().map(|home| home.folder_troubles(&[FOLDER])).unwrap_or_default();
+        for (file, remove) in
+            files.iter().map(|file| (file, false)).chain(gone.iter().map(|file| (file, true)))
+        {
+            for path in self.places_of(file, remove, &receipts) {
+                match self.step(&path, file, remove, &receipts) {
+                    Ok(step) => steps.extend(step),
+                    Err(problem) => problems.push(format!("{}: {problem}", path.display())),
+                }
+            }
+        }
+        if problems.is_empty() { Ok(steps) } else { Err(problems) }
+    }
+
+    /// The one place where a file is written; for a removal every place where it may have been written.
+    fn places_of(
+        &self,
+        file: &FileRecipe,
+        remove: bool,
+        receipts: &BTreeMap<PathBuf, Receipt>,
+    ) -> Vec<PathBuf> {
+        if remove {
+            return file.paths.clone();
+        }
+        let owner = self.request.owner();
+        let is_ours =
+            |path: &&PathBuf| receipts.get(*path).is_some_and(|kept| kept.owners.contains_key(&owner));
+        let there = file.paths.iter().find(is_ours).or_else(|| file.paths.iter().find(|path| path.exists()));
+        there.or(file.paths.first()).cloned().into_iter().collect()
+    }
+
+    fn step(
+        &self,
+        path: &Path,
+        file: &FileRecipe,
+        remove: bool,
+        receipts: &BTreeMap<PathBuf, Receipt>,
+    ) -> Result<Option<Step>, String> {
+        let receipt = receipts.get(path);
+        let before = match disk::read(path) {
+            Ok(before) => before,
+            Err(problem) => return self.linked(path, file, remove).then_some(None).ok_or(problem),
+        };
+        let backup = receipt.and_then(|receipt| receipt.backup.as_ref());
+        let backup = backup.map(|backup| disk::read(Path::new(backup))).transpose()?.flatten();
+        let found = Found { text: before.as_deref(), receipt, backup: backup.as_deref() };
+        let name = path.display().to_string();
+        let owner = self.request.owner();
+        let outcome = if remove {
+            self.without(&name, found, file)
+        } else {
+            setup::with(&name, found, &owner, &file.content)
+        };
+        let outcome = outcome.map_err(|problem| problem.to_string())?;
+        let is_known = receipt.is_none() || outcome.receipt.as_ref() == receipt;
+        if outcome.text == before && is_known {
+            return Ok(None);
+        }
+        let leads_to = disk::check_folder(path, &self.request.roots())?;
+        disk::check_file(path)?;
+        Ok(Some(Step { path: path.to_owned(), leads_to, before, outcome, receipt: receipt.cloned() }))
+    }
+
+    /// Whether the file behind a symlink is as it would be made already, by hand.
+    fn linked(&self, path: &Path, file: &FileRecipe, remove: bool) -> bool {
+        let Some(text) = disk::read_through_link(path) else { return false };
+        let found = Found { text: Some(&text), ..Found::default() };
+        let name = path.display().to_string();
+        let outcome = if remove {
+            self.without(&name, found, file)
+        } else {
+            setup::with(&name, found, &self.request.owner(), &file.content)
+        };
+        outcome.is_ok_and(|outcome| outcome.text.as_deref() == Some(text.as_str()))
+    }
+
+    /// The file without us. Of one of which nothing was kept, what any choice of tools would have put there goes.
+    fn without(&self, name: &str, found: Found<'_>, file: &FileRecipe) -> Result<Outcome, setup::Problem> {
+        let owner = self.request.owner();
+        let outcome = setup::without(name, found, &owner, &file.content)?;
+        if found.receipt.is_some() {
+            return Ok(outcome);
+        }
+        let other = Request { allow_answers: !self.request.allow_answers, ..self.request.clone() };
+        match recipe(&other).files.into_iter().find(|other| other.paths == file.paths) {
+            Some(other) => {
+                let found = Found { text: outcome.text.as_deref(), ..found };
+                setup::without(name, found, &owner, &other.content)
+            }
+            None => Ok(outcome),
+        }
+    }
+
+    /// Does one step: backup, receipt, file; what is no longer needed goes last.
+    pub(super) fn perform(&self, step: &Step) -> Result<(), String> {
+        let at = |error: std::io::Error| format!("{}: {error}", step.path.display());
+        let old_backup = step.receipt.as_ref().and_then(|receipt| receipt.backup.clone());
+        if let (Some(mut receipt), Some(home)) = (step.outcome.receipt.clone(), &self.home) {
+            folders::make(home, &step.path)?;
+            receipt.backup = match &step.outcome.without {
+                Some(without) => {
+                    let backup =
+                        old_backup.clone().map_or_else(|| free_backup(&step.path), |name| Ok(name.into()))?;
+                    disk::keep(&backup, without, &step.path)?;
+                    Some(backup.display().to_string())
+                }
+                None => None,
+            };
+            let document = serde_json::to_vec_pretty(&receipt).map_err(|error| error.to_string())?;
+            home.create_dir(FOLDER)
+                .and_then(|()| home.replace(&receipt_name(&step.path), &document))
+                .map_err(at)?;
+            disk::replace(&step.path, step.before.as_deref(), step.outcome.text.as_deref())?;
+            if let Some(stale) = old_backup.filter(|_| receipt.backup.is_none()) {
+                disk::remove(Path::new(&stale))?;
+            }
+            return Ok(());
+        }
+        disk::replace(&step.path, step.before.as_deref(), step.outcome.text.as_deref())?;
+        if let Some(backup) = old_backup {
+            disk::remove(Path::new(&backup))?;
+        }
+        if let Some(home) = &self.home {
+            home.remove(&receipt_name(&step.path)).map_err(at)?;
+        }
+        Ok(())
+    }
+
+    fn receipts(&self) -> Result<BTreeMap<PathBuf, Receipt>, String> {
+        let Some(home) = &self.home else { return Ok(BTreeMap::new()) };
+        let mut receipts = BTreeMap::new();
+        let names = home.list(FOLDER).map_err(|error| error.to_string())?;
+        for name in names.iter().filter(|name| is_receipt(name)).take(RECEIPTS_MAX) {
+            let path = format!("{FOLDER}/{name}");
+            let broken = |what: String| {
+                format!(
+                    "{path} in the home folder can't be read: {what}; remove it, and setup finds what it wrote by its form"
+                )
+            };
+            let bytes =
+                read_whole(home, &path, RECEIPT_BYTES_MAX).map_err(|error| broken(error.to_string()))?;
+            let Some(bytes) = bytes else { continue };
+            let receipt: Receipt =
+                serde_json::from_slice(&bytes).map_err(|error| broken(error.to_string()))?;
+            receipts.insert(PathBuf::from(&receipt.path), receipt);
+        }
+        Ok(receipts)
+    }
+}
+
+/// Whether a file of the folder is a receipt, by its name.
+pub(super) fn is_receipt(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|ending| ending == "json")
+}
+
+fn every_carrier(host: Host) -> Vec<Carrier> {
+    let all =
+        [Carrier::Channel, Carrier::Extension, Carrier::Queue, Carrier::Port(1024), Carrier::InputFile(None)];
+    all.into_iter().filter(|carrier| carrier.host() == host).collect()
+}
+
+fn receipt_name(path: &Path) -> String {
+    let digest = digest(&path.display().to_string());
+    format!("{FOLDER}/{}.json", digest.get(..NAME_CHARS).unwrap_or(&digest))
+}
+
+/// A name for a backup beside the file that nothing has yet.
+fn free_backup(path: &Path) -> Result<PathBuf, String> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let numbered = |number: usize| match number {
+        1 => path.with_file_name(format!("{name}.{BACKUP}")),
+        _ => path.with_file_name(format!("{name}.{BACKUP}-{number}")),
+    };
+    (1..=BACKUPS_MAX).map(numbered).find(|backup| backup.symlink_metadata().is_err()).ok_or_else(|| {
+        format!("{}: there are {BACKUPS_MAX} backups beside it; remove the old ones", path.display())
+    })
+}

@@ -1,0 +1,119 @@
+//! `entraclaw wait`: for the background shell of an agent, whose host wakes it when the shell ends.
+//! It must never print anything to stdout but messages.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::environment::Environment;
+use super::place::{Entry, Home, Place};
+use super::{output, waiter};
+use crate::config::duration;
+use entraclaw_inbox::journal::ConsumerName;
+use entraclaw_inbox::notice::{self, EXIT_FAILED, NoticeParts, WaitAsk, reader};
+use entraclaw_inbox::rules::WaitCommand;
+use entraclaw_seams::clock::SystemClock;
+use entraclaw_seams::storage::Storage;
+
+pub(super) const EXAMPLE: &str = "\
+Example: entraclaw wait --consumer claude-code --timeout 8h
+Messages that are printed stay unread: the agent's next inbox_pull brings them again, marked, unless it has answered them.
+Exit codes: 0 messages came, 1 the inbox can't be read, 2 wrong usage, 3 nobody wrote in this time, 4 no session has polled for ten minutes, or in all of a shorter wait.";
+
+/// Flags of `wait`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(super) struct Flags {
+    #[command(flatten)]
+    home: Home,
+    /// Whose messages [default: the consumer that was there last]
+    #[arg(long, value_name = "NAME")]
+    consumer: Option<String>,
+    /// Longest wait: a number with ms, s, m or h
+    #[arg(long, value_name = "TIME", default_value = "8h", value_parser = time)]
+    timeout: Duration,
+    /// How messages are printed
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
+enum Format {
+    /// Lines for a reader
+    #[default]
+    Text,
+    /// One JSON document on one line
+    Json,
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    duration::parse(text)
+        .ok_or_else(|| "expected a number with ms, s, m or h, as in 30m, at most 30 days".to_owned())
+}
+
+/// The words of a wait command behind the program's name, as its own parser takes them: the home folder, and what is asked. For
+/// the simulation, where nobody has a shell.
+pub(super) fn read(words: &[&str], command: WaitCommand) -> Result<(Option<PathBuf>, WaitAsk), String> {
+    #[derive(clap::Parser)]
+    #[command(name = "entraclaw-wait")]
+    struct Line {
+        #[command(flatten)]
+        flags: Flags,
+    }
+    let typed = std::iter::once("entraclaw-wait").chain(words.iter().copied());
+    let Line { flags } = <Line as clap::Parser>::try_parse_from(typed).map_err(|error| error.to_string())?;
+    let consumer = flags.consumer.as_deref().map(ConsumerName::new).transpose();
+    let consumer = consumer.map_err(|error| error.to_string())?;
+    let ask = WaitAsk { consumer, timeout: flags.timeout, format: flags.format.into(), command };
+    Ok((flags.home.given(), ask))
+}
+
+impl From<Format> for notice::Format {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Text => Self::Text,
+            Format::Json => Self::Json,
+        }
+    }
+}
+
+pub(super) fn run(flags: Flags) -> ExitCode {
+    let environment = Environment::read();
+    let place = Place::find(Entry::Look, flags.home, Vec::new(), &environment);
+    let command = waiter::command(place.home.as_deref(), &environment);
+    let consumer = match flags.consumer.as_deref().map(ConsumerName::new).transpose() {
+        Ok(consumer) => consumer.or(place.config.inbox.consumer.clone()),
+        Err(error) => return output::complain(&format!("--consumer: {error}"), ExitCode::from(2)),
+    };
+    if let Some(trouble) = place.home_trouble {
+        return output::complain(&trouble, ExitCode::from(EXIT_FAILED));
+    }
+    let Some(disk) = place.disk else {
+        let problem = "there is no home folder yet; start a session of a host with entraclaw in it first";
+        return output::complain(problem, ExitCode::from(EXIT_FAILED));
+    };
+    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+    // What the configuration names is meant.
+    let typed = consumer.as_ref().filter(|name| Some(*name) != place.config.inbox.consumer.as_ref());
+    let known = typed.map_or(Ok(Ok(())), |name| reader::may_wait(&storage, name));
+    match known {
+        Ok(Ok(())) => {}
+        Ok(Err(problem)) => return output::complain(&problem, ExitCode::from(EXIT_FAILED)),
+        Err(error) => {
+            let problem = format!("the inbox can't be read: {error}; run `entraclaw doctor`");
+            return output::complain(&problem, ExitCode::from(EXIT_FAILED));
+        }
+    }
+    let parts = NoticeParts { storage: Arc::new(disk), clock: Arc::new(SystemClock) };
+    let ask = WaitAsk { consumer, timeout: flags.timeout, format: flags.format.into(), command };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_time().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return output::complain(&error.to_string(), ExitCode::from(EXIT_FAILED)),
+    };
+    let waited = runtime.block_on(notice::wait(parts, ask));
+    match waited.exit {
+        0 => output::text(&waited.text, ExitCode::SUCCESS),
+        exit => output::complain(waited.text.trim_end(), ExitCode::from(exit)),
+    }
+}

@@ -1,0 +1,185 @@
+//! Who brings messages into the journal, told when it changes: a terminal that shows nothing must say why.
+//! It must never repeat itself, nor take the moment in which another session takes over for a fault.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use crate::status::{Report, gather_sessions, judge};
+use entraclaw_sanitize::clean_line;
+use entraclaw_seams::storage::Storage;
+
+/// What was last told, and what was seen since.
+pub(super) struct Pollers {
+    /// The home folder, for people.
+    home: String,
+    /// What is wrong with the configuration.
+    troubles: Vec<String>,
+    told: Option<Kind>,
+    /// Seen once; it is told when it is seen again.
+    doubted: Option<Kind>,
+}
+
+/// What makes one state of affairs another one; process ids, times and a fault's changing details don't.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Kind {
+    polls: bool,
+    troubles: BTreeSet<String>,
+}
+
+/// Something to tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct News {
+    /// Who polls, when that is news.
+    pub(super) polls: Option<String>,
+    /// What is wrong and was not told yet, each with what helps.
+    pub(super) wrong: Vec<String>,
+}
+
+impl Pollers {
+    /// Nothing was told yet.
+    pub(super) fn new(home: String, troubles: Vec<String>) -> Self {
+        Self { home, troubles, told: None, doubted: None }
+    }
+
+    /// Looks, and says what is to be told. The first look always tells.
+    pub(super) fn look(&mut self, storage: &dyn Storage, now: Timestamp) -> Option<News> {
+        let mut report = gather_sessions(storage, &self.home, now);
+        // What the dead left over, and old files, are for `status`.
+        report.sessions.retain(|session| session.alive);
+        if let Some(status) = &mut report.status {
+            status.upkeep = None;
+        }
+        judge::judge(&mut report, &self.troubles, now);
+        let lines: Vec<String> =
+            report.problems.iter().chain(&report.notes).map(|line| clean_line(line)).collect();
+        let kind = Kind {
+            polls: report.leader.is_some(),
+            troubles: lines.iter().map(|line| subject(line).to_owned()).collect(),
+        };
+        if self.told.as_ref() == Some(&kind) {
+            self.doubted = None;
+            return None;
+        }
+        if self.told.is_some() && self.doubted.as_ref() != Some(&kind) {
+            self.doubted = Some(kind);
+            return None;
+        }
+        self.doubted = None;
+        let before = self.told.replace(kind);
+        let is_known =
+            |line: &String| before.as_ref().is_some_and(|told| told.troubles.contains(subject(line)));
+        let polls = leader(&report).and_then(|leader| match &before {
+            None => Some(format!("{leader} polls")),
+            Some(_) if lines.is_empty() => Some(format!("{leader} polls now; messages come again")),
+            Some(told) => (!told.polls).then(|| format!("{leader} polls now")),
+        });
+        Some(News { polls, wrong: lines.iter().filter(|line| !is_known(line)).cloned().collect() })
+    }
+}
+
+/// What a line is about.
+fn subject(line: &str) -> &str {
+    line.split(':').next().unwrap_or_default()
+}
+
+fn leader(report: &Report) -> Option<String> {
+    let file = &report.leader.as_ref()?.file;
+    let hosts: Vec<String> = file.hosts.iter().map(|host| clean_line(&host.name)).collect();
+    let hosts = if hosts.is_empty() { String::new() } else { format!(" ({})", hosts.join(", ")) };
+    Some(format!("process {}{hosts}", file.pid))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::{HostLine, STATUS_FILE, SessionFile, SourceLine, StatusFile};
+    use entraclaw_seams::storage::MemoryStorage;
+
+    fn now() -> Timestamp {
+        "2026-11-21T12:00:00Z".parse().unwrap()
+    }
+
+    fn put(disk: &MemoryStorage, path: &str, shape: &impl serde::Serialize) {
+        disk.set_bytes(path, &serde_json::to_vec(shape).unwrap());
+    }
+
+    fn session(leads: bool) -> SessionFile {
+        SessionFile {
+            v: 1,
+            id: "one".to_owned(),
+            pid: 40,
+            leads,
+            may_lead: true,
+            hosts: vec![HostLine { name: "claude\u{1b}[2J-code".to_owned(), version: String::new() }],
+            ..SessionFile::default()
+        }
+    }
+
+    fn failing(error: &str) -> StatusFile {
+        let source = SourceLine {
+            name: "teams".to_owned(),
+            failures: 3,
+            error: Some(error.to_owned()),
+            ..SourceLine::default()
+        };
+        StatusFile { v: 1, sources: vec![source], ..StatusFile::default() }
+    }
+
+    #[test]
+    fn it_says_who_polls_when_that_changes_and_nothing_twice() {
+        let disk = MemoryStorage::new();
+        let mut pollers = Pollers::new("/home/alice".to_owned(), Vec::new());
+        let nobody = "no session is running, so nothing is polled; start a host";
+        let none = News { wrong: vec![nobody.to_owned()], ..News::default() };
+        assert_eq!(pollers.look(&disk, now()), Some(none.clone()), "at the start at once");
+        assert_eq!(pollers.look(&disk, now()), None);
+
+        put(&disk, "sessions/one.json", &session(true));
+        let alive = disk.new_process().try_lock("sessions/one.lock").unwrap().unwrap();
+        assert_eq!(pollers.look(&disk, now()), None, "seen once");
+        let polls = Some("process 40 (claude-code) polls now; messages come again".to_owned());
+        assert_eq!(pollers.look(&disk, now()), Some(News { polls, ..News::default() }));
+
+        put(&disk, "sessions/one.json", &session(false));
+        assert_eq!(pollers.look(&disk, now()), None, "another one may be about to lead");
+        put(&disk, "sessions/one.json", &session(true));
+        assert_eq!(pollers.look(&disk, now()), None);
+        put(&disk, "sessions/one.json", &session(false));
+        assert_eq!(pollers.look(&disk, now()), None);
+        let told = pollers.look(&disk, now()).unwrap();
+        assert!(
+            told.wrong[0].starts_with("no session polls; one should") && told.polls.is_none(),
+            "{told:?}"
+        );
+
+        drop(alive);
+        assert_eq!(pollers.look(&disk, now()), None);
+        assert_eq!(pollers.look(&disk, now()), Some(none));
+    }
+
+    #[test]
+    fn a_fault_is_told_once_however_its_words_change() {
+        let disk = MemoryStorage::new();
+        put(&disk, "sessions/one.json", &session(true));
+        let _alive = disk.new_process().try_lock("sessions/one.lock").unwrap().unwrap();
+        put(&disk, STATUS_FILE, &failing("graph answered 503 for request 1"));
+        let mut pollers =
+            Pollers::new("/home/alice".to_owned(), vec!["config.toml, line 2: wrong".to_owned()]);
+        let told = vec![
+            "config.toml, line 2: wrong".to_owned(),
+            "teams: graph answered 503 for request 1".to_owned(),
+        ];
+        let polls = Some("process 40 (claude-code) polls".to_owned());
+        assert_eq!(pollers.look(&disk, now()), Some(News { polls, wrong: told }));
+        for request in 2..9 {
+            put(&disk, STATUS_FILE, &failing(&format!("graph answered 503 for request {request}")));
+            assert_eq!(pollers.look(&disk, now()), None);
+        }
+        put(&disk, "sessions/one.json", &session(false));
+        pollers.look(&disk, now());
+        let told = pollers.look(&disk, now()).unwrap();
+        assert!(told.wrong.iter().all(|line| !line.contains("config.toml")), "that is known: {told:?}");
+        assert!(told.wrong.iter().any(|line| line.starts_with("no session polls")), "{told:?}");
+    }
+}

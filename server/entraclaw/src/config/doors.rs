@@ -1,0 +1,139 @@
+//! The `[doors]` table: which doors of hosts may be used, and how often.
+//! It must never switch a door on by itself that wants a flag or a setting of the host, nor take a password from the file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::key;
+use super::load::Loader;
+use entraclaw_inbox::knock::Doors;
+use entraclaw_seams::secret::Secret;
+
+/// The most messages an hour that can be allowed.
+const MESSAGES_PER_HOUR_MAX: u32 = 600;
+const HOUR_MS: u64 = 3_600_000;
+/// Longest program name or path, in bytes.
+const PATH_BYTES_MAX: usize = 4_096;
+
+impl Loader {
+    pub(super) fn doors(&mut self, environment: &BTreeMap<String, String>) -> Doors {
+        let password = environment.get(key::OPENCODE_PASSWORD_VARIABLE).filter(|text| !text.is_empty());
+        let port = self.number(&key::DOORS_OPENCODE_PORT, 0, 0, u32::from(u16::MAX));
+        let usual = Doors::default();
+        Doors {
+            inbox_socket: self.truth(&key::DOORS_INBOX_SOCKET, usual.inbox_socket),
+            waking_hook: self.truth(&key::DOORS_WAKING_HOOK, usual.waking_hook),
+            codex_queue: self.truth(&key::DOORS_CODEX_QUEUE, usual.codex_queue),
+            codex_command: self.codex_command(),
+            opencode_port: u16::try_from(port).ok().filter(|port| *port > 0),
+            opencode_password: password.map(Secret::new),
+            qwen_peer: self.truth(&key::DOORS_QWEN_PEER, usual.qwen_peer),
+            qwen_input_file: self.qwen_input_file(),
+            min_interval: self.duration(&key::DOORS_MIN_INTERVAL, usual.min_interval, 1_000, HOUR_MS),
+            messages_per_hour: self.number(
+                &key::DOORS_MESSAGES_PER_HOUR,
+                usual.messages_per_hour,
+                1,
+                MESSAGES_PER_HOUR_MAX,
+            ),
+        }
+    }
+
+    fn codex_command(&mut self) -> String {
+        let usual = || Doors::default().codex_command;
+        let Some((text, at)) = self.value(&key::DOORS_CODEX_COMMAND) else { return usual() };
+        let program = text.trim();
+        // A relative path would name another program in every folder that the host is started in.
+        let is_a_place = program.contains(['/', '\\']);
+        if is_usable(program) && (!is_a_place || Path::new(program).is_absolute()) {
+            return program.to_owned();
+        }
+        let fix = "write the name of a program in PATH, or its absolute path, without arguments";
+        self.error(&at, format!("`doors.codex_command` is {text:?}"), fix);
+        usual()
+    }
+
+    fn qwen_input_file(&mut self) -> Option<String> {
+        let (text, at) = self.value(&key::DOORS_QWEN_INPUT_FILE)?;
+        let path = text.trim();
+        if path.is_empty() || (is_usable(path) && Path::new(path).is_absolute()) {
+            return Some(path.to_owned()).filter(|path| !path.is_empty());
+        }
+        let fix = "write the absolute path that Qwen Code is given with --input-file";
+        self.error(&at, format!("`doors.qwen_input_file` is {text:?}"), fix);
+        None
+    }
+}
+
+fn is_usable(path: &str) -> bool {
+    !path.is_empty() && path.len() <= PATH_BYTES_MAX && !path.contains(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rstest::rstest;
+
+    use crate::config::{Config, Secret, Sources};
+
+    fn load(variables: &[(&str, &str)]) -> Result<Config, String> {
+        let environment =
+            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Config::load(&Sources { environment, ..Sources::default() }).map_err(|errors| errors.to_string())
+    }
+
+    #[test]
+    fn every_door_but_those_of_the_hosts_own_sockets_is_off_until_it_is_named() {
+        let doors = Config::default().doors;
+        assert!(doors.qwen_peer && doors.waking_hook);
+        assert!(
+            doors.inbox_socket
+                && !load(&[("ENTRACLAW_DOORS_INBOX_SOCKET", "false")]).unwrap().doors.inbox_socket
+        );
+        assert!(!doors.codex_queue && doors.opencode_port.is_none() && doors.qwen_input_file.is_none());
+        assert_eq!((doors.codex_command.as_str(), doors.min_interval.as_secs()), ("codex", 10));
+        assert_eq!(doors.messages_per_hour, 60);
+    }
+
+    #[test]
+    fn doors_are_switched_on_by_the_environment_too() {
+        let doors = load(&[
+            ("ENTRACLAW_DOORS_CODEX_QUEUE", "true"),
+            ("ENTRACLAW_DOORS_QWEN_PEER", "false"),
+            ("ENTRACLAW_DOORS_WAKING_HOOK", "false"),
+            ("ENTRACLAW_DOORS_OPENCODE_PORT", "4096"),
+            ("ENTRACLAW_DOORS_OPENCODE_PASSWORD", "hush"),
+            ("ENTRACLAW_DOORS_MIN_INTERVAL", "1m"),
+        ]);
+        let doors = doors.unwrap().doors;
+        assert!(doors.codex_queue && doors.opencode_port == Some(4096) && !doors.qwen_peer);
+        assert!(!doors.waking_hook);
+        assert_eq!(doors.min_interval, Duration::from_secs(60));
+        assert_eq!(doors.opencode_password.as_ref().map(Secret::expose), Some("hush"));
+        assert!(!format!("{doors:?}").contains("hush"));
+    }
+
+    #[rstest]
+    #[case("ENTRACLAW_DOORS_OPENCODE_PORT", "70000", "0 to 65535")]
+    #[case("ENTRACLAW_DOORS_QWEN_INPUT_FILE", "qwen.jsonl", "absolute")]
+    #[case("ENTRACLAW_DOORS_QWEN_INPUT_FILE", "/tmp/a\nb", "absolute")]
+    #[case("ENTRACLAW_DOORS_CODEX_COMMAND", "./codex", "absolute")]
+    #[case("ENTRACLAW_DOORS_CODEX_COMMAND", "tools/codex", "absolute")]
+    #[case("ENTRACLAW_DOORS_MIN_INTERVAL", "0s", "1s to 1h")]
+    #[case("ENTRACLAW_DOORS_MESSAGES_PER_HOUR", "0", "1 to 600")]
+    #[case("ENTRACLAW_DOORS_CODEX_QUEUE", "yes", "true or false")]
+    #[case("ENTRACLAW_WAKE_WHOLE_TEXT", "everybody", "\"nobody\"")]
+    fn mistakes_are_explained(#[case] name: &str, #[case] value: &str, #[case] fix: &str) {
+        let errors = load(&[(name, value)]).unwrap_err();
+        assert!(errors.contains(name) && errors.contains(fix), "{errors}");
+    }
+
+    #[test]
+    fn the_password_is_never_in_the_file() {
+        let text = "[doors]\nopencode_port = 4096\nopencode_password = \"hush\"\n".to_owned();
+        let file = Some(("config.toml".to_owned(), text));
+        let errors = Config::load(&Sources { file, ..Sources::default() }).unwrap_err().to_string();
+        assert!(errors.contains("ENTRACLAW_DOORS_OPENCODE_PASSWORD") && !errors.contains("hush"), "{errors}");
+    }
+}

@@ -1,0 +1,461 @@
+//! The names of all settings with what each takes and is for, and what a misspelt one was probably meant to be.
+//! It must never hold a value.
+
+/// One setting of the file, with the environment variables that also set it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// Table in the file.
+    pub section: &'static str,
+    /// Key in that table.
+    pub name: &'static str,
+    /// Further variables beside `ENTRACLAW_<SECTION>_<KEY>`, the first found wins.
+    pub aliases: &'static [&'static str],
+    /// Which values are taken.
+    pub takes: Takes,
+    /// The value when nothing is said, as it would be written; empty when there is none.
+    pub default: &'static str,
+    /// What the setting is for, one sentence for the operator, in Markdown.
+    pub says: &'static str,
+}
+
+/// Which values a setting takes. The loader decides; tests hold each of these to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Takes {
+    /// `true` or `false`.
+    Truth,
+    /// A whole number with a unit.
+    Time {
+        /// The least, in milliseconds.
+        ms_min: u64,
+        /// The most, in milliseconds.
+        ms_max: u64,
+    },
+    /// A whole number.
+    Number {
+        /// The least.
+        min: u32,
+        /// The most.
+        max: u32,
+    },
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// A GUID.
+    Id,
+    /// A text, described in a few words.
+    Text(&'static str),
+}
+
+impl Key {
+    /// `section.name`, as error messages name it.
+    pub fn field(&self) -> String {
+        format!("{}.{}", self.section, self.name)
+    }
+
+    /// The regular environment variable.
+    pub fn variable(&self) -> String {
+        format!("ENTRACLAW_{}_{}", self.section, self.name).to_ascii_uppercase()
+    }
+
+    /// Whether that is its regular variable, told without making the name: every start asks it of every key and variable.
+    pub(super) fn is_set_by(&self, variable: &str) -> bool {
+        let letters = self.section.bytes().chain([b'_']).chain(self.name.bytes());
+        variable
+            .strip_prefix("ENTRACLAW_")
+            .is_some_and(|rest| rest.bytes().eq(letters.map(|letter| letter.to_ascii_uppercase())))
+    }
+}
+
+const fn time(ms_min: u64, ms_max: u64) -> Takes {
+    Takes::Time { ms_min, ms_max }
+}
+
+const fn number(min: u32, max: u32) -> Takes {
+    Takes::Number { min, max }
+}
+
+/// A limit of which 0 means none.
+const LIMIT: Takes = number(0, 1_000_000);
+const HOUR_MS: u64 = 3_600_000;
+const DAY_MS: u64 = 24 * HOUR_MS;
+const ABSOLUTE_PATH: Takes = Takes::Text("an absolute path");
+const ADDRESS: Takes = Takes::Text("an address");
+
+macro_rules! keys {
+    ($($const:ident = $section:literal . $name:literal $([$($alias:literal),+])? => $takes:expr, $default:literal, $says:literal;)+) => {
+        $(#[doc = concat!("`", $section, ".", $name, "`")]
+          pub const $const: Key = Key {
+              section: $section, name: $name, aliases: &[$($($alias),+)?],
+              takes: $takes, default: $default, says: $says,
+          };)+
+        /// Every setting but the `[[allow]]` list.
+        pub const ALL: &[&Key] = &[$(&$const),+];
+    };
+}
+
+keys! {
+    AUTH_MODE = "auth"."mode" ["ENTRACLAW_AUTH"] =>
+        Takes::OneOf(&["agent-user", "device-code", "browser", "static"]), "",
+        "How the agent signs in. Without it nothing is polled and nothing can be sent.";
+    AUTH_CLIENT_ID = "auth"."client_id" ["ENTRACLAW_CLIENT_ID", "ENTRABOT_CLIENT_ID"] =>
+        Takes::Id, "",
+        "The application (client) id of the app registration, for `device-code` and `browser`.";
+    AUTH_SCOPES = "auth"."scopes" =>
+        Takes::Text("scopes with blanks between"), "",
+        "What is asked for at sign-in (`device-code`, `browser`). Without it: `offline_access User.Read Chat.Read ChatMessage.Send`, and with mail also `Mail.ReadWrite Mail.Send`. `offline_access` is added where it is missing.";
+    AUTH_BLUEPRINT_ID = "auth"."blueprint_id" ["ENTRACLAW_BLUEPRINT_APP_ID", "ENTRABOT_BLUEPRINT_APP_ID"] =>
+        Takes::Id, "",
+        "The blueprint's application id, for `agent-user`.";
+    AUTH_AGENT_ID = "auth"."agent_id" ["ENTRACLAW_AGENT_ID", "ENTRABOT_AGENT_ID"] =>
+        Takes::Id, "",
+        "The agent identity's application id, for `agent-user`.";
+    AUTH_ALGORITHM = "auth"."algorithm" =>
+        Takes::OneOf(&["PS256", "RS256"]), "PS256",
+        "How the assertion is signed, for `agent-user`.";
+    AUTH_KEY_STORE = "auth"."key_store" =>
+        Takes::OneOf(&["system", "file"]), "system",
+        "Where secrets are kept: the system's key store, or files with mode 0600 in the home folder.";
+    AUTH_KEY_FILE = "auth"."key_file" =>
+        ABSOLUTE_PATH, "",
+        "The PEM private key in a file with mode 0600, instead of the key store (`agent-user`).";
+    AUTH_CERTIFICATE_FILE = "auth"."certificate_file" =>
+        ABSOLUTE_PATH, "",
+        "The PEM certificate in a file (`agent-user`).";
+    AUTH_CERTIFICATE_THUMBPRINT = "auth"."certificate_thumbprint" ["ENTRACLAW_BLUEPRINT_CERT_THUMBPRINT", "ENTRABOT_BLUEPRINT_CERT_THUMBPRINT"] =>
+        Takes::Text("64 hexadecimal digits, or base64url"), "",
+        "The certificate's SHA-256, where the certificate itself is not given (`agent-user`).";
+    AUTH_TOKEN_FILE = "auth"."token_file" =>
+        ABSOLUTE_PATH, "",
+        "A file of yours alone that holds an access token, for `static`. It is read at each need.";
+    AUTH_LOGIN_URL = "auth"."login_url" ["ENTRACLAW_LOGIN_URL"] =>
+        ADDRESS, "https://login.microsoftonline.com",
+        "Where to sign in.";
+    BOT_ENABLED = "bot"."enabled" =>
+        Takes::Truth, "false",
+        "Whether the endpoint listens.";
+    BOT_APP_ID = "bot"."app_id" ["ENTRABOT_BOT_APP_ID"] =>
+        Takes::Id, "",
+        "The application id of the bot's registration.";
+    BOT_TENANT_ID = "bot"."tenant_id" =>
+        Takes::Id, "",
+        "The tenant of the registration. Without it: `identity.tenant_id`.";
+    BOT_LISTEN = "bot"."listen" =>
+        Takes::Text("an address on this machine with a port"), "127.0.0.1:3978",
+        "Where activities arrive. A tunnel or a reverse proxy on this machine brings them.";
+    BOT_OPENID_URL = "bot"."openid_url" =>
+        ADDRESS, "https://login.botframework.com/v1/.well-known/openidconfiguration",
+        "Where the channel publishes its keys: Microsoft's address, or one on 127.0.0.1 for tests.";
+    BOT_LOGIN_URL = "bot"."login_url" =>
+        ADDRESS, "https://login.microsoftonline.com",
+        "Where the bot signs in: Microsoft's address, or one on 127.0.0.1 for tests.";
+    DOORS_INBOX_SOCKET = "doors"."inbox_socket" =>
+        Takes::Truth, "true",
+        "Whether the inbox socket that Claude Code gives to its servers is used.";
+    DOORS_WAKING_HOOK = "doors"."waking_hook" =>
+        Takes::Truth, "true",
+        "Whether the hook that `entraclaw setup claude-code` writes may wake an idle session.";
+    DOORS_CODEX_QUEUE = "doors"."codex_queue" =>
+        Takes::Truth, "false",
+        "Whether `codex queue` is run.";
+    DOORS_CODEX_COMMAND = "doors"."codex_command" =>
+        Takes::Text("a program in `PATH`, or an absolute path"), "codex",
+        "The program for `codex_queue`.";
+    DOORS_OPENCODE_PORT = "doors"."opencode_port" =>
+        number(0, 65_535), "0",
+        "The port of `opencode --port`. 0 is none.";
+    DOORS_QWEN_PEER = "doors"."qwen_peer" =>
+        Takes::Truth, "true",
+        "Whether the inbox of the Qwen Code session that started the server is used.";
+    DOORS_QWEN_INPUT_FILE = "doors"."qwen_input_file" =>
+        ABSOLUTE_PATH, "",
+        "The file or pipe of `qwen --input-file`. It must be there and yours.";
+    DOORS_MIN_INTERVAL = "doors"."min_interval" =>
+        time(1_000, HOUR_MS), "10s",
+        "Least time between two wake-ups. What comes in between goes together.";
+    DOORS_MESSAGES_PER_HOUR = "doors"."messages_per_hour" =>
+        number(1, 600), "60",
+        "Messages that may go this way in an hour. The others wait for a pull.";
+    GATE_PAIRING = "gate"."pairing" =>
+        Takes::Truth, "false",
+        "Whether a stranger who writes in a 1:1 chat is told a code for `entraclaw pair`.";
+    GATE_SPONSORS = "gate"."sponsors" =>
+        Takes::Truth, "false",
+        "Whether the sponsors of the agent identity may speak. It needs `identity.agent_id`.";
+    GATE_PERMISSION_RELAY = "gate"."permission_relay" =>
+        Takes::Truth, "false",
+        "Whether the permission requests of Claude Code are also sent to the operator's 1:1 chat.";
+    GATE_OPERATOR = "gate"."operator" =>
+        Takes::Text("`TENANT_ID/OBJECT_ID`"), "",
+        "The operator. Without it the first allowed person who has written in a 1:1 chat answers permission requests, and no message is the operator's for `wake.whole_text`.";
+    GRAPH_URL = "graph"."url" =>
+        ADDRESS, "https://graph.microsoft.com",
+        "Root of Microsoft Graph, without a version. `http` is for loopback only.";
+    GRAPH_REQUEST_TIMEOUT = "graph"."request_timeout" =>
+        time(100, 300_000), "20s",
+        "How long one request may take.";
+    IDENTITY_TENANT_ID = "identity"."tenant_id" ["ENTRACLAW_TENANT_ID", "ENTRABOT_TENANT_ID"] =>
+        Takes::Id, "",
+        "The agent's own tenant: the directory (tenant) id. Senders without a tenant id belong to it.";
+    IDENTITY_OBJECT_ID = "identity"."object_id" ["ENTRACLAW_AGENT_USER_ID", "ENTRABOT_AGENT_USER_ID"] =>
+        Takes::Id, "",
+        "The agent's own object id. Its messages are not news.";
+    IDENTITY_USER_NAME = "identity"."user_name" ["ENTRACLAW_AGENT_USER_UPN", "ENTRACLAW_AGENT_UPN", "ENTRABOT_AGENT_USER_UPN", "ENTRABOT_AGENT_UPN"] =>
+        Takes::Text("a mail address"), "",
+        "The agent user's principal name, for `agent-user` where `object_id` is not given.";
+    IDENTITY_AGENT_ID = "identity"."agent_id" ["ENTRACLAW_AGENT_OBJECT_ID", "ENTRABOT_AGENT_OBJECT_ID"] =>
+        Takes::Id, "",
+        "The object id of the agent identity. Its sponsors are asked for by this id.";
+    INBOX_CONSUMER = "inbox"."consumer" =>
+        Takes::Text("a name of a-z, 0-9, `.`, `_`, `-`"), "",
+        "The consumer that sessions read as. Without it: the host's name decides.";
+    LOG_LEVEL = "log"."level" =>
+        Takes::OneOf(&["off", "error", "warn", "info", "debug", "trace"]), "info",
+        "How much is logged. The log goes to stderr.";
+    LOG_FILE = "log"."file" =>
+        Takes::Truth, "false",
+        "Whether `log/entraclaw.log` in the home folder is written as well.";
+    LOG_FILE_MB = "log"."file_mb" =>
+        number(1, 1_024), "5",
+        "Megabytes after which the log file is put aside and a new one begun.";
+    LOG_FILES = "log"."files" =>
+        number(1, 100), "5",
+        "Log files that are kept, the current one among them.";
+    MAIL_ENABLED = "mail"."enabled" =>
+        Takes::Truth, "false",
+        "Whether the inbox is polled, and mail can be read and sent.";
+    MAIL_POLL_INTERVAL = "mail"."poll_interval" =>
+        time(10, DAY_MS), "60s",
+        "Time between two looks at the inbox. Less than 1s is for a Graph on loopback only.";
+    MAIL_LOOK_BACK = "mail"."look_back" =>
+        time(0, 30 * DAY_MS), "0s",
+        "How far back the very first start looks. What is older is history.";
+    MAIL_AUTHSERV_ID = "mail"."authserv_id" =>
+        Takes::Text("a host name"), "",
+        "The name that your own mail gateway writes into `Authentication-Results`. Exchange Online writes none.";
+    MAIL_MESSAGES_PER_HOUR = "mail"."messages_per_hour" =>
+        number(1, 100), "10",
+        "Mails that the agent may send in an hour in one conversation, or to one address.";
+    MCP_EVENTS = "mcp"."events" =>
+        Takes::Truth, "false",
+        "Whether the draft of MCP Events is offered.";
+    RETENTION_JOURNAL_DAYS = "retention"."journal_days" =>
+        LIMIT, "90",
+        "Days that messages are kept. 0 is no limit, here and in all keys of this table but the last.";
+    RETENTION_JOURNAL_MB = "retention"."journal_mb" =>
+        LIMIT, "512",
+        "Megabytes of messages.";
+    RETENTION_INTERACTIONS_DAYS = "retention"."interactions_days" =>
+        LIMIT, "90",
+        "Days that the audit log is kept.";
+    RETENTION_INTERACTIONS_MB = "retention"."interactions_mb" =>
+        LIMIT, "128",
+        "Megabytes of the audit log.";
+    RETENTION_ATTACHMENTS_DAYS = "retention"."attachments_days" =>
+        LIMIT, "30",
+        "Days that fetched files are kept.";
+    RETENTION_ATTACHMENTS_MB = "retention"."attachments_mb" =>
+        LIMIT, "512",
+        "Megabytes of fetched files.";
+    RETENTION_LOG_DAYS = "retention"."log_days" =>
+        LIMIT, "30",
+        "Days that log files are kept which were put aside.";
+    RETENTION_CONSUMER_IDLE_DAYS = "retention"."consumer_idle_days" =>
+        number(1, 3_650), "30",
+        "A consumer that was not seen for so many days holds nothing back.";
+    TEAMS_ENABLED = "teams"."enabled" =>
+        Takes::Truth, "true",
+        "Whether Teams is polled.";
+    TEAMS_POLL_INTERVAL = "teams"."poll_interval" =>
+        time(10, DAY_MS), "5s",
+        "Time between two looks at the list of chats. Less than 1s is for a Graph on loopback only.";
+    TEAMS_IDLE_POLL_INTERVAL = "teams"."idle_poll_interval" =>
+        time(10, DAY_MS), "",
+        "The same when nothing has happened for `hot_for`. Without it, and where it is shorter: `poll_interval`.";
+    TEAMS_LOOK_BACK = "teams"."look_back" =>
+        time(0, 30 * DAY_MS), "0s",
+        "How far back the very first start looks. What is older is history.";
+    TEAMS_GROUP_MESSAGES = "teams"."group_messages" =>
+        Takes::OneOf(&["mentioned", "all"]), "mentioned",
+        "Which messages of group and meeting chats are heard: those that mention the agent, or all.";
+    TEAMS_WATCHABLE = "teams"."watchable" =>
+        Takes::Text("chat ids with commas between, or `*`"), "",
+        "Group chats that the model may choose to hear whole with `watch_chat`.";
+    TEAMS_OVERLAP = "teams"."overlap" =>
+        time(0, HOUR_MS), "30s",
+        "How far behind its position a chat is read again, for messages that become visible late.";
+    TEAMS_SWEEP_INTERVAL = "teams"."sweep_interval" =>
+        time(1_000, DAY_MS), "45s",
+        "Time between two looks into an active chat for edits, deletions and reactions.";
+    TEAMS_HOT_FOR = "teams"."hot_for" =>
+        time(0, DAY_MS), "15m",
+        "How long a chat counts as active after its last message.";
+    TEAMS_PAGE_SIZE = "teams"."page_size" =>
+        number(1, 50), "50",
+        "Items for each page that Graph is asked for.";
+    TOOLS_SETS = "tools"."sets" =>
+        Takes::Text("names with commas between"), "inbound, reply, chats, people, files, mail, bot",
+        "Which sets of tools the model gets; see [Tools](tools.md).";
+    WAKE_WHOLE_TEXT = "wake"."whole_text" =>
+        Takes::OneOf(&["operator", "allowed", "nobody"]), "operator",
+        "Whose messages go whole through a wake-up. Of everybody else's the agent is told that they wait.";
+}
+
+/// The tables of the file, in the order in which they are described.
+pub const SECTIONS: &[(&str, &str)] = &[
+    ("identity", "Who the agent is."),
+    ("auth", "How the agent signs in."),
+    ("gate", "Who may speak, beside `[[allow]]` and the policy."),
+    ("teams", "Chats of Teams."),
+    ("mail", "The agent's mailbox."),
+    ("bot", "The endpoint for people who write to a registered Teams bot."),
+    ("inbox", "Who reads the inbox."),
+    ("tools", "What the model can call."),
+    ("doors", "A host's own ways to wake its agent."),
+    ("wake", "What goes through those ways."),
+    ("mcp", "What is offered to hosts beside the tools."),
+    ("retention", "What is kept, and for how long."),
+    ("log", "What is logged."),
+    ("graph", "Where Microsoft Graph is."),
+];
+
+/// The allowlist's variable.
+pub const ALLOW_VARIABLE: &str = "ENTRACLAW_ALLOW";
+/// The static token's variable. A file never holds a token, so there is no key.
+pub use entraclaw_inbox::source::ACCESS_TOKEN_VARIABLE;
+/// The bot's secret. A file never holds one, so there is no key.
+pub const BOT_SECRET_VARIABLE: &str = "ENTRACLAW_BOT_APP_PASSWORD";
+/// The same under the name of the peer that came before.
+pub const BOT_SECRET_ALIAS: &str = "ENTRABOT_BOT_APP_PASSWORD";
+/// The password of opencode's port. A file never holds one, so there is no key.
+pub const OPENCODE_PASSWORD_VARIABLE: &str = "ENTRACLAW_DOORS_OPENCODE_PASSWORD";
+/// The home folder's variable.
+pub const HOME_VARIABLE: &str = "ENTRACLAW_HOME";
+
+/// Variables that belong to no key of the file, and what each is for, in Markdown.
+pub const VARIABLES: [(&str, &str); 5] = [
+    (HOME_VARIABLE, "The home folder. Without it: `~/.entraclaw`."),
+    (
+        ALLOW_VARIABLE,
+        "Who may speak: `TENANT_ID/OBJECT_ID` or mail addresses with commas between. It replaces `[[allow]]`.",
+    ),
+    (
+        ACCESS_TOKEN_VARIABLE,
+        "An access token for Microsoft Graph, for `auth.mode = \"static\"`. The file never holds a token.",
+    ),
+    (
+        BOT_SECRET_VARIABLE,
+        "The client secret of the bot's registration; also read as `ENTRABOT_BOT_APP_PASSWORD`. The file never holds it.",
+    ),
+    (
+        OPENCODE_PASSWORD_VARIABLE,
+        "What opencode's port asks for, where `OPENCODE_SERVER_PASSWORD` is set. The file never holds it.",
+    ),
+];
+
+/// Variables that are set for another reader and therefore no mistake.
+const FOREIGN_VARIABLES: &[&str] = &[
+    "ENTRACLAW_LOG_DIR",
+    "ENTRACLAW_SHARED",
+    // Of the Python server of the same name.
+    "ENTRACLAW_MODE",
+];
+
+/// The most letters that a misspelling may differ by and still be taken for the known name.
+const TYPO_LETTERS_MAX: usize = 2;
+
+/// The known name that is closest to `name`; ties go to the first.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known.into_iter().min_by_key(|candidate| distance(name, candidate))
+}
+
+/// Whether `variable` is a setting, a mistake, or none of our business.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Variable {
+    /// Sets this key.
+    Sets(&'static Key),
+    /// Read elsewhere, or not ours.
+    Other,
+    /// Looks like a setting and is none; this one was probably meant.
+    Misspelt(String),
+}
+
+/// Classifies a variable by name.
+pub fn classify(variable: &str) -> Variable {
+    if let Some(key) = ALL.iter().find(|k| k.is_set_by(variable) || k.aliases.contains(&variable)) {
+        return Variable::Sets(key);
+    }
+    let fixed = VARIABLES.map(|(name, _)| name);
+    if !variable.starts_with("ENTRACLAW_")
+        || fixed.contains(&variable)
+        || FOREIGN_VARIABLES.contains(&variable)
+    {
+        return Variable::Other;
+    }
+    let names: Vec<String> = ALL
+        .iter()
+        .flat_map(|k| std::iter::once(k.variable()).chain(k.aliases.iter().map(|a| (*a).to_owned())))
+        .chain(fixed.map(str::to_owned))
+        .collect();
+    let Some(close) = nearest(variable, names.iter().map(String::as_str)) else { return Variable::Other };
+    let of_a_section =
+        ALL.iter().any(|k| variable.starts_with(&format!("ENTRACLAW_{}_", k.section.to_ascii_uppercase())));
+    // The section was left out: `ENTRACLAW_POLL_INTERVAL`.
+    let bare = variable.trim_start_matches("ENTRACLAW_").to_ascii_lowercase();
+    let without_section = ALL.iter().filter(|k| k.name.contains('_') && distance(&bare, k.name) <= 1);
+    let without_section: Vec<String> = without_section.map(|k| k.variable()).collect();
+    if !without_section.is_empty() {
+        Variable::Misspelt(without_section.join(" or "))
+    } else if of_a_section || distance(variable, close) <= TYPO_LETTERS_MAX {
+        Variable::Misspelt(close.to_owned())
+    } else {
+        Variable::Other
+    }
+}
+
+/// Edits between two names: insertions, deletions, replacements.
+pub(super) fn distance(a: &str, b: &str) -> usize {
+    const NAME_LETTERS_MAX: usize = 64;
+    let b: Vec<char> = b.chars().take(NAME_LETTERS_MAX).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(NAME_LETTERS_MAX).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("ENTRACLAW_TEAMS_POLL_INTERVAL", Variable::Sets(&TEAMS_POLL_INTERVAL))]
+    #[case("ENTRACLAW_AUTH", Variable::Sets(&AUTH_MODE))]
+    #[case("ENTRACLAW_AUTH_MODE", Variable::Sets(&AUTH_MODE))]
+    #[case("ENTRACLAW_TENANT_ID", Variable::Sets(&IDENTITY_TENANT_ID))]
+    #[case("ENTRACLAW_GRAPH_UR", Variable::Misspelt("ENTRACLAW_GRAPH_URL".to_owned()))]
+    #[case("ENTRACLAW_GRPAH_URL", Variable::Misspelt("ENTRACLAW_GRAPH_URL".to_owned()))]
+    #[case("ENTRACLAW_TEAMS_INTERVAL", Variable::Misspelt("ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned()))]
+    #[case("ENTRACLAW_ALOW", Variable::Misspelt("ENTRACLAW_ALLOW".to_owned()))]
+    #[case("ENTRACLAW_POLL_INTERVAL", Variable::Misspelt("ENTRACLAW_MAIL_POLL_INTERVAL or ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned()))]
+    #[case("ENTRACLAW_REQUEST_TIMEOUTS", Variable::Misspelt("ENTRACLAW_GRAPH_REQUEST_TIMEOUT".to_owned()))]
+    #[case("ENTRACLAW_TEAM_POLL_INTERVAL", Variable::Misspelt("ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned()))]
+    #[case("ENTRACLAW_MODE", Variable::Other)]
+    #[case("ENTRACLAW_SHARED", Variable::Other)]
+    #[case("ENTRACLAW_BLUEPRINT_OBJECT_ID", Variable::Other)]
+    #[case("ENTRABOT_BLUEPRINT_APP_ID", Variable::Sets(&AUTH_BLUEPRINT_ID))]
+    #[case("ENTRACLAW_DOORS_CODEX_QUEUE", Variable::Sets(&DOORS_CODEX_QUEUE))]
+    #[case("ENTRACLAW_DOORS_OPENCODE_PASSWORD", Variable::Other)]
+    #[case("ENTRACLAW_DOORS_OPENCODE_PASWORD", Variable::Misspelt("ENTRACLAW_DOORS_OPENCODE_PASSWORD".to_owned()))]
+    #[case("ENTRACLAW_LOGIN_URL", Variable::Sets(&AUTH_LOGIN_URL))]
+    #[case("PATH", Variable::Other)]
+    fn variables_are_told_apart(#[case] name: &str, #[case] verdict: Variable) {
+        assert_eq!(classify(name), verdict);
+    }
+}

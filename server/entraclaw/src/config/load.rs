@@ -1,0 +1,505 @@
+//! From settings as text to values: the order of strength, the bounds, the words for every mistake.
+//! It must never stop at the first mistake, and never repeat a token.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::error::{ConfigError, ConfigErrors, Origin};
+use super::key::{self, Key};
+use super::{
+    ALLOW_ENTRIES_MAX, Allow, Config, Gate, Graph, Identity, Inbox, Log, MAIL_MESSAGES_PER_HOUR_MAX, Mcp,
+    POLL_INTERVAL_REMOTE_MIN, Sources, duration, file,
+};
+use entraclaw_inbox::gate::{Guid, Person, WILDCARDS};
+use entraclaw_inbox::journal::ConsumerName;
+use entraclaw_inbox::knock::WholeText;
+use entraclaw_inbox::tool::ToolSet;
+use entraclaw_inbox::upkeep::{Limits, Retention};
+use entraclaw_microsoft::teams::{GroupMessages, PAGE_SIZE_MAX, Watchable};
+use entraclaw_microsoft::{graph, mail, teams};
+
+/// See [`Config::load`].
+pub(super) fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
+    let mut loader = Loader::default();
+    loader.gather(sources);
+    let config = loader.build(&sources.environment);
+    // In the order in which somebody goes through the file.
+    loader.errors.sort_by(|a, b| a.origin.cmp(&b.origin));
+    if loader.errors.is_empty() { Ok(config) } else { Err(ConfigErrors(loader.errors)) }
+}
+
+#[derive(Default)]
+pub(super) struct Loader {
+    settings: BTreeMap<&'static Key, (String, Origin)>,
+    allow: Vec<(file::AllowText, Origin)>,
+    errors: Vec<ConfigError>,
+}
+
+impl Loader {
+    fn gather(&mut self, sources: &Sources) {
+        if let Some((path, text)) = &sources.file {
+            let parsed = file::parse(path, text);
+            self.errors.extend(parsed.errors);
+            self.settings
+                .extend(parsed.settings.into_iter().map(|(key, text, origin)| (key, (text, origin))));
+            self.allow = parsed.allow.unwrap_or_default();
+        }
+        // An alias is weaker than the regular variable: it is inserted first.
+        let mut regular = Vec::new();
+        // Hosts set a variable that they know nothing of to nothing.
+        for (name, value) in sources.environment.iter().filter(|(_, value)| !value.trim().is_empty()) {
+            match key::classify(name) {
+                key::Variable::Sets(key) if key.is_set_by(name) => regular.push((key, name, value)),
+                key::Variable::Sets(key) => self.set_from_environment(key, name, value),
+                key::Variable::Misspelt(close) => self.errors.push(ConfigError {
+                    origin: Origin::Environment(name.clone()),
+                    problem: "it is not a known setting".to_owned(),
+                    fix: format!("did you mean {close}?"),
+                }),
+                key::Variable::Other => {}
+            }
+        }
+        for (key, name, value) in regular {
+            self.set_from_environment(key, name, value);
+        }
+        if let Some(list) = sources.environment.get(key::ALLOW_VARIABLE) {
+            self.allow = list
+                .split(',')
+                .map(str::trim)
+                .filter(|entry| !entry.is_empty())
+                .map(|entry| (allow_from_word(entry), Origin::Environment(key::ALLOW_VARIABLE.to_owned())))
+                .collect();
+        }
+        for (key, flag, value) in &sources.flags {
+            self.settings.insert(key, (value.clone(), Origin::Flag(flag)));
+        }
+    }
+
+    fn set_from_environment(&mut self, key: &'static Key, name: &str, value: &str) {
+        self.settings.insert(key, (value.to_owned(), Origin::Environment(name.to_owned())));
+    }
+
+    fn build(&mut self, environment: &BTreeMap<String, String>) -> Config {
+        let origin = self.graph_origin();
+        let identity = Identity {
+            tenant_id: self.guid(&key::IDENTITY_TENANT_ID),
+            object_id: self.guid(&key::IDENTITY_OBJECT_ID),
+            agent_id: self.guid(&key::IDENTITY_AGENT_ID),
+        };
+        Config {
+            auth: self.auth(environment.get(key::ACCESS_TOKEN_VARIABLE)),
+            bot: self.bot(environment),
+            doors: self.doors(environment),
+            sign_in: self.sign_in(),
+            identity,
+            gate: self.gate(),
+            inbox: Inbox { consumer: self.consumer() },
+            log: Log {
+                level: self.log_level(),
+                file: self.truth(&key::LOG_FILE, false),
+                file_mb: self.number(&key::LOG_FILE_MB, 5, 1, 1_024),
+                files: self.number(&key::LOG_FILES, 5, 1, 100),
+            },
+            mail: self.mail(origin.is_loopback()),
+            mcp: Mcp { events: self.truth(&key::MCP_EVENTS, false) },
+            retention: self.retention(),
+            teams: self.teams(origin.is_loopback()),
+            tools: self.tool_sets(),
+            whole_text: self.whole_text(),
+            allow: self.people(),
+            graph: Graph {
+                origin,
+                request_timeout: self.duration(
+                    &key::GRAPH_REQUEST_TIMEOUT,
+                    Duration::from_secs(20),
+                    100,
+                    300_000,
+                ),
+            },
+        }
+    }
+
+    pub(super) fn error(&mut self, origin: &Origin, problem: String, fix: impl Into<String>) {
+        self.errors.push(ConfigError { origin: origin.clone(), problem, fix: fix.into() });
+    }
+
+    pub(super) fn value(&self, key: &'static Key) -> Option<(String, Origin)> {
+        self.settings.get(key).cloned()
+    }
+
+    fn graph_origin(&mut self) -> graph::Origin {
+        let (text, at) =
+            self.value(&key::GRAPH_URL).unwrap_or_else(|| (graph::DEFAULT_ROOT.to_owned(), Origin::Default));
+        graph::Origin::parse(&text).unwrap_or_else(|error| {
+            self.error(&at, format!("`graph.url` {}", error.problem), error.fix);
+            graph::Origin::microsoft()
+        })
+    }
+
+    /// Whether something that stands there has been found wrong already.
+    pub(super) fn has_error_at(&self, at: &Origin) -> bool {
+        self.errors.iter().any(|error| error.origin == *at)
+    }
+
+    fn gate(&mut self) -> Gate {
+        let gate = Gate {
+            sponsors: self.truth(&key::GATE_SPONSORS, false),
+            pairing: self.truth(&key::GATE_PAIRING, false),
+            permission_relay: self.truth(&key::GATE_PERMISSION_RELAY, false),
+            operator: self.operator(),
+        };
+        if gate.sponsors && self.value(&key::IDENTITY_AGENT_ID).is_none() {
+            let at = self.value(&key::GATE_SPONSORS).map_or(Origin::Default, |(_, at)| at);
+            let fix =
+                "set `identity.agent_id` to the object id of the agent identity, or `gate.sponsors` to false";
+            self.error(&at, "`gate.sponsors` is true, but `identity.agent_id` is missing".to_owned(), fix);
+        }
+        gate
+    }
+
+    fn operator(&mut self) -> Option<(Guid, Guid)> {
+        let (text, at) = self.value(&key::GATE_OPERATOR)?;
+        let ids = Person::parse(&text).ok().and_then(|person| person.ids());
+        if ids.is_none() {
+            let fix = "write TENANT_ID/OBJECT_ID, two GUIDs";
+            self.error(&at, format!("`gate.operator` is {text:?}, which is no person"), fix);
+        }
+        ids
+    }
+
+    pub(super) fn guid(&mut self, key: &'static Key) -> Option<Guid> {
+        let (text, at) = self.value(key)?;
+        let guid = Guid::parse(&text);
+        if guid.is_none() {
+            self.error(&at, format!("`{}` is {text:?}, which is not a GUID", key.field()), GUID_FIX);
+        }
+        guid
+    }
+
+    fn consumer(&mut self) -> Option<ConsumerName> {
+        let (text, at) = self.value(&key::INBOX_CONSUMER)?;
+        let consumer = ConsumerName::new(&text).ok();
+        if consumer.is_none() {
+            let fix = "use 1 to 64 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit";
+            self.error(&at, format!("`inbox.consumer` is {text:?}"), fix);
+        }
+        consumer
+    }
+
+    fn log_level(&mut self) -> String {
+        const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+        let Some((text, at)) = self.value(&key::LOG_LEVEL) else { return "info".to_owned() };
+        if !LEVELS.contains(&text.as_str()) {
+            self.error(
+                &at,
+                format!("`log.level` is {text:?}"),
+                "write off, error, warn, info, debug or trace",
+            );
+        }
+        text
+    }
+
+    pub(super) fn truth(&mut self, key: &'static Key, default: bool) -> bool {
+        let Some((text, at)) = self.value(key) else { return default };
+        match text.as_str() {
+            "true" | "1" => true,
+            "false" | "0" => false,
+            _ => {
+                self.error(&at, format!("`{}` is {text:?}", key.field()), "write true or false");
+                default
+            }
+        }
+    }
+
+    pub(super) fn duration(
+        &mut self,
+        key: &'static Key,
+        default: Duration,
+        ms_min: u64,
+        ms_max: u64,
+    ) -> Duration {
+        let Some((text, at)) = self.value(key) else { return default };
+        let Some(parsed) = duration::parse(&text) else {
+            self.not_a_duration(key, &text, &at);
+            return default;
+        };
+        let (least, most) = (Duration::from_millis(ms_min), Duration::from_millis(ms_max));
+        if parsed < least || parsed > most {
+            let fix = format!("write {} to {}", duration::show(least), duration::show(most));
+            self.error(&at, format!("`{}` is {}", key.field(), duration::show(parsed)), fix);
+        }
+        parsed
+    }
+
+    fn not_a_duration(&mut self, key: &'static Key, text: &str, at: &Origin) {
+        let field = key.field();
+        if text.parse::<u32>().is_ok() {
+            let fix = format!("add a unit, such as \"{text}s\" or \"{text}m\"");
+            return self.error(at, format!("`{field}` is {text} without a unit"), fix);
+        }
+        let fix = "write a whole number and a unit, such as \"5s\" or \"500ms\"";
+        self.error(at, format!("`{field}` is {text:?}, which is not a duration"), fix);
+    }
+
+    pub(super) fn number(&mut self, key: &'static Key, default: u32, min: u32, max: u32) -> u32 {
+        let Some((text, at)) = self.value(key) else { return default };
+        match text.parse() {
+            Ok(number) if (min..=max).contains(&number) => number,
+            _ => {
+                let fix = format!("write a whole number from {min} to {max}");
+                self.error(&at, format!("`{}` is {text:?}", key.field()), fix);
+                default
+            }
+        }
+    }
+
+    /// Zero is no limit.
+    fn limit(&mut self, key: &'static Key, default: u32) -> Option<u32> {
+        const MAX: u32 = 1_000_000;
+        Some(self.number(key, default, 0, MAX)).filter(|limit| *limit > 0)
+    }
+
+    fn retention(&mut self) -> Retention {
+        Retention {
+            journal: Limits {
+                days: self.limit(&key::RETENTION_JOURNAL_DAYS, 90),
+                mb: self.limit(&key::RETENTION_JOURNAL_MB, 512),
+            },
+            interactions: Limits {
+                days: self.limit(&key::RETENTION_INTERACTIONS_DAYS, 90),
+                mb: self.limit(&key::RETENTION_INTERACTIONS_MB, 128),
+            },
+            attachments: Limits {
+                days: self.limit(&key::RETENTION_ATTACHMENTS_DAYS, 30),
+                mb: self.limit(&key::RETENTION_ATTACHMENTS_MB, 512),
+            },
+            log_days: self.limit(&key::RETENTION_LOG_DAYS, 30),
+            consumer_idle_days: self.number(&key::RETENTION_CONSUMER_IDLE_DAYS, 30, 1, 3_650),
+        }
+    }
+
+    /// A poll interval; below a second only for a Graph on this machine.
+    fn poll_interval(&mut self, key: &'static Key, default: Duration, graph_is_local: bool) -> Duration {
+        let interval = self.duration(key, default, 10, 24 * HOUR_MS);
+        if interval < POLL_INTERVAL_REMOTE_MIN && !graph_is_local {
+            let at = self.value(key).map_or(Origin::Default, |(_, at)| at);
+            let problem = format!("`{}` is {}", key.field(), duration::show(interval));
+            let fix = "write 1s or more; less is for a Graph on loopback, set by `graph.url`";
+            if !self.errors.iter().any(|e| e.origin == at) {
+                self.error(&at, problem, fix);
+            }
+        }
+        interval
+    }
+
+    fn mail(&mut self, graph_is_local: bool) -> mail::Settings {
+        let usual = mail::Settings::default();
+        mail::Settings {
+            enabled: self.truth(&key::MAIL_ENABLED, usual.enabled),
+            poll_interval: self.poll_interval(&key::MAIL_POLL_INTERVAL, usual.poll_interval, graph_is_local),
+            look_back: self.duration(&key::MAIL_LOOK_BACK, usual.look_back, 0, 30 * 24 * HOUR_MS),
+            authserv_id: self.authserv_id(),
+            messages_per_hour: self.messages_per_hour(),
+        }
+    }
+
+    fn authserv_id(&mut self) -> Option<String> {
+        let (text, at) = self.value(&key::MAIL_AUTHSERV_ID)?;
+        let name = text.trim().to_ascii_lowercase();
+        let shaped = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
+        if !shaped {
+            let fix = "write the host name before the first semicolon of Authentication-Results";
+            self.error(&at, format!("`mail.authserv_id` is {text:?}"), fix);
+        }
+        (shaped && !name.is_empty()).then_some(name)
+    }
+
+    fn messages_per_hour(&mut self) -> u32 {
+        const DEFAULT: u32 = 10;
+        let Some((text, at)) = self.value(&key::MAIL_MESSAGES_PER_HOUR) else { return DEFAULT };
+        if let Ok(count @ 1..=MAIL_MESSAGES_PER_HOUR_MAX) = text.parse() {
+            return count;
+        }
+        let fix = format!("write a number from 1 to {MAIL_MESSAGES_PER_HOUR_MAX}");
+        self.error(&at, format!("`mail.messages_per_hour` is {text:?}"), fix);
+        DEFAULT
+    }
+
+    fn teams(&mut self, graph_is_local: bool) -> teams::Settings {
+        let usual = teams::Settings::default();
+        let poll_interval =
+            self.poll_interval(&key::TEAMS_POLL_INTERVAL, usual.poll_interval, graph_is_local);
+        let idle_poll_interval = match self.value(&key::TEAMS_IDLE_POLL_INTERVAL) {
+            None => poll_interval,
+            Some(_) => self
+                .duration(&key::TEAMS_IDLE_POLL_INTERVAL, Duration::from_secs(60), 10, 24 * HOUR_MS)
+                .max(poll_interval),
+        };
+        teams::Settings {
+            enabled: self.truth(&key::TEAMS_ENABLED, usual.enabled),
+            poll_interval,
+            overlap: self.duration(&key::TEAMS_OVERLAP, usual.overlap, 0, HOUR_MS),
+            page_size: self.page_size(),
+            look_back: self.duration(&key::TEAMS_LOOK_BACK, usual.look_back, 0, 30 * 24 * HOUR_MS),
+            sweep_interval: self.duration(
+                &key::TEAMS_SWEEP_INTERVAL,
+                usual.sweep_interval,
+                1_000,
+                24 * HOUR_MS,
+            ),
+            hot_for: self.duration(&key::TEAMS_HOT_FOR, usual.hot_for, 0, 24 * HOUR_MS),
+            group_messages: self.group_messages(),
+            watchable: self.watchable(),
+            idle_poll_interval,
+        }
+    }
+
+    fn watchable(&self) -> Watchable {
+        let text = self.value(&key::TEAMS_WATCHABLE).map(|(text, _)| text).unwrap_or_default();
+        let chats = words(&text);
+        if chats.iter().any(|chat| chat == "*") { Watchable::All } else { Watchable::Only(chats) }
+    }
+
+    fn tool_sets(&mut self) -> BTreeSet<ToolSet> {
+        let Some((text, at)) = self.value(&key::TOOLS_SETS) else { return ToolSet::ALL.into() };
+        let names = ToolSet::ALL.map(ToolSet::as_str).join(", ");
+        let given = words(&text);
+        if given.is_empty() {
+            let fix = format!("write some of {names}, with commas between, or leave it out for all of them");
+            self.error(&at, "`tools.sets` names no set of tools".to_owned(), fix);
+            return ToolSet::ALL.into();
+        }
+        let (known, unknown): (Vec<_>, Vec<_>) =
+            given.into_iter().map(|word| ToolSet::parse(&word).ok_or(word)).partition(Result::is_ok);
+        for word in unknown.into_iter().filter_map(Result::err) {
+            self.error(
+                &at,
+                format!("`tools.sets` names {word:?}"),
+                format!("write some of {names}, with commas between"),
+            );
+        }
+        known.into_iter().filter_map(Result::ok).collect()
+    }
+
+    fn whole_text(&mut self) -> WholeText {
+        let Some((text, at)) = self.value(&key::WAKE_WHOLE_TEXT) else { return WholeText::default() };
+        match text.as_str() {
+            "operator" => WholeText::Operator,
+            "allowed" => WholeText::Allowed,
+            "nobody" => WholeText::Nobody,
+            _ => {
+                let fix = "write \"operator\", \"allowed\" or \"nobody\"";
+                self.error(&at, format!("`wake.whole_text` is {text:?}"), fix);
+                WholeText::default()
+            }
+        }
+    }
+
+    fn page_size(&mut self) -> u32 {
+        let Some((text, at)) = self.value(&key::TEAMS_PAGE_SIZE) else { return PAGE_SIZE_MAX };
+        if let Ok(size @ 1..=PAGE_SIZE_MAX) = text.parse() {
+            return size;
+        }
+        let fix = format!("write a number from 1 to {PAGE_SIZE_MAX}, the most that Graph gives");
+        self.error(&at, format!("`teams.page_size` is {text:?}"), fix);
+        PAGE_SIZE_MAX
+    }
+
+    fn group_messages(&mut self) -> GroupMessages {
+        let Some((text, at)) = self.value(&key::TEAMS_GROUP_MESSAGES) else {
+            return GroupMessages::Mentioned;
+        };
+        match text.as_str() {
+            "all" => GroupMessages::All,
+            "mentioned" => GroupMessages::Mentioned,
+            _ => {
+                let fix = "write \"all\" or \"mentioned\"";
+                self.error(&at, format!("`teams.group_messages` is {text:?}"), fix);
+                GroupMessages::Mentioned
+            }
+        }
+    }
+
+    fn people(&mut self) -> Vec<Allow> {
+        let texts = std::mem::take(&mut self.allow);
+        if let Some((_, at)) = texts.get(ALLOW_ENTRIES_MAX) {
+            let problem = format!("the allowlist has {} entries", texts.len());
+            self.error(at, problem, format!("keep at most {ALLOW_ENTRIES_MAX}"));
+        }
+        let mut seen = BTreeSet::new();
+        let mut people = Vec::new();
+        for (text, at) in texts.into_iter().take(ALLOW_ENTRIES_MAX) {
+            if let Some(person) = self.person(text, &at)
+                && seen.insert((person.tenant_id.clone(), person.object_id.clone(), person.mail.clone()))
+            {
+                people.push(person);
+            }
+        }
+        people
+    }
+
+    fn person(&mut self, text: file::AllowText, at: &Origin) -> Option<Allow> {
+        let before = self.errors.len();
+        for (field, value) in [("tenant_id", &text.tenant_id), ("object_id", &text.object_id)] {
+            if let Some(value) = value
+                && Guid::parse(value).is_none()
+            {
+                self.error(at, format!("`allow.{field}` is {value:?}, which is not a GUID"), GUID_FIX);
+            }
+        }
+        if text.tenant_id.is_some() != text.object_id.is_some() {
+            let missing = if text.tenant_id.is_none() { "tenant_id" } else { "object_id" };
+            let fix = format!("add `{missing}`: a person is a tenant id with an object id");
+            self.error(at, format!("an entry of `allow` has no `{missing}`"), fix);
+        } else if text.tenant_id.is_none() && text.mail.is_none() {
+            let fix = "add `tenant_id` and `object_id`, or `mail`";
+            self.error(at, "an entry of `allow` names nobody".to_owned(), fix);
+        }
+        if let Some(mail) = &text.mail
+            && !is_mail_address(mail)
+        {
+            self.error(
+                at,
+                format!("`allow.mail` is {mail:?}"),
+                "write one address such as alice@contoso.com",
+            );
+        }
+        (self.errors.len() == before).then(|| Allow {
+            tenant_id: text.tenant_id.as_deref().and_then(Guid::parse),
+            object_id: text.object_id.as_deref().and_then(Guid::parse),
+            mail: text.mail.map(|m| m.trim().to_ascii_lowercase()),
+            name: text.name,
+        })
+    }
+}
+
+const HOUR_MS: u64 = 3_600_000;
+const GUID_FIX: &str = "write it like 00000000-0000-0000-0000-000000000000";
+
+/// `tenant/object` or `mail@host`.
+fn allow_from_word(word: &str) -> file::AllowText {
+    if let Some((tenant, object)) = word.split_once('/') {
+        file::AllowText {
+            tenant_id: Some(tenant.trim().to_owned()),
+            object_id: Some(object.trim().to_owned()),
+            ..Default::default()
+        }
+    } else if word.contains('@') {
+        file::AllowText { mail: Some(word.to_owned()), ..Default::default() }
+    } else {
+        file::AllowText { object_id: Some(word.to_owned()), ..Default::default() }
+    }
+}
+
+/// What stands between commas.
+fn words(text: &str) -> BTreeSet<String> {
+    text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+pub(super) fn is_mail_address(text: &str) -> bool {
+    let text = text.trim();
+    text.split_once('@').is_some_and(|(local, host)| {
+        let odd = |c: char| c.is_whitespace() || WILDCARDS.contains(&c);
+        !local.is_empty() && !host.is_empty() && !host.contains('@') && !text.contains(odd)
+    })
+}

@@ -1,0 +1,309 @@
+//! Every broken state as a table: what is said, and what it tells to do.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+use rstest::rstest;
+
+use super::*;
+use crate::status::{Report, SessionFile, SessionLine, SourceLine, SponsorsLine, StatusFile};
+use entraclaw_microsoft::entra::Validity;
+
+const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";
+const OTHER_TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000002";
+const AGENT: &str = "bbbbbbbb-0000-0000-0000-000000000003";
+
+fn now() -> Timestamp {
+    "2026-11-21T12:00:00Z".parse().unwrap()
+}
+
+/// A machine on which all is well.
+fn well() -> Facts {
+    let scopes = ["Chat.Read", "ChatMessage.Send", "User.Read"].map(str::to_owned);
+    Facts {
+        now: now(),
+        home: HomeFacts {
+            path: "/home/alice/.entraclaw".to_owned(),
+            exists: true,
+            free_bytes: Some(10_000_000_000),
+            ..HomeFacts::default()
+        },
+        config: ConfigFacts {
+            has_file: true,
+            allowed_people: 1,
+            teams: true,
+            auth: "static",
+            tenant_id: Some(TENANT.to_owned()),
+            graph_authority: "graph.microsoft.com".to_owned(),
+            ..ConfigFacts::default()
+        },
+        sign_in: SignIn::Token(TokenFacts {
+            tenant_id: Some(TENANT.to_owned()),
+            audience: Some("https://graph.microsoft.com/".to_owned()),
+            expires_at: Some(now() + SignedDuration::from_mins(50)),
+            scopes: Some(BTreeSet::from(scopes)),
+            is_application: false,
+        }),
+        certificate: Some(CertificateFacts {
+            place: "the system's key store".to_owned(),
+            validity: Some(validity(400)),
+        }),
+        graph: Some(GraphFacts {
+            me: Answered::Yes(AGENT.to_owned()),
+            chats: Some(Answered::Yes("1 or more chats".to_owned())),
+            mail: None,
+            skew: Some(SignedDuration::ZERO),
+        }),
+        doors: vec![("codex queue", Answered::Yes("it is there".to_owned()))],
+        unattended: Vec::new(),
+        report: Report::default(),
+    }
+}
+
+/// A certificate of a year that ends in so many days.
+fn validity(days: i64) -> Validity {
+    let until = now() + SignedDuration::from_hours(days * 24);
+    Validity { from: until - SignedDuration::from_hours(730 * 24), until }
+}
+
+fn token(facts: &mut Facts) -> &mut TokenFacts {
+    match &mut facts.sign_in {
+        SignIn::Token(token) => token,
+        _ => unreachable!("a test asks for it where there is one"),
+    }
+}
+
+fn no(error: &str, fix: &str) -> Answered {
+    Answered::No { error: error.to_owned(), fix: fix.to_owned() }
+}
+
+#[test]
+fn where_all_is_well_nothing_is_to_be_done() {
+    let diagnosis = examine(&well());
+    assert_eq!(diagnosis.level, Level::Ok, "{diagnosis:#?}");
+    assert!(diagnosis.checks.iter().all(|check| check.fix.is_none()));
+    assert!(show::human(&diagnosis).ends_with("All is well.\n"));
+}
+
+#[rstest]
+#[case::no_home_known(
+    |f: &mut Facts| f.home.trouble = Some("there is no home folder; set ENTRACLAW_HOME or give --home".to_owned()),
+    Level::Fail, "home", "there is no home folder", "ENTRACLAW_HOME")]
+#[case::new_home(|f: &mut Facts| f.home.exists = false, Level::Warn, "home", "is not there yet", "first session")]
+#[case::read_only_home(
+    |f: &mut Facts| f.home.read_only = Some("Read-only file system".to_owned()),
+    Level::Fail, "home", "can't be written: Read-only file system", "writable")]
+#[case::folder(
+    |f: &mut Facts| f.home.folders = vec!["/home/alice/.entraclaw/inbox is a symlink; put a folder in its place".to_owned()],
+    Level::Fail, "home", "inbox is a symlink", "put a folder")]
+#[case::source_fails(
+    |f: &mut Facts| {
+        lead(f, 3);
+        let source = &mut f.report.status.as_mut().unwrap().sources[0];
+        source.error = Some("chat x could not be read: refused; see why".to_owned());
+        source.failures = 2;
+    },
+    Level::Fail, "session", "teams: chat x could not be read: refused", "see why")]
+#[case::idle_session(
+    |f: &mut Facts| {
+        let file = SessionFile { trouble: Some("the journal could not be opened; repair it".to_owned()), ..Default::default() };
+        f.report.sessions = vec![SessionLine { alive: true, file }];
+    },
+    Level::Fail, "session", "the journal could not be opened", "repair it")]
+#[case::audit(
+    |f: &mut Facts| f.report.journal.interactions_failed_total = 2,
+    Level::Fail, "audit", "2 lines of the audit log", "interactions/")]
+#[case::open_files(
+    |f: &mut Facts| f.home.open_to_others = vec!["config.toml".to_owned()],
+    Level::Warn, "modes", "others may read or write config.toml", "chmod -R go= /home/alice/.entraclaw")]
+#[case::little_room(|f: &mut Facts| f.home.free_bytes = Some(100_000_000), Level::Warn, "disk", "100 MB free", "free some space")]
+#[case::full_disk(|f: &mut Facts| f.home.free_bytes = Some(1_000), Level::Fail, "disk", "0 MB free", "free some space")]
+#[case::wrong_config(
+    |f: &mut Facts| f.config.mistakes = vec!["config.toml, line 2: unknown key `teams.x`; did you mean `teams.y`?".to_owned()],
+    Level::Fail, "config", "line 2: unknown key `teams.x`", "did you mean `teams.y`?")]
+#[case::no_config(|f: &mut Facts| f.config.has_file = false, Level::Warn, "config", "no config.toml", "entraclaw import")]
+#[case::nobody(|f: &mut Facts| f.config.allowed_people = 0, Level::Warn, "people", "nobody may write", "[[allow]]")]
+#[case::signed_in_elsewhere(
+    |f: &mut Facts| { lead(f, 3); f.sign_in = SignIn::None; },
+    Level::Warn, "sign-in", "the session that leads has its own", "environment of its host")]
+#[case::nobody_yet(
+    |f: &mut Facts| { f.config.allowed_people = 0; f.config.pairing = true; },
+    Level::Warn, "people", "is told a code", "entraclaw pair")]
+#[case::broken_policy(
+    |f: &mut Facts| f.config.policy_trouble = Some("policy.json is broken (EOF), so nobody is let in by it; repair it".to_owned()),
+    Level::Fail, "policy", "broken (EOF)", "repair it")]
+#[case::policy_aside(
+    |f: &mut Facts| f.config.policy_kept_aside = Some("policy.json.broken"),
+    Level::Warn, "policy", "kept aside as policy.json.broken", "delete /home/alice/.entraclaw/policy.json.broken")]
+#[case::cannot_read_mail(
+    |f: &mut Facts| f.config.mail = true,
+    Level::Fail, "scopes", "does not allow reading the inbox", "Mail.Read")]
+#[case::no_inbox(
+    |f: &mut Facts| f.graph.as_mut().unwrap().mail = Some(no("graph answered 404", "check the mailbox")),
+    Level::Fail, "mail", "404", "mailbox")]
+#[case::bot_without_credentials(
+    |f: &mut Facts| { f.config.bot = true; f.config.bot_trouble = Some("`bot.app_id` is missing; set it".to_owned()); },
+    Level::Fail, "bot", "`bot.app_id` is missing", "set it")]
+#[case::no_source(|f: &mut Facts| f.config.teams = false, Level::Warn, "sources", "no source", "teams.enabled")]
+#[case::no_sign_in(|f: &mut Facts| { f.sign_in = SignIn::None; f.graph = None; }, Level::Fail, "sign-in", "none is configured", "ENTRACLAW_ACCESS_TOKEN")]
+#[case::sign_in_failed(
+    |f: &mut Facts| f.sign_in = SignIn::Failed { problem: "the key is gone".to_owned(), fix: "run `entraclaw login`".to_owned() },
+    Level::Fail, "sign-in", "the key is gone", "entraclaw login")]
+#[case::certificate_ended(
+    |f: &mut Facts| f.certificate.as_mut().unwrap().validity = Some(validity(-1)),
+    Level::Fail, "key", "the certificate ended on 2026-11-20 12:00 UTC", "make a new key")]
+#[case::certificate_not_yet(
+    |f: &mut Facts| f.certificate.as_mut().unwrap().validity = Some(validity(731)),
+    Level::Fail, "key", "is not valid before 2026-11-22", "set the clock")]
+#[case::certificate_ends_soon(
+    |f: &mut Facts| f.certificate.as_mut().unwrap().validity = Some(validity(30)),
+    Level::Warn, "key", "ends on 2026-12-21 12:00 UTC, in 30 days", "make a new key")]
+#[case::certificate_unreadable(
+    |f: &mut Facts| f.certificate.as_mut().unwrap().validity = None,
+    Level::Warn, "key", "the dates of the certificate in the system's key store can't be read", "openssl")]
+#[case::expired(
+    |f: &mut Facts| token(f).expires_at = Some(now() - SignedDuration::from_mins(3)),
+    Level::Fail, "sign-in", "ended 3 min ago", "get a new token")]
+#[case::ends_soon(
+    |f: &mut Facts| token(f).expires_at = Some(now() + SignedDuration::from_mins(3)),
+    Level::Warn, "sign-in", "ends in 3 min", "get a new token")]
+#[case::wrong_tenant(
+    |f: &mut Facts| token(f).tenant_id = Some(OTHER_TENANT.to_owned()),
+    Level::Fail, "tenant", "the token is of tenant aaaaaaaa-0000-0000-0000-000000000002", "identity.tenant_id")]
+#[case::wrong_audience(
+    |f: &mut Facts| token(f).audience = Some("https://outlook.office.com".to_owned()),
+    Level::Fail, "audience", "is for https://outlook.office.com", "https://graph.microsoft.com")]
+#[case::cannot_send(
+    |f: &mut Facts| { token(f).scopes.as_mut().unwrap().remove("ChatMessage.Send"); },
+    Level::Fail, "scopes", "does not allow sending messages", "ChatMessage.Send")]
+#[case::application(|f: &mut Facts| token(f).is_application = true, Level::Fail, "scopes", "stands for a program", "agent user")]
+#[case::no_network(
+    |f: &mut Facts| f.graph = Some(GraphFacts { me: no("cannot reach graph.microsoft.com", "check the network"), chats: None, mail: None, skew: None }),
+    Level::Fail, "graph", "cannot reach", "check the network")]
+#[case::other_user(
+    |f: &mut Facts| f.config.object_id = Some(OTHER_TENANT.to_owned()),
+    Level::Fail, "graph", "the token is of user bbbbbbbb", "identity.object_id")]
+#[case::no_chats(
+    |f: &mut Facts| f.graph.as_mut().unwrap().chats = Some(no("graph answered 403", "check the licence")),
+    Level::Fail, "chats", "403", "licence")]
+#[case::clock_unknown(|f: &mut Facts| f.graph.as_mut().unwrap().skew = None, Level::Warn, "clock", "not compared", "5 minutes")]
+#[case::clock_behind(
+    |f: &mut Facts| f.graph.as_mut().unwrap().skew = Some(SignedDuration::from_secs(60)),
+    Level::Warn, "clock", "is 60 s behind Graph's", "time synchronisation")]
+#[case::clock_wrong(
+    |f: &mut Facts| f.graph.as_mut().unwrap().skew = Some(SignedDuration::from_hours(-2)),
+    Level::Fail, "clock", "is 7200 s ahead of Graph's", "time synchronisation")]
+#[case::silent_leader(|f: &mut Facts| lead(f, 600), Level::Fail, "leader", "process 77 leads, but has asked nothing for 600 s", "kill 77")]
+#[case::no_leader(
+    |f: &mut Facts| f.report.sessions = vec![SessionLine { alive: true, ..Default::default() }],
+    Level::Warn, "leader", "1 sessions are running and none polls", "entraclaw status")]
+#[case::damage(
+    |f: &mut Facts| f.report.journal.damage = vec!["inbox/x.jsonl: 1 unreadable pieces".to_owned()],
+    Level::Warn, "journal", "1 unreadable", "mends")]
+#[case::quarantine(
+    |f: &mut Facts| f.report.journal.kept_aside = vec!["x.jsonl.damaged".to_owned()],
+    Level::Warn, "journal", "x.jsonl.damaged", "check the disk")]
+#[case::unreadable_journal(
+    |f: &mut Facts| f.report.journal.error = Some("Permission denied".to_owned()),
+    Level::Fail, "journal", "Permission denied", "rights")]
+fn a_broken_state_names_itself_and_its_fix(
+    #[case] breaks: fn(&mut Facts),
+    #[case] level: Level,
+    #[case] name: &str,
+    #[case] found: &str,
+    #[case] fix: &str,
+) {
+    let mut facts = well();
+    breaks(&mut facts);
+    let diagnosis = examine(&facts);
+    let check = diagnosis.checks.iter().find(|check| check.level == level);
+    let check = check.unwrap_or_else(|| panic!("nothing of that level: {diagnosis:#?}"));
+    assert_eq!(check.name, name, "{diagnosis:#?}");
+    assert!(check.found.contains(found), "{}", check.found);
+    assert!(check.fix.as_deref().unwrap_or("").contains(fix), "{:?}", check.fix);
+    assert_eq!(diagnosis.level, level, "{diagnosis:#?}");
+}
+
+/// A leader that asked `ago_s` seconds ago.
+fn lead(facts: &mut Facts, ago_s: i64) {
+    let file = SessionFile { pid: 77, leads: true, ..SessionFile::default() };
+    facts.report.leader = Some(SessionLine { alive: true, file });
+    let asked_at = Some((now() - SignedDuration::from_secs(ago_s)).to_string());
+    let source = SourceLine {
+        name: "teams".to_owned(),
+        poll_interval_ms: Some(5_000),
+        asked_at,
+        ..SourceLine::default()
+    };
+    facts.report.status = Some(StatusFile { sources: vec![source], ..StatusFile::default() });
+}
+
+#[test]
+fn another_leader_is_no_illness() {
+    let mut facts = well();
+    lead(&mut facts, 3);
+    let diagnosis = examine(&facts);
+    assert_eq!(diagnosis.level, Level::Ok);
+    assert!(diagnosis.checks.iter().any(|check| check.found.contains("process 77 polls")));
+}
+
+#[test]
+fn sponsors_whom_nobody_knows_are_told_with_the_fix() {
+    let mut facts = well();
+    lead(&mut facts, 3);
+    let trouble =
+        "it is not known who the sponsors of the agent are, so what they write waits: x; do y".to_owned();
+    facts.report.status.as_mut().unwrap().sponsors = Some(SponsorsLine { trouble, awaited: true });
+    let diagnosis = examine(&facts);
+    let told =
+        diagnosis.checks.iter().find(|check| check.found.contains("sponsors of the agent are")).unwrap();
+    assert_eq!((told.level, told.fix.as_deref()), (Level::Fail, Some("do y")));
+}
+
+#[test]
+fn a_token_that_says_nothing_is_taken_as_it_is() {
+    let mut facts = well();
+    facts.sign_in = SignIn::Token(TokenFacts::default());
+    assert_eq!(examine(&facts).level, Level::Ok);
+}
+
+#[test]
+fn nothing_of_others_drives_the_terminal() {
+    let mut facts = well();
+    facts.graph.as_mut().unwrap().me = no("graph answered \u{1b}[2J403\nmore", "x\u{202e}");
+    let shown = show::human(&examine(&facts));
+    let shown = anstream::adapter::strip_str(&shown).to_string();
+    assert!(shown.contains("graph answered 403 more"), "{shown}");
+    assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown}");
+}
+
+#[test]
+fn a_door_that_is_shut_is_told_with_what_opens_it() {
+    let mut facts = well();
+    facts.doors = vec![("opencode port", no("nobody is at 127.0.0.1:4096", "start the host with that port"))];
+    let carriers = vec!["pull".to_owned(), "codex queue (failing)".to_owned()];
+    let file = SessionFile { carriers, ..SessionFile::default() };
+    facts.report.sessions = vec![
+        SessionLine { alive: true, file: file.clone() },
+        SessionLine { alive: true, file: file.clone() },
+        SessionLine { alive: false, file },
+    ];
+    let doors: Vec<_> = examine(&facts).checks.into_iter().filter(|check| check.name == "doors").collect();
+    assert!(doors.iter().all(|check| check.level == Level::Warn && check.fix.is_some()), "{doors:?}");
+    let found: Vec<&str> = doors.iter().map(|check| check.found.as_str()).collect();
+    assert_eq!(
+        found,
+        ["opencode port: nobody is at 127.0.0.1:4096", "codex queue (failing), says a session"]
+    );
+}
+
+#[test]
+fn what_stops_a_host_without_a_person_is_said_and_is_no_fault() {
+    let mut facts = well();
+    facts.unattended =
+        vec!["the first answer of Codex CLI stops at a dialog; add --allow-answers to its setup".to_owned()];
+    let diagnosis = examine(&facts);
+    let check = diagnosis.checks.iter().find(|check| check.name == "unattended").unwrap();
+    assert_eq!((check.level, diagnosis.level), (Level::Warn, Level::Warn));
+    assert_eq!(check.fix.as_deref(), Some("add --allow-answers to its setup"));
+}

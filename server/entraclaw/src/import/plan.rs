@@ -1,0 +1,296 @@
+//! What an import would do: which settings and positions it takes, which it leaves, and why.
+//! It must never show the value of anything that may be a secret.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+
+use super::{env_file, positions};
+use crate::config::key::{self, Key, Variable};
+use crate::config::{Config, Origin, Sources};
+use entraclaw_microsoft::{mail, teams};
+
+/// Prefixes of the peer's variables, the newer one first.
+const PREFIXES: [&str; 2] = ["ENTRABOT_", "ENTRACLAW_"];
+/// Ways to sign in, which read settings that nobody else does.
+const MODES: [&str; 2] = ["agent-user", "device-code"];
+/// Words in a name that make it a secret.
+const SECRET_WORDS: [&str; 6] = ["PASSWORD", "SECRET", "TOKEN", "PRIVATE", "CREDENTIAL", "CONNECTION_STRING"];
+/// Names that are read together, as people who may speak.
+const PEOPLE: [&str; 7] = [
+    "HUMAN_USER_ID",
+    "HUMAN_USER_IDS",
+    "HUMAN_UPN",
+    "HUMAN_UPNS",
+    "HUMAN_USER_TENANT_IDS",
+    "HUMAN_USER_MAILS",
+    "HUMAN_USER_TYPES",
+];
+
+/// The peer's files, as far as they were there.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// Text of its environment file.
+    pub environment: Option<String>,
+    /// Text of `watched_chats`.
+    pub watched_chats: Option<String>,
+    /// Text of `watched_chats.json`.
+    pub watched_chats_json: Option<String>,
+    /// Text of `email_cursor.txt`.
+    pub email_cursor: Option<String>,
+    /// Name and text of each file in `chat_cursors`.
+    pub chat_cursors: Vec<(String, String)>,
+}
+
+impl Found {
+    /// Whether nothing was there.
+    pub fn is_empty(&self) -> bool {
+        self.environment.is_none()
+            && self.watched_chats.is_none()
+            && self.watched_chats_json.is_none()
+            && self.email_cursor.is_none()
+            && self.chat_cursors.is_empty()
+    }
+}
+
+/// A person who may speak.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Person {
+    /// Home tenant.
+    pub tenant_id: String,
+    /// Object id there.
+    pub object_id: String,
+    /// Mail address.
+    pub mail: Option<String>,
+    /// For the reader of the file.
+    pub name: Option<String>,
+}
+
+/// What would be done.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Settings for config.toml, with the name that each came from.
+    pub settings: Vec<(&'static Key, String, String)>,
+    /// Entries of `[[allow]]`.
+    pub people: Vec<Person>,
+    /// Files below the home folder, with what they say in a few words.
+    pub files: Vec<(&'static str, Vec<u8>, String)>,
+    /// What is left out, and why.
+    pub left_out: Vec<(String, String)>,
+    /// What is worth knowing.
+    pub notes: Vec<String>,
+}
+
+/// Makes the plan. `has_file` tells whether the home folder has a file already.
+pub fn plan(found: &Found, has_file: impl Fn(&str) -> bool) -> Plan {
+    let mut plan = Plan::default();
+    if let Some(text) = &found.environment {
+        plan.environment(text);
+    }
+    plan.chats(found, &has_file);
+    plan.mail(found, &has_file);
+    plan.watched(found, &has_file);
+    plan
+}
+
+impl Plan {
+    fn leave(&mut self, name: impl Into<String>, why: impl Into<String>) {
+        self.left_out.push((name.into(), why.into()));
+    }
+
+    fn environment(&mut self, text: &str) {
+        let mut people = BTreeMap::new();
+        let mut taken: Vec<&'static Key> = Vec::new();
+        let variables = env_file::parse(text);
+        for prefix in PREFIXES {
+            for (line, name, value) in &variables {
+                let Some(bare) = name.strip_prefix(prefix) else { continue };
+                if value.is_empty() {
+                    continue;
+                }
+                if SECRET_WORDS.iter().any(|word| bare.contains(word)) {
+                    self.leave(name, "a secret; no file of this server holds one");
+                } else if PEOPLE.contains(&bare) {
+                    people.entry(bare.to_owned()).or_insert_with(|| value.clone());
+                } else if let Some(key) = key_of(name, bare) {
+                    if taken.contains(&key) {
+                        self.leave(name, format!("`{}` was taken from another name", key.field()));
+                    } else if let Some(setting) = self.setting(key, (*line, name), value) {
+                        taken.push(key);
+                        self.settings.push((key, setting, name.clone()));
+                    }
+                } else {
+                    self.leave(name, "this server has no such setting");
+                }
+            }
+        }
+        self.people(&people);
+    }
+
+    /// The value as this server writes it, if it is a good one.
+    fn setting(&mut self, key: &'static Key, at: (usize, &str), value: &str) -> Option<String> {
+        let value = match (key, value.to_ascii_lowercase().as_str()) {
+            (k, "warning") if *k == key::LOG_LEVEL => "warn".to_owned(),
+            (k, "critical" | "fatal") if *k == key::LOG_LEVEL => "error".to_owned(),
+            (k, lower) if *k == key::LOG_LEVEL => lower.to_owned(),
+            _ => value.to_owned(),
+        };
+        let Some(why) = mistake(key, &value) else { return Some(value) };
+        let (line, name) = at;
+        self.leave(name, format!("line {line}: {why}"));
+        None
+    }
+
+    fn people(&mut self, words: &BTreeMap<String, String>) {
+        let list = |names: [&str; 2]| -> Vec<String> {
+            let text = names.iter().find_map(|name| words.get(*name));
+            text.map_or_else(Vec::new, |text| text.split(',').map(|part| part.trim().to_owned()).collect())
+        };
+        let own_tenant = self.settings.iter().find(|(key, ..)| **key == key::IDENTITY_TENANT_ID);
+        let own_tenant = own_tenant.map(|(_, value, _)| value.clone());
+        let tenants = list(["HUMAN_USER_TENANT_IDS", ""]);
+        let (mails, names) = (list(["HUMAN_USER_MAILS", ""]), list(["HUMAN_UPNS", "HUMAN_UPN"]));
+        let of = |list: &[String], at: usize| list.get(at).filter(|text| !text.is_empty()).cloned();
+        for (at, object_id) in list(["HUMAN_USER_IDS", "HUMAN_USER_ID"]).into_iter().enumerate() {
+            if object_id.is_empty() {
+                continue;
+            }
+            let Some(tenant_id) = of(&tenants, at).or_else(|| own_tenant.clone()) else {
+                self.leave(format!("person {object_id}"), "its tenant is not known");
+                continue;
+            };
+            let mut person = Person { tenant_id, object_id, mail: of(&mails, at), name: of(&names, at) };
+            if load_person(&person).is_err() {
+                person.mail = None;
+            }
+            match load_person(&person) {
+                Ok(()) => self.people.push(person),
+                Err(why) => self.leave(format!("person {}", person.object_id), why),
+            }
+        }
+        if self.people.is_empty() && words.keys().any(|name| name.contains("UPN") || name.contains("MAIL")) {
+            self.leave("HUMAN_UPN", "a name or address proves nothing in Teams; add the person's object id");
+        }
+    }
+
+    fn chats(&mut self, found: &Found, has_file: &dyn Fn(&str) -> bool) {
+        let read = positions::chats(&found.chat_cursors);
+        for (file, why) in read.unreadable {
+            self.leave(file, why);
+        }
+        let Some(newest) = read.chats.values().max().copied() else { return };
+        if has_file(teams::CURSOR_FILE) {
+            return self.leave("chat_cursors", format!("{} is there already and stays", teams::CURSOR_FILE));
+        }
+        let count = read.chats.len();
+        if let Some(bytes) = teams::position(read.chats) {
+            let what = format!("{count} chats go on where each was read to, others at {newest}");
+            self.files.push((teams::CURSOR_FILE, bytes, what));
+        }
+    }
+
+    /// Groups that the peer heard whole. Here they are watched, and watchable, so that the agent may leave them.
+    fn watched(&mut self, found: &Found, has_file: &dyn Fn(&str) -> bool) {
+        let (plain, json) = (found.watched_chats.as_deref(), found.watched_chats_json.as_deref());
+        let mut watched = positions::watched(plain, json);
+        if let Some(why) = watched.unreadable {
+            self.leave("watched_chats.json", why);
+        }
+        if watched.of_two > 0 {
+            let chats = if watched.of_two == 1 {
+                "1 watched chat"
+            } else {
+                &format!("{} watched chats", watched.of_two)
+            };
+            self.notes.push(format!(
+                "{chats} of two people: nothing to take over, they are heard whole here anyway"
+            ));
+        }
+        if watched.groups.is_empty() {
+            return;
+        }
+        let read = positions::chats(&found.chat_cursors).chats;
+        let newest = read.values().max().copied();
+        let mut chats = BTreeMap::new();
+        for (id, added_at) in std::mem::take(&mut watched.groups) {
+            match read.get(&id).copied().or(added_at).or(newest) {
+                Some(from) => drop(chats.insert(id, from.to_string())),
+                None => self.leave(
+                    id,
+                    "it is not known since when it is watched; the agent can watch it by `watch_chat`",
+                ),
+            }
+        }
+        if chats.is_empty() {
+            return;
+        }
+        let ids: Vec<&str> = chats.keys().map(String::as_str).collect();
+        self.settings.push((&key::TEAMS_WATCHABLE, ids.join(","), "watched_chats".to_owned()));
+        if has_file(teams::WATCHED_FILE) {
+            return self
+                .leave("watched_chats", format!("{} is there already and stays", teams::WATCHED_FILE));
+        }
+        let groups =
+            if chats.len() == 1 { "1 group is".to_owned() } else { format!("{} groups are", chats.len()) };
+        let what = format!("{groups} heard whole, of people who may write");
+        let Some(bytes) = teams::watched_list(chats) else { return };
+        self.files.push((teams::WATCHED_FILE, bytes, what));
+    }
+
+    fn mail(&mut self, found: &Found, has_file: &dyn Fn(&str) -> bool) {
+        let Some(text) = &found.email_cursor else { return };
+        let Some(since) = positions::instant(text) else {
+            return self.leave("email_cursor.txt", "it holds no time");
+        };
+        if has_file(mail::CURSOR_FILE) {
+            return self.leave("email_cursor.txt", "mail has a position here already, which stays");
+        }
+        let Some(bytes) = mail::position(since) else { return };
+        self.files.push((mail::CURSOR_FILE, bytes, format!("mail goes on at {since}")));
+    }
+}
+
+/// What is wrong with a value, by itself or once a way to sign in reads it.
+fn mistake(key: &'static Key, value: &str) -> Option<String> {
+    let variable = key.variable();
+    let wrong = |mode: Option<&str>| {
+        let mode = mode.map(|mode| (key::AUTH_MODE.variable(), mode.to_owned()));
+        let own = (variable.clone(), value.to_owned());
+        let environment = mode.into_iter().chain([own]).collect();
+        let errors = Config::load(&Sources { environment, ..Sources::default() }).err()?.0;
+        // What else a mode needs is not the matter here.
+        let own = errors.iter().find(|e| e.origin == Origin::Environment(variable.clone()));
+        own.map(|e| format!("{}; {}", e.problem, e.fix))
+    };
+    let modes = MODES.into_iter().filter(|_| *key != key::AUTH_MODE).map(Some);
+    [None].into_iter().chain(modes).find_map(wrong)
+}
+
+fn key_of(name: &str, bare: &str) -> Option<&'static Key> {
+    [name.to_owned(), format!("ENTRACLAW_{bare}")].iter().find_map(|name| match key::classify(name) {
+        Variable::Sets(key) => Some(key),
+        Variable::Misspelt(_) | Variable::Other => None,
+    })
+}
+
+/// Whether the configuration takes a person.
+fn load_person(person: &Person) -> Result<(), String> {
+    let quoted = |text: &str| serde_json::to_string(text).unwrap_or_default();
+    let mut file = format!(
+        "[[allow]]\ntenant_id = {}\nobject_id = {}\n",
+        quoted(&person.tenant_id),
+        quoted(&person.object_id)
+    );
+    if let Some(mail) = &person.mail {
+        let _ = writeln!(file, "mail = {}", quoted(mail));
+    }
+    let sources = Sources { file: Some(("config.toml".to_owned(), file)), ..Sources::default() };
+    let problem = |errors: crate::config::ConfigErrors| {
+        errors.0.first().map_or_else(String::new, |error| format!("{}; {}", error.problem, error.fix))
+    };
+    Config::load(&sources).map(|_| ()).map_err(problem)
+}
+
+/// Used by the tests of the plan as well as by the plan.
+pub(super) type Positions = BTreeMap<String, Timestamp>;

@@ -1,0 +1,426 @@
+//! What is asked of setup: for which host, where, with which carriers, on what machine.
+//!
+//! It must never hold a default that differs from what the host's own documentation says.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use crate::config::key::{ACCESS_TOKEN_VARIABLE, BOT_SECRET_VARIABLE, HOME_VARIABLE};
+use entraclaw_inbox::mcp::{HOSTS, HandsDown};
+use entraclaw_inbox::rules::{Shell, WaitCommand};
+
+/// The port of opencode's server when none is given; also its own first choice.
+const OPENCODE_PORT: u16 = 4096;
+/// What reaches Graph through a proxy; programs read either spelling.
+const PROXIES: [&str; 4] = ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"];
+/// Secrets that only the environment holds, certificates of one's own, and where the system's key store answers.
+const PASSED: [&str; 6] = [
+    ACCESS_TOKEN_VARIABLE,
+    BOT_SECRET_VARIABLE,
+    "DBUS_SESSION_BUS_ADDRESS",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "XDG_RUNTIME_DIR",
+];
+
+/// A program that can be connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Host {
+    /// Claude Code
+    ClaudeCode,
+    /// GitHub Copilot CLI
+    CopilotCli,
+    /// Codex CLI
+    Codex,
+    /// Gemini CLI
+    GeminiCli,
+    /// opencode
+    Opencode,
+    /// Qwen Code
+    QwenCode,
+    /// VS Code, by configuration only
+    Vscode,
+    /// Cursor, by configuration only
+    Cursor,
+}
+
+impl Host {
+    /// Every one.
+    pub const ALL: [Self; 8] = [
+        Self::ClaudeCode,
+        Self::CopilotCli,
+        Self::Codex,
+        Self::GeminiCli,
+        Self::Opencode,
+        Self::QwenCode,
+        Self::Vscode,
+        Self::Cursor,
+    ];
+
+    /// As it is typed; of the hosts that were run, also the family of `mcp::hosts`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::CopilotCli => "copilot-cli",
+            Self::Codex => "codex",
+            Self::GeminiCli => "gemini-cli",
+            Self::Opencode => "opencode",
+            Self::QwenCode => "qwen-code",
+            Self::Vscode => "vscode",
+            Self::Cursor => "cursor",
+        }
+    }
+
+    /// As people call it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "Claude Code",
+            Self::CopilotCli => "GitHub Copilot CLI",
+            Self::Codex => "Codex CLI",
+            Self::GeminiCli => "Gemini CLI",
+            Self::Opencode => "opencode",
+            Self::QwenCode => "Qwen Code",
+            Self::Vscode => "VS Code",
+            Self::Cursor => "Cursor",
+        }
+    }
+}
+
+/// Whose files are changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Scope {
+    /// Yours, for every project
+    User,
+    /// Those of the folder you are in
+    Project,
+}
+
+impl Scope {
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
+}
+
+/// A carrier that is off until it is asked for, because it needs a flag or lets more in.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Carrier {
+    /// Claude Code's channel, by a launch flag.
+    Channel,
+    /// Copilot CLI's extension, with `--experimental`.
+    Extension,
+    /// Codex's queue.
+    Queue,
+    /// opencode's HTTP port.
+    Port(u16),
+    /// Qwen Code's input file; none is the one in the home folder.
+    InputFile(Option<String>),
+}
+
+impl Carrier {
+    /// Reads `NAME` or `NAME=VALUE`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        match (name, value) {
+            ("channel", None) => Ok(Self::Channel),
+            ("extension", None) => Ok(Self::Extension),
+            ("queue", None) => Ok(Self::Queue),
+            ("port", None) => Ok(Self::Port(OPENCODE_PORT)),
+            ("port", Some(port)) => match port.parse() {
+                Ok(port) if port >= 1024 => Ok(Self::Port(port)),
+                _ => Err(format!("port={port}: give a port from 1024 to 65535")),
+            },
+            ("input-file", None) => Ok(Self::InputFile(None)),
+            ("input-file", Some(path)) if std::path::Path::new(path).is_absolute() => {
+                Ok(Self::InputFile(Some(path.to_owned())))
+            }
+            ("input-file", Some(_)) => Err("input-file: give an absolute path".to_owned()),
+            ("channel" | "extension" | "queue", Some(_)) => Err(format!("{name} takes no value")),
+            _ => Err(format!("{name:?} is none of channel, extension, queue, port[=N], input-file[=PATH]")),
+        }
+    }
+
+    /// As it is typed, without its value.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Channel => "channel",
+            Self::Extension => "extension",
+            Self::Queue => "queue",
+            Self::Port(_) => "port",
+            Self::InputFile(_) => "input-file",
+        }
+    }
+
+    /// The one host that has it.
+    pub fn host(&self) -> Host {
+        match self {
+            Self::Channel => Host::ClaudeCode,
+            Self::Extension => Host::CopilotCli,
+            Self::Queue => Host::Codex,
+            Self::Port(_) => Host::Opencode,
+            Self::InputFile(_) => Host::QwenCode,
+        }
+    }
+}
+
+/// A carrier that is on by itself, and can be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeftOut {
+    /// Claude Code's inbox socket.
+    InboxSocket,
+    /// Claude Code's hook that wakes it.
+    WakingHook,
+    /// Qwen Code's cross-session protocol.
+    PeerProtocol,
+}
+
+impl LeftOut {
+    /// Reads its name.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "inbox-socket" => Ok(Self::InboxSocket),
+            "waking-hook" => Ok(Self::WakingHook),
+            "peer-protocol" => Ok(Self::PeerProtocol),
+            _ => Err(format!(
+                "{text:?} is none of inbox-socket, waking-hook and peer-protocol, which can be left out"
+            )),
+        }
+    }
+
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InboxSocket => "inbox-socket",
+            Self::WakingHook => "waking-hook",
+            Self::PeerProtocol => "peer-protocol",
+        }
+    }
+
+    /// The one host that has it.
+    pub fn host(self) -> Host {
+        match self {
+            Self::InboxSocket | Self::WakingHook => Host::ClaudeCode,
+            Self::PeerProtocol => Host::QwenCode,
+        }
+    }
+}
+
+/// Which system's places and shell count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Os {
+    /// Linux and other Unix.
+    Linux,
+    /// macOS.
+    Mac,
+    /// Windows.
+    Windows,
+}
+
+/// Where a machine keeps its files.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// Which system it is.
+    pub os: Os,
+    /// The user's home folder.
+    pub user: PathBuf,
+    /// The project's folder.
+    pub project: PathBuf,
+    /// `CLAUDE_CONFIG_DIR`, if set.
+    pub claude: Option<PathBuf>,
+    /// `COPILOT_HOME`, if set.
+    pub copilot: Option<PathBuf>,
+    /// `CODEX_HOME`, if set.
+    pub codex: Option<PathBuf>,
+    /// `XDG_CONFIG_HOME` of Unix or `APPDATA` of Windows, if set.
+    pub config: Option<PathBuf>,
+}
+
+/// What is to be set up.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// For which host.
+    pub host: Host,
+    /// Whose files.
+    pub scope: Scope,
+    /// What is asked for beyond what needs no flag.
+    pub carriers: Vec<Carrier>,
+    /// What is on by itself and is not wanted.
+    pub left_out: Vec<LeftOut>,
+    /// The version that the last session of the host has told, where one is remembered.
+    pub host_version: Option<[u64; 3]>,
+    /// The consumer that the configuration names, where it names one.
+    pub consumer: Option<String>,
+    /// Names of variables that the server reads and that are set where setup runs, sorted; never their values.
+    pub given: Vec<String>,
+    /// The host's program where Codex's queue needs it, as an absolute path; none where it is not found.
+    pub codex: Option<String>,
+    /// Whether the tools that answer may run without asking, too.
+    pub allow_answers: bool,
+    /// This program, as an absolute path.
+    pub binary: String,
+    /// The program that can only wait, as an absolute path; none where it is not beside this one.
+    pub waiter: Option<String>,
+    /// The home folder of this program, as an absolute path.
+    pub home: String,
+    /// Whether that is the one it takes by itself.
+    pub home_is_default: bool,
+    /// The machine.
+    pub places: Places,
+}
+
+impl Request {
+    /// The folders within which a symlink may lead from one place to another: a project's own for its files, else the
+    /// user's.
+    pub fn roots(&self) -> Vec<PathBuf> {
+        let Places { user, project, claude, copilot, codex, config, .. } = &self.places;
+        if self.scope == Scope::Project {
+            return vec![project.clone()];
+        }
+        let given = [claude, copilot, codex, config].into_iter().flatten();
+        std::iter::once(user).chain(given).cloned().collect()
+    }
+
+    /// The name that a receipt keeps for who asked.
+    pub fn owner(&self) -> String {
+        match self.scope {
+            Scope::User => format!("{}/user", self.host.name()),
+            Scope::Project => format!("{}/project:{}", self.host.name(), self.places.project.display()),
+        }
+    }
+
+    /// The variables that the server needs.
+    pub(super) fn environment(&self) -> Vec<(String, String)> {
+        let named = |(name, value): (&'static str, String)| (name.to_owned(), value);
+        let own = self.settings().into_iter().map(named);
+        let resolved = match self.handed_down() {
+            // What the host takes for a secret it still resolves in its own file.
+            HandsDown::AllBut(_) => self.kept_from_servers(),
+            _ => Vec::new(),
+        };
+        own.chain(resolved.into_iter().map(|name| (name.clone(), format!("${name}")))).collect()
+    }
+
+    /// What the host hands its servers of its own environment.
+    pub(super) fn handed_down(&self) -> HandsDown {
+        let row = HOSTS.iter().find(|row| row.family == self.host.name());
+        row.map_or(HandsDown::Everything, |row| row.environment)
+    }
+
+    /// The variables that are set and would not reach the server.
+    fn kept_from_servers(&self) -> Vec<String> {
+        let handed = self.handed_down();
+        let is_ours = |name: &&String| *name != HOME_VARIABLE && handed.keeps(name, "");
+        self.given.iter().filter(is_ours).cloned().collect()
+    }
+
+    /// The names that a server is to get from its host's environment, for a host that hands down few and takes names.
+    pub(super) fn names_to_pass(&self) -> Vec<String> {
+        let mut names = self.kept_from_servers();
+        names.extend(PASSED.map(str::to_owned));
+        // Hooks have the whole environment: with another home they would look elsewhere than their server.
+        names.extend(self.home_is_default.then(|| HOME_VARIABLE.to_owned()));
+        names.extend(PROXIES.iter().flat_map(|name| [(*name).to_owned(), name.to_ascii_lowercase()]));
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The variables that say what was asked for.
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        let mut variables = Vec::new();
+        if !self.home_is_default {
+            variables.push(("ENTRACLAW_HOME", self.home.clone()));
+        }
+        for carrier in &self.carriers {
+            match carrier {
+                Carrier::Queue => {
+                    variables.push(("ENTRACLAW_DOORS_CODEX_QUEUE", "true".to_owned()));
+                    // The host hands its servers a PATH of its own choice.
+                    variables.extend(self.codex.clone().map(|path| ("ENTRACLAW_DOORS_CODEX_COMMAND", path)));
+                }
+                Carrier::Port(port) => variables.push(("ENTRACLAW_DOORS_OPENCODE_PORT", port.to_string())),
+                Carrier::InputFile(_) => {
+                    variables.push(("ENTRACLAW_DOORS_QWEN_INPUT_FILE", self.input_file()));
+                }
+                Carrier::Channel | Carrier::Extension => {}
+            }
+        }
+        for left_out in &self.left_out {
+            match left_out {
+                LeftOut::InboxSocket => {
+                    variables.push(("ENTRACLAW_DOORS_INBOX_SOCKET", "false".to_owned()));
+                }
+                LeftOut::WakingHook => {
+                    variables.push(("ENTRACLAW_DOORS_WAKING_HOOK", "false".to_owned()));
+                }
+                LeftOut::PeerProtocol => {
+                    variables.push(("ENTRACLAW_DOORS_QWEN_PEER", "false".to_owned()));
+                }
+            }
+        }
+        variables
+    }
+
+    /// The file that Qwen Code reads lines from.
+    pub(super) fn input_file(&self) -> String {
+        let given = self.carriers.iter().find_map(|carrier| match carrier {
+            Carrier::InputFile(path) => path.clone(),
+            _ => None,
+        });
+        let folder = std::path::Path::new(&self.home);
+        given.unwrap_or_else(|| folder.join("qwen-input.jsonl").display().to_string())
+    }
+
+    /// The shell that the host runs commands in.
+    pub(super) fn shell(&self) -> Shell {
+        if self.places.os == Os::Windows { Shell::Windows } else { Shell::Posix }
+    }
+
+    /// A command of this program for the host's shell.
+    pub(super) fn command(&self, words: &[&str]) -> String {
+        let shell = self.shell();
+        let mut all = vec![shell.quoted(&self.binary)];
+        all.extend(words.iter().map(|word| (*word).to_owned()));
+        if !self.home_is_default {
+            all.extend(["--home".to_owned(), shell.quoted(&self.home)]);
+        }
+        all.join(" ")
+    }
+
+    /// The command that the model leaves running in that shell.
+    pub(super) fn wait(&self) -> WaitCommand {
+        let home = (!self.home_is_default).then_some(self.home.as_str());
+        let command = match &self.waiter {
+            Some(waiter) => WaitCommand::of_waiter(waiter, home, self.shell()),
+            None => WaitCommand::of_whole(&self.binary, home, self.shell()),
+        };
+        command.reading_as(self.consumer.as_deref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carriers_are_read_with_their_values() {
+        assert_eq!(Carrier::parse("port=5000"), Ok(Carrier::Port(5000)));
+        assert_eq!(Carrier::parse("port"), Ok(Carrier::Port(4096)));
+        assert_eq!(Carrier::parse("input-file"), Ok(Carrier::InputFile(None)));
+        for wrong in ["port=80", "port=x", "port=", "input-file=rel", "channel=1", "", "radio", "=", "queue="]
+        {
+            assert!(Carrier::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn names_are_what_the_command_line_takes() {
+        for host in Host::ALL {
+            assert_eq!(host.to_possible_value().unwrap().get_name(), host.name());
+        }
+    }
+}

@@ -1,0 +1,507 @@
+//! Recipes, tables and receipts: what each host gets, and that every file can be as it was.
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn request(host: Host, scope: Scope) -> Request {
+    Request {
+        host,
+        scope,
+        carriers: Vec::new(),
+        left_out: Vec::new(),
+        host_version: None,
+        consumer: None,
+        given: Vec::new(),
+        codex: None,
+        allow_answers: false,
+        binary: "/opt/entraclaw".to_owned(),
+        waiter: Some("/opt/entraclaw-wait".to_owned()),
+        home: "/home/alice/.entraclaw".to_owned(),
+        home_is_default: true,
+        places: Places {
+            os: Os::Linux,
+            user: "/home/alice".into(),
+            project: "/srv/tool".into(),
+            claude: None,
+            copilot: None,
+            codex: None,
+            config: None,
+        },
+    }
+}
+
+fn carriers(host: Host) -> Vec<Carrier> {
+    let all =
+        [Carrier::Channel, Carrier::Extension, Carrier::Queue, Carrier::Port(5000), Carrier::InputFile(None)];
+    all.into_iter().filter(|carrier| carrier.host() == host).collect()
+}
+
+fn requests() -> Vec<Request> {
+    let mut all = Vec::new();
+    for host in Host::ALL {
+        for scope in [Scope::User, Scope::Project] {
+            let plain = request(host, scope);
+            all.push(Request { carriers: carriers(host), ..plain.clone() });
+            all.push(Request { allow_answers: true, ..plain.clone() });
+            let elsewhere = "/srv/it's here/$HOME".to_owned();
+            all.push(Request { home: elsewhere, home_is_default: false, ..plain.clone() });
+            for os in [Os::Mac, Os::Windows] {
+                let places = Places { os, ..plain.places.clone() };
+                all.push(Request { places, carriers: carriers(host), ..plain.clone() });
+            }
+            all.push(plain);
+        }
+    }
+    all
+}
+
+/// The tools that `--allow-answers` names.
+const ANSWERS: [&str; 3] = ["send_bot_message", "send_email", "send_teams_message"];
+
+fn edits(content: &Content) -> &[Edit] {
+    match content {
+        Content::Json(edits) => edits,
+        _ => &[],
+    }
+}
+
+#[test]
+fn nothing_is_allowed_but_waiting_and_reading_unless_answering_was_chosen() {
+    for request in requests() {
+        let answers = |rule: &str| request.allow_answers && ANSWERS.iter().any(|tool| rule.ends_with(tool));
+        for file in recipe(&request).files {
+            let text = fresh(&file.content);
+            for edit in edits(&file.content) {
+                if let Edit::Element { path, value: Value::String(rule) } = edit {
+                    assert_eq!(path, &["permissions", "allow"]);
+                    let is_reading = rule.starts_with("mcp__entraclaw__") && !rule.contains("send");
+                    let is_waiting = rule.starts_with("Bash(/opt/entraclaw-wait");
+                    assert!(is_reading || is_waiting || answers(rule), "{rule}");
+                }
+            }
+            assert!(!text.contains("\"trust\"") && !text.contains("alwaysAllow"), "{text}");
+            if matches!(file.content, Content::Section(_)) {
+                continue;
+            }
+            assert!(!text.contains("mcp__entraclaw\""), "{text}");
+            let named = ANSWERS.iter().any(|tool| text.contains(tool)) || text.contains("allow-answers");
+            assert!(request.allow_answers || !named, "{text}");
+            for tool in ["create_chat", "watch_chat", "edit_message", "react", "download_attachment"] {
+                assert!(!text.contains(tool), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_file_lies_where_it_was_asked_for_and_once() {
+    for request in requests() {
+        let recipe = recipe(&request);
+        let mut paths: Vec<PathBuf> = recipe.files.iter().flat_map(|file| file.paths.clone()).collect();
+        let root = if request.scope == Scope::User { "/home/alice" } else { "/srv/tool" };
+        assert!(paths.iter().all(|path| path.starts_with(root)), "{paths:?}");
+        let count = paths.len();
+        paths.sort();
+        paths.dedup();
+        assert_eq!(paths.len(), count, "{paths:?}");
+        assert!(!recipe.launch.is_empty() && !recipe.hears.is_empty() && !recipe.notes.is_empty());
+    }
+}
+
+#[test]
+fn a_home_folder_elsewhere_reaches_server_hooks_and_wait() {
+    for host in Host::ALL {
+        let elsewhere = Request {
+            home: "/srv/it's here".to_owned(),
+            home_is_default: false,
+            ..request(host, Scope::User)
+        };
+        let page = runbook(&elsewhere);
+        assert!(page.contains("/srv/it's here; every command"), "{page}");
+        for line in page.lines().filter(|line| line.contains("/opt/entraclaw hook ")) {
+            assert!(line.contains(r"--home '/srv/it'\\''s here'") || line.contains(r#""""'it'"""#), "{line}");
+        }
+    }
+}
+
+#[test]
+fn texts_that_several_hosts_read_hold_no_rule_of_one() {
+    let generic = entraclaw_inbox::rules::section(None, &entraclaw_inbox::rules::WaitCommand::default());
+    for host in Host::ALL {
+        for file in recipe(&request(host, Scope::Project)).files {
+            if let Content::Section(section) = file.content {
+                assert_eq!(section, generic, "{}", host.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn hosts_that_share_a_file_agree_on_it_and_leave_it_to_each_other() {
+    let claude = request(Host::ClaudeCode, Scope::Project);
+    let copilot = request(Host::CopilotCli, Scope::Project);
+    let [first, second] = [&claude, &copilot].map(|request| recipe(request).files[0].clone());
+    assert_eq!(first, second);
+    let path = first.paths[0].display().to_string();
+    let text = "{\"mcpServers\": {\"mine\": {}}}";
+    let one =
+        with(&path, Found { text: Some(text), ..Found::default() }, &claude.owner(), &first.content).unwrap();
+    let found = |outcome: &Outcome, backup| {
+        let (text, receipt) = (outcome.text.clone(), outcome.receipt.clone());
+        move |act: &dyn Fn(Found<'_>) -> Outcome| {
+            act(Found { text: text.as_deref(), receipt: receipt.as_ref(), backup })
+        }
+    };
+    let two =
+        found(&one, Some(text))(&|found| with(&path, found, &copilot.owner(), &second.content).unwrap());
+    assert_eq!(one.text, two.text);
+    let left =
+        found(&two, Some(text))(&|found| without(&path, found, &claude.owner(), &first.content).unwrap());
+    assert_eq!(left.text, two.text);
+    let gone =
+        found(&left, Some(text))(&|found| without(&path, found, &copilot.owner(), &second.content).unwrap());
+    assert_eq!((gone.text.as_deref(), gone.receipt), (Some(text), None));
+}
+
+const TABLE: &str = "[mcp_servers.entraclaw]\ncommand = \"/opt/entraclaw\"\nargs = [\"serve\"]\nenv_vars = [\"ALL_PROXY\", \"DBUS_SESSION_BUS_ADDRESS\", \"ENTRACLAW_ACCESS_TOKEN\", \"ENTRACLAW_BOT_APP_PASSWORD\", \"ENTRACLAW_HOME\", \"HTTPS_PROXY\", \"HTTP_PROXY\", \"NO_PROXY\", \"SSL_CERT_DIR\", \"SSL_CERT_FILE\", \"XDG_RUNTIME_DIR\", \"all_proxy\", \"http_proxy\", \"https_proxy\", \"no_proxy\"]\n";
+
+fn codex() -> Content {
+    recipe(&request(Host::Codex, Scope::User)).files[0].content.clone()
+}
+
+#[rstest]
+#[case::absent(None, TABLE.to_owned())]
+#[case::no_last_line_end(Some("model = \"m\""), format!("model = \"m\"\n\n{TABLE}"))]
+#[case::comments(Some("# mine\n[a] # b\nx = 1\n"), format!("# mine\n[a] # b\nx = 1\n\n{TABLE}"))]
+#[case::windows(Some("x = 1\r\n"), format!("x = 1\r\n\r\n{TABLE}").replace("\r\n", "\n").replace('\n', "\r\n"))]
+#[case::mixed(Some("x = 1\r\ny = 2\n"), format!("x = 1\r\ny = 2\n\r\n{}", TABLE.replace('\n', "\r\n")))]
+#[case::byte_order_mark(Some("\u{feff}x = 1\n"), format!("\u{feff}x = 1\n\n{TABLE}"))]
+#[case::other_servers(Some("[mcp_servers.a]\ncommand = \"a\"\n"), format!("[mcp_servers.a]\ncommand = \"a\"\n\n{TABLE}"))]
+fn a_table_is_added_and_every_other_byte_stays(#[case] before: Option<&str>, #[case] after: String) {
+    let found = Found { text: before, ..Found::default() };
+    let outcome = with("c", found, "codex/user", &codex()).unwrap();
+    assert_eq!(outcome.text.as_deref(), Some(after.as_str()));
+    // With the backup lost, too.
+    let edited = format!("{after}# more\n");
+    for (text, wanted) in
+        [(&after, before.map(str::to_owned)), (&edited, Some(format!("{}# more\n", before.unwrap_or(""))))]
+    {
+        let found = Found { text: Some(text), receipt: outcome.receipt.as_ref(), backup: None };
+        assert_eq!(without("c", found, "codex/user", &codex()).unwrap().text, wanted);
+    }
+}
+
+#[rstest]
+#[case("x = \n", "line 1, column 5")]
+#[case("x = 1\nx = 2\n", "line 2, column 1")]
+#[case("a = 1\nmcp_servers = {}\n", "line 2, column 1")]
+#[case("mcp_servers = 5\n", "must be a table")]
+#[case("[mcp_servers.entraclaw]\ncommand = \"sh\"\n", "line 1, column 1")]
+#[case("[mcp_servers]\nentraclaw = 3\n", "must be a table")]
+fn toml_that_is_in_the_way_is_refused_with_its_place(#[case] text: &str, #[case] place: &str) {
+    let problem =
+        with("c", Found { text: Some(text), ..Found::default() }, "codex/user", &codex()).unwrap_err();
+    assert!(problem.to_string().contains(place), "{problem}");
+}
+
+#[test]
+fn a_table_that_a_person_wrote_for_us_is_taken_over_and_given_back() {
+    let before = "# mine\n[mcp_servers.entraclaw]\ncommand = \"entraclaw\" # on the path\nargs = [\"serve\"]\nstartup_timeout_sec = 20\n\n[mcp_servers.entraclaw.env]\nA = \"b\"\n";
+    let found = Found { text: Some(before), ..Found::default() };
+    let outcome = with("c", found, "codex/user", &codex()).unwrap();
+    let text = outcome.text.as_deref().unwrap();
+    assert!(
+        text.contains("command = \"/opt/entraclaw\"")
+            && text.contains("A = \"b\"")
+            && text.contains("startup_timeout_sec = 20"),
+        "{text}"
+    );
+    let edited = format!("{text}[x]\ny = 1\n");
+    let found = Found { text: Some(&edited), receipt: outcome.receipt.as_ref(), backup: Some(before) };
+    let left = without("c", found, "codex/user", &codex()).unwrap().text.unwrap();
+    let left: toml::Value = toml::from_str(&left).unwrap();
+    let wanted: toml::Value = toml::from_str(&format!("{before}[x]\ny = 1\n")).unwrap();
+    assert_eq!(left, wanted);
+}
+
+/// Codex itself writes below our table when the person chooses "always allow".
+#[test]
+fn what_a_host_adds_to_our_table_stays_until_we_go_and_goes_with_us() {
+    let before = "model = \"m\"\n";
+    let found = Found { text: Some(before), ..Found::default() };
+    let first = with("c", found, "codex/user", &codex()).unwrap();
+    let added = "\n[mcp_servers.entraclaw.tools.react]\napproval_mode = \"approve\"\n";
+    let text = format!("{}{added}", first.text.unwrap());
+    let found = Found { text: Some(&text), receipt: first.receipt.as_ref(), backup: Some(before) };
+    let again = with("c", found, "codex/user", &codex()).unwrap();
+    assert_eq!(again.text.as_deref(), Some(text.as_str()));
+    let gone = without("c", found, "codex/user", &codex()).unwrap().text.unwrap();
+    assert_eq!(gone.trim_end(), before.trim_end());
+}
+
+#[test]
+fn without_anything_kept_what_is_recognisably_ours_goes() {
+    for host in Host::ALL {
+        for file in recipe(&Request { carriers: carriers(host), ..request(host, Scope::User) }).files {
+            let text = fresh(&file.content);
+            let found = Found { text: Some(&text), ..Found::default() };
+            let left = without("f", found, "x", &file.content).unwrap().text;
+            let has_settings = edits(&file.content).iter().any(|edit| matches!(edit, Edit::Setting { .. }));
+            if !has_settings {
+                assert_eq!(left, None, "{:?}", file.paths);
+            }
+            assert!(!left.unwrap_or_default().contains("/opt/entraclaw"));
+        }
+    }
+}
+
+#[test]
+fn a_file_of_our_own_that_somebody_changed_is_left_to_them() {
+    let content = Content::Whole("ours\n".to_owned());
+    let outcome = with("f", Found::default(), "x", &content).unwrap();
+    let found = Found { text: Some("theirs\n"), receipt: outcome.receipt.as_ref(), backup: None };
+    assert!(without("f", found, "x", &content).is_err());
+    assert!(with("f", Found { text: Some("theirs\n"), ..Found::default() }, "x", &content).is_err());
+}
+
+#[test]
+fn a_second_setup_after_others_have_changed_the_file_changes_nothing() {
+    for request in requests() {
+        for file in recipe(&request).files {
+            let outcome = with("f", Found::default(), "x", &file.content).unwrap();
+            let text = match &file.content {
+                Content::Json(_) => outcome.text.clone().unwrap().replacen('{', "{\n  \"mine\": 1,", 1),
+                Content::Whole(_) => continue,
+                _ => format!("# mine\n{}\n# mine too\n", outcome.text.clone().unwrap()),
+            };
+            let found = Found { text: Some(&text), receipt: outcome.receipt.as_ref(), backup: None };
+            let again = with("f", found, "x", &file.content).unwrap();
+            assert_eq!(again.text.as_deref(), Some(text.as_str()));
+            assert_eq!(again.receipt, outcome.receipt);
+        }
+    }
+}
+
+#[test]
+fn receipts_are_read_as_they_were_written() {
+    for request in requests() {
+        for file in recipe(&request).files {
+            let outcome = with("f", Found::default(), &request.owner(), &file.content).unwrap();
+            let text = serde_json::to_string(&outcome.receipt).unwrap();
+            assert_eq!(serde_json::from_str::<Option<Receipt>>(&text).unwrap(), outcome.receipt);
+        }
+    }
+}
+
+#[test]
+fn the_extension_is_javascript_with_this_machines_program_in_it() {
+    let odd = Request {
+        binary: "/opt/a \"b\" \\ `c`/entraclaw".to_owned(),
+        carriers: vec![Carrier::Extension],
+        ..request(Host::CopilotCli, Scope::User)
+    };
+    let files = recipe(&odd).files;
+    let text = fresh(&files.last().unwrap().content);
+    assert!(text.contains(r#"const BINARY = "/opt/a \"b\" \\ `c`/entraclaw";"#), "{text}");
+    assert!(
+        text.contains(r#"["wait","--format","json","--consumer","copilot-cli"]"#)
+            && !text.contains('@'.to_string().as_str().repeat(2).as_str())
+    );
+    assert!(!text.contains("@BINARY@") && !text.contains("@ARGUMENTS@"));
+    assert_eq!(
+        Path::new(&files[3].paths[0]),
+        Path::new("/home/alice/.copilot/extensions/entraclaw/extension.mjs")
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Any text that a person has, any host: setup and removal give the same bytes, also when the backup is lost and when
+    /// setup ran with other carriers in between.
+    #[test]
+    fn every_file_can_be_as_it_was(
+        text in prop_oneof![
+            "[a-z#\n\r\u{e9} ]{0,30}",
+            Just(String::new()),
+            Just("{}".to_owned()),
+            Just("\u{feff}{\r\n}\r\n".to_owned()),
+            Just("// only\n".to_owned()),
+            Just("{\"hooks\": {}, \"mcpServers\": {}}".to_owned()),
+            Just("{\n  \"permissions\": {\"allow\": []},\n}".to_owned()),
+            Just("a = 1\n[mcp_servers]\n".to_owned()),
+        ],
+        index in 0..64usize,
+        keeps_backup in any::<bool>(),
+    ) {
+        let requests = requests();
+        let request = &requests[index % requests.len()];
+        for (plain, file) in recipe(&Request { carriers: vec![], ..request.clone() }).files.iter().zip(recipe(request).files) {
+            let found = Found { text: Some(&text), ..Found::default() };
+            let Ok(first) = with("f", found, "x", &plain.content) else { continue };
+            let backup = keeps_backup.then_some(text.as_str());
+            let found = Found { text: first.text.as_deref(), receipt: first.receipt.as_ref(), backup };
+            let second = with("f", found, "x", &file.content).unwrap();
+            prop_assert_eq!(second.without.as_deref().unwrap_or(&text), &text);
+            let found = Found { text: second.text.as_deref(), receipt: second.receipt.as_ref(), backup };
+            let gone = without("f", found, "x", &file.content).unwrap();
+            prop_assert_eq!(gone.text.as_deref(), Some(text.as_str()));
+            prop_assert_eq!(gone.receipt, None);
+        }
+    }
+}
+
+#[test]
+fn a_value_of_json_is_toml_where_a_policy_needs_it() {
+    let policy = fresh(&recipe(&request(Host::GeminiCli, Scope::User)).files[1].content);
+    let parsed: toml::Value = toml::from_str(&policy).unwrap();
+    let rules = json!(parsed.get("rule"));
+    assert_eq!(
+        rules[0]["toolName"],
+        json!(["wait_for_inbound_message", "inbox_pull", "inbound_queue_stats"])
+    );
+    assert_eq!(rules[1]["commandPrefix"], json!(["/opt/entraclaw-wait"]));
+    assert_eq!(rules[1]["decision"], "allow");
+}
+
+/// Alice lets `git` run unasked by the host's older setting `tools.allowed`. The host takes that as a no to every other
+/// command of the shell, and denies the wait that she has set up: her idle agent never hears of a message again.
+#[test]
+fn what_a_person_lets_run_in_gemini_cli_takes_nothing_from_the_wait() {
+    // In thousandths within a person's own rules: the host's bundle of 0.61.0, and tried with it.
+    const DENIED_BY_TOOLS_CORE: i64 = 240;
+    const DENIED_BY_TOOLS_ALLOWED: i64 = 290;
+    const ASKED_BY_CONFIRMATION_REQUIRED: i64 = 350;
+    for request in requests().into_iter().filter(|request| request.host == Host::GeminiCli) {
+        let policy = fresh(&recipe(&request).files[1].content);
+        let parsed: toml::Value = toml::from_str(&policy).unwrap();
+        let rules = parsed["rule"].as_array().unwrap();
+        assert_eq!(rules.len(), 2, "{policy}");
+        for rule in rules {
+            let priority = rule["priority"].as_integer().unwrap();
+            assert!(priority > DENIED_BY_TOOLS_ALLOWED.max(DENIED_BY_TOOLS_CORE), "{policy}");
+            assert!(
+                priority < ASKED_BY_CONFIRMATION_REQUIRED,
+                "what a person forbids by name stays so: {policy}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_lets_answers_out_is_found_again_in_what_was_written() {
+    for request in requests() {
+        let asks = matches!(first_answer(request.host), FirstAnswer::Stops);
+        let found = recipe(&request).files.iter().any(|file| lets_answer(&file.content));
+        assert!(found == request.allow_answers || !asks, "{}", request.host.name());
+        let told = told_of_answers(&request);
+        assert_eq!(told.contains("stops at a dialog"), asks && !request.allow_answers, "{told}");
+    }
+}
+
+#[test]
+fn the_consumer_of_the_configuration_is_the_one_that_is_waited_for() {
+    for host in [Host::ClaudeCode, Host::CopilotCli, Host::GeminiCli, Host::QwenCode] {
+        let carriers = carriers(host);
+        let request =
+            Request { consumer: Some("reviewer".to_owned()), carriers, ..request(host, Scope::User) };
+        let page = runbook(&request);
+        assert!(page.contains("/opt/entraclaw-wait --consumer reviewer"), "{page}");
+        assert!(!page.contains(&format!("--consumer {}", host.name())), "{page}");
+        assert!(!page.contains(&format!("\"--consumer\",\"{}\"", host.name())), "{page}");
+    }
+}
+
+#[test]
+fn a_copilot_gets_no_hook_that_its_version_does_not_know() {
+    for (version, events) in [
+        (None, [true, true]),
+        (Some([0, 0, 423]), [false, false]),
+        (Some([1, 0, 11]), [false, false]),
+        (Some([1, 0, 16]), [false, true]),
+        (Some([1, 0, 18]), [true, true]),
+    ] {
+        let request = Request { host_version: version, ..request(Host::CopilotCli, Scope::User) };
+        let text = fresh(&recipe(&request).files[1].content);
+        let found = ["\"notification\"", "\"permissionRequest\""].map(|event| text.contains(event));
+        assert_eq!(found, events, "{version:?}: {text}");
+        assert!(text.contains("\"agentStop\""), "{text}");
+    }
+}
+
+#[test]
+fn variables_are_passed_on_by_name_where_the_host_keeps_them_and_never_by_value() {
+    let names = ["ENTRACLAW_ACCESS_TOKEN", "ENTRACLAW_AUTH", "ENTRACLAW_GRAPH_URL", "ENTRACLAW_HOME"];
+    for host in Host::ALL {
+        let given = names.map(str::to_owned).to_vec();
+        let request = Request { given, ..request(host, Scope::User) };
+        let text = fresh(&recipe(&request).files[0].content);
+        let named: Vec<bool> = names.iter().map(|name| text.contains(name)).collect();
+        let wanted = match host {
+            // Its hooks have the person's home folder, so the server has it, too.
+            Host::Codex => [true, true, true, true],
+            Host::GeminiCli => [true, true, false, false],
+            _ => [false; 4],
+        };
+        assert_eq!(named, wanted, "{}: {text}", host.name());
+        assert_eq!(text.contains("\"$ENTRACLAW_AUTH\""), host == Host::GeminiCli);
+    }
+    let queue = Request { carriers: vec![Carrier::Queue], ..request(Host::Codex, Scope::User) };
+    assert!(runbook(&queue).contains("No program `codex` was found"));
+    let found = Request { codex: Some("/opt/my codex".to_owned()), ..queue };
+    let page = runbook(&found);
+    assert!(page.contains("ENTRACLAW_DOORS_CODEX_COMMAND = \"/opt/my codex\""), "{page}");
+}
+
+#[test]
+fn what_is_on_by_itself_is_named_and_can_be_left_out() {
+    let plain = request(Host::QwenCode, Scope::User);
+    let without = Request { left_out: vec![LeftOut::PeerProtocol], ..plain.clone() };
+    let said = |request: &Request| {
+        let recipe = recipe(request);
+        (recipe.hears.join("\n"), fresh(&recipe.files[0].content))
+    };
+    let (hears, settings) = said(&plain);
+    assert!(hears.contains("cross-session messaging") && !settings.contains("ENTRACLAW_DOORS_QWEN_PEER"));
+    let (hears, settings) = said(&without);
+    assert!(!hears.contains("cross-session messaging"), "{hears}");
+    assert!(settings.contains("\"ENTRACLAW_DOORS_QWEN_PEER\": \"false\""), "{settings}");
+    assert_eq!(LeftOut::parse("peer-protocol"), Ok(LeftOut::PeerProtocol));
+    assert!(LeftOut::parse("queue").unwrap_err().contains("peer-protocol"));
+    let without = Request { left_out: vec![LeftOut::InboxSocket], ..request(Host::ClaudeCode, Scope::User) };
+    assert!(said(&without).1.contains("\"ENTRACLAW_DOORS_INBOX_SOCKET\": \"false\""));
+    assert_eq!(LeftOut::parse(LeftOut::InboxSocket.name()), Ok(LeftOut::InboxSocket));
+}
+
+#[test]
+fn the_hook_that_wakes_stands_beside_the_other_one_until_it_is_left_out() {
+    let plain = request(Host::ClaudeCode, Scope::User);
+    let stop = |request: &Request| {
+        let settings: Value = serde_json::from_str(&fresh(&recipe(request).files[1].content)).unwrap();
+        settings["hooks"]["Stop"].as_array().unwrap().clone()
+    };
+    let [first, waking] = &stop(&plain)[..] else { panic!("not two hooks") };
+    assert_eq!(first["hooks"][0].get("async"), None);
+    let hook = &waking["hooks"][0];
+    assert_eq!(
+        hook["command"],
+        json!(format!("exec {} hook claude-code Stop --wake", plain.shell().quoted(&plain.binary)))
+    );
+    assert_eq!(
+        (&hook["async"], &hook["asyncRewake"], &hook["timeout"]),
+        (&json!(true), &json!(true), &json!(36_000))
+    );
+    let without = Request { left_out: vec![LeftOut::WakingHook], ..plain.clone() };
+    assert_eq!(stop(&without), std::slice::from_ref(first));
+    assert!(fresh(&recipe(&without).files[0].content).contains("\"ENTRACLAW_DOORS_WAKING_HOOK\": \"false\""));
+    // Where the socket is not wanted, the hook waits beside it.
+    let without = Request { left_out: vec![LeftOut::InboxSocket], ..plain };
+    let command = stop(&without)[1]["hooks"][0]["command"].clone();
+    assert!(command.as_str().unwrap().ends_with(" --wake --without-socket"), "{command}");
+    assert_eq!(LeftOut::parse("waking-hook"), Ok(LeftOut::WakingHook));
+}

@@ -1,0 +1,249 @@
+//! What of a report is wrong, in words that say what helps: a pure function of the report and the time.
+//! It must never call a quiet machine ill: without a session nobody polls, and that is as it should be.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::report::{JournalSummary, Report};
+use super::show::counted;
+use super::{SessionLine, SourceLine, StatusFile};
+use entraclaw_inbox::journal::LOST_FILE;
+use entraclaw_inbox::source::silence;
+
+/// A source is late when its last answer is older than this many polls, and older than [`LATE_AFTER_MIN`].
+const LATE_POLLS: u32 = 5;
+const LATE_AFTER_MIN: Duration = Duration::from_secs(120);
+/// A new leader gets so long for its first answer.
+const SETTLE: Duration = Duration::from_secs(30);
+
+/// Adds problems and notes to a report. `config` are the mistakes of the configuration.
+pub fn judge(report: &mut Report, config: &[String], now: Timestamp) {
+    let mut problems: Vec<String> = config.to_vec();
+    let mut notes = Vec::new();
+    sessions(report, &mut problems, &mut notes);
+    problems.extend(reading(report, now));
+    journal(report, &mut problems, &mut notes);
+    consumers(report, &mut notes);
+    report.healthy = problems.is_empty();
+    report.problems = problems;
+    report.notes = notes;
+}
+
+/// What keeps the session that polls from reading or keeping, or kept the last one from it.
+pub fn reading(report: &Report, now: Timestamp) -> Vec<String> {
+    let mut problems = Vec::new();
+    let Some(status) = &report.status else { return problems };
+    if report.leader.is_some() {
+        sources(status, now, &mut problems);
+        problems.extend(status.sponsors.as_ref().map(|line| line.trouble.clone()));
+        return problems;
+    }
+    // What was a hiccup when it ended is not known to be more.
+    let ended = status.written_at.parse().unwrap_or(now);
+    for source in &status.sources {
+        let last = |error: &String| format!("{}, in the last session: {error}", source.name);
+        problems.extend(source.unsaved.as_ref().map(last));
+        problems.extend(serious(source, ended).map(last));
+    }
+    problems
+}
+
+/// What went wrong with a source, where it is more than a hiccup. For one that never worked, everything is.
+fn serious(source: &SourceLine, now: Timestamp) -> Option<&String> {
+    let from = source.serious_from.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
+    let is_serious =
+        source.failures > 1 || source.answered_at.is_none() || from.is_some_and(|from| from <= now);
+    source.error.as_ref().filter(|_| is_serious)
+}
+
+fn sessions(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>) {
+    let alive: Vec<_> = report.sessions.iter().filter(|session| session.alive).collect();
+    let dead = report.sessions.len() - alive.len();
+    if dead > 0 {
+        notes.push(format!(
+            "{} left over from processes that died; the next leader removes what is left",
+            match dead {
+                1 => "1 session file is".to_owned(),
+                _ => format!("{dead} session files are"),
+            }
+        ));
+    }
+    for session in &alive {
+        problems.extend(idle(session));
+    }
+    if let Some(leader) = &report.leader {
+        let pid = leader.file.pid;
+        if alive.iter().any(|session| session.file.leader_silent) {
+            problems.push(format!(
+                "process {pid} polls, but does not move: it was stopped (Ctrl-Z) or hangs; resume it with `fg`, or end \
+                 it; another session takes over within 30 s"
+            ));
+        }
+        for session in alive.iter().filter(|s| s.file.leads && s.file.id != leader.file.id) {
+            notes.push(format!(
+                "process {} did not move and was replaced as the one that polls; it follows when it moves again",
+                session.file.pid
+            ));
+        }
+    }
+    if alive.is_empty() {
+        notes.push("no session is running, so nothing is polled; start a host".to_owned());
+    } else if report.leader.is_none() {
+        let able = alive.iter().any(|session| session.file.may_lead);
+        problems.push(if able {
+            "no session polls; one should within two seconds, so look again, then run `entraclaw doctor`"
+                .to_owned()
+        } else {
+            "no session polls, for none is signed in with a source switched on; run `entraclaw doctor`"
+                .to_owned()
+        });
+    }
+}
+
+/// Why a session that lives does nothing.
+pub fn idle(session: &SessionLine) -> Option<String> {
+    let trouble = session.file.trouble.as_ref().filter(|_| session.alive)?;
+    Some(format!("session {} does nothing: {trouble}", session.file.pid))
+}
+
+fn sources(status: &StatusFile, now: Timestamp, problems: &mut Vec<String>) {
+    for source in &status.sources {
+        let leads_long = since(&status.leads_since, now).is_some_and(|time| time > SETTLE);
+        if source.poll_interval_ms.is_some() && source.asked_at.is_none() && leads_long {
+            problems.push(format!(
+                "{0}: never asked, for the session that leads can't; sign in, or set `{0}.enabled = false`",
+                source.name
+            ));
+            continue;
+        }
+        problems.extend(source.unsaved.as_ref().map(|why| format!("{}: {why}", source.name)));
+        if let Some(error) = serious(source, now) {
+            problems.push(format!("{}: {error}", source.name));
+        } else if let Some(secs) = unanswered(source, now) {
+            problems.push(format!(
+                "{}: no answer for {secs} s; run `entraclaw doctor` to see whether Graph answers",
+                source.name
+            ));
+        } else if let Some(lag) = lag(source, now)
+            && late_after(source).is_some_and(|late| lag > late)
+        {
+            let leads_for = since(&status.leads_since, now);
+            if leads_for.is_none_or(|time| time > SETTLE) {
+                let secs = lag.as_secs();
+                problems.push(format!(
+                    "{}: nothing was read for {secs} s; run `entraclaw doctor` to see whether Graph answers",
+                    source.name
+                ));
+            }
+        }
+    }
+    if status.graph.throttled_total > 0 && status.graph.requests_last_minute >= status.graph.budget_per_minute
+    {
+        problems.push("graph: the budget of requests is used up; raise `teams.poll_interval`".to_owned());
+    }
+}
+
+/// For how many seconds a source waits for an answer, once that is long.
+fn unanswered(source: &SourceLine, now: Timestamp) -> Option<i64> {
+    source.poll_interval_ms?;
+    let at = |text: &Option<String>| text.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
+    silence(at(&source.asked_at)?, at(&source.answered_at), now).map(|time| time.as_secs())
+}
+
+/// When a source counts as late; never, where nothing is polled.
+pub fn late_after(source: &SourceLine) -> Option<Duration> {
+    let interval = Duration::from_millis(source.poll_interval_ms?);
+    Some(interval.saturating_mul(LATE_POLLS).max(LATE_AFTER_MIN))
+}
+
+/// Time since a source was last told everything that it asked for.
+pub fn lag(source: &SourceLine, now: Timestamp) -> Option<Duration> {
+    since(source.answered_at.as_deref()?, now)
+}
+
+/// Time since an instant of a file; `None` when it is no instant or lies ahead.
+pub fn since(at: &str, now: Timestamp) -> Option<Duration> {
+    between(at.parse().ok()?, now)
+}
+
+fn between(then: Timestamp, now: Timestamp) -> Option<Duration> {
+    Duration::try_from(now.duration_since(then)).ok()
+}
+
+/// That lines of the audit log are missing.
+pub fn audit(journal: &JournalSummary) -> String {
+    let why = journal.interactions_failure.as_deref().unwrap_or("its file can't be written");
+    let lines = journal.interactions_failed_total;
+    format!(
+        "{lines} lines of the audit log could not be written: {why}; make the folder interactions/ writable"
+    )
+}
+
+fn journal(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>) {
+    let journal = &report.journal;
+    if let Some(error) = &journal.error {
+        problems.push(format!("the journal can't be read: {error}"));
+    }
+    if let Some(failure) = &journal.disk_failure {
+        problems.push(format!(
+            "the disk takes no writes, so messages are in memory only: {failure}; free some space under {}",
+            report.home
+        ));
+    }
+    if journal.interactions_failed_total > 0 {
+        problems.push(audit(journal));
+    }
+    if journal.dropped_total > 0 {
+        problems.push(format!(
+            "{} lost while the disk took no writes; `interactions/` names what is gone",
+            if journal.dropped_total == 1 {
+                "1 message was".to_owned()
+            } else {
+                format!("{} messages were", journal.dropped_total)
+            }
+        ));
+    }
+    if let Some(lost) = &journal.lost {
+        let forget = format!("delete {LOST_FILE} once you have read this");
+        match journal.gone_total {
+            0 => notes.push(format!("{lost}; {forget}")),
+            _ => problems.push(format!(
+                "{lost}; look at the disk, ask who wrote meanwhile to write again, and {forget}"
+            )),
+        }
+    }
+    for damage in &journal.damage {
+        problems.push(format!(
+            "the journal is damaged: {damage}; the next leader mends it and keeps the rest aside"
+        ));
+    }
+    if !journal.kept_aside.is_empty() {
+        notes.push(format!(
+            "what could not be read of the journal is kept in inbox/: {}",
+            journal.kept_aside.join(", ")
+        ));
+    }
+    let upkeep = report.status.as_ref().and_then(|status| status.upkeep.as_ref());
+    if let Some(round) = upkeep {
+        if let Some(error) = &round.error {
+            problems.push(format!("old files could not be deleted: {error}"));
+        }
+        if !round.held_back_by.is_empty() {
+            notes.push(format!(
+                "old messages are kept because {} has not read them",
+                round.held_back_by.join(" and ")
+            ));
+        }
+    }
+}
+
+fn consumers(report: &Report, notes: &mut Vec<String>) {
+    for consumer in report.consumers.iter().filter(|consumer| consumer.idle && consumer.unread > 0) {
+        notes.push(format!(
+            "{} was not seen for so long that its {} may be deleted when old",
+            consumer.name,
+            counted(consumer.unread, "unread message")
+        ));
+    }
+}

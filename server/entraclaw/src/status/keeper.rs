@@ -1,0 +1,295 @@
+//! Writes what this session has to tell, when it changed and at most every second.
+//! It must never cost a delivery: what can't be written is not written, and nobody waits for a disk.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use jiff::Timestamp;
+use serde::Serialize;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+
+use super::{
+    GraphLine, HostLine, SESSIONS, STATUS_FILE, SessionFile, SourceLine, SponsorsLine, StatusFile,
+    session_file, session_lock,
+};
+use entraclaw_inbox::gate::Gate;
+use entraclaw_inbox::journal::{Journal, JournalStats};
+use entraclaw_inbox::mcp::{HostSeen, Presence, PresenceState};
+use entraclaw_inbox::source::{SourceState, SourceStatus};
+use entraclaw_inbox::upkeep::{self, LastRound};
+use entraclaw_microsoft::graph::{GraphClient, REQUESTS_PER_SECOND_MAX, Usage};
+use entraclaw_seams::clock::Clock;
+use entraclaw_seams::storage::{Lock, Storage};
+
+/// The host's first requests come before any of this.
+const FIRST_AFTER: Duration = Duration::from_millis(100);
+/// From a change to its being told, and so the least time between two writes.
+const TELL_AFTER: Duration = Duration::from_secs(1);
+/// What nobody tells of, such as a disk that fails or heals, is looked for this often.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// Between two times that the leader clears what dead sessions left.
+const CLEAR_EVERY: Duration = Duration::from_secs(600);
+/// Over which requests are counted.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A source that is watched.
+pub struct WatchedSource {
+    /// Its name.
+    pub name: &'static str,
+    /// Time between two polls; `None` for a source that is written to and asks nothing.
+    pub poll_interval: Option<Duration>,
+    /// How it is doing.
+    pub status: SourceStatus,
+}
+
+/// What a session tells about itself; what it left is removed when it is dropped.
+pub struct Keeper {
+    /// The home folder.
+    pub storage: Arc<dyn Storage>,
+    /// Wall time.
+    pub clock: Arc<dyn Clock>,
+    /// For leadership and counters.
+    pub journal: Journal,
+    /// Who is at the other end.
+    pub presence: Presence,
+    /// What was asked of Graph.
+    pub client: Arc<GraphClient>,
+    /// The sources.
+    pub sources: Vec<WatchedSource>,
+    /// Whether the sponsors are known.
+    pub gate: Arc<Gate>,
+    /// The last time that old files were deleted.
+    pub upkeep: LastRound,
+    /// This session, unlike any other.
+    pub id: String,
+    /// This process.
+    pub pid: u32,
+    /// Whether this process could poll.
+    pub may_lead: bool,
+    /// What keeps it from its work.
+    pub trouble: Option<String>,
+}
+
+/// What was last written about, and what is counted between two looks.
+struct Round {
+    alive: Option<Box<dyn Lock>>,
+    started_at: Timestamp,
+    leads_since: Option<Timestamp>,
+    lines: (u64, Option<Timestamp>),
+    requests: VecDeque<(Instant, u64)>,
+    session: Option<SessionNews>,
+    status: Option<StatusNews>,
+    cleared: Option<Instant>,
+}
+
+/// Everything that `sessions/<id>.json` is made of, cheap to compare.
+type SessionNews = (bool, bool, PresenceState, JournalStats);
+
+/// Everything that `status.json` is made of.
+type StatusNews = (Vec<SourceState>, Option<SponsorsLine>, Usage, Option<upkeep::Round>);
+
+impl Keeper {
+    /// Tells for ever.
+    pub async fn run(self, leading: watch::Receiver<bool>) -> Infallible {
+        sleep(FIRST_AFTER).await;
+        let mut round = Round {
+            alive: None,
+            started_at: self.clock.now(),
+            leads_since: None,
+            lines: (0, None),
+            requests: VecDeque::new(),
+            session: None,
+            status: None,
+            cleared: None,
+        };
+        loop {
+            let mut changes = self.changes(&leading);
+            self.look(&mut round);
+            tokio::select! {
+                biased;
+                _ = changes.next() => {}
+                () = sleep(LOOK_EVERY) => {}
+            }
+            sleep(TELL_AFTER).await;
+        }
+    }
+
+    /// Whatever changes from now on and has to be told.
+    fn changes(&self, leading: &watch::Receiver<bool>) -> FuturesUnordered<LocalBoxFuture<'static, ()>> {
+        let mut changes = FuturesUnordered::new();
+        changes.push(changed(leading.clone()));
+        changes.push(changed(self.presence.watch()));
+        changes.push(changed(self.journal.watch()));
+        changes.push(changed(self.journal.watch_silence()));
+        changes.push(changed(self.upkeep.watch()));
+        changes.extend(self.sources.iter().map(|source| changed(source.status.watch())));
+        changes
+    }
+
+    fn look(&self, round: &mut Round) {
+        if round.alive.is_none() {
+            let lock = self.storage.create_dir(SESSIONS);
+            round.alive =
+                lock.and_then(|()| self.storage.try_lock(&session_lock(&self.id))).unwrap_or_default();
+            if round.alive.is_none() {
+                // A session that can't show that it lives would be taken for a dead one.
+                return;
+            }
+        }
+        let now = self.clock.now();
+        let leads = self.journal.is_leader() && self.may_lead;
+        round.leads_since = if leads { round.leads_since.or(Some(now)) } else { None };
+        let news = (leads, self.journal.is_leader_silent(), self.presence.get(), self.journal.stats());
+        if round.session.as_ref() != Some(&news)
+            && self.write(&session_file(&self.id), &self.session(round, &news, now))
+        {
+            round.session = Some(news);
+        }
+        let Some(since) = round.leads_since else { return };
+        let states = self.sources.iter().map(|source| source.status.get()).collect();
+        let sponsors = self.gate.sponsors_trouble();
+        let sponsors = sponsors.map(|(trouble, awaited)| SponsorsLine { trouble, awaited });
+        let news = (states, sponsors, self.client.usage(), self.upkeep.get());
+        if round.status.as_ref() != Some(&news)
+            && self.write(STATUS_FILE, &self.status(round, &news, since, now))
+        {
+            round.status = Some(news);
+        }
+        if round.cleared.is_none_or(|at| at.elapsed() >= CLEAR_EVERY) {
+            round.cleared = Some(Instant::now());
+            self.clear_dead();
+        }
+    }
+
+    fn session(&self, round: &mut Round, news: &SessionNews, now: Timestamp) -> SessionFile {
+        let (leads, leader_silent, seen, stats) = news;
+        if seen.lines_total != round.lines.0 {
+            round.lines = (seen.lines_total, Some(now));
+        }
+        let host = |host: &HostSeen| HostLine { name: host.name.clone(), version: host.version.clone() };
+        SessionFile {
+            v: 1,
+            id: self.id.clone(),
+            pid: self.pid,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: round.started_at.to_string(),
+            host_seen_at: round.lines.1.map(|at| at.to_string()),
+            leads: *leads,
+            may_lead: self.may_lead,
+            leader_silent: *leader_silent,
+            trouble: self.trouble.clone(),
+            hosts: seen.hosts.iter().map(host).collect(),
+            consumers: seen.consumers.iter().cloned().collect(),
+            carriers: seen.carriers.iter().map(|carrier| (*carrier).to_owned()).collect(),
+            waiting_calls: seen.waiting_calls as u64,
+            journal: stats.clone().into(),
+        }
+    }
+
+    fn status(&self, round: &mut Round, news: &StatusNews, since: Timestamp, now: Timestamp) -> StatusFile {
+        let (states, sponsors, usage, last_upkeep) = news;
+        let instant = Instant::now();
+        round.requests.push_back((instant, usage.requests_total));
+        while round.requests.front().is_some_and(|(at, _)| instant.duration_since(*at) > MINUTE) {
+            round.requests.pop_front();
+        }
+        let a_minute_ago = round.requests.front().map_or(0, |(_, total)| *total);
+        StatusFile {
+            v: 1,
+            written_at: now.to_string(),
+            session: self.id.clone(),
+            pid: self.pid,
+            leads_since: since.to_string(),
+            sources: self
+                .sources
+                .iter()
+                .zip(states)
+                .map(|(source, state)| source_line(source, state))
+                .collect(),
+            sponsors: sponsors.clone(),
+            graph: GraphLine {
+                requests_total: usage.requests_total,
+                throttled_total: usage.throttled_total,
+                requests_last_minute: usage.requests_total - a_minute_ago,
+                budget_per_minute: u64::from(REQUESTS_PER_SECOND_MAX) * MINUTE.as_secs(),
+            },
+            upkeep: last_upkeep.clone(),
+        }
+    }
+
+    fn write(&self, path: &str, shape: &impl Serialize) -> bool {
+        let Ok(mut bytes) = serde_json::to_vec(shape) else { return false };
+        bytes.push(b'\n');
+        self.storage.replace_derived(path, &bytes).is_ok()
+    }
+
+    /// Removes what sessions left that did not end by themselves.
+    fn clear_dead(&self) {
+        let names = self.storage.list(SESSIONS).unwrap_or_default();
+        let ids = names.iter().filter_map(|name| name.split_once('.').map(|(id, _)| id));
+        let ids: BTreeSet<&str> = ids.filter(|id| *id != self.id).collect();
+        for id in ids {
+            // Ids come once, so nobody can take this lock after us.
+            if let Ok(Some(_dead)) = self.storage.try_lock(&session_lock(id)) {
+                let _ = self.storage.remove(&session_file(id));
+                let _ = self.storage.remove(&format!("{}.tmp", session_file(id)));
+                let _ = self.storage.remove(&session_lock(id));
+            }
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // What stays is recognised as left over.
+        let _ = self.storage.remove(&session_file(&self.id));
+        let _ = self.storage.remove(&session_lock(&self.id));
+    }
+}
+
+/// The next change; never, when nobody is left to make one.
+fn changed<T: 'static>(mut watched: watch::Receiver<T>) -> LocalBoxFuture<'static, ()> {
+    watched.mark_unchanged();
+    Box::pin(async move {
+        if watched.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
+}
+
+/// How a source was doing, from its line.
+pub(crate) fn state_of(line: &SourceLine) -> SourceState {
+    let at = |text: &Option<String>| text.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
+    SourceState {
+        asked_at: at(&line.asked_at),
+        answered_at: at(&line.answered_at),
+        error: line.error.clone(),
+        failures: line.failures,
+        serious_from: at(&line.serious_from),
+        unsaved: line.unsaved.clone(),
+        conversations: usize::try_from(line.conversations).unwrap_or(usize::MAX),
+        behind: usize::try_from(line.behind).unwrap_or(usize::MAX),
+    }
+}
+
+fn source_line(source: &WatchedSource, state: &SourceState) -> SourceLine {
+    SourceLine {
+        name: source.name.to_owned(),
+        poll_interval_ms: source
+            .poll_interval
+            .map(|interval| u64::try_from(interval.as_millis()).unwrap_or(u64::MAX)),
+        asked_at: state.asked_at.map(|at| at.to_string()),
+        answered_at: state.answered_at.map(|at| at.to_string()),
+        error: state.error.clone(),
+        failures: state.failures,
+        serious_from: state.serious_from.map(|at| at.to_string()),
+        unsaved: state.unsaved.clone(),
+        conversations: state.conversations as u64,
+        behind: state.behind as u64,
+    }
+}

@@ -1,0 +1,183 @@
+//! A report as lines for a terminal: aligned, coloured where the caller's stream shows colours.
+//! It must never let a control character of somebody else's text through.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use jiff::Timestamp;
+
+use super::judge;
+use super::report::Report;
+use entraclaw_sanitize::clean_line;
+
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const DIM: Style = Style::new().dimmed();
+/// Columns of the names at the left.
+const LABEL_COLUMNS: usize = 10;
+
+/// The whole report.
+pub fn human(report: &Report, now: Timestamp) -> String {
+    let mut out = String::new();
+    let (style, word) = if report.healthy { (GOOD, "healthy") } else { (BAD, "something is wrong") };
+    line(&mut out, "status", &format!("{style}{word}{style:#}"));
+    line(&mut out, "home", &clean_line(&report.home));
+    match &report.leader {
+        Some(leader) => {
+            let since = report.status.as_ref().map(|status| status.leads_since.as_str());
+            let since = since.map_or_else(String::new, |at| format!(", for {}", ago(at, now)));
+            line(&mut out, "leader", &format!("process {}{since}", leader.file.pid));
+        }
+        None => line(&mut out, "leader", "none"),
+    }
+    sources(&mut out, report, now);
+    sessions(&mut out, report, now);
+    consumers(&mut out, report, now);
+    let journal = &report.journal;
+    let begins = journal.begins.as_ref().map_or_else(String::new, |day| format!(" since {day}"));
+    line(
+        &mut out,
+        "journal",
+        &format!(
+            "{}{begins}, {}; {} spilled, {} lost",
+            counted(journal.records, "message"),
+            size(journal.bytes),
+            journal.spilled_total,
+            journal.dropped_total + journal.gone_total
+        ),
+    );
+    if let Some(round) = report.status.as_ref().and_then(|status| status.upkeep.as_ref()) {
+        let waits = if round.waits_for_calendar {
+            ", waits until the calendar has been steady for a day"
+        } else {
+            ""
+        };
+        let done = format!(
+            "{}, {} deleted {} ago{waits}",
+            counted(round.files, "file"),
+            size(round.bytes),
+            ago(&round.at, now)
+        );
+        line(&mut out, "retention", &done);
+    }
+    for problem in &report.problems {
+        line(&mut out, "problem", &format!("{BAD}{}{BAD:#}", clean_line(problem)));
+    }
+    for note in &report.notes {
+        line(&mut out, "note", &format!("{DIM}{}{DIM:#}", clean_line(note)));
+    }
+    out
+}
+
+fn sources(out: &mut String, report: &Report, now: Timestamp) {
+    let Some(status) = &report.status else { return };
+    for source in &status.sources {
+        let when = |at: &Option<String>| {
+            at.as_ref().map_or("never".to_owned(), |at| format!("{} ago", ago(at, now)))
+        };
+        let lag =
+            judge::lag(source, now).map_or_else(|| "-".to_owned(), |lag| format!("{} s", lag.as_secs()));
+        let told = if source.poll_interval_ms.is_some() {
+            format!(
+                "asked {}, answered {}, lag {lag}, {}, {} behind",
+                when(&source.asked_at),
+                when(&source.answered_at),
+                counted(source.conversations, "conversation"),
+                source.behind
+            )
+        } else {
+            let conversations = counted(source.conversations, "conversation");
+            format!("last written to {}, {conversations}", when(&source.asked_at))
+        };
+        line(out, &source.name, &told);
+        for error in source.error.iter().chain(&source.unsaved) {
+            line(out, "", &format!("{BAD}{}{BAD:#}", clean_line(error)));
+        }
+    }
+    let graph = &status.graph;
+    let used = format!(
+        "{} of {} requests in the last minute, {} in all, {} throttled",
+        graph.requests_last_minute, graph.budget_per_minute, graph.requests_total, graph.throttled_total
+    );
+    line(out, "graph", &used);
+}
+
+fn sessions(out: &mut String, report: &Report, now: Timestamp) {
+    for session in &report.sessions {
+        let file = &session.file;
+        let hosts: Vec<String> =
+            file.hosts.iter().map(|host| format!("{} {}", host.name, host.version)).collect();
+        let hosts = if hosts.is_empty() { "no host yet".to_owned() } else { clean_line(&hosts.join(", ")) };
+        let state =
+            if session.alive { String::new() } else { format!(" {DIM}(dead, file left over){DIM:#}") };
+        let heard =
+            file.host_seen_at.as_ref().map_or_else(String::new, |at| format!(", heard {} ago", ago(at, now)));
+        let carriers =
+            if file.carriers.is_empty() { "none yet".to_owned() } else { file.carriers.join(", ") };
+        let consumers =
+            if file.consumers.is_empty() { "nobody yet".to_owned() } else { file.consumers.join(", ") };
+        line(
+            out,
+            "session",
+            &format!(
+                "{} {}{heard}; reads as {}; by {}{state}",
+                file.pid,
+                hosts.trim(),
+                clean_line(&consumers),
+                clean_line(&carriers)
+            ),
+        );
+    }
+}
+
+fn consumers(out: &mut String, report: &Report, now: Timestamp) {
+    let columns = report.consumers.iter().map(|consumer| consumer.name.len()).max().unwrap_or(0);
+    for consumer in &report.consumers {
+        let oldest = consumer.oldest_unread_ts.as_ref();
+        let oldest = oldest.map_or_else(String::new, |at| format!(", the oldest {} old", ago(at, now)));
+        let seen = consumer
+            .seen_at
+            .as_ref()
+            .map_or_else(|| "never".to_owned(), |at| format!("{} ago", ago(at, now)));
+        let seen = if consumer.sessions > 0 { "attached".to_owned() } else { format!("seen {seen}") };
+        let idle = if consumer.idle { ", idle" } else { "" };
+        line(
+            out,
+            "consumer",
+            &format!("{:columns$}  {:>4} unread{oldest}, {seen}{idle}", consumer.name, consumer.unread),
+        );
+    }
+}
+
+fn line(out: &mut String, label: &str, text: &str) {
+    let label = clean_line(label);
+    let _ = writeln!(out, "{label:LABEL_COLUMNS$} {text}");
+}
+
+/// A number with its noun: `1 message`, `2 messages`.
+pub fn counted(count: u64, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+/// Time since an instant, in the largest unit that says enough.
+pub fn ago(at: &str, now: Timestamp) -> String {
+    let Ok(then) = at.parse::<Timestamp>() else { return "?".to_owned() };
+    let secs = now.duration_since(then).as_secs();
+    match secs {
+        ..0 => "0 s".to_owned(),
+        0..120 => format!("{secs} s"),
+        120..7_200 => format!("{} min", secs / 60),
+        7_200..172_800 => format!("{} h", secs / 3_600),
+        _ => format!("{} d", secs / 86_400),
+    }
+}
+
+/// Bytes for people.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
+        1_000_000..1_000_000_000 => format!("{} MB", bytes / 1_000_000),
+        _ => format!("{} GB", bytes / 1_000_000_000),
+    }
+}

@@ -1,0 +1,212 @@
+//! What a report says and what is judged of it, on a simulated disk.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use rstest::rstest;
+
+use super::judge::judge;
+use super::*;
+use entraclaw_inbox::upkeep::Round;
+use entraclaw_seams::storage::{MemoryStorage, Storage};
+
+fn now() -> Timestamp {
+    "2026-11-21T12:00:00Z".parse().unwrap()
+}
+
+fn ago(seconds: i64) -> String {
+    (now() - SignedDuration::from_secs(seconds)).to_string()
+}
+
+fn session(id: &str, leads: bool) -> SessionFile {
+    SessionFile {
+        v: 1,
+        id: id.to_owned(),
+        pid: 40,
+        version: "0.1.0".to_owned(),
+        started_at: ago(3_600),
+        host_seen_at: Some(ago(2)),
+        leads,
+        may_lead: true,
+        hosts: vec![HostLine { name: "claude-code".to_owned(), version: "2.1.330".to_owned() }],
+        consumers: vec!["claude-code".to_owned()],
+        carriers: vec!["channel".to_owned(), "wait".to_owned()],
+        ..SessionFile::default()
+    }
+}
+
+fn status() -> StatusFile {
+    let source = SourceLine {
+        name: "teams".to_owned(),
+        poll_interval_ms: Some(5_000),
+        asked_at: Some(ago(2)),
+        answered_at: Some(ago(2)),
+        conversations: 7,
+        ..SourceLine::default()
+    };
+    StatusFile {
+        v: 1,
+        written_at: ago(2),
+        session: "one".to_owned(),
+        pid: 40,
+        leads_since: ago(3_600),
+        sources: vec![source],
+        graph: GraphLine {
+            requests_total: 700,
+            requests_last_minute: 12,
+            budget_per_minute: 900,
+            throttled_total: 0,
+        },
+        ..StatusFile::default()
+    }
+}
+
+fn put(disk: &MemoryStorage, path: &str, shape: &impl serde::Serialize) {
+    disk.set_bytes(path, &serde_json::to_vec(shape).unwrap());
+}
+
+fn looked(disk: &MemoryStorage) -> Report {
+    let storage: Arc<dyn Storage> = Arc::new(disk.new_process());
+    let mut report = gather(&storage, "/home/alice/.entraclaw", now(), 30);
+    judge(&mut report, &[], now());
+    report
+}
+
+#[test]
+fn a_home_without_anything_is_quiet_and_healthy() {
+    let disk = MemoryStorage::new();
+    let report = looked(&disk);
+    assert!(report.healthy && report.leader.is_none());
+    assert!(report.notes[0].contains("no session is running"));
+    assert!(disk.paths().is_empty(), "looking leaves nothing behind: {:?}", disk.paths());
+}
+
+#[test]
+fn the_living_are_told_from_the_dead() {
+    let disk = MemoryStorage::new();
+    let process = disk.new_process();
+    put(&disk, "sessions/one.json", &session("one", true));
+    put(&disk, "sessions/two.json", &session("two", true));
+    put(&disk, "sessions/three.json", &"not a session");
+    disk.set_bytes("sessions/two.lock", b"");
+    put(&disk, STATUS_FILE, &status());
+    let _alive = process.try_lock("sessions/one.lock").unwrap().unwrap();
+    let report = looked(&disk);
+    let alive: Vec<_> = report.sessions.iter().map(|line| (line.file.id.as_str(), line.alive)).collect();
+    assert_eq!(alive, [("one", true), ("two", false)]);
+    assert_eq!(report.leader.as_ref().unwrap().file.id, "one");
+    assert!(report.healthy, "{:?}", report.problems);
+    assert!(report.notes[0].contains("1 session file is left over"));
+    let shown = anstream::adapter::strip_str(&show::human(&report, now())).to_string();
+    for words in [
+        "status     healthy",
+        "leader     process 40, for 60 min",
+        "teams      asked 2 s ago, answered 2 s ago, lag 2 s, 7 conversations, 0 behind",
+        "graph      12 of 900 requests in the last minute, 700 in all, 0 throttled",
+        "session    40 claude-code 2.1.330, heard 2 s ago; reads as claude-code; by channel, wait",
+        "(dead, file left over)",
+    ] {
+        assert!(shown.contains(words), "{words}\n{shown}");
+    }
+}
+
+#[rstest]
+#[case::source_error(
+    |s: &mut StatusFile, _: &mut SessionFile| {
+        s.sources[0].failures = 2;
+        s.sources[0].error = Some("the list of chats could not be read: graph answered 403; check".to_owned());
+    },
+    "teams: the list of chats could not be read")]
+#[case::never_worked(
+    |s: &mut StatusFile, _: &mut SessionFile| {
+        (s.sources[0].failures, s.sources[0].answered_at) = (1, None);
+        s.sources[0].error = Some("the list of chats could not be read: the agent can't sign in".to_owned());
+    },
+    "teams: the list of chats could not be read")]
+#[case::serious_source(
+    |s: &mut StatusFile, _: &mut SessionFile| {
+        s.sources[0].failures = 1;
+        s.sources[0].error = Some("the list of chats could not be read: graph answered 403; check".to_owned());
+        s.sources[0].serious_from = Some(ago(1));
+    },
+    "teams: the list of chats could not be read")]
+#[case::hanging_source(
+    |s: &mut StatusFile, _: &mut SessionFile| {
+        s.sources[0].asked_at = Some(ago(20));
+        s.sources[0].answered_at = Some(ago(25));
+    },
+    "teams: no answer for 20 s")]
+#[case::sponsors(
+    |s: &mut StatusFile, _: &mut SessionFile| {
+        let trouble = "it is not known who the sponsors of the agent are: graph answered 403; grant it".to_owned();
+        s.sponsors = Some(SponsorsLine { trouble, awaited: false });
+    },
+    "it is not known who the sponsors of the agent are")]
+#[case::unsaved(
+    |s: &mut StatusFile, _: &mut SessionFile| s.sources[0].unsaved = Some("sources/teams.json could not be saved: x; y".to_owned()),
+    "teams: sources/teams.json could not be saved")]
+#[case::last_session(
+    |s: &mut StatusFile, f: &mut SessionFile| {
+        s.sources[0].unsaved = Some("1 messages are in memory only".to_owned());
+        f.leads = false;
+    },
+    "in the last session: 1 messages are in memory only")]
+#[case::audit(
+    |_: &mut StatusFile, f: &mut SessionFile| f.journal.interactions_failed_total = 3,
+    "3 lines of the audit log could not be written")]
+#[case::late_source(
+    |s: &mut StatusFile, _: &mut SessionFile| s.sources[0].answered_at = Some(ago(600)),
+    "teams: nothing was read for 600 s")]
+#[case::disk(
+    |_: &mut StatusFile, f: &mut SessionFile| f.journal.disk_failure = Some("No space left".to_owned()),
+    "the disk takes no writes, so messages are in memory only: No space left; free some space")]
+#[case::lost(|_: &mut StatusFile, f: &mut SessionFile| f.journal.dropped_total = 3, "3 messages were lost")]
+#[case::nobody_polls(|_: &mut StatusFile, f: &mut SessionFile| f.leads = false, "no session polls; one should")]
+#[case::nobody_can_poll(
+    |_: &mut StatusFile, f: &mut SessionFile| { f.leads = false; f.may_lead = false; },
+    "none is signed in")]
+#[case::trouble(
+    |_: &mut StatusFile, f: &mut SessionFile| f.trouble = Some("config.toml, line 2: wrong".to_owned()),
+    "session 40 does nothing: config.toml, line 2: wrong")]
+#[case::upkeep(
+    |s: &mut StatusFile, _: &mut SessionFile| s.upkeep = Some(Round { error: Some("disk".to_owned()), ..Round::default() }),
+    "old files could not be deleted: disk")]
+fn what_is_wrong_is_said(#[case] breaks: fn(&mut StatusFile, &mut SessionFile), #[case] problem: &str) {
+    let disk = MemoryStorage::new();
+    let process = disk.new_process();
+    let (mut status, mut one) = (status(), session("one", true));
+    breaks(&mut status, &mut one);
+    put(&disk, STATUS_FILE, &status);
+    put(&disk, "sessions/one.json", &one);
+    let _alive = process.try_lock("sessions/one.lock").unwrap().unwrap();
+    let report = looked(&disk);
+    assert!(!report.healthy);
+    assert!(report.problems.iter().any(|told| told.contains(problem)), "{:?}", report.problems);
+}
+
+#[test]
+fn one_failure_and_a_new_leader_are_no_illness() {
+    let disk = MemoryStorage::new();
+    let process = disk.new_process();
+    let mut status = status();
+    status.leads_since = ago(5);
+    status.sources[0].failures = 1;
+    status.sources[0].error = Some("a hiccup".to_owned());
+    status.sources[0].answered_at = Some(ago(9_000));
+    put(&disk, STATUS_FILE, &status);
+    put(&disk, "sessions/one.json", &session("one", true));
+    let _alive = process.try_lock("sessions/one.lock").unwrap().unwrap();
+    assert!(looked(&disk).healthy);
+}
+
+#[test]
+fn broken_files_are_read_past() {
+    let disk = MemoryStorage::new();
+    disk.set_bytes(STATUS_FILE, b"{\"v\":1");
+    disk.set_bytes("sessions/x.json", &[0xff; 40]);
+    disk.set_bytes("inbox/consumers/claude-code.jsonl", b"garbage\n");
+    disk.set_bytes("inbox/2026-11-20.jsonl", b"garbage\n");
+    let report = looked(&disk);
+    assert!(report.status.is_none() && report.sessions.is_empty());
+    assert_eq!(report.consumers.len(), 1);
+}

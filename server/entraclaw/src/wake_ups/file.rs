@@ -1,0 +1,120 @@
+//! A line for a file that somebody else reads: a plain file or a named pipe of this user's, as it is.
+//! It must never follow a symlink, create a file, or wait for a reader for ever.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use entraclaw_inbox::knock::KnockError;
+
+/// Between two tries of a pipe that is full.
+const FULL_RETRY: Duration = Duration::from_millis(10);
+
+/// What is at the path, if a line may be added to it. Nothing is written.
+pub fn look(path: &str) -> Result<(), KnockError> {
+    check(path).map(|_| ())
+}
+
+/// Adds one line. A line that somebody left without its end is ended first.
+pub(super) async fn append(path: &str, line: &str) -> Result<(), KnockError> {
+    let is_pipe = check(path)?;
+    let failed = |error: io::Error| refusal(path, &reason(&error));
+    let mut file = open(Path::new(path), is_pipe).map_err(failed)?;
+    let mut bytes = Vec::with_capacity(line.len() + 2);
+    // Between the look and the opening something else may have come to the path.
+    judge(path, &file.metadata().map_err(failed)?)?;
+    if !is_pipe && lacks_end(&mut file).map_err(failed)? {
+        bytes.push(b'\n');
+    }
+    bytes.extend_from_slice(line.as_bytes());
+    bytes.push(b'\n');
+    let mut written = 0;
+    while written < bytes.len() {
+        match file.write(&bytes[written..]) {
+            Ok(0) => return Err(torn(path, written, "it takes nothing")),
+            Ok(count) => written += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // The caller's time limit ends this.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(FULL_RETRY).await,
+            Err(error) => return Err(torn(path, written, &reason(&error))),
+        }
+    }
+    Ok(())
+}
+
+fn torn(path: &str, written: usize, reason: &str) -> KnockError {
+    if written == 0 {
+        return refusal(path, reason);
+    }
+    KnockError::Torn { path: path.to_owned(), reason: reason.to_owned() }
+}
+
+fn refusal(path: &str, reason: &str) -> KnockError {
+    KnockError::File { path: path.to_owned(), reason: reason.to_owned() }
+}
+
+/// Opening a pipe for writing that nobody reads has an error of its own, whose words help nobody.
+fn reason(error: &io::Error) -> String {
+    #[cfg(unix)]
+    if error.raw_os_error() == Some(nix::errno::Errno::ENXIO as i32) {
+        return "nobody reads this pipe".to_owned();
+    }
+    error.to_string()
+}
+
+/// Whether it is a pipe.
+fn check(path: &str) -> Result<bool, KnockError> {
+    if !Path::new(path).is_absolute() {
+        return Err(refusal(path, "it is not an absolute path"));
+    }
+    let found = std::fs::symlink_metadata(path).map_err(|error| refusal(path, &reason(&error)))?;
+    judge(path, &found)
+}
+
+#[cfg(unix)]
+fn judge(path: &str, found: &Metadata) -> Result<bool, KnockError> {
+    use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+    if found.is_symlink() {
+        return Err(refusal(path, "it is a symlink"));
+    }
+    let is_pipe = found.file_type().is_fifo();
+    if !found.is_file() && !is_pipe {
+        return Err(refusal(path, "it is neither a file nor a pipe"));
+    }
+    if found.uid() != nix::unistd::geteuid().as_raw() {
+        return Err(refusal(path, "it belongs to another user"));
+    }
+    Ok(is_pipe)
+}
+
+#[cfg(not(unix))]
+fn judge(path: &str, found: &Metadata) -> Result<bool, KnockError> {
+    if found.is_symlink() {
+        return Err(refusal(path, "it is a symlink"));
+    }
+    if found.is_file() { Ok(false) } else { Err(refusal(path, "it is not a file")) }
+}
+
+fn open(path: &Path, is_pipe: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    // A pipe that is opened for reading too would have us for its reader.
+    options.append(true).read(!is_pipe);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = nix::fcntl::OFlag::O_NOFOLLOW
+            | nix::fcntl::OFlag::O_CLOEXEC
+            | nix::fcntl::OFlag::O_NONBLOCK
+            | nix::fcntl::OFlag::O_NOCTTY;
+        options.custom_flags(flags.bits());
+    }
+    options.open(path)
+}
+
+fn lacks_end(file: &mut File) -> io::Result<bool> {
+    let Some(last) = file.metadata()?.len().checked_sub(1) else { return Ok(false) };
+    file.seek(SeekFrom::Start(last))?;
+    let mut byte = [0];
+    Ok(file.read(&mut byte)? == 1 && byte[0] != b'\n')
+}

@@ -1,0 +1,230 @@
+//! The production adapter: processes without a shell, requests to 127.0.0.1 alone, lines for files and sockets that are
+//! there.
+//! It must never give a program more of the environment than it needs, and never leave one running.
+
+mod file;
+#[cfg(unix)]
+mod qwen_inbox;
+mod socket;
+
+pub use file::look as look_at_file;
+pub use socket::look as look_at_socket;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::process::Stdio;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::future::BoxFuture;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use entraclaw_inbox::knock::{
+    HttpMethod, KNOCK_BODY_BYTES_MAX, Knock, KnockAnswer, KnockError, KnockRequest,
+};
+use entraclaw_microsoft::graph::{GraphRequest, GraphTransport as _, HttpTransport, Method, TransportError};
+use entraclaw_seams::secret::Secret;
+
+/// Variables that programs get, where they are set.
+pub const PROGRAM_VARIABLES: &[&str] = &[
+    "HOME",
+    "PATH",
+    "CODEX_HOME",
+    // What Windows needs to start anything.
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "PATHEXT",
+    "SystemRoot",
+    "TEMP",
+];
+
+/// Longest time of a program, in milliseconds. One that finds no daemon takes seconds.
+const RUN_MS_MAX: u64 = 30_000;
+/// Longest time of a request, in milliseconds.
+const HTTP_MS_MAX: u64 = 10_000;
+/// Longest time of a line for a file or a socket, in milliseconds.
+const APPEND_MS_MAX: u64 = 2_000;
+/// Longest time of a message that is handed in, in milliseconds; a session that begins closes after two seconds.
+#[cfg(unix)]
+const PEER_MS_MAX: u64 = 10_000;
+/// The name that opencode's password belongs to.
+const HTTP_USER: &str = "opencode";
+
+/// Moves doors of this machine.
+#[derive(Debug)]
+pub struct ProductionKnock {
+    variables: BTreeMap<String, OsString>,
+    http: HttpTransport,
+    run_ms_max: u64,
+    #[cfg(unix)]
+    peer: Option<qwen_inbox::PeerSockets>,
+}
+
+impl ProductionKnock {
+    /// Programs get `variables` and nothing else; see [`PROGRAM_VARIABLES`].
+    pub fn new(variables: BTreeMap<String, OsString>) -> Self {
+        Self {
+            variables,
+            http: HttpTransport::new(true),
+            run_ms_max: RUN_MS_MAX,
+            #[cfg(unix)]
+            peer: None,
+        }
+    }
+
+    /// The same for a server that a session with an inbox has started.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn with_peer(mut self, host: Option<entraclaw_inbox::knock::PeerHost>) -> Self {
+        self.peer = host.map(qwen_inbox::PeerSockets::new);
+        self
+    }
+
+    /// The same with another time for a program, in milliseconds.
+    #[must_use]
+    pub fn with_run_limit(mut self, run_ms_max: u64) -> Self {
+        self.run_ms_max = run_ms_max;
+        self
+    }
+
+    async fn run(&self, program: &str, arguments: &[String]) -> Result<(), KnockError> {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(&self.variables)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        // Wrappers start the real program: all of them are ended together.
+        #[cfg(unix)]
+        command.process_group(0);
+        #[cfg(windows)]
+        command.creation_flags(0x0800_0000);
+        let failed = |error: std::io::Error| KnockError::Start {
+            program: program.to_owned(),
+            reason: error.to_string(),
+        };
+        let mut child = command.spawn().map_err(failed)?;
+        let mut group = Group(child.id());
+        let ended = child.wait().await;
+        group.0 = None;
+        let code = ended.map_err(failed)?.code().unwrap_or(-1);
+        if code == 0 { Ok(()) } else { Err(KnockError::Refused { program: program.to_owned(), code }) }
+    }
+
+    async fn http(
+        &self,
+        method: HttpMethod,
+        port: u16,
+        path: String,
+        body: Option<String>,
+        password: Option<Secret>,
+    ) -> Result<KnockAnswer, KnockError> {
+        let mut headers = Vec::new();
+        if body.is_some() {
+            headers.push(("content-type".to_owned(), "application/json".to_owned()));
+        }
+        if let Some(password) = password {
+            let pair = STANDARD.encode(format!("{HTTP_USER}:{}", password.expose()));
+            headers.push(("authorization".to_owned(), format!("Basic {pair}")));
+        }
+        let request = GraphRequest {
+            method: match method {
+                HttpMethod::Get => Method::Get,
+                HttpMethod::Post => Method::Post,
+            },
+            url: format!("http://127.0.0.1:{port}{path}"),
+            headers,
+            body: body.map(String::into_bytes),
+        };
+        let answer = self.http.send(request).await.map_err(|error| match error {
+            TransportError::Connect { reason, .. } => KnockError::Unreachable { port, reason },
+            TransportError::Broken { reason, .. } => KnockError::Broken { port, reason },
+        })?;
+        match answer.status {
+            200..300 if answer.body.len() > KNOCK_BODY_BYTES_MAX => Err(KnockError::Malformed { port, path }),
+            200..300 => Ok(KnockAnswer { body: answer.body }),
+            status => Err(KnockError::Status { port, path, status }),
+        }
+    }
+}
+
+impl Knock for ProductionKnock {
+    fn knock(&self, request: KnockRequest) -> BoxFuture<'_, Result<KnockAnswer, KnockError>> {
+        Box::pin(async move {
+            match request {
+                KnockRequest::Run { program, arguments } => {
+                    let run = self.run(&program, &arguments);
+                    in_time(&program, self.run_ms_max, run).await.map(|()| KnockAnswer::default())
+                }
+                KnockRequest::Http { method, port, path, body, password } => {
+                    let what = format!("127.0.0.1:{port}");
+                    in_time(&what, HTTP_MS_MAX, self.http(method, port, path, body, password)).await
+                }
+                KnockRequest::Socket { path, credential, line } => {
+                    let write = socket::write(&path, &credential, &line);
+                    in_time(&path, APPEND_MS_MAX, write).await.map(|()| KnockAnswer::default())
+                }
+                KnockRequest::Append { path, line } => {
+                    let append = file::append(&path, &line);
+                    in_time(&path, APPEND_MS_MAX, append).await.map(|()| KnockAnswer::default())
+                }
+                #[cfg(unix)]
+                KnockRequest::Peer { id, text } => {
+                    let Some(peer) = &self.peer else { return Err(KnockError::NoDoors) };
+                    let send = peer.send(&id, &text);
+                    in_time("the session's inbox", PEER_MS_MAX, send).await.map(|()| KnockAnswer::default())
+                }
+                #[cfg(not(unix))]
+                KnockRequest::Peer { .. } => Err(KnockError::NoDoors),
+            }
+        })
+    }
+
+    fn look(&self, socket: &str) -> Result<(), KnockError> {
+        socket::look(socket)
+    }
+
+    #[cfg(unix)]
+    fn has_peer(&self) -> bool {
+        self.peer.is_some()
+    }
+
+    #[cfg(unix)]
+    fn receipt(&self) -> BoxFuture<'_, entraclaw_inbox::knock::Receipt> {
+        Box::pin(async move {
+            match &self.peer {
+                Some(peer) => peer.receipt().await,
+                None => std::future::pending().await,
+            }
+        })
+    }
+}
+
+async fn in_time<T>(
+    what: &str,
+    limit_ms: u64,
+    work: impl Future<Output = Result<T, KnockError>>,
+) -> Result<T, KnockError> {
+    let late = |_| Err(KnockError::TimeUp { what: what.to_owned(), limit_ms });
+    timeout(Duration::from_millis(limit_ms), work).await.unwrap_or_else(late)
+}
+
+/// A program that has not ended and everything it started; dropping it ends them.
+struct Group(Option<u32>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(id) = self.0.and_then(|id| i32::try_from(id).ok()) {
+            use nix::sys::signal::{Signal, killpg};
+            // It may have ended by itself a moment ago.
+            let _ = killpg(nix::unistd::Pid::from_raw(id), Signal::SIGKILL);
+        }
+    }
+}

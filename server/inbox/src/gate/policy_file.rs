@@ -1,0 +1,200 @@
+//! The file of the policy, `policy.json`: read whole, replaced whole, and changed under a lock.
+//! It must never be believed when it is broken, nor be overwritten when a newer version of this program wrote it.
+
+use std::io;
+
+use super::policy::{POLICY_VERSION, Policy};
+use entraclaw_seams::storage::{Storage, read_whole};
+
+/// Where the policy is kept.
+pub const POLICY_FILE: &str = "policy.json";
+/// Where one that can't be read is kept; the newest of them.
+pub const BROKEN_POLICY_FILE: &str = "policy.json.broken";
+const LOCK: &str = "policy.lock";
+/// The largest file that is read; a full one has about 500 kB.
+const POLICY_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// No file, which is an empty policy.
+    Nothing,
+    /// A policy.
+    Good(Policy),
+    /// A file that is none, and why.
+    Broken(String),
+    /// A file of a newer version of this program.
+    Newer(u32),
+}
+
+/// Why the policy could not be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// Somebody else is changing it.
+    #[error("policy.json is being changed by another process; try again")]
+    Busy,
+    /// It was written by a newer version.
+    #[error("policy.json has version {0}, this program knows {POLICY_VERSION}; use the newer entraclaw")]
+    Newer(u32),
+    /// It would have too many entries.
+    #[error("policy.json is full: {0}; remove entries that nobody needs")]
+    Full(String),
+    /// The disk said no.
+    #[error("policy.json can't be used: {0}{fix}", fix = disk_fix(.0))]
+    Storage(#[from] io::Error),
+}
+
+/// What helps against a disk that says no.
+fn disk_fix(error: &io::Error) -> &'static str {
+    match error.kind() {
+        // Refusals of our own say what to do.
+        _ if error.to_string().contains(';') => "",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "; nothing was changed: make the home folder writable for you, or name another with --home or ENTRACLAW_HOME"
+        }
+        io::ErrorKind::StorageFull => "; nothing was changed: free some space under the home folder",
+        _ => "; nothing was changed: run `entraclaw doctor`",
+    }
+}
+
+/// A change that was made.
+#[derive(Debug)]
+pub struct Changed<T> {
+    /// What the change came to.
+    pub outcome: T,
+    /// What was wrong with the file before, which is kept aside now.
+    pub was_broken: Option<String>,
+}
+
+/// Reads the policy. Errors are those of the disk only.
+pub fn read(storage: &dyn Storage) -> io::Result<Found> {
+    match read_whole(storage, POLICY_FILE, POLICY_BYTES_MAX) {
+        Ok(None) => Ok(Found::Nothing),
+        Ok(Some(bytes)) => Ok(parse(&bytes)),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(Found::Broken(error.to_string())),
+        Err(error) => Err(error),
+    }
+}
+
+fn parse(bytes: &[u8]) -> Found {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        v: u32,
+    }
+    match serde_json::from_slice::<Version>(bytes) {
+        Ok(Version { v }) if v > POLICY_VERSION => return Found::Newer(v),
+        Ok(Version { v: POLICY_VERSION }) => {}
+        Ok(Version { v }) => return Found::Broken(format!("`v` is {v}, not {POLICY_VERSION}")),
+        Err(error) => return Found::Broken(error.to_string()),
+    }
+    match serde_json::from_slice::<Policy>(bytes) {
+        Ok(policy) => policy.problem().map_or(Found::Good(policy), Found::Broken),
+        Err(error) => Found::Broken(error.to_string()),
+    }
+}
+
+/// Changes the policy: read, change, replace, all under one lock. A broken one is kept aside and begun anew.
+pub fn change<T>(
+    storage: &dyn Storage,
+    lock_wait_ms: u64,
+    change: impl FnOnce(&mut Policy) -> T,
+) -> Result<Changed<T>, PolicyError> {
+    let _lock = storage.lock(LOCK, lock_wait_ms)?.ok_or(PolicyError::Busy)?;
+    let (before, was_broken) = match read(storage)? {
+        Found::Nothing => (Policy::default(), None),
+        Found::Good(policy) => (policy, None),
+        Found::Newer(version) => return Err(PolicyError::Newer(version)),
+        Found::Broken(problem) => {
+            storage.rename(POLICY_FILE, BROKEN_POLICY_FILE)?;
+            (Policy::default(), Some(problem))
+        }
+    };
+    let mut after = before.clone();
+    let outcome = change(&mut after);
+    if let Some(problem) = after.problem() {
+        return Err(PolicyError::Full(problem));
+    }
+    if after != before || was_broken.is_some() {
+        let mut bytes = serde_json::to_vec_pretty(&after).map_err(io::Error::other)?;
+        bytes.push(b'\n');
+        storage.replace(POLICY_FILE, &bytes)?;
+    }
+    Ok(Changed { outcome, was_broken })
+}
+
+/// Keeps a broken policy aside, if it still is one. Returns whether it did.
+pub fn keep_aside(storage: &dyn Storage, lock_wait_ms: u64) -> io::Result<bool> {
+    let Some(_lock) = storage.lock(LOCK, lock_wait_ms)? else { return Ok(false) };
+    if !matches!(read(storage)?, Found::Broken(_)) {
+        return Ok(false);
+    }
+    storage.rename(POLICY_FILE, BROKEN_POLICY_FILE)?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::gate::Person;
+    use entraclaw_seams::storage::MemoryStorage;
+
+    fn holding(text: &str) -> MemoryStorage {
+        let storage = MemoryStorage::new();
+        storage.set_bytes(POLICY_FILE, text.as_bytes());
+        storage
+    }
+
+    #[rstest]
+    #[case("")]
+    #[case("{")]
+    #[case("[]")]
+    #[case("{}")]
+    #[case(r#"{"v":0}"#)]
+    #[case(r#"{"v":1,"alow":[]}"#)]
+    #[case(r#"{"v":1,"allow":[{}]}"#)]
+    #[case(r#"{"v":1,"allow":[{"tenant_id":"aaaaaaaa-0000-0000-0000-000000000001"}]}"#)]
+    #[case(r#"{"v":1,"deny":[{"tenant_id":"x","object_id":"y"}]}"#)]
+    #[case(r#"{"v":1,"chats":{"c":"loud"}}"#)]
+    #[case("\u{0}\u{0}\u{0}")]
+    fn what_is_no_policy_is_broken_and_kept_aside(#[case] text: &str) {
+        let storage = holding(text);
+        assert!(matches!(read(&storage).unwrap(), Found::Broken(_)), "{text}");
+        assert!(keep_aside(&storage, 0).unwrap());
+        assert_eq!(storage.bytes(BROKEN_POLICY_FILE).unwrap(), text.as_bytes());
+        assert_eq!(read(&storage).unwrap(), Found::Nothing);
+        assert!(!keep_aside(&storage, 0).unwrap());
+    }
+
+    #[test]
+    fn a_change_is_whole_private_and_seen_by_its_stamp() {
+        let storage = MemoryStorage::new();
+        let alice = Person { mail: Some("alice@contoso.com".to_owned()), ..Person::default() };
+        let before = storage.stamp(POLICY_FILE).unwrap();
+        change(&storage, 0, |policy| policy.let_in(alice.clone())).unwrap();
+        assert_ne!(storage.stamp(POLICY_FILE).unwrap(), before);
+        let Found::Good(policy) = read(&storage).unwrap() else { panic!("a policy") };
+        assert_eq!(policy.allow, [alice]);
+        let before = storage.stamp(POLICY_FILE).unwrap();
+        change(&storage, 0, |_| ()).unwrap();
+        assert_eq!(storage.stamp(POLICY_FILE).unwrap(), before, "nothing changed, nothing is written");
+    }
+
+    #[test]
+    fn a_newer_file_is_left_alone() {
+        let text = r#"{"v":2,"allow":"whatever"}"#;
+        let storage = holding(text);
+        assert_eq!(read(&storage).unwrap(), Found::Newer(2));
+        assert!(matches!(change(&storage, 0, |_| ()), Err(PolicyError::Newer(2))));
+        assert!(!keep_aside(&storage, 0).unwrap());
+        assert_eq!(storage.bytes(POLICY_FILE).unwrap(), text.as_bytes());
+    }
+
+    #[test]
+    fn nobody_changes_it_while_somebody_else_does() {
+        let storage = MemoryStorage::new();
+        let _held = storage.new_process().try_lock(LOCK).unwrap().unwrap();
+        assert!(matches!(change(&storage, 0, |_| ()), Err(PolicyError::Busy)));
+    }
+}

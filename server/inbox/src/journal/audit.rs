@@ -1,0 +1,126 @@
+//! Writes the audit log, `interactions/<day>.jsonl`. Several processes share one file, so a short lock orders them.
+//!
+//! It must never stop a delivery: what can't be written is counted and told. It must never fill the disk either: a day has
+//! a bound, and strangers, who can have as much refused as they like, only half of it.
+
+use std::io;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use super::interaction::{Interaction, InteractionKind};
+use entraclaw_seams::storage::Storage;
+
+const FOLDER: &str = "interactions";
+const LOCK: &str = "interactions/.lock";
+/// Another process holds the lock for a few writes at most; a stopped one must not stop us.
+const LOCK_WAIT_MS: u64 = 20;
+const FIELD_CHARS_MAX: usize = 256;
+/// Kept at the end of a day's file for the word that it is full, from every process.
+const TOLD_BYTES: u64 = 16 * 1024;
+
+/// Makes the folder.
+pub(super) fn create(storage: &dyn Storage) -> io::Result<()> {
+    storage.create_dir(FOLDER)
+}
+
+/// What full days have cost, as far as this process knows.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    /// The day that was said to be full, and the lines left out since; told in the next day's file.
+    full: Option<(Date, u64)>,
+}
+
+/// Appends lines; returns how many could not be written, and why. `bytes_max` bounds a day's file.
+pub(super) fn write(
+    storage: &Arc<dyn Storage>,
+    now: Timestamp,
+    bytes_max: u64,
+    left_out: &mut LeftOut,
+    interactions: Vec<Interaction>,
+) -> Option<(u64, io::Error)> {
+    let mut left = interactions.len() as u64;
+    let error = try_write(&**storage, now, bytes_max, left_out, interactions, &mut left).err()?;
+    Some((left, error))
+}
+
+fn try_write(
+    storage: &dyn Storage,
+    now: Timestamp,
+    bytes_max: u64,
+    left_out: &mut LeftOut,
+    interactions: Vec<Interaction>,
+    left: &mut u64,
+) -> io::Result<()> {
+    let today = now.to_zoned(TimeZone::UTC).date();
+    let path = format!("{FOLDER}/{today}.jsonl");
+    let _lock = storage.lock(LOCK, LOCK_WAIT_MS)?;
+    let mut file = storage.append(&path, true)?;
+    // Somebody may have died in the middle of a line.
+    let mut len = file.len()?;
+    let is_torn = len > 0 && storage.read(&path, len - 1, 1)? != b"\n";
+    let mut line = Vec::from(if is_torn { "\n" } else { "" });
+    let mut add = |interaction: Interaction, room: u64| -> io::Result<bool> {
+        let start = line.len();
+        serde_json::to_writer(&mut line, &finished(interaction, now))?;
+        line.push(b'\n');
+        if len + line.len() as u64 > room {
+            line.truncate(start);
+            return Ok(false);
+        }
+        file.append(&line)?;
+        len += line.len() as u64;
+        line.clear();
+        Ok(true)
+    };
+    let room = bytes_max.saturating_sub(TOLD_BYTES);
+    if let Some((day, lines)) = left_out.full.filter(|(day, _)| *day != today)
+        && (lines == 0 || add(Interaction::fault(counted(day, lines)), room)?)
+    {
+        left_out.full = None;
+    }
+    for interaction in interactions {
+        let room = if interaction.kind == InteractionKind::Refused { room / 2 } else { room };
+        if !add(interaction, room)? {
+            if left_out.full.is_none() {
+                add(Interaction::fault(full(bytes_max)), bytes_max)?;
+            }
+            left_out.full.get_or_insert((today, 0)).1 += 1;
+        }
+        *left -= 1;
+    }
+    Ok(())
+}
+
+fn full(bytes_max: u64) -> String {
+    format!(
+        "this file may have {bytes_max} bytes: refusals are left out from half of that on, everything else when it is \
+         full; the file of the next day says how many lines this process left out"
+    )
+}
+
+fn counted(day: Date, lines: u64) -> String {
+    format!("{lines} lines of {day} were left out by this process, for the file of that day was full")
+}
+
+/// Stamps it and keeps every text short and on one line, so that nothing a person wrote fits in.
+fn finished(interaction: Interaction, now: Timestamp) -> Interaction {
+    let Interaction { v, ts: _, kind, channel, chat_id, id, who, detail } = interaction;
+    let short = |text: Option<String>| text.map(|text| one_line(&text));
+    Interaction {
+        v,
+        ts: now.to_string(),
+        kind,
+        channel,
+        chat_id: short(chat_id),
+        id: short(id),
+        who: short(who),
+        detail: short(detail),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.chars().take(FIELD_CHARS_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

@@ -1,0 +1,636 @@
+//! What all clones of a [`Journal`](super::Journal) share: the files, the window, leadership, and the counters.
+//!
+//! Order of every append: files, sync, audit log, watchers, summary. It must never tell anybody about a record
+//! before the disk has it, but in the declared failure mode, where it says so.
+
+mod forget;
+mod known;
+mod lead;
+mod prune;
+
+pub use forget::Removed;
+pub(super) use known::made_again;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::watch;
+
+use super::audit;
+use super::error::{JournalError, Result};
+use super::index::Tally;
+use super::interaction::{Interaction, InteractionKind};
+use super::keys::{self, KeyHash, Keys};
+use super::ledger_file::CONSUMERS;
+use super::log::{Entry, Log};
+use super::losses::{Loss, Losses, ReadAgain};
+use super::options::{Appended, Finding, Held, JournalOptions, JournalStats, OpenReport};
+use super::segment::{INBOX, INDEXES};
+use super::state::{StateFile, Witness};
+use super::story;
+use super::term::{self, FIRST, Terms};
+use super::window::Window;
+use super::writer::{self, Writer};
+use crate::record::{Channel, Draft, Record};
+use entraclaw_seams::clock::Clock;
+use entraclaw_seams::storage::{Changes, Storage};
+use lead::Lead;
+
+/// Gaps told one by one; a journal with more has other worries.
+const GAPS_TOLD_MAX: usize = 100;
+/// How often it is told that the audit log can't be written.
+const AUDIT_WARN_EVERY: SignedDuration = SignedDuration::from_hours(1);
+/// Text of one record. The sanitiser stays far below; JSON makes it six times as long at worst, which a line can hold.
+const RECORD_BYTES_MAX: usize = 2 * 1024 * 1024;
+
+/// Records that lie together, and up to which place that is all there is.
+pub(super) struct Page {
+    pub(super) entries: Vec<Arc<Entry>>,
+    pub(super) through: u64,
+}
+
+pub(super) struct Core {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) options: JournalOptions,
+    lead: Option<Lead>,
+    log: Log,
+    /// What was read last must be read anew: the leader was replaced meanwhile.
+    must_reload: bool,
+    writer: Writer,
+    window: Window,
+    /// The newest records of the window that no disk has.
+    pending: VecDeque<Arc<Entry>>,
+    /// Keys of messages that were dropped; they may come again once the disk takes writes. A consumer that was shown one
+    /// from memory then sees it twice, but no other one can have seen it at all.
+    lost_keys: BTreeSet<KeyHash>,
+    keys: Keys,
+    /// What files and `pending` hold.
+    tally: Tally,
+    next_seq: u64,
+    /// What the files have lost, when this process leads.
+    losses: Losses,
+    are_losses_unsaved: bool,
+    state: StateFile,
+    grown: watch::Sender<u64>,
+    /// For each open mailbox, up to where its consumer got the records of each channel.
+    readers: BTreeMap<u64, [u64; Channel::ALL.len()]>,
+    readers_total: u64,
+    stats: JournalStats,
+    /// When it was last told that the audit log can't be written.
+    audit_warned_at: Option<Timestamp>,
+    audit_left_out: audit::LeftOut,
+    /// [`Log::reloads`] when the tally was last taken from the log.
+    counted_reloads: u64,
+}
+
+impl Core {
+    pub(super) fn open(
+        storage: Arc<dyn Storage>,
+        clock: Arc<dyn Clock>,
+        options: JournalOptions,
+        grown: watch::Sender<u64>,
+    ) -> Result<(Self, OpenReport)> {
+        let prepare = || {
+            [INBOX, INDEXES, CONSUMERS, term::FOLDER].iter().try_for_each(|dir| storage.create_dir(dir))?;
+            audit::create(&*storage)?;
+            if options.may_lead { lead::take(&storage) } else { Ok(None) }
+        };
+        let taken = prepare().map_err(JournalError::storage("prepare the journal's folders"))?;
+        let (lead, log) = if let Some((lead, log)) = taken {
+            (Some(lead), log)
+        } else {
+            let mut log =
+                Log::load(Arc::clone(&storage), None).map_err(JournalError::storage("read the journal"))?;
+            if log.is_unsettled {
+                log.forget_all();
+            }
+            (None, log)
+        };
+        let mut core = Self {
+            state: StateFile::new(Arc::clone(&storage)),
+            window: Window::new(Vec::new(), options.window_messages_max),
+            keys: Keys::new(options.dedup_keys_max),
+            storage,
+            clock,
+            options,
+            lead,
+            must_reload: log.is_unsettled,
+            log,
+            writer: Writer::default(),
+            pending: VecDeque::new(),
+            lost_keys: BTreeSet::new(),
+            tally: Tally::default(),
+            next_seq: 1,
+            losses: Losses::default(),
+            are_losses_unsaved: false,
+            grown,
+            readers: BTreeMap::new(),
+            readers_total: 0,
+            stats: JournalStats::default(),
+            audit_warned_at: None,
+            audit_left_out: audit::LeftOut::default(),
+            counted_reloads: 0,
+        };
+        core.settle().map_err(JournalError::storage("read the journal"))?;
+        let report = OpenReport {
+            leader: core.is_leader(),
+            records: core.tally.total(),
+            last_seq: core.last_seq(),
+            findings: core.take_findings(),
+        };
+        core.write_state();
+        Ok((core, report))
+    }
+
+    /// Fills everything that follows from freshly loaded files.
+    fn settle(&mut self) -> io::Result<()> {
+        if self.is_leader() {
+            self.losses = Losses::load(&*self.storage, self.log.own_term)?;
+            self.are_losses_unsaved = false;
+            self.load_keys()?;
+            // A place that somebody was shown is never given again, even if its record is gone.
+            let last_seen = self.state.last_seen()?;
+            let known = self.state.witness().map_or(last_seen, |witness| witness.last_seq());
+            let last = self.log.last_place();
+            if known > last {
+                self.log.gaps.push((last + 1, known));
+            }
+            self.next_seq = last.max(last_seen).max(known) + 1;
+        }
+        let newest = self.log.newest(self.options.window_messages_max)?;
+        self.window = Window::new(newest, self.options.window_messages_max);
+        // Reading may have mended files, so this comes last.
+        self.tally = self.log.tally;
+        self.counted_reloads = self.log.reloads;
+        self.grown.send_if_modified(|seq| {
+            let is_new = *seq != self.last_seq();
+            *seq = self.last_seq();
+            is_new
+        });
+        Ok(())
+    }
+
+    pub(super) fn held(&self, key: &str) -> Held {
+        let hash = keys::hash(key);
+        if !self.keys.contains(&hash) || self.lost_keys.contains(&hash) {
+            return Held::Nowhere;
+        }
+        let waits = self.pending.iter().any(|entry| entry.record.key == key);
+        if waits { Held::InMemory } else { Held::OnDisk }
+    }
+
+    fn load_keys(&mut self) -> io::Result<()> {
+        let newest_first = self.log.newest_keys(self.options.dedup_keys_max)?;
+        self.keys = Keys::new(self.options.dedup_keys_max);
+        for key in newest_first.into_iter().rev() {
+            self.keys.insert(key);
+        }
+        for entry in &self.pending {
+            self.keys.insert(keys::hash(&entry.record.key));
+        }
+        for key in &self.lost_keys {
+            self.keys.insert(*key);
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_leader(&self) -> bool {
+        self.lead.is_some()
+    }
+
+    pub(super) fn changes(&self) -> Option<Changes> {
+        self.storage.changes(INBOX)
+    }
+
+    pub(super) fn every_change(&self) -> Option<Changes> {
+        self.storage.every_change()
+    }
+
+    pub(super) fn refresh(&mut self) -> Result<bool> {
+        if self.still_leads()? {
+            if !self.pending.is_empty() {
+                self.store()?;
+            }
+            return Ok(false);
+        }
+        let known = self.last_seq();
+        let news = self.look_for_news(known).map_err(JournalError::storage("look for new messages"))?;
+        for entry in news {
+            self.show(entry);
+        }
+        self.take_findings();
+        if self.last_seq() == known {
+            return Ok(false);
+        }
+        self.grown.send_replace(self.last_seq());
+        Ok(true)
+    }
+
+    /// What others have appended since. Nothing that a leader may have written after it was replaced.
+    fn look_for_news(&mut self, known: u64) -> io::Result<Vec<Arc<Entry>>> {
+        if self.must_reload || self.log.is_outdated()? {
+            self.must_reload = true;
+            if term::newest(&*self.storage, FIRST)? > Terms::load(&*self.storage)?.0.term {
+                return Ok(Vec::new());
+            }
+            self.log.reload()?;
+        } else {
+            self.log.follow()?;
+        }
+        self.recount();
+        let mut news = Vec::new();
+        let mut at = known;
+        while let Some(chunk) = self.log.chunk_after(at, &|_, _| true)? {
+            at = chunk.through;
+            news.extend(chunk.entries.iter().filter(|entry| entry.record.seq > known).cloned());
+        }
+        // Only now is it sure that what was read was written before a newer term began.
+        self.must_reload = self.log.is_unsettled || self.log.is_outdated()?;
+        Ok(if self.must_reload { Vec::new() } else { news })
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.is_leader() && self.pending.is_empty()
+    }
+
+    pub(super) fn append(&mut self, drafts: Vec<Draft>) -> Result<Appended> {
+        if !self.still_leads()? {
+            return Err(JournalError::NotLeader);
+        }
+        let mut appended = Appended::default();
+        let mut refused = Vec::new();
+        // Dropped while the disk took no writes. If it takes them in this very call, the caller moves its cursor past them.
+        let mut again = Vec::new();
+        let received_at = format!("{:.3}", self.clock.now());
+        for draft in drafts {
+            let key = keys::hash(&draft.key);
+            if !self.keys.insert(key) {
+                if self.lost_keys.contains(&key) {
+                    again.push(draft);
+                } else {
+                    appended.duplicates += 1;
+                }
+                continue;
+            }
+            let bytes = draft.text_bytes();
+            let mut record = Record::from_draft(draft, self.next_seq, received_at.clone());
+            record.restored = record.ts.parse().is_ok_and(|written| self.losses.may_have_had(written));
+            if bytes > RECORD_BYTES_MAX {
+                // One monster must not stop the others, and its key keeps it from coming again.
+                self.stats.dropped_total += 1;
+                refused.push(lost(&record, &format!("lost: {bytes} bytes are more than {RECORD_BYTES_MAX}")));
+                continue;
+            }
+            if record.restored {
+                self.losses.count_restored(1);
+                self.are_losses_unsaved = true;
+            }
+            self.next_seq += 1;
+            let prev = self.tally.add(record.channel, record.seq);
+            appended.new.push(record.clone());
+            let entry = Arc::new(Entry { record, prev });
+            self.pending.push_back(Arc::clone(&entry));
+            self.show(entry);
+        }
+        self.audit(refused);
+        self.store()?;
+        // Storing has emptied `lost_keys`, so this ends.
+        if !again.is_empty() {
+            let late = self.append(again)?;
+            appended.new.extend(late.new);
+            appended.duplicates += late.duplicates;
+        }
+        Ok(appended)
+    }
+
+    /// Puts a record into the window and counts what falls out before everybody had it. Before the first reader nobody had.
+    fn show(&mut self, entry: Arc<Entry>) {
+        let Some(out) = self.window.push(entry) else { return };
+        let channel = out.record.channel.index();
+        let mut readers = self.readers.values();
+        if readers.len() == 0 || readers.any(|got| got[channel] < out.record.seq) {
+            self.stats.spilled_total += 1;
+        }
+    }
+
+    /// Brings everything that waits to the disk, then tells the audit log, the watchers and the summary.
+    fn store(&mut self) -> Result<()> {
+        let waiting: Vec<Interaction> =
+            self.pending.iter().map(|e| Interaction::inbound(&e.record)).collect();
+        let arrived: Vec<_> = self.pending.iter().cloned().collect();
+        let stored = self.write_pending();
+        if stored.as_ref().is_err_and(writer::is_outdated) {
+            self.step_down();
+            return Err(JournalError::NotLeader);
+        }
+        let mut events = Vec::new();
+        match &stored {
+            Ok(()) => {
+                for entry in &arrived {
+                    story::arrived(&entry.record);
+                }
+                events.extend(waiting);
+                if self.stats.disk_failure.take().is_some() {
+                    events.push(Interaction::fault("the disk takes writes again"));
+                }
+                for key in std::mem::take(&mut self.lost_keys) {
+                    self.keys.forget(&key);
+                }
+                if self.are_losses_unsaved {
+                    self.save_losses();
+                }
+            }
+            Err(error) => {
+                if self.stats.disk_failure.replace(error.to_string()).is_none() {
+                    events.push(Interaction::fault(format!("the disk takes no writes: {error}")));
+                }
+                events.extend(self.drop_beyond_window());
+            }
+        }
+        self.take_findings();
+        self.audit(events);
+        self.grown.send_if_modified(|seq| std::mem::replace(seq, self.last_seq()) != self.last_seq());
+        self.write_state();
+        stored
+            .map_err(|error| JournalError::NotDurable { held: self.pending.len(), reason: error.to_string() })
+    }
+
+    fn write_pending(&mut self) -> io::Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let written = match self.write_pending_once() {
+            // Another file may do where this one failed, but not on a full disk.
+            Err(error) if error.kind() != io::ErrorKind::StorageFull && !writer::is_outdated(&error) => {
+                self.write_pending_once()
+            }
+            written => written,
+        };
+        if written.is_ok() {
+            self.pending.clear();
+            self.log.checkpoint();
+        }
+        written
+    }
+
+    fn write_pending_once(&mut self) -> io::Result<()> {
+        let today = self.clock.now().to_zoned(TimeZone::UTC).date();
+        let entries = self.pending.iter().map(|entry| &**entry);
+        self.writer.append(&mut self.log, today, self.options.segment_bytes_max, entries)
+    }
+
+    /// Without a disk the window is all there is: what does not fit is lost, oldest first.
+    fn drop_beyond_window(&mut self) -> Vec<Interaction> {
+        let mut dropped = Vec::new();
+        while self.pending.len() > self.options.window_messages_max
+            && let Some(gone) = self.pending.pop_front()
+        {
+            self.tally.count[gone.record.channel.index()] -= 1;
+            self.stats.dropped_total += 1;
+            let key = keys::hash(&gone.record.key);
+            if self.lost_keys.len() < self.options.dedup_keys_max {
+                self.lost_keys.insert(key);
+            }
+            dropped.push(lost(&gone.record, "lost: the disk takes no writes"));
+        }
+        dropped
+    }
+
+    /// The next records after `after`, a block or the window's rest. Blocks that `wants` refuses are passed by.
+    pub(super) fn page_after(
+        &mut self,
+        after: u64,
+        wants: &dyn Fn(&Tally, &Tally) -> bool,
+    ) -> Result<Option<Page>> {
+        if !self.window.reaches(after) {
+            let chunk = self.log.chunk_after(after, wants);
+            if let Some(chunk) = chunk.map_err(JournalError::storage("read the journal"))? {
+                self.recount();
+                // What a follower has read and not taken in yet may not count.
+                let last = self.last_seq();
+                let newer =
+                    chunk.entries.iter().filter(|entry| (after + 1..=last).contains(&entry.record.seq));
+                let page = Page { entries: newer.cloned().collect(), through: chunk.through.min(last) };
+                return Ok((page.through > after).then_some(page));
+            }
+            self.recount();
+        }
+        let entries: Vec<_> = self.window.after(after).cloned().collect();
+        let through = self.last_seq();
+        Ok((!entries.is_empty()).then_some(Page { entries, through }))
+    }
+
+    /// Reading may have mended a file or met that files are gone, after which there can be fewer records.
+    fn recount(&mut self) {
+        if self.log.findings.is_empty() && self.log.reloads == self.counted_reloads && self.is_leader() {
+            return;
+        }
+        self.counted_reloads = self.log.reloads;
+        self.window.forget_through(self.log.floor.through_seq);
+        self.tally = self.log.tally;
+        for entry in &self.pending {
+            self.tally.add(entry.record.channel, entry.record.seq);
+        }
+        self.take_findings();
+    }
+
+    /// The records of the block or window before `before`, newest last.
+    pub(super) fn page_before(&mut self, before: u64) -> Result<Option<Vec<Arc<Entry>>>> {
+        let newest: Vec<_> = self.window.after(0).filter(|e| e.record.seq < before).cloned().collect();
+        if !newest.is_empty() {
+            return Ok(Some(newest));
+        }
+        let chunk = self.log.chunk_before(before).map_err(JournalError::storage("read the journal"))?;
+        self.recount();
+        Ok(chunk.map(|chunk| chunk.entries.iter().filter(|e| e.record.seq < before).cloned().collect()))
+    }
+
+    /// The record at a place.
+    pub(super) fn entry(&mut self, seq: u64) -> Result<Option<Arc<Entry>>> {
+        let page = self.page_after(seq.saturating_sub(1), &|_, _| true)?;
+        Ok(page.and_then(|page| page.entries.first().filter(|entry| entry.record.seq == seq).cloned()))
+    }
+
+    /// Place of the newest record of a channel; nothing when there is none.
+    pub(super) fn last_of(&self, channel: Channel) -> Option<u64> {
+        Some(self.tally.last[channel.index()]).filter(|seq| *seq > 0)
+    }
+
+    /// Says that no message has an id, and from which day on there are any.
+    pub(super) fn unknown_id(&self, id: &str) -> JournalError {
+        let begins = self.log.begins().map(|day| day.to_string());
+        JournalError::UnknownId { id: id.chars().take(64).collect(), begins }
+    }
+
+    /// How many records of a channel have a place up to `seq`.
+    pub(super) fn rank(&mut self, channel: Channel, seq: u64) -> Result<u64> {
+        if self.window.reaches(seq) || seq >= self.last_seq() {
+            let after = self.window.count_after(channel, seq);
+            return Ok(self.tally.count[channel.index()].saturating_sub(after));
+        }
+        let rank = self.log.rank(channel, seq).map_err(JournalError::storage("count messages"));
+        self.recount();
+        rank
+    }
+
+    /// Records of a channel that there are.
+    pub(super) fn count(&self, channel: Channel) -> u64 {
+        self.tally.count[channel.index()]
+    }
+
+    pub(super) fn last_seq(&self) -> u64 {
+        self.window.newest().map_or(0, |entry| entry.record.seq)
+    }
+
+    /// The newest record that the disk has for sure.
+    pub(super) fn durable_seq(&self) -> u64 {
+        self.log.last_seq()
+    }
+
+    pub(super) fn stats(&self) -> JournalStats {
+        JournalStats {
+            leader: self.is_leader(),
+            records: self.tally.total(),
+            last_seq: self.last_seq(),
+            durable_seq: self.durable_seq(),
+            window_messages: self.window.len(),
+            ..self.stats.clone()
+        }
+    }
+
+    pub(super) fn audit(&mut self, interactions: Vec<Interaction>) {
+        if interactions.is_empty() {
+            return;
+        }
+        let now = self.clock.now();
+        let bytes_max = self.options.audit_day_bytes_max;
+        let failed = audit::write(&self.storage, now, bytes_max, &mut self.audit_left_out, interactions);
+        let Some((lines, error)) = failed else { return };
+        self.stats.interactions_failed_total += lines;
+        self.stats.interactions_failure = Some(error.to_string());
+        let warned = self.audit_warned_at.map(|at| now.duration_since(at).abs());
+        if warned.is_none_or(|ago| ago >= AUDIT_WARN_EVERY) {
+            self.audit_warned_at = Some(now);
+            let lost = self.stats.interactions_failed_total;
+            tracing::warn!(%error, lost, "the audit log can't be written; make the folder interactions/ writable");
+        }
+    }
+
+    /// What the files have lost, as the leader has noted it.
+    pub(super) fn losses(&self) -> Losses {
+        if self.is_leader() {
+            return self.losses.clone();
+        }
+        Losses::load(&*self.storage, self.log.terms.term).unwrap_or_default()
+    }
+
+    /// What a source that has dealt with losses up to `done` must read again.
+    pub(super) fn to_read_again(&self, done: Option<Timestamp>) -> Option<ReadAgain> {
+        self.losses.to_read_again(done)
+    }
+
+    /// Puts down which places are in no file any more, before anything is read again. A follower leaves that to the leader.
+    fn note_losses(&mut self) {
+        let mut gaps = std::mem::take(&mut self.log.gaps);
+        gaps.sort_unstable();
+        let gaps = if self.is_leader() { self.losses.unknown(gaps.into_iter()) } else { Vec::new() };
+        let Some((first, _)) = gaps.first().copied() else { return };
+        let witness = self.state.witness();
+        let is_wanted = gaps.iter().any(|gap| self.state.is_wanted(*gap, witness.as_ref()));
+        let until = witness.and_then(|witness| witness.last_at);
+        // What nobody misses and lay before the first file may be what an older version took away.
+        let is_told = is_wanted || first > 1;
+        let since = self.log.written_before(first).unwrap_or_default().or_else(|| self.log.floor.ends());
+        let since = since.map(|since| since.min(self.clock.now()));
+        self.losses.note(Loss { at: self.clock.now(), since, until, gaps: gaps.clone(), is_wanted });
+        self.save_losses();
+        if is_told {
+            let missing = gaps.iter().map(|&(from_seq, to_seq)| Finding::Missing { from_seq, to_seq });
+            self.log.findings.extend(missing.take(GAPS_TOLD_MAX));
+        }
+        // What is known by its key alone is news again.
+        let _ = self.load_keys();
+    }
+
+    /// Writes what was lost. What can't be written now is true all the same, and goes with what is stored next.
+    fn save_losses(&mut self) {
+        self.are_losses_unsaved = self.losses.save(&*self.storage, self.log.own_term).is_err();
+    }
+
+    /// Counts and tells what was found while reading files.
+    fn take_findings(&mut self) -> Vec<Finding> {
+        self.note_losses();
+        let findings = std::mem::take(&mut self.log.findings);
+        for finding in &findings {
+            if let Finding::Damaged { pieces, .. } = finding {
+                self.stats.damaged_total += pieces;
+            }
+        }
+        if self.is_leader() {
+            self.audit(findings.iter().map(|finding| Interaction::fault(finding.to_string())).collect());
+        }
+        findings
+    }
+
+    /// Writes the summary. It is derived, so that it can't be written is no failure.
+    pub(super) fn write_state(&mut self) {
+        let last_id = self.window.newest().map(|entry| entry.record.id.clone());
+        let witness = self.is_settled().then(|| self.witness());
+        let (log, tally, window) = (&mut self.log, &self.tally, &self.window);
+        let unread_after = |seq: u64| {
+            let after = |channel: Channel| {
+                if window.reaches(seq) {
+                    return window.count_after(channel, seq);
+                }
+                let rank = log.rank(channel, seq).unwrap_or(0);
+                tally.count[channel.index()].saturating_sub(rank)
+            };
+            Channel::ALL.into_iter().map(after).sum()
+        };
+        let _ = self.state.write(last_id, witness, unread_after);
+        self.recount();
+    }
+
+    /// What the disk has now.
+    fn witness(&self) -> Witness {
+        let last = self.window.newest().map(|entry| &entry.record);
+        let at = |text: &String| text.parse().ok();
+        Witness {
+            last_places: Channel::ALL.map(|channel| self.tally.last[channel.index()]),
+            last_at: last.and_then(|last| at(&last.ts).max(at(&last.received_at))),
+        }
+    }
+
+    /// Makes sure that one more consumer fits.
+    pub(super) fn admit_consumer(&mut self) -> Result<()> {
+        let max = self.options.consumers_max;
+        let there = self.state.consumers().map_err(JournalError::storage("count the consumers"))?;
+        if there < max { Ok(()) } else { Err(JournalError::TooManyConsumers { max }) }
+    }
+
+    pub(super) fn register_reader(&mut self) -> u64 {
+        self.readers_total += 1;
+        self.readers_total
+    }
+
+    pub(super) fn reader_got(&mut self, reader: u64, through: [u64; Channel::ALL.len()]) {
+        self.readers.insert(reader, through);
+    }
+
+    pub(super) fn forget_reader(&mut self, reader: u64) {
+        self.readers.remove(&reader);
+    }
+
+    pub(super) fn note_failed(&mut self) {
+        self.stats.notes_failed_total += 1;
+    }
+}
+
+/// The audit log's word on a message that is gone.
+fn lost(record: &Record, why: &str) -> Interaction {
+    Interaction { kind: InteractionKind::Dropped, ..Interaction::inbound(record).detail(why) }
+}

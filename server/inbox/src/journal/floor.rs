@@ -1,0 +1,112 @@
+//! What retention took away: `inbox/retention.json`, written before the first file of a round is deleted.
+//!
+//! Files up to the one it names are gone, whether or not the disk still shows them, so that a crash in the middle of
+//! a round leaves no hole. It must never be fatal: one that can't be read means that nothing was taken away.
+
+use std::io;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+
+use super::line;
+use super::segment::SegmentName;
+use super::term;
+use entraclaw_seams::storage::Storage;
+
+const PATH: &str = "inbox/retention.json";
+/// More than it ever has.
+const BYTES_MAX: usize = 4_096;
+
+/// Where the journal begins now, and how far the calendar can be trusted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Floor {
+    /// The last file that was taken away.
+    pub(super) through_file: Option<SegmentName>,
+    /// The newest record in it; 0 when nothing was taken away.
+    pub(super) through_seq: u64,
+    /// When retention last looked.
+    pub(super) checked_at: Option<Timestamp>,
+    /// Since when the calendar has not jumped between two looks.
+    pub(super) steady_since: Option<Timestamp>,
+}
+
+/// The shape on disk.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    v: u32,
+    through_file: Option<String>,
+    through_seq: u64,
+    checked_at: Option<Timestamp>,
+    steady_since: Option<Timestamp>,
+}
+
+impl Floor {
+    /// The end of the last day that was taken away.
+    pub(super) fn ends(&self) -> Option<Timestamp> {
+        let next = self.through_file?.day().tomorrow().ok()?;
+        Some(next.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    }
+
+    /// Reads what the leader of a term, or the last one before it that said anything, has written.
+    pub(super) fn load(storage: &dyn Storage, term: u64) -> io::Result<Self> {
+        let path = term::newest_path(storage, term, PATH)?;
+        if storage.len(&path)?.is_none() {
+            return Ok(Self::default());
+        }
+        let bytes = storage.read(&path, 0, BYTES_MAX)?;
+        Ok(bytes.strip_suffix(b"\n").and_then(Self::parse).unwrap_or_default())
+    }
+
+    fn parse(line: &[u8]) -> Option<Self> {
+        let stored: Stored = line::parse(line)?;
+        let through_file = match stored.through_file {
+            Some(name) => Some(SegmentName::parse(&name)?),
+            None => None,
+        };
+        (stored.v == 1).then_some(Self {
+            through_file,
+            through_seq: stored.through_seq,
+            checked_at: stored.checked_at,
+            steady_since: stored.steady_since,
+        })
+    }
+
+    /// Writes it durably, as the leader of a term.
+    pub(super) fn save(&self, storage: &dyn Storage, term: u64) -> io::Result<()> {
+        let stored = Stored {
+            v: 1,
+            through_file: self.through_file.map(SegmentName::file_name),
+            through_seq: self.through_seq,
+            checked_at: self.checked_at,
+            steady_since: self.steady_since,
+        };
+        storage.replace(&term::path_in(term, PATH), &line::seal(serde_json::to_vec(&stored)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use entraclaw_seams::storage::MemoryStorage;
+
+    #[test]
+    fn it_comes_back_whole_or_not_at_all() {
+        let storage = MemoryStorage::new();
+        storage.create_dir("inbox").unwrap();
+        assert_eq!(Floor::load(&storage, 1).unwrap(), Floor::default());
+        let floor = Floor {
+            through_file: SegmentName::parse("2026-11-21.2.jsonl"),
+            through_seq: 77,
+            checked_at: Some("2026-12-24T18:00:00Z".parse().unwrap()),
+            steady_since: None,
+        };
+        floor.save(&storage, 1).unwrap();
+        assert_eq!(Floor::load(&storage, 1).unwrap(), floor);
+        let bytes = storage.bytes(PATH).unwrap();
+        for cut in 0..bytes.len() {
+            storage.set_bytes(PATH, &bytes[..cut]);
+            assert_eq!(Floor::load(&storage, 1).unwrap(), Floor::default());
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! What one consumer has been shown, has been pushed, and has acknowledged, channel by channel.
+//!
+//! It is a pure function of the notes in the consumer's file. Every note can be applied twice without harm.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::index::Tally;
+use super::intervals::Intervals;
+use crate::record::Channel;
+
+/// Records of one channel: all that lie in `from..=to`.
+///
+/// One record's span begins right behind its predecessor in the channel, so that spans of neighbours join and a
+/// consumer of one channel needs one range as much as a consumer of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct Span(pub(super) Channel, pub(super) u64, pub(super) u64);
+
+impl Span {
+    /// The record that ends it.
+    pub(super) fn seq(self) -> u64 {
+        self.2
+    }
+
+    /// Whether the record of another one lies in it.
+    fn covers(self, other: Self) -> bool {
+        self.0 == other.0 && (self.1..=self.2).contains(&other.seq())
+    }
+}
+
+/// The slot of what the dead held whose own slot was taken again; no session has it.
+pub(super) const GRAVES: u16 = u16::MAX;
+
+/// One line of a consumer's file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "note", rename_all = "snake_case")]
+pub(super) enum Note {
+    /// First line; `generation` grows with every rewriting, so that a reader sees that offsets are void.
+    Header { v: u32, generation: u64 },
+    /// A session begins in a slot. Whoever had the slot before is gone, and what it held goes to [`GRAVES`].
+    Open { slot: u16, session: String },
+    /// A session holds these records until it says more; nobody else does. `at` is when it was given them.
+    HandOut {
+        slot: u16,
+        spans: Vec<Span>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Timestamp>,
+    },
+    /// Records were shown without being held. `graves` are the slots of dead sessions that held some of them: what was
+    /// shown nobody need be told of again.
+    Show {
+        spans: Vec<Span>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        graves: Vec<u16>,
+    },
+    /// Records were pushed. `graves` are the slots of dead sessions that held some of them: nobody pushes these again.
+    Push {
+        spans: Vec<Span>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        graves: Vec<u16>,
+    },
+    /// The push of these records surely showed nothing, so they were not pushed after all, and somebody else may push what
+    /// the dead hold of them. What showed them by another way stands.
+    Withdraw { spans: Vec<Span> },
+    /// The agent of the session in `slot` was told that messages wait, up to the record `through`, and not what they say.
+    /// `reminders` is how many times in a row nothing was new in what it was told.
+    Announce { slot: u16, through: u64, at: Timestamp, reminders: u32 },
+    /// A session no longer holds these records, and they are unread again.
+    GiveBack { slot: u16, spans: Vec<Span> },
+    /// The consumer was there at this time. Written about once an hour, for retention.
+    Seen { at: Timestamp },
+    /// The consumer has these records. `newest` is the id of the last of them, when it is known.
+    Ack { spans: Vec<Span>, newest: Option<Newest> },
+}
+
+/// A record by place and id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Newest {
+    pub(super) seq: u64,
+    pub(super) id: String,
+}
+
+/// Spans that touch become one.
+pub(super) fn joined(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_unstable();
+    spans.dedup_by(|next, before| {
+        let touches = next.0 == before.0 && next.1 <= before.2.saturating_add(1);
+        if touches {
+            before.2 = before.2.max(next.2);
+        }
+        touches
+    });
+    spans
+}
+
+/// Intervals of every channel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    channels: [Intervals; Channel::ALL.len()],
+}
+
+impl Marks {
+    fn insert(&mut self, spans: &[Span]) {
+        for Span(channel, from, to) in spans {
+            self.channels[channel.index()].insert(*from, *to);
+        }
+    }
+
+    fn remove(&mut self, spans: &[Span]) {
+        for Span(channel, from, to) in spans {
+            self.channels[channel.index()].remove(*from, *to);
+        }
+    }
+
+    /// The marks of one channel.
+    pub(super) fn of(&self, channel: Channel) -> &Intervals {
+        &self.channels[channel.index()]
+    }
+
+    /// Whether a record is marked.
+    pub(super) fn has(&self, channel: Channel, seq: u64) -> bool {
+        self.of(channel).contains(seq)
+    }
+
+    fn last(&self) -> u64 {
+        self.channels.iter().map(Intervals::last).max().unwrap_or(0)
+    }
+
+    fn spans(&self) -> Vec<Span> {
+        let of = |channel: Channel| self.of(channel).iter().map(move |(from, to)| Span(channel, from, to));
+        Channel::ALL.into_iter().flat_map(of).collect()
+    }
+}
+
+/// What a session holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Slot {
+    session: String,
+    pub(super) held: BTreeMap<u64, Held>,
+}
+
+/// A record that a session holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Held {
+    pub(super) span: Span,
+    /// When the session was given it; unknown in files of older versions.
+    pub at: Option<Timestamp>,
+    /// The session died, and another one was pushed it since. Whether that was seen is not known.
+    pub(super) is_pushed_again: bool,
+}
+
+/// What an agent was last told of what waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Announced {
+    /// The session whose agent it was; [`GRAVES`] when that session is gone.
+    pub(super) slot: u16,
+    /// The newest record that it was told of.
+    pub(super) through: u64,
+    pub at: Timestamp,
+    /// How many times in a row it was told of nothing new.
+    pub(super) reminders: u32,
+}
+
+/// Where a consumer stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Ledger {
+    /// Has them.
+    pub(super) acked: Marks,
+    /// Was shown them, or has them.
+    pub(super) shown: Marks,
+    /// Was pushed them.
+    pub(super) pushed: Marks,
+    /// The last announcement of what waits.
+    pub(super) announced: Option<Announced>,
+    pub(super) slots: BTreeMap<u16, Slot>,
+    /// The newest record that was acknowledged.
+    pub(super) newest_acked: Option<Newest>,
+    pub(super) generation: u64,
+    /// When the consumer was last noted to be there.
+    pub(super) seen_at: Option<Timestamp>,
+}
+
+impl Ledger {
+    /// Takes one note in.
+    pub(super) fn apply(&mut self, note: &Note) {
+        match note {
+            Note::Header { generation, .. } => self.generation = *generation,
+            Note::Open { slot, session } => {
+                let new = Slot { session: session.clone(), held: BTreeMap::new() };
+                let left = self.slots.insert(*slot, new).unwrap_or_default().held;
+                if let Some(announced) = self.announced.as_mut().filter(|announced| announced.slot == *slot) {
+                    announced.slot = GRAVES;
+                }
+                if !left.is_empty() {
+                    self.slots.entry(GRAVES).or_default().held.extend(left);
+                }
+            }
+            Note::HandOut { slot, spans, at } => {
+                self.shown.insert(spans);
+                for other in self.slots.values_mut() {
+                    other.held.retain(|seq, _| !spans.iter().any(|span| span.seq() == *seq));
+                }
+                let held = &mut self.slots.entry(*slot).or_default().held;
+                let given = |span: &Span| Held { span: *span, at: *at, is_pushed_again: false };
+                held.extend(spans.iter().map(|span| (span.seq(), given(span))));
+            }
+            Note::Show { spans, graves } => {
+                self.shown.insert(spans);
+                for slot in graves {
+                    if let Some(slot) = self.slots.get_mut(slot) {
+                        slot.held.retain(|_, held| !spans.iter().any(|span| span.covers(held.span)));
+                    }
+                }
+            }
+            Note::Push { spans, graves } => {
+                self.pushed.insert(spans);
+                for slot in graves {
+                    let held = self.slots.get_mut(slot).into_iter().flat_map(|slot| slot.held.values_mut());
+                    for held in held.filter(|held| spans.iter().any(|span| span.covers(held.span))) {
+                        held.is_pushed_again = true;
+                    }
+                }
+            }
+            Note::Withdraw { spans } => {
+                self.pushed.remove(spans);
+                let held = self.slots.values_mut().flat_map(|slot| slot.held.values_mut());
+                for held in held.filter(|held| spans.iter().any(|span| span.covers(held.span))) {
+                    held.is_pushed_again = false;
+                }
+            }
+            Note::Announce { slot, through, at, reminders } => {
+                self.announced =
+                    Some(Announced { slot: *slot, through: *through, at: *at, reminders: *reminders });
+            }
+            Note::GiveBack { slot, spans } => {
+                if let Some(slot) = self.slots.get_mut(slot) {
+                    slot.held.retain(|seq, _| !spans.iter().any(|span| span.seq() == *seq));
+                }
+            }
+            Note::Seen { at } => self.seen_at = Some(*at),
+            Note::Ack { spans, newest } => self.acknowledge(spans, newest.as_ref()),
+        }
+    }
+
+    fn acknowledge(&mut self, spans: &[Span], newest: Option<&Newest>) {
+        self.acked.insert(spans);
+        self.shown.insert(spans);
+        for slot in self.slots.values_mut() {
+            slot.held.retain(|seq, held| !self.acked.channels[held.span.0.index()].contains(*seq));
+        }
+        if let Some(newest) = newest
+            && self.newest_acked.as_ref().is_none_or(|known| known.seq <= newest.seq)
+        {
+            self.newest_acked = Some(newest.clone());
+        }
+    }
+
+    /// Whether a stretch of the journal, between what it holds before and up to its end, may have a record of these
+    /// channels that is not acknowledged.
+    pub(super) fn may_miss(
+        &self,
+        mut channels: impl Iterator<Item = Channel>,
+        before: &Tally,
+        end: &Tally,
+    ) -> bool {
+        channels.any(|channel| {
+            let c = channel.index();
+            end.count[c] > before.count[c] && !self.acked.of(channel).covers(before.last[c] + 1, end.last[c])
+        })
+    }
+
+    /// The latest place that was acknowledged; 0 when none was.
+    pub(super) fn last_acked(&self) -> u64 {
+        self.acked.last()
+    }
+
+    /// The latest place that any note speaks of; the journal never gives a place twice that somebody was shown.
+    pub(super) fn last_seen(&self) -> u64 {
+        let announced = self.announced.map_or(0, |announced| announced.through);
+        self.acked.last().max(self.shown.last()).max(self.pushed.last()).max(announced)
+    }
+
+    /// The fewest notes that lead here, for a new generation of the file.
+    pub(super) fn to_notes(&self) -> Vec<Note> {
+        let mut notes = vec![
+            Note::Header { v: 1, generation: self.generation + 1 },
+            Note::Show { spans: self.shown.spans(), graves: Vec::new() },
+            Note::Push { spans: self.pushed.spans(), graves: Vec::new() },
+            Note::Ack { spans: self.acked.spans(), newest: self.newest_acked.clone() },
+        ];
+        notes.extend(self.seen_at.map(|at| Note::Seen { at }));
+        for (&slot, Slot { session, held }) in &self.slots {
+            notes.push(Note::Open { slot, session: session.clone() });
+            let mut by_time: BTreeMap<Option<Timestamp>, Vec<Span>> = BTreeMap::new();
+            for held in held.values() {
+                by_time.entry(held.at).or_default().push(held.span);
+            }
+            notes.extend(by_time.into_iter().map(|(at, spans)| Note::HandOut { slot, spans, at }));
+            let again = held.values().filter(|held| held.is_pushed_again).map(|held| held.span);
+            let spans: Vec<Span> = again.collect();
+            if !spans.is_empty() {
+                notes.push(Note::Push { spans, graves: vec![slot] });
+            }
+        }
+        // Behind the sessions: one that begins takes the announcements of its slot with it.
+        notes.extend(self.announced.map(|Announced { slot, through, at, reminders }| Note::Announce {
+            slot,
+            through,
+            at,
+            reminders,
+        }));
+        notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T: Channel = Channel::Teams;
+    const E: Channel = Channel::Email;
+
+    fn ledger(notes: &[Note]) -> Ledger {
+        let mut ledger = Ledger::default();
+        for note in notes {
+            ledger.apply(note);
+        }
+        ledger
+    }
+
+    fn story() -> Vec<Note> {
+        vec![
+            Note::Header { v: 1, generation: 3 },
+            Note::Open { slot: 0, session: "a".into() },
+            Note::HandOut { slot: 0, spans: vec![Span(T, 1, 1), Span(E, 1, 2)], at: None },
+            Note::HandOut { slot: 0, spans: vec![Span(T, 2, 3)], at: Some(Timestamp::UNIX_EPOCH) },
+            Note::Push { spans: vec![Span(T, 4, 4)], graves: Vec::new() },
+            Note::Announce { slot: 0, through: 4, at: Timestamp::UNIX_EPOCH, reminders: 1 },
+            Note::Ack { spans: vec![Span(T, 1, 3)], newest: Some(Newest { seq: 3, id: "m3".into() }) },
+        ]
+    }
+
+    #[test]
+    fn channels_have_cursors_of_their_own() {
+        let ledger = ledger(&story());
+        assert_eq!((ledger.acked.of(T).through(), ledger.acked.of(E).through()), (3, 0));
+        assert!(ledger.shown.has(E, 2) && !ledger.acked.has(E, 2));
+        assert!(ledger.pushed.has(T, 4) && !ledger.shown.has(T, 4));
+        assert_eq!(ledger.slots[&0].held.keys().collect::<Vec<_>>(), [&2]);
+    }
+
+    #[test]
+    fn rewriting_changes_nothing_but_the_generation() {
+        let before = ledger(&story());
+        let after = ledger(&before.to_notes());
+        assert_eq!(after, Ledger { generation: 4, ..before });
+    }
+
+    #[test]
+    fn every_note_can_come_twice() {
+        let twice: Vec<Note> = story().into_iter().flat_map(|note| [note.clone(), note]).collect();
+        assert_eq!(ledger(&twice), ledger(&story()));
+    }
+
+    #[test]
+    fn what_the_old_session_of_a_slot_held_lies_in_the_graves_until_somebody_has_it() {
+        let mut notes = story();
+        notes.push(Note::Open { slot: 0, session: "b".into() });
+        let buried = ledger(&notes);
+        assert!(buried.slots[&0].held.is_empty());
+        assert_eq!(buried.slots[&GRAVES].held.keys().collect::<Vec<_>>(), [&2]);
+        assert_eq!(ledger(&buried.to_notes()), Ledger { generation: 4, ..buried });
+        notes.push(Note::Push { spans: vec![Span(E, 1, 2)], graves: vec![GRAVES] });
+        let pushed_again = ledger(&notes);
+        assert!(pushed_again.slots[&GRAVES].held[&2].is_pushed_again);
+        assert_eq!(ledger(&pushed_again.to_notes()), Ledger { generation: 4, ..pushed_again });
+        let has_it = [
+            Note::Show { spans: vec![Span(T, 1, 9), Span(E, 1, 7)], graves: vec![GRAVES] },
+            Note::HandOut { slot: 1, spans: vec![Span(E, 1, 2)], at: None },
+            Note::GiveBack { slot: GRAVES, spans: vec![Span(E, 1, 2)] },
+            Note::Ack { spans: vec![Span(E, 1, 2)], newest: None },
+        ];
+        for note in has_it {
+            let mut ledger = ledger(&notes);
+            ledger.apply(&note);
+            assert!(ledger.slots[&GRAVES].held.is_empty(), "{note:?}");
+        }
+    }
+
+    #[test]
+    fn a_push_that_showed_nothing_is_taken_back_and_nothing_else_is() {
+        let mut notes = story();
+        notes.push(Note::Open { slot: 0, session: "b".into() });
+        notes.push(Note::Push { spans: vec![Span(E, 1, 2), Span(T, 5, 7)], graves: vec![GRAVES] });
+        notes.push(Note::Withdraw { spans: vec![Span(E, 1, 2), Span(T, 6, 7)] });
+        let ledger_now = ledger(&notes);
+        assert_eq!(ledger_now.pushed.spans(), [Span(T, 4, 5)]);
+        assert!(ledger_now.shown.has(E, 2), "an answer has held it");
+        assert!(!ledger_now.slots[&GRAVES].held[&2].is_pushed_again, "others may push what the dead hold");
+        assert_eq!(ledger(&ledger_now.to_notes()), Ledger { generation: 4, ..ledger_now.clone() });
+        notes.push(Note::Withdraw { spans: vec![Span(E, 1, 2), Span(T, 6, 7)] });
+        assert_eq!(ledger(&notes), ledger_now, "a note can be applied twice");
+    }
+
+    #[test]
+    fn an_announcement_outlives_its_session_as_one_of_nobody() {
+        let mut notes = story();
+        notes.push(Note::Open { slot: 0, session: "b".into() });
+        let announced = ledger(&notes).announced.map(|announced| (announced.slot, announced.through));
+        assert_eq!(announced, Some((GRAVES, 4)));
+    }
+
+    #[test]
+    fn touching_spans_join() {
+        let spans = vec![Span(E, 1, 2), Span(T, 4, 6), Span(T, 1, 3), Span(E, 5, 5)];
+        assert_eq!(joined(spans), [Span(T, 1, 6), Span(E, 1, 2), Span(E, 5, 5)]);
+    }
+}

@@ -1,0 +1,278 @@
+//! Brings the files into memory as indexes, and mends what a crash or a bad disk left.
+//!
+//! A torn tail is cut and kept in `<file>.torn`. A file with damage between records is kept as `<file>.damaged` and
+//! replaced by its intact lines. Only the leader mends; nobody ever throws a byte away.
+
+use std::io;
+
+use super::floor::Floor;
+use super::index::SegmentIndex;
+use super::line;
+use super::lines::Lines;
+use super::log::{Log, Segment};
+use super::options::Finding;
+use super::scan::{Scan, scan};
+use super::segment::{INBOX, SegmentName};
+use super::term::{self, Terms};
+use entraclaw_seams::storage::Storage;
+
+const COPY_BYTES: usize = 1024 * 1024;
+
+/// What a look at the last file gave.
+#[derive(PartialEq, Eq)]
+enum Followed {
+    NothingNew,
+    Records,
+    /// Everything was read anew.
+    Anew,
+}
+
+/// What was added to the last file.
+enum Tail {
+    Records,
+    Nothing,
+    Garbage,
+}
+
+impl Log {
+    /// Reads the folder anew.
+    pub(super) fn reload(&mut self) -> io::Result<()> {
+        let known = self.last_place();
+        self.read_folder()?;
+        let last = self.last_place();
+        if self.repair && last < known {
+            self.gaps.push((last + 1, known));
+        }
+        Ok(())
+    }
+
+    fn read_folder(&mut self) -> io::Result<()> {
+        let newest_term;
+        (self.terms, newest_term) = Terms::load(&*self.storage)?;
+        // Who was replaced mends nothing under the one who leads.
+        self.repair &= self.terms.term <= self.own_term;
+        let names = self.storage.list(INBOX)?;
+        let names = names.iter().filter_map(|name| SegmentName::parse(name));
+        let mut names: Vec<SegmentName> = names.filter(|name| self.terms.counts(*name)).collect();
+        names.sort_unstable();
+        self.floor = Floor::load(&*self.storage, self.terms.term)?;
+        names.retain(|name| Some(*name) > self.floor.through_file);
+        self.forget_all();
+        for (at, name) in names.iter().enumerate() {
+            self.load_segment(*name, at + 1 == names.len())?;
+        }
+        // What was read before this look, nobody can have written after a newer term began.
+        self.is_unsettled = term::newest(&*self.storage, newest_term)? > self.terms.term;
+        Ok(())
+    }
+
+    /// Adds a file behind those already there.
+    pub(super) fn load_segment(&mut self, name: SegmentName, is_last: bool) -> io::Result<()> {
+        let path = name.path();
+        let len = self.storage.len(&path)?.unwrap_or(0);
+        let floor = self.last_seq().max(self.floor.through_seq);
+        if is_last && len > 0 {
+            self.sync(name);
+        }
+        let saved = self.saved_index(name, floor, len, is_last)?;
+        let saved_len = saved.as_ref().map_or(0, |index| index.len);
+        let mut index = saved.unwrap_or_else(|| SegmentIndex::above(floor));
+        let mut found = scan(&*self.storage, &path, &mut index, len, |_| ())?;
+        if found.damaged_pieces > 0 {
+            let kept_in = if self.repair { self.quarantine(name, &mut index).ok() } else { None };
+            let is_news = if kept_in.is_some() { true } else { self.tolerated.insert(name) };
+            if is_news {
+                let pieces = found.damaged_pieces;
+                self.findings.push(Finding::Damaged { file: path.clone(), pieces, kept_in });
+            }
+        } else if self.repair && index.len < len {
+            // If the disk is too full to keep the tail aside, it stays where it is and nothing is appended behind it.
+            if let Ok(kept_in) = cut_tail(&*self.storage, &path, index.len, len) {
+                let bytes = len - index.len;
+                self.findings.push(Finding::TornTail { file: path.clone(), bytes, kept_in });
+            }
+        }
+        let was_eventful = found != Scan::default();
+        self.tell_gaps(&path, &mut found);
+        self.push_segment(Segment { name, index, saved_len, before: self.tally });
+        // What was told once is behind the saved index and is not told again.
+        if self.repair && (!is_last || was_eventful) {
+            self.save_index_of_last();
+        }
+        Ok(())
+    }
+
+    /// Reads what others appended since. Nothing is served that a power cut could take away.
+    pub(super) fn follow(&mut self) -> io::Result<()> {
+        if let Some(first) = self.segments.first()
+            && self.segments.len() > 1
+            && self.storage.len(&first.name.path())?.is_none()
+        {
+            return self.reload();
+        }
+        if self.follow_last()? != Followed::NothingNew {
+            return Ok(());
+        }
+        let newest = self.segments.last().map(|segment| segment.name);
+        let names = self.storage.list(INBOX)?;
+        let names = names.iter().filter_map(|name| SegmentName::parse(name));
+        let mut newer: Vec<SegmentName> =
+            names.filter(|name| Some(*name) > newest && self.terms.counts(*name)).collect();
+        newer.sort_unstable();
+        // What came to the file that was last before the leader went on: from now on nobody writes to it.
+        if !newer.is_empty() && self.follow_last()? == Followed::Anew {
+            return Ok(());
+        }
+        for (at, name) in newer.iter().enumerate() {
+            self.load_segment(*name, at + 1 == newer.len())?;
+        }
+        Ok(())
+    }
+
+    /// Reads what was added to the file that is the last one known.
+    fn follow_last(&mut self) -> io::Result<Followed> {
+        let Some(Segment { name, index, .. }) = self.segments.last() else { return Ok(Followed::NothingNew) };
+        let (name, path, known_len) = (*name, name.path(), index.len);
+        let anew = match self.storage.len(&path)? {
+            Some(len) if len == known_len => return Ok(Followed::NothingNew),
+            Some(len) if len > known_len => {
+                self.storage.append(&path, false)?.sync()?;
+                match self.read_tail(name, &path, len)? {
+                    Tail::Records => return Ok(Followed::Records),
+                    Tail::Nothing => return Ok(Followed::NothingNew),
+                    Tail::Garbage => self.reload_once_at(len),
+                }
+            }
+            // It was cut or replaced.
+            Some(len) => self.reload_once_at(len),
+            None => self.reload(),
+        };
+        anew.map(|()| Followed::Anew)
+    }
+
+    /// Reads what was added to the last file.
+    fn read_tail(&mut self, name: SegmentName, path: &str, len: u64) -> io::Result<Tail> {
+        let Some(Segment { index, before, .. }) = self.segments.last_mut() else { return Ok(Tail::Nothing) };
+        let (known, known_len) = (index.last_seq, index.len);
+        let found = scan(&*self.storage, path, index, len, |_| ())?;
+        let grew = index.last_seq > known;
+        self.tally = before.then(index.tally);
+        if grew && found.damaged_pieces == 0 {
+            return Ok(Tail::Records);
+        }
+        // A whole line that can't be read means that this is not the file that it was.
+        let tail = Lines::new(&*self.storage, path, known_len, len).next()?.is_some_and(|piece| piece.ended);
+        Ok(if tail && !self.tolerated.contains(&name) { Tail::Garbage } else { Tail::Nothing })
+    }
+
+    /// Reads everything anew, but not again for the same length of the last file.
+    fn reload_once_at(&mut self, len: u64) -> io::Result<()> {
+        if self.reloaded_at.replace(len) == Some(len) {
+            return Ok(());
+        }
+        self.reload()
+    }
+
+    /// Makes sure that what is about to be served survives a power cut: whoever wrote it may have died before.
+    fn sync(&mut self, name: SegmentName) {
+        let path = name.path();
+        if let Err(error) = self.storage.append(&path, false).and_then(|mut file| file.sync()) {
+            self.unsynced = Some(name);
+            self.findings.push(Finding::NotSynced { file: path, reason: error.to_string() });
+        }
+    }
+
+    /// The index beside the file, when it can be believed.
+    fn saved_index(
+        &mut self,
+        name: SegmentName,
+        floor: u64,
+        len: u64,
+        is_last: bool,
+    ) -> io::Result<Option<SegmentIndex>> {
+        if self.distrusted.contains(&name) || len == 0 {
+            return Ok(None);
+        }
+        let path = name.index_path();
+        let stored = match self.storage.len(&path)? {
+            Some(stored) => self.storage.read(&path, 0, usize::try_from(stored).unwrap_or(usize::MAX))?,
+            None if is_last => return Ok(None),
+            None => Vec::new(),
+        };
+        let mut index = SegmentIndex::from_bytes(&stored).filter(|i| i.floor == floor && i.len <= len);
+        // Where it ends no line, the file was rewritten since.
+        if let Some(end) = index.as_ref().and_then(|index| index.len.checked_sub(1))
+            && self.storage.read(&name.path(), end, 1)? != b"\n"
+        {
+            index = None;
+        }
+        if index.is_none() {
+            self.findings.push(Finding::IndexRebuilt { file: name.path() });
+        }
+        Ok(index)
+    }
+
+    fn tell_gaps(&mut self, path: &str, found: &mut Scan) {
+        if found.repeats > 0 {
+            self.findings.push(Finding::Repeats { file: path.to_owned(), lines: found.repeats });
+        }
+        self.gaps.append(&mut found.gaps);
+    }
+
+    /// Keeps the file as it is aside and puts its intact lines in its place.
+    fn quarantine(&self, name: SegmentName, index: &mut SegmentIndex) -> io::Result<String> {
+        let path = name.path();
+        let storage = &*self.storage;
+        let len = storage.len(&path)?.unwrap_or(0);
+        let kept_in = unused_name(storage, &format!("{path}.damaged"))?;
+        copy(storage, &path, 0, len, &kept_in)?;
+        let mut intact = Vec::new();
+        let mut lines = Lines::new(storage, &path, 0, len);
+        while let Some(piece) = lines.next()? {
+            if piece.ended && line::is_intact(line::without_return(piece.bytes)) {
+                intact.extend_from_slice(piece.bytes);
+                intact.push(b'\n');
+            }
+        }
+        storage.replace(&path, &intact)?;
+        *index = SegmentIndex::above(index.floor);
+        scan(storage, &path, index, intact.len() as u64, |_| ())?;
+        Ok(kept_in)
+    }
+}
+
+/// Moves the bytes from `from` to `len` into `<path>.torn`.
+fn cut_tail(storage: &dyn Storage, path: &str, from: u64, len: u64) -> io::Result<String> {
+    let kept_in = format!("{path}.torn");
+    copy(storage, path, from, len, &kept_in)?;
+    let mut file = storage.append(path, false)?;
+    file.truncate(from)?;
+    file.sync()?;
+    Ok(kept_in)
+}
+
+/// Appends a part of one file to another and syncs it.
+fn copy(storage: &dyn Storage, path: &str, from: u64, to: u64, target: &str) -> io::Result<()> {
+    let mut file = storage.append(target, true)?;
+    let mut at = from;
+    while at < to {
+        let want = usize::try_from(to - at).unwrap_or(usize::MAX).min(COPY_BYTES);
+        let bytes = storage.read(path, at, want)?;
+        if bytes.is_empty() {
+            break;
+        }
+        at += bytes.len() as u64;
+        file.append(&bytes)?;
+    }
+    file.sync()
+}
+
+fn unused_name(storage: &dyn Storage, wanted: &str) -> io::Result<String> {
+    let mut name = wanted.to_owned();
+    let mut n = 1;
+    while storage.len(&name)?.is_some() {
+        n += 1;
+        name = format!("{wanted}.{n}");
+    }
+    Ok(name)
+}

@@ -1,0 +1,164 @@
+//! The journal as somebody sees it who only looks: `entraclaw status`, `inbox` and `doctor`.
+//!
+//! It must never change anything: no file, no lock, no cursor of a consumer.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::consumer::ConsumerName;
+use super::delivery::Handed;
+use super::ledger::Ledger;
+use super::ledger_file::{CONSUMERS, LedgerFile};
+use super::log::{Entry, Log};
+use super::losses::Losses;
+use super::options::Finding;
+use super::segment::INBOX;
+use super::state::StateFile;
+use crate::record::Channel;
+use entraclaw_seams::storage::Storage;
+
+/// A look at the journal of one home folder.
+pub struct Look {
+    log: Log,
+    ledgers: BTreeMap<ConsumerName, LedgerFile>,
+    kept_aside: Vec<String>,
+    losses: Losses,
+}
+
+impl Look {
+    /// Reads indexes and consumers' files.
+    pub fn at(storage: &Arc<dyn Storage>) -> io::Result<Self> {
+        // First, for a leader may be appending: what it says later may not be read yet.
+        let witness = StateFile::new(Arc::clone(storage)).witness();
+        let mut log = Log::load(Arc::clone(storage), None)?;
+        let last = log.last_place();
+        if let Some(known) = witness.map(|witness| witness.last_seq()).filter(|known| *known > last) {
+            log.gaps.push((last + 1, known));
+        }
+        let mut ledgers = BTreeMap::new();
+        for name in storage.list(CONSUMERS)?.iter().filter_map(|name| LedgerFile::consumer_of(name)) {
+            let mut file = LedgerFile::new(Arc::clone(storage), &name);
+            file.refresh()?;
+            ledgers.insert(name, file);
+        }
+        let is_aside = |name: &String| name.contains(".jsonl.torn") || name.contains(".jsonl.damaged");
+        let mut kept_aside: Vec<String> = storage.list(INBOX)?.into_iter().filter(is_aside).collect();
+        kept_aside.extend(storage.list(CONSUMERS)?.into_iter().filter(is_aside));
+        let losses = Losses::load(&**storage, log.terms.term)?;
+        Ok(Self { log, ledgers, kept_aside, losses })
+    }
+
+    /// Records that can be read.
+    pub fn records(&self) -> u64 {
+        self.log.tally.total()
+    }
+
+    /// Bytes of the files.
+    pub fn bytes(&self) -> u64 {
+        self.log.segments.iter().map(|segment| segment.index.len).sum()
+    }
+
+    /// The day on which the journal begins, when there is a record.
+    pub fn begins(&self) -> Option<String> {
+        Some(self.log.segments.first()?.name.day().to_string())
+    }
+
+    /// Damage that was met now. What only a leader may mend or sync is not among it, nor what is known to be lost.
+    pub fn damage(&self) -> Vec<String> {
+        let damaged = self.log.findings.iter().filter(|finding| matches!(finding, Finding::Damaged { .. }));
+        let gaps = self.losses.unknown(self.log.gaps.iter().copied());
+        let missing = gaps.into_iter().map(|(from_seq, to_seq)| Finding::Missing { from_seq, to_seq });
+        damaged.map(ToString::to_string).chain(missing.map(|missing| missing.to_string())).collect()
+    }
+
+    /// What the files have lost, as a leader has noted it.
+    pub fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    /// Files with what an earlier repair could not read, kept for people.
+    pub fn kept_aside(&self) -> &[String] {
+        &self.kept_aside
+    }
+
+    /// Everybody who has a cursor.
+    pub fn consumers(&self) -> Vec<ConsumerName> {
+        self.ledgers.keys().cloned().collect()
+    }
+
+    /// When a consumer was last noted to be there, about to the hour.
+    pub fn seen_at(&self, consumer: &ConsumerName) -> Option<Timestamp> {
+        self.ledgers.get(consumer)?.ledger().seen_at
+    }
+
+    /// The consumer that was there last, but for one that is nobody's agent, unless it is alone.
+    pub fn last_seen(&self, but: &str) -> Option<ConsumerName> {
+        let agents = self.ledgers.keys().filter(|name| name.as_str() != but);
+        agents.max_by_key(|name| self.seen_at(name)).or(self.ledgers.keys().next()).cloned()
+    }
+
+    /// Records that a consumer has not acknowledged; all of them for one that is unknown.
+    pub fn unread(&mut self, consumer: &ConsumerName) -> io::Result<u64> {
+        let Some(ledger) = self.ledgers.get(consumer).map(LedgerFile::ledger) else {
+            return Ok(self.log.tally.total());
+        };
+        let mut unread = self.log.tally.total();
+        for channel in Channel::ALL {
+            for (from, to) in ledger.acked.of(channel).iter() {
+                let read = self.log.rank(channel, to)? - self.log.rank(channel, from.saturating_sub(1))?;
+                unread = unread.saturating_sub(read);
+            }
+        }
+        Ok(unread)
+    }
+
+    /// Whether there is anything that a consumer was never shown, pushes left aside.
+    pub fn has_fresh(&mut self, consumer: &ConsumerName) -> io::Result<bool> {
+        let nothing = Ledger::default();
+        let ledger = self.ledgers.get(consumer).map_or(&nothing, LedgerFile::ledger);
+        let mut at = 0;
+        while let Some(chunk) =
+            self.log.chunk_after(at, &|before, end| ledger.may_miss(Channel::ALL.into_iter(), before, end))?
+        {
+            at = chunk.through;
+            let mut records = chunk.entries.iter().map(|entry| &entry.record);
+            if records.any(|r| !ledger.acked.has(r.channel, r.seq) && !ledger.shown.has(r.channel, r.seq)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The oldest records that a consumer has not acknowledged, marked as a hand-out would mark them.
+    pub fn waiting(&mut self, consumer: &ConsumerName, limit: usize) -> io::Result<Vec<Handed>> {
+        let nothing = Ledger::default();
+        let ledger = self.ledgers.get(consumer).map_or(&nothing, LedgerFile::ledger);
+        let mut waiting = Vec::new();
+        let mut at = 0;
+        while waiting.len() < limit
+            && let Some(chunk) = self
+                .log
+                .chunk_after(at, &|before, end| ledger.may_miss(Channel::ALL.into_iter(), before, end))?
+        {
+            at = chunk.through;
+            let unread = chunk.entries.iter().filter(|entry| {
+                let record = &entry.record;
+                !ledger.acked.has(record.channel, record.seq)
+            });
+            waiting.extend(unread.take(limit - waiting.len()).map(|entry| handed(ledger, entry)));
+        }
+        Ok(waiting)
+    }
+}
+
+fn handed(ledger: &Ledger, entry: &Entry) -> Handed {
+    let (channel, seq) = (entry.record.channel, entry.record.seq);
+    Handed {
+        record: entry.record.clone(),
+        redelivered: entry.record.restored || ledger.shown.has(channel, seq),
+        pushed: ledger.pushed.has(channel, seq),
+    }
+}

@@ -1,0 +1,341 @@
+//! What the journal's files have lost: `inbox/lost.json`, written before anything is read again, and kept until a person
+//! deletes it.
+//!
+//! It counts places in the order, for nobody knows what was in them. It must never be fatal: one that can't be read says
+//! that nothing was lost.
+
+use std::io;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::interaction::Interaction;
+use super::intervals::Intervals;
+use super::line;
+use super::term;
+use crate::record::Channel;
+use entraclaw_seams::storage::{Storage, read_whole};
+
+/// Where it is kept, in the first term of leadership.
+pub const LOST_FILE: &str = "inbox/lost.json";
+/// The largest file that is read.
+const BYTES_MAX: u64 = 1024 * 1024;
+/// Losses told apart; older ones are told as one.
+const LOSSES_MAX: usize = 32;
+/// Gaps of one loss; what lies between more of them counts as lost too.
+const GAPS_MAX: usize = 1_000;
+/// How long a loss is told in every answer, and how long one of which everything came again.
+const TOLD_FOR: SignedDuration = SignedDuration::from_hours(24);
+const TOLD_WHEN_WHOLE_FOR: SignedDuration = SignedDuration::from_hours(1);
+/// How long before the last message that was kept one may have been written that was lost: a source shows some late.
+const LATE_FOR: SignedDuration = SignedDuration::from_hours(1);
+const MOMENT: SignedDuration = SignedDuration::from_millis(1);
+
+/// What the files have lost so far, and what became of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Losses {
+    losses: Vec<Loss>,
+    restored: u64,
+}
+
+/// From where a source reads again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadAgain {
+    /// When the last loss was noticed; a source that has dealt with it remembers this.
+    pub noticed_at: Timestamp,
+    /// When the last message before the first loss was written; nothing where there is none.
+    pub(crate) since: Option<Timestamp>,
+}
+
+impl ReadAgain {
+    /// The audit log's word on it, by a source that begins at `from`.
+    pub fn told(channel: Channel, from: Timestamp) -> Interaction {
+        let detail = format!("messages are missing from the inbox's files; reading again from {from:.0}");
+        tracing::warn!("{detail}");
+        Interaction { channel: Some(channel), ..Interaction::fault(detail) }
+    }
+
+    /// From where on messages may be lost.
+    pub fn from(self) -> Option<Timestamp> {
+        self.since.map(|since| back(since, LATE_FOR))
+    }
+}
+
+/// What was noticed at one time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Loss {
+    /// When; later than that of the one before.
+    pub at: Timestamp,
+    /// When the last message before it was written; nothing where there is none.
+    pub(super) since: Option<Timestamp>,
+    /// When the newest message was written that is known to have been there; nothing where that is not known.
+    #[serde(default)]
+    pub(super) until: Option<Timestamp>,
+    /// First and last place of each gap.
+    pub(super) gaps: Vec<(u64, u64)>,
+    /// Whether a consumer may not have had all of it.
+    pub(super) is_wanted: bool,
+}
+
+/// The shape on disk.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    v: u32,
+    losses: Vec<Loss>,
+    restored: u64,
+}
+
+impl Losses {
+    /// Messages that were in no file any more when it was noticed, and that a consumer had not acknowledged.
+    pub fn missing(&self) -> u64 {
+        let gaps = self.losses.iter().filter(|loss| loss.is_wanted).flat_map(|loss| &loss.gaps);
+        gaps.map(|(from, to)| to - from + 1).sum()
+    }
+
+    /// Messages that were read again since.
+    pub fn restored(&self) -> u64 {
+        self.restored.min(self.missing())
+    }
+
+    /// Messages that are lost for good, as far as is known now.
+    pub fn gone(&self) -> u64 {
+        self.missing() - self.restored()
+    }
+
+    /// When something was last found to be missing that somebody wants.
+    pub fn noticed_at(&self) -> Option<Timestamp> {
+        self.losses.iter().rev().find(|loss| loss.is_wanted).map(|loss| loss.at)
+    }
+
+    /// The words for a model and its user, while it is news.
+    pub fn told(&self, now: Timestamp) -> Option<String> {
+        let at = self.noticed_at()?;
+        let told_for = if self.gone() == 0 { TOLD_WHEN_WHOLE_FOR } else { TOLD_FOR };
+        (now.duration_since(at).abs() <= told_for).then(|| {
+            format!(
+                "{self}; what comes again is marked redelivered; tell your user to run `entraclaw doctor`"
+            )
+        })
+    }
+
+    /// What a source that has dealt with losses up to `done` must read again.
+    pub fn to_read_again(&self, done: Option<Timestamp>) -> Option<ReadAgain> {
+        let due = || self.losses.iter().filter(|loss| loss.is_wanted && Some(loss.at) > done);
+        let noticed_at = due().next_back()?.at;
+        let since = due().map(|loss| loss.since).min()?;
+        Some(ReadAgain { noticed_at, since })
+    }
+
+    /// Whether a message that is news now, and was written then, may be one that was lost.
+    pub(super) fn may_have_had(&self, written: Timestamp) -> bool {
+        let wanted = || self.losses.iter().filter(|loss| loss.is_wanted);
+        self.gone() > 0
+            && wanted().any(|loss| {
+                let since = loss.since.map_or(Timestamp::MIN, |since| back(since, LATE_FOR));
+                (since..=loss.until.unwrap_or(loss.at)).contains(&written)
+            })
+    }
+
+    /// Which of these places are not known to be lost.
+    pub(super) fn unknown(&self, gaps: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
+        let known = self.places();
+        let mut unknown = Vec::new();
+        for (from, to) in gaps {
+            let mut at = from;
+            for (start, end) in known.iter().filter(|(start, end)| *end >= from && *start <= to) {
+                if start > at {
+                    unknown.push((at, start - 1));
+                }
+                at = at.max(end + 1);
+            }
+            if at <= to {
+                unknown.push((at, to));
+            }
+        }
+        unknown
+    }
+
+    fn places(&self) -> Intervals {
+        let mut places = Intervals::default();
+        for (from, to) in self.losses.iter().flat_map(|loss| &loss.gaps) {
+            places.insert(*from, *to);
+        }
+        places
+    }
+
+    /// Takes in what was noticed now.
+    pub(super) fn note(&mut self, mut loss: Loss) {
+        if let Some(known) = self.losses.last() {
+            loss.at = loss.at.max(known.at.saturating_add(MOMENT).unwrap_or(known.at));
+        }
+        if let Some((_, last)) = loss.gaps.last().copied().filter(|_| loss.gaps.len() > GAPS_MAX) {
+            loss.gaps.truncate(GAPS_MAX);
+            loss.gaps[GAPS_MAX - 1].1 = last;
+        }
+        self.losses.push(loss);
+        if self.losses.len() > LOSSES_MAX {
+            let oldest = self.losses.remove(0);
+            let next = &mut self.losses[0];
+            next.since = next.since.min(oldest.since);
+            next.gaps = [oldest.gaps, std::mem::take(&mut next.gaps)].concat();
+            next.until = next.until.max(oldest.until);
+            next.is_wanted |= oldest.is_wanted;
+        }
+    }
+
+    /// So many messages came again.
+    pub(super) fn count_restored(&mut self, restored: u64) {
+        self.restored += restored;
+    }
+
+    /// Reads what the leader of a term, or the last one before it that said anything, has written.
+    pub(super) fn load(storage: &dyn Storage, term: u64) -> io::Result<Self> {
+        let path = term::newest_path(storage, term, LOST_FILE)?;
+        let Ok(Some(bytes)) = read_whole(storage, &path, BYTES_MAX) else { return Ok(Self::default()) };
+        Ok(bytes.strip_suffix(b"\n").and_then(Self::parse).unwrap_or_default())
+    }
+
+    fn parse(line: &[u8]) -> Option<Self> {
+        let stored: Stored = line::parse(line)?;
+        let is_sound = stored.losses.iter().flat_map(|loss| &loss.gaps).all(|(from, to)| from <= to);
+        (stored.v == 1 && is_sound).then_some(Self { losses: stored.losses, restored: stored.restored })
+    }
+
+    /// Writes it durably, as the leader of a term.
+    pub(super) fn save(&self, storage: &dyn Storage, term: u64) -> io::Result<()> {
+        let stored = Stored { v: 1, losses: self.losses.clone(), restored: self.restored };
+        storage.replace(&term::path_in(term, LOST_FILE), &line::seal(serde_json::to_vec(&stored)?))
+    }
+}
+
+impl std::fmt::Display for Losses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let messages = |count: u64| match count {
+            1 => "1 message".to_owned(),
+            _ => format!("{count} messages"),
+        };
+        let (missing, restored) = (self.missing(), self.restored());
+        let verb = if missing == 1 { "was" } else { "were" };
+        write!(f, "{} {verb} missing from the inbox's files", messages(missing))?;
+        if let Some(at) = self.noticed_at() {
+            write!(f, " at {at:.0}")?;
+        }
+        match self.gone() {
+            0 => write!(f, ", and came again from the source"),
+            gone if restored > 0 => {
+                write!(f, ": {restored} came again from the source, {gone} did not")
+            }
+            _ => write!(f, ", and none has come again so far"),
+        }
+    }
+}
+
+fn back(at: Timestamp, by: SignedDuration) -> Timestamp {
+    at.checked_sub(by).unwrap_or(Timestamp::MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use entraclaw_seams::storage::MemoryStorage;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn loss(second: i64, gaps: &[(u64, u64)]) -> Loss {
+        Loss {
+            at: at(second),
+            since: Some(at(second - 100)),
+            gaps: gaps.to_vec(),
+            until: None,
+            is_wanted: true,
+        }
+    }
+
+    #[test]
+    fn it_comes_back_whole_or_not_at_all() {
+        let storage = MemoryStorage::new();
+        storage.create_dir("inbox").unwrap();
+        assert_eq!(Losses::load(&storage, 1).unwrap(), Losses::default());
+        let mut losses = Losses::default();
+        losses.note(loss(1_000, &[(3, 5), (7, 7)]));
+        losses.count_restored(2);
+        losses.save(&storage, 1).unwrap();
+        assert_eq!(Losses::load(&storage, 1).unwrap(), losses);
+        assert_eq!((losses.missing(), losses.restored(), losses.gone()), (4, 2, 2));
+        let bytes = storage.bytes(LOST_FILE).unwrap();
+        for cut in 0..bytes.len() {
+            storage.set_bytes(LOST_FILE, &bytes[..cut]);
+            assert_eq!(Losses::load(&storage, 1).unwrap(), Losses::default());
+        }
+    }
+
+    #[test]
+    fn a_place_is_lost_once() {
+        let mut losses = Losses::default();
+        losses.note(loss(1_000, &[(3, 5), (8, 9)]));
+        assert_eq!(losses.unknown([(1, 10)].into_iter()), [(1, 2), (6, 7), (10, 10)]);
+        assert_eq!(losses.unknown([(3, 5), (9, 9), (4, 8)].into_iter()), [(6, 7)]);
+    }
+
+    #[test]
+    fn a_source_reads_again_what_it_has_not_dealt_with() {
+        let mut losses = Losses::default();
+        assert_eq!(losses.to_read_again(None), None);
+        losses.note(loss(1_000, &[(3, 5)]));
+        losses.note(loss(500, &[(8, 8)]));
+        let again = losses.to_read_again(None).unwrap();
+        assert!(again.noticed_at > at(1_000), "a clock that went back does not hide it");
+        assert_eq!(again.since, Some(at(400)));
+        assert_eq!(losses.to_read_again(Some(at(1_000))), Some(again));
+        assert_eq!(losses.to_read_again(Some(again.noticed_at)), None);
+    }
+
+    #[test]
+    fn only_what_was_written_between_may_be_what_was_lost() {
+        let mut losses = Losses::default();
+        assert!(!losses.may_have_had(at(0)));
+        losses.note(Loss { until: Some(at(950)), ..loss(1_000, &[(3, 3)]) });
+        for (second, may) in [(-2_701, false), (-2_700, true), (950, true), (951, false)] {
+            assert_eq!(losses.may_have_had(at(second)), may, "{second}");
+        }
+        losses.count_restored(1);
+        assert!(!losses.may_have_had(at(900)), "all of it came again");
+    }
+
+    #[test]
+    fn what_everybody_had_is_known_and_not_told() {
+        let mut losses = Losses::default();
+        losses.note(Loss { is_wanted: false, ..loss(1_000, &[(3, 5)]) });
+        assert_eq!((losses.missing(), losses.told(at(1_000)), losses.to_read_again(None)), (0, None, None));
+        assert_eq!(losses.unknown([(3, 6)].into_iter()), [(6, 6)]);
+    }
+
+    #[test]
+    fn it_is_told_for_a_day_and_for_an_hour_when_all_came_again() {
+        let mut losses = Losses::default();
+        assert_eq!(losses.told(at(0)), None);
+        losses.note(loss(0, &[(1, 2)]));
+        let told = losses.told(at(24 * 3_600)).unwrap();
+        assert!(told.starts_with("2 messages were missing from the inbox's files at 1970-"), "{told}");
+        assert_eq!(losses.told(at(24 * 3_600 + 1)), None);
+        losses.count_restored(1);
+        assert!(losses.told(at(3_601)).unwrap().contains(": 1 came again from the source, 1 did not"));
+        losses.count_restored(1);
+        assert!(losses.told(at(3_600)).is_some());
+        assert_eq!(losses.told(at(3_601)), None);
+    }
+
+    #[test]
+    fn it_is_bounded_and_forgets_no_place() {
+        let mut losses = Losses::default();
+        for n in 0..40_u64 {
+            losses.note(loss(i64::try_from(n).unwrap(), &[(n * 2, n * 2)]));
+        }
+        assert_eq!((losses.losses.len(), losses.missing()), (LOSSES_MAX, 40));
+        let many: Vec<(u64, u64)> = (100..2_000).map(|n| (n * 2, n * 2)).collect();
+        losses.note(loss(99, &many));
+        assert!(losses.places().contains(3_998) && losses.losses.last().unwrap().gaps.len() == GAPS_MAX);
+    }
+}

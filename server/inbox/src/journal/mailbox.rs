@@ -1,0 +1,523 @@
+//! One host session's view of a consumer: what it is shown, in which order, and when that counts as read.
+//!
+//! **Nothing is lost, nothing comes twice unmarked.** A record is retired only by an acknowledgement. What was shown
+//! is noted in the consumer's file before it leaves this room, so that the next session knows, also after `kill -9`.
+//! (The notes are written but not synced: after a power cut the last of them may be gone.)
+//!
+//! **Several sessions of one consumer** share the file. What a session holds is skipped by the others while it lives.
+//! A session lives as long as it has the lock of its slot, which the system takes from it when it dies; then the
+//! others get what it held, marked `redelivered`.
+//!
+//! **A new consumer** begins at the oldest record there is, because what is skipped silently is lost; see
+//! [`NewConsumerStarts`](super::NewConsumerStarts) for the other choice.
+
+mod announce;
+mod claim;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Journal;
+use super::consumer::ConsumerName;
+use super::core::{Core, made_again};
+use super::delivery::{Batch, DeliveryId, Handed, Query};
+use super::error::{JournalError, Result};
+use super::index::Tally;
+use super::ledger::{Newest, Note, Span, joined};
+use super::ledger_file::{self, LedgerFile};
+use super::log::Entry;
+use super::options::NewConsumerStarts;
+use super::story;
+use crate::record::{Channel, Record};
+use claim::Known;
+use entraclaw_seams::storage::{Lock, Storage};
+
+/// How often it is noted that the consumer is there.
+const SEEN_EVERY: SignedDuration = SignedDuration::from_hours(1);
+/// Blocks searched for an id that is not in the window.
+const ID_SEARCH_PAGES_MAX: usize = 32;
+
+/// One host session's view of a consumer. It ends when it is dropped.
+pub struct Mailbox {
+    journal: Journal,
+    storage: Arc<dyn Storage>,
+    consumer: ConsumerName,
+    file: LedgerFile,
+    slot: u16,
+    _slot_lock: Box<dyn Lock>,
+    reader: u64,
+    open: BTreeMap<DeliveryId, Vec<Item>>,
+    /// What finished deliveries brought, until the consumer comes back.
+    returned: Vec<(DeliveryId, Item)>,
+    /// Notes of this operation.
+    noted: Vec<Note>,
+    known: Known,
+}
+
+/// A record that was handed out.
+#[derive(Debug, Clone)]
+struct Item {
+    span: Span,
+    id: String,
+    /// Only shown, not held.
+    peeked: bool,
+}
+
+impl std::fmt::Debug for Mailbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mailbox")
+            .field("consumer", &self.consumer)
+            .field("slot", &self.slot)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Mailbox {
+    pub(super) fn open(journal: &Journal, consumer: &ConsumerName, session_id: &str) -> Result<Self> {
+        let mut core = journal.core();
+        let storage = Arc::clone(&core.storage);
+        let _lock = lock(&storage, &core, consumer)?;
+        let (slot, slot_lock) = take_slot(&*storage, consumer, core.options.sessions_max)?;
+        let mut notes = Vec::new();
+        let mut file = LedgerFile::new(Arc::clone(&storage), consumer);
+        let is_missing = file.is_missing().map_err(JournalError::storage("read the consumer's file"))?;
+        file.refresh().map_err(JournalError::storage("read the consumer's file"))?;
+        let is_lost = is_missing || file.is_damaged();
+        if is_lost && let Some(known) = core.known_of(consumer, file.ledger())? {
+            notes.extend(known.to_notes());
+            if file.make_again(known).is_ok() {
+                notes.clear();
+            }
+            core.audit(vec![made_again(consumer)]);
+        } else if is_missing {
+            core.admit_consumer()?;
+            notes.push(Note::Header { v: 1, generation: 1 });
+            if core.options.new_consumer_starts == NewConsumerStarts::Now {
+                let last = core.last_seq();
+                let spans = Channel::ALL.into_iter().map(|channel| Span(channel, 1, last)).collect();
+                notes.push(Note::Ack { spans, newest: None });
+            }
+        } else {
+            notes.extend(core.forgotten_by(consumer, file.ledger()));
+        }
+        notes.push(Note::Open { slot, session: session_id.chars().take(64).collect() });
+        let reader = core.register_reader();
+        drop(core);
+        let mut mailbox = Self {
+            journal: journal.clone(),
+            storage,
+            consumer: consumer.clone(),
+            file,
+            slot,
+            _slot_lock: slot_lock,
+            reader,
+            open: BTreeMap::new(),
+            returned: Vec::new(),
+            noted: Vec::new(),
+            known: Known::default(),
+        };
+        for note in notes {
+            mailbox.note(note);
+        }
+        mailbox.pass_by_older_graves();
+        mailbox.end();
+        Ok(mailbox)
+    }
+
+    /// Whose mailbox it is.
+    pub fn consumer(&self) -> &ConsumerName {
+        &self.consumer
+    }
+
+    /// Hands out the oldest unread records that match, and notes that before it returns. It passes by what an open
+    /// delivery of this session holds and what other living sessions of the consumer hold. The same delivery can take
+    /// more than once.
+    pub fn hand_out(&mut self, delivery: DeliveryId, query: &Query) -> Result<Batch> {
+        let _lock = self.begin()?;
+        let journal = self.journal.clone();
+        let mut core = journal.core();
+        let held = self.held();
+        let left = if query.tells { self.held_by_the_dead() } else { BTreeMap::new() };
+        let since = match query.since_id.as_deref() {
+            None | Some("") => 0,
+            Some(id) => find_id(&mut core, id)?.ok_or_else(|| core.unknown_id(id))?,
+        };
+        let mut items = Vec::new();
+        let mut held_elsewhere = false;
+        let mut bytes_left = query.bytes_max;
+        self.walk(&mut core, since, query.channel, &mut |entry| {
+            if items.len() >= query.limit {
+                return false;
+            }
+            let record = &entry.record;
+            let is_shown = query.fresh_only
+                && self.file.ledger().shown.has(record.channel, record.seq)
+                && !left.contains_key(&record.seq);
+            if is_shown || held.contains_key(&record.seq) {
+                held_elsewhere |= !is_shown && !self.holds(record.seq);
+                return true;
+            }
+            let bytes = json_len(&entry.record);
+            if bytes > bytes_left && !items.is_empty() {
+                return false;
+            }
+            bytes_left = bytes_left.saturating_sub(bytes);
+            items.push(Arc::clone(entry));
+            true
+        })?;
+        let handed = items.iter().map(|entry| self.handed(entry)).collect();
+        let taken: Vec<Item> = items.iter().map(|entry| Item::new(entry, query.peek)).collect();
+        let gone = held.into_iter().chain(taken.iter().map(|item| (item.span.seq(), item.span))).collect();
+        let unread_remaining = self.unread_but(&mut core, query.channel, &gone);
+        let at = Some(core.clock.now());
+        drop(core);
+        if !taken.is_empty() {
+            let spans: Vec<Span> = taken.iter().map(|item| item.span).collect();
+            if query.peek {
+                let told_of = spans.iter().filter_map(|span| left.get(&span.seq()).map(|(slot, _)| *slot));
+                let graves: BTreeSet<u16> = told_of.collect();
+                self.note(Note::Show { spans: joined(spans), graves: graves.into_iter().collect() });
+            } else {
+                self.note(Note::HandOut { slot: self.slot, spans, at });
+            }
+            self.open.entry(delivery).or_default().extend(taken);
+        }
+        self.end();
+        Ok(Batch { items: handed, unread_remaining, held_elsewhere, oldest_first: true })
+    }
+
+    /// The reply with this delivery went out. What it held is acknowledged when the consumer comes back.
+    pub fn finish(&mut self, delivery: DeliveryId) {
+        let items = self.open.remove(&delivery).unwrap_or_default();
+        self.returned.extend(items.into_iter().filter(|item| !item.peeked).map(|item| (delivery, item)));
+    }
+
+    /// The consumer has what this delivery brought. Returns how many records that retired.
+    pub fn acknowledge(&mut self, delivery: DeliveryId) -> Result<usize> {
+        let _lock = self.begin()?;
+        let items = self.take_back(delivery);
+        Ok(self.retire(items))
+    }
+
+    /// The consumer came back, so it has what every finished delivery of this session brought. Returns how many
+    /// records that retired.
+    pub fn acknowledge_returned(&mut self) -> Result<usize> {
+        if self.returned.is_empty() {
+            return Ok(0);
+        }
+        let _lock = self.begin()?;
+        let items = std::mem::take(&mut self.returned).into_iter().map(|(_, item)| item).collect();
+        Ok(self.retire(items))
+    }
+
+    /// The reply was cancelled or lost: what it held is unread again and will come marked `redelivered`. Where that can't
+    /// be noted now it holds for this session at once, and for others when it is; see [`Mailbox::settle`].
+    pub fn give_back(&mut self, delivery: DeliveryId) {
+        let spans: Vec<Span> = self.take_back(delivery).iter().map(|item| item.span).collect();
+        if spans.is_empty() {
+            return;
+        }
+        let lock = self.begin();
+        self.note(Note::GiveBack { slot: self.slot, spans });
+        if lock.is_ok() {
+            self.end();
+        } else {
+            self.journal.owed.add(&self.consumer, std::mem::take(&mut self.noted));
+        }
+    }
+
+    /// The consumer names messages that it has. Only what it was shown or pushed counts: ids are unique within a
+    /// conversation at best. Returns how many records that retired.
+    pub fn acknowledge_ids(&mut self, ids: &[&str]) -> Result<usize> {
+        let _lock = self.begin()?;
+        let journal = self.journal.clone();
+        let mut core = journal.core();
+        let ids: BTreeSet<&str> = ids.iter().copied().collect();
+        let mut named = Vec::new();
+        let mut pages = 0;
+        let mut page_of = 0;
+        self.walk(&mut core, 0, None, &mut |entry| {
+            // Unread records that were shown lie near the oldest unread one, or in the window.
+            if entry.record.seq / 256 != page_of {
+                page_of = entry.record.seq / 256;
+                pages += 1;
+            }
+            if ids.contains(entry.record.id.as_str()) {
+                named.push(Arc::clone(entry));
+            }
+            pages <= ID_SEARCH_PAGES_MAX
+        })?;
+        if let Some(newest) = core.page_before(u64::MAX)? {
+            named.extend(newest.into_iter().filter(|entry| ids.contains(entry.record.id.as_str())));
+        }
+        drop(core);
+        let ledger = self.file.ledger();
+        let was_shown = |entry: &Arc<Entry>| {
+            let (channel, seq) = (entry.record.channel, entry.record.seq);
+            ledger.shown.has(channel, seq) || ledger.pushed.has(channel, seq)
+        };
+        let items =
+            named.iter().filter(|entry| was_shown(entry)).map(|entry| Item::new(entry, false)).collect();
+        Ok(self.retire(items))
+    }
+
+    /// Records that the consumer has not acknowledged, of one channel or of all.
+    pub fn unread(&mut self, channel: Option<Channel>) -> u64 {
+        // Without the newest notes the count is one of a moment ago.
+        let _ = self.refresh();
+        let journal = self.journal.clone();
+        let mut core = journal.core();
+        self.unread_but(&mut core, channel, &BTreeMap::new())
+    }
+
+    /// When the oldest unread record was written, RFC 3339.
+    pub fn oldest_unread_ts(&mut self) -> Option<String> {
+        let _ = self.refresh();
+        let journal = self.journal.clone();
+        let mut oldest = None;
+        let _ = self.walk(&mut journal.core(), 0, None, &mut |entry| {
+            oldest = Some(entry.record.ts.clone());
+            false
+        });
+        oldest
+    }
+
+    /// Shows `visit` every unread record after `since`, oldest first, until it returns false.
+    fn walk(
+        &self,
+        core: &mut Core,
+        since: u64,
+        channel: Option<Channel>,
+        visit: &mut dyn FnMut(&Arc<Entry>) -> bool,
+    ) -> Result<()> {
+        let ledger = self.file.ledger();
+        let channels = Channel::ALL.iter().copied().filter(|c| channel.is_none_or(|only| only == *c));
+        let wants = |before: &Tally, end: &Tally| ledger.may_miss(channels.clone(), before, end);
+        let read_through =
+            channels.clone().map(|channel| ledger.acked.of(channel).through()).min().unwrap_or(0);
+        let mut at = since.max(read_through);
+        while let Some(page) = core.page_after(at, &wants)? {
+            at = page.through;
+            for entry in &page.entries {
+                let Record { channel: of, seq, .. } = entry.record;
+                let is_unread = channels.clone().any(|c| c == of) && !ledger.acked.has(of, seq);
+                if is_unread && !visit(entry) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn handed(&self, entry: &Entry) -> Handed {
+        let (channel, seq) = (entry.record.channel, entry.record.seq);
+        let ledger = self.file.ledger();
+        Handed {
+            record: entry.record.clone(),
+            redelivered: entry.record.restored || ledger.shown.has(channel, seq),
+            pushed: ledger.pushed.has(channel, seq),
+        }
+    }
+
+    /// What must not be handed out now: held by open deliveries of this session or by other living sessions.
+    fn held(&self) -> BTreeMap<u64, Span> {
+        let is_alive = |slot: u16| ledger_file::slot_is_taken(&*self.storage, &self.consumer, slot);
+        let own = self.open.values().flatten().filter(|item| !item.peeked).map(|item| item.span);
+        let slots = self.file.ledger().slots.iter();
+        let others = slots.filter(|(slot, what)| **slot != self.slot && !what.held.is_empty());
+        let others = others.filter(|(slot, _)| is_alive(**slot)).flat_map(|(_, what)| what.held.values());
+        own.chain(others.map(|held| held.span)).map(|span| (span.seq(), span)).collect()
+    }
+
+    /// Whether an open delivery of this session holds a record.
+    fn holds(&self, seq: u64) -> bool {
+        self.open.values().flatten().any(|item| !item.peeked && item.span.seq() == seq)
+    }
+
+    /// Unread records of one channel or of all, but for some that may be among them.
+    fn unread_but(&self, core: &mut Core, channel: Option<Channel>, but: &BTreeMap<u64, Span>) -> u64 {
+        let channels = Channel::ALL.into_iter().filter(|c| channel.is_none_or(|only| only == *c));
+        let unread: u64 = channels.map(|channel| self.unread_of(core, channel)).sum();
+        let acked = &self.file.ledger().acked;
+        // Another session may hold what this process has not read yet.
+        let known = but.range(..=core.last_seq()).map(|(_, span)| span);
+        let not_counted =
+            known.filter(|span| channel.is_none_or(|only| only == span.0) && !acked.has(span.0, span.seq()));
+        unread.saturating_sub(not_counted.count() as u64)
+    }
+
+    fn unread_of(&self, core: &mut Core, channel: Channel) -> u64 {
+        let mut read = 0;
+        for (from, to) in self.file.ledger().acked.of(channel).iter() {
+            // If a block can't be read, the count is too high rather than too low.
+            let up_to = core.rank(channel, to).unwrap_or(0);
+            let before = core.rank(channel, from.saturating_sub(1)).unwrap_or(up_to);
+            read += up_to.saturating_sub(before);
+        }
+        core.count(channel).saturating_sub(read)
+    }
+
+    fn take_back(&mut self, delivery: DeliveryId) -> Vec<Item> {
+        let mut items = self.open.remove(&delivery).unwrap_or_default();
+        self.returned.retain(|(of, item)| {
+            let is_it = *of == delivery;
+            if is_it {
+                items.push(item.clone());
+            }
+            !is_it
+        });
+        items
+    }
+
+    /// Acknowledges what is not acknowledged yet; the last step of a locked operation.
+    fn retire(&mut self, items: Vec<Item>) -> usize {
+        let ledger = self.file.ledger();
+        let mut fresh = BTreeMap::new();
+        for item in items.into_iter().filter(|item| !ledger.acked.has(item.span.0, item.span.seq())) {
+            fresh.insert(item.span.seq(), item);
+        }
+        let count = fresh.len();
+        if let Some((&seq, last)) = fresh.last_key_value() {
+            let newest = Some(Newest { seq, id: last.id.clone() });
+            let spans = joined(fresh.values().map(|item| item.span).collect());
+            self.note(Note::Ack { spans, newest });
+        }
+        self.end();
+        if count > 0 {
+            self.journal.core().write_state();
+        }
+        count
+    }
+
+    /// Whether the disk has not taken everything that was noted, by this mailbox or by another one of this consumer in this
+    /// process.
+    pub fn owes(&self) -> bool {
+        !self.journal.owed.is_empty(&self.consumer)
+    }
+
+    /// What the disk did not take is to be untrue: nobody was told of it.
+    pub fn disown(self) {
+        self.journal.owed.take(&self.consumer);
+    }
+
+    /// Tries to write what the disk did not take. Until it does, a crash may make somebody see a message again
+    /// without a mark.
+    pub fn settle(&mut self) {
+        if let Ok(_lock) = self.begin() {
+            self.end();
+        }
+    }
+
+    /// Begins an operation that may change the consumer's file.
+    fn begin(&mut self) -> Result<Box<dyn Lock>> {
+        let lock = lock(&self.storage, &self.journal.core(), &self.consumer)?;
+        self.refresh()?;
+        Ok(lock)
+    }
+
+    fn refresh(&mut self) -> Result<()> {
+        self.file.refresh_or_keep().map_err(JournalError::storage("read the consumer's file"))?;
+        self.journal.owed.each(&self.consumer, |note| self.file.apply_unwritten(note));
+        Ok(())
+    }
+
+    /// Takes a note in; [`Mailbox::end`] writes it.
+    fn note(&mut self, note: Note) {
+        story::noted(&self.consumer, &note);
+        self.file.apply_unwritten(&note);
+        self.noted.push(note);
+    }
+
+    /// Ends an operation: writes what was noted. What can't be written is true all the same and is tried again, by the
+    /// next operation or by [`Mailbox::settle`].
+    fn end(&mut self) {
+        let mut core = self.journal.core();
+        let mut notes = self.journal.owed.take(&self.consumer);
+        notes.append(&mut self.noted);
+        if let Some(last) = notes.len().checked_sub(1) {
+            let now = core.clock.now();
+            if is_long_ago(self.file.ledger().seen_at, now) {
+                // Before the last: where not all fits on the disk, what was shown is not noted either.
+                self.file.apply_unwritten(&Note::Seen { at: now });
+                notes.insert(last, Note::Seen { at: now });
+            }
+            match self.file.append(&notes) {
+                Ok(false) => {}
+                Ok(true) => core.audit(vec![made_again(&self.consumer)]),
+                Err(_) => {
+                    self.journal.owed.add(&self.consumer, notes);
+                    core.note_failed();
+                }
+            }
+        }
+        // It is tried again after the next operation.
+        let _ = self.file.compact(core.options.consumer_bytes_max);
+        let shown = &self.file.ledger().shown;
+        core.reader_got(self.reader, Channel::ALL.map(|channel| shown.of(channel).through()));
+    }
+}
+
+impl Drop for Mailbox {
+    fn drop(&mut self) {
+        self.journal.core().forget_reader(self.reader);
+        // A session may have slept for weeks without a word. Who can't be noted was noted by the leader's last round.
+        let now = self.journal.core().clock.now();
+        if is_long_ago(self.file.ledger().seen_at, now)
+            && let Ok(_lock) = self.begin()
+        {
+            self.note(Note::Seen { at: now });
+            self.end();
+        }
+    }
+}
+
+fn is_long_ago(seen_at: Option<Timestamp>, now: Timestamp) -> bool {
+    seen_at.is_none_or(|at| now.duration_since(at).abs() >= SEEN_EVERY)
+}
+
+impl Item {
+    fn new(entry: &Entry, peeked: bool) -> Self {
+        Self { span: span_of(entry), id: entry.record.id.clone(), peeked }
+    }
+}
+
+/// The record and everything back to its predecessor in the channel, where nothing of the channel is.
+fn span_of(entry: &Entry) -> Span {
+    Span(entry.record.channel, entry.prev + 1, entry.record.seq)
+}
+
+fn lock(storage: &Arc<dyn Storage>, core: &Core, consumer: &ConsumerName) -> Result<Box<dyn Lock>> {
+    let path = ledger_file::lock_path(consumer);
+    let waited_ms = core.options.lock_wait_ms;
+    let lock = storage.lock(&path, waited_ms).map_err(JournalError::storage("lock the consumer's file"))?;
+    lock.ok_or(JournalError::Busy { lock: path, waited_ms })
+}
+
+fn take_slot(storage: &dyn Storage, consumer: &ConsumerName, max: u16) -> Result<(u16, Box<dyn Lock>)> {
+    for slot in 0..max {
+        let lock = storage.try_lock(&ledger_file::slot_path(consumer, slot));
+        if let Some(lock) = lock.map_err(JournalError::storage("take a place for this session"))? {
+            return Ok((slot, lock));
+        }
+    }
+    Err(JournalError::TooManySessions { consumer: consumer.to_string(), max })
+}
+
+/// The newest record with an id, within reach.
+pub(super) fn find_id(core: &mut Core, id: &str) -> Result<Option<u64>> {
+    let mut before = u64::MAX;
+    for _ in 0..ID_SEARCH_PAGES_MAX {
+        let Some(entries) = core.page_before(before)? else { return Ok(None) };
+        if let Some(found) = entries.iter().rev().find(|entry| entry.record.id == id) {
+            return Ok(Some(found.record.seq));
+        }
+        before = entries.first().map_or(0, |first| first.record.seq);
+    }
+    Ok(None)
+}
+
+fn json_len(record: &Record) -> usize {
+    serde_json::to_vec(record).map_or(usize::MAX, |json| json.len())
+}

@@ -1,0 +1,178 @@
+//! Terms of leadership. A leader that does not move keeps the lock of its term, so whoever replaces it begins the next
+//! one: with a lock, journal files and positions of its own, and a word on which older files count.
+//!
+//! A process may be stopped between any two calls and wake up later in the middle of a write. So nothing that an older
+//! term can still write may count, whenever it is written: each term writes only files of its own name. The lock of a
+//! term is there before anything of it is read, and it stays for ever, so its being there ends the terms before it.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use super::line;
+use super::segment::SegmentName;
+use entraclaw_seams::storage::{Storage, read_whole};
+
+/// The folder of locks, beats and words of terms.
+pub(super) const FOLDER: &str = "lead";
+/// The term of a home whose leader was never replaced.
+pub(super) const FIRST: u64 = 1;
+/// More than the names of a journal's files ever have.
+const BYTES_MAX: u64 = 1024 * 1024;
+
+/// The lock of whoever leads in a term.
+pub(super) fn lock_path(term: u64) -> String {
+    if term == FIRST { "leader.lock".to_owned() } else { format!("{FOLDER}/{term}.lock") }
+}
+
+/// What the leader of a term touches, so that others see it move.
+pub(super) fn beat_path(term: u64) -> String {
+    format!("{FOLDER}/{term}.beat")
+}
+
+fn word_path(term: u64) -> String {
+    format!("{FOLDER}/{term}.json")
+}
+
+/// A file that only the leader writes, in one term: `sources/teams.json`, from the second term on `sources/teams.t2.json`.
+pub fn path_in(term: u64, path: &str) -> String {
+    match path.rsplit_once('.') {
+        Some((stem, extension)) if term > FIRST => format!("{stem}.t{term}.{extension}"),
+        _ => path.to_owned(),
+    }
+}
+
+/// The newest of these files up to a term; that of the first term where there is none.
+pub fn newest_path(storage: &dyn Storage, term: u64, path: &str) -> io::Result<String> {
+    for term in (FIRST + 1..=term).rev() {
+        let own = path_in(term, path);
+        if storage.len(&own)?.is_some() {
+            return Ok(own);
+        }
+    }
+    Ok(path.to_owned())
+}
+
+/// The newest term that somebody has begun, from one on that is known.
+pub(super) fn newest(storage: &dyn Storage, known: u64) -> io::Result<u64> {
+    let mut term = known.max(FIRST);
+    while storage.len(&lock_path(term + 1))?.is_some() {
+        term += 1;
+    }
+    Ok(term)
+}
+
+/// The newest term whose leader has said which files count, and these.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Terms {
+    pub term: u64,
+    /// Files of older terms that count. In the first term there are none.
+    keeps: BTreeSet<SegmentName>,
+}
+
+/// The shape on disk.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    v: u32,
+    term: u64,
+    keeps: Vec<String>,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self { term: FIRST, keeps: BTreeSet::new() }
+    }
+}
+
+impl Terms {
+    /// The term that begins, with the files of older terms that count.
+    pub(super) fn beginning(term: u64, keeps: BTreeSet<SegmentName>) -> Self {
+        Self { term, keeps }
+    }
+
+    /// What the newest word says that can be read, and the newest term of which the folder has anything.
+    pub(crate) fn load(storage: &dyn Storage) -> io::Result<(Self, u64)> {
+        let names = storage.list(FOLDER)?;
+        let number = |name: &String| name.split_once('.')?.0.parse::<u64>().ok();
+        let mut terms: Vec<u64> = names.iter().filter_map(number).filter(|term| *term > FIRST).collect();
+        terms.sort_unstable();
+        let newest = terms.last().copied().unwrap_or(FIRST);
+        for term in terms.into_iter().rev() {
+            let Some(bytes) = read_whole(storage, &word_path(term), BYTES_MAX)? else { continue };
+            if let Some(read) = bytes.strip_suffix(b"\n").and_then(|word| Self::parse(term, word)) {
+                return Ok((read, newest));
+            }
+        }
+        Ok((Self::default(), newest))
+    }
+
+    fn parse(term: u64, word: &[u8]) -> Option<Self> {
+        let stored: Stored = line::parse(word)?;
+        let keeps: Option<BTreeSet<SegmentName>> =
+            stored.keeps.iter().map(|name| SegmentName::parse(name)).collect();
+        (stored.v == 1 && stored.term == term).then_some(Self { term, keeps: keeps? })
+    }
+
+    /// Writes it durably. From then on it is true.
+    pub(super) fn save(&self, storage: &dyn Storage) -> io::Result<()> {
+        let keeps = self.keeps.iter().map(|name| name.file_name()).collect();
+        let stored = Stored { v: 1, term: self.term, keeps };
+        storage.replace(&word_path(self.term), &line::seal(serde_json::to_vec(&stored)?))
+    }
+
+    /// Whether a journal file counts. One of a later term does not yet: its leader has not said which older ones do.
+    pub(super) fn counts(&self, name: SegmentName) -> bool {
+        name.term() == self.term || (name.term() < self.term && self.keeps.contains(&name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use entraclaw_seams::storage::MemoryStorage;
+
+    fn name(text: &str) -> SegmentName {
+        SegmentName::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_word_comes_back_and_one_that_is_cut_is_none() {
+        let storage = MemoryStorage::new();
+        storage.create_dir(FOLDER).unwrap();
+        assert_eq!(Terms::load(&storage).unwrap(), (Terms::default(), 1));
+        let second = Terms::beginning(2, [name("2026-11-21.jsonl")].into());
+        second.save(&storage).unwrap();
+        let third = Terms::beginning(3, [name("2026-11-21.t2.jsonl")].into());
+        third.save(&storage).unwrap();
+        assert_eq!(Terms::load(&storage).unwrap(), (third, 3));
+        let bytes = storage.bytes("lead/3.json").unwrap();
+        for cut in 0..bytes.len() {
+            storage.set_bytes("lead/3.json", &bytes[..cut]);
+            assert_eq!(Terms::load(&storage).unwrap(), (second.clone(), 3));
+        }
+    }
+
+    #[test]
+    fn files_of_a_term_that_is_over_count_only_where_the_next_one_says_so() {
+        let terms = Terms::beginning(3, [name("2026-11-20.jsonl"), name("2026-11-21.t2.jsonl")].into());
+        for counts in
+            ["2026-11-20.jsonl", "2026-11-21.t2.jsonl", "2026-11-21.t3.jsonl", "2026-11-22.t3.7.jsonl"]
+        {
+            assert!(terms.counts(name(counts)), "{counts}");
+        }
+        for void in ["2026-11-21.jsonl", "2026-11-22.jsonl", "2026-11-21.t2.1.jsonl", "2026-11-21.t4.jsonl"] {
+            assert!(!terms.counts(name(void)), "{void}");
+        }
+    }
+
+    #[test]
+    fn the_newest_file_of_a_leader_is_found() {
+        let storage = MemoryStorage::new();
+        assert_eq!(path_in(1, "sources/teams.json"), "sources/teams.json");
+        assert_eq!(newest_path(&storage, 3, "sources/teams.json").unwrap(), "sources/teams.json");
+        storage.set_bytes("sources/teams.t2.json", b"{}");
+        storage.set_bytes("sources/teams.t4.json", b"{}");
+        assert_eq!(newest_path(&storage, 3, "sources/teams.json").unwrap(), "sources/teams.t2.json");
+    }
+}

@@ -1,0 +1,197 @@
+//! Appends batches of records to the newest file, whole or not at all.
+//!
+//! After a failed or short write the file is cut back. After a failed sync, or when it can't be cut, the file is never
+//! written again: the kernel may have dropped its pages and say nothing the next time.
+//!
+//! Whoever was stopped for long may have been replaced meanwhile. What it writes then counts nowhere, so after every
+//! write it looks whether its term is over before it believes that anybody has the records.
+
+use std::io;
+
+use jiff::civil::Date;
+
+use super::line;
+use super::log::{Entry, Log};
+use super::segment::SegmentName;
+use entraclaw_seams::storage::AppendFile;
+
+/// The one file that is open for appending.
+#[derive(Default)]
+pub(super) struct Writer {
+    open: Option<Open>,
+    /// A file that must not be written again.
+    spoiled: Option<SegmentName>,
+}
+
+struct Open {
+    name: SegmentName,
+    file: Box<dyn AppendFile>,
+    /// Up to here everything is whole and synced.
+    good_len: u64,
+    /// [`Log::reloads`] when it was opened; a later reload may have replaced the file.
+    reloads: u64,
+    /// The day on which something was written to it last.
+    written_on: Date,
+}
+
+impl Writer {
+    /// Writes and syncs records, one `write` each, and takes them into the log. On an error the log has none of them.
+    pub(super) fn append<'a>(
+        &mut self,
+        log: &mut Log,
+        today: Date,
+        bytes_max: u64,
+        entries: impl Iterator<Item = &'a Entry> + Clone,
+    ) -> io::Result<()> {
+        if log.is_term_over()? {
+            return Err(outdated());
+        }
+        self.ensure_open(log, today, bytes_max)?;
+        let Some(open) = &mut self.open else { return Err(io::Error::other("no journal file is open")) };
+        let mut ends = Vec::new();
+        if let Err(error) = open.write(entries.clone(), log.last_place(), &mut ends) {
+            self.undo(log);
+            return Err(error);
+        }
+        if let Err(error) = open.file.sync() {
+            self.spoil(log);
+            return Err(error);
+        }
+        match log.is_term_over() {
+            Ok(false) => {}
+            // The file is no longer ours to cut.
+            Ok(true) => return Err(outdated()),
+            Err(error) => {
+                self.spoil(log);
+                return Err(error);
+            }
+        }
+        for (entry, end) in entries.zip(ends) {
+            log.push(open.name, &entry.record, open.good_len, end);
+            open.good_len = end;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that a file is open that may take more: today's, and not full.
+    fn ensure_open(&mut self, log: &mut Log, today: Date, bytes_max: u64) -> io::Result<()> {
+        // If the clock goes back, the order of names still is the order of records. Each of our days has a file of its own
+        // all the same, so that retention can take one after the other.
+        let is_of_today = |name: SegmentName, written_on: Date| name.day() == today || written_on == today;
+        let takes_more = |name: SegmentName, len: u64, written_on: Date| {
+            name.day() >= today && len < bytes_max && is_of_today(name, written_on)
+        };
+        if let Some(open) = &self.open {
+            let is_there = log.storage.len(&open.name.path())? == Some(open.good_len);
+            if is_there
+                && open.reloads == log.reloads
+                && takes_more(open.name, open.good_len, open.written_on)
+            {
+                return Ok(());
+            }
+            // What is written into a file that somebody deleted, replaced or cut would be lost with it.
+            if !is_there && open.reloads == log.reloads {
+                // Who replaces a leader puts its file aside.
+                if log.is_term_over()? {
+                    return Err(outdated());
+                }
+                log.reload()?;
+            }
+            self.open = None;
+        }
+        let is_sound = |name: &SegmentName| {
+            name.term() == log.own_term && Some(*name) > self.spoiled && Some(*name) != log.unsynced
+        };
+        if let Some(newest) = log.newest_name.filter(is_sound) {
+            let known_len = log.segments.last().filter(|s| s.name == newest).map_or(0, |s| s.index.len);
+            // A tail that could not be mended stays as it is, so nothing may be put behind it.
+            let is_clean = log.storage.len(&newest.path())? == Some(known_len);
+            if is_clean && takes_more(newest, known_len, log.received_last_on()?.unwrap_or(today)) {
+                return self.open(log, newest, known_len, false, today);
+            }
+        }
+        log.save_index_of_last();
+        let newest = log.newest_name.max(self.spoiled);
+        let mut name = match newest {
+            Some(newest) if newest.day() >= today && newest.term() == log.own_term => newest.next(),
+            Some(newest) if newest.day() >= today => SegmentName::first_of(newest.day(), log.own_term),
+            _ => SegmentName::first_of(today, log.own_term),
+        };
+        while log.storage.len(&name.path())?.is_some_and(|len| len > 0) {
+            name = name.next();
+        }
+        self.open(log, name, 0, true, today)
+    }
+
+    fn open(
+        &mut self,
+        log: &Log,
+        name: SegmentName,
+        good_len: u64,
+        create: bool,
+        written_on: Date,
+    ) -> io::Result<()> {
+        let file = log.storage.append(&name.path(), create)?;
+        self.open = Some(Open { name, file, good_len, reloads: log.reloads, written_on });
+        Ok(())
+    }
+
+    /// Cuts what a failed write left.
+    fn undo(&mut self, log: &Log) {
+        let Some(open) = &mut self.open else { return };
+        if log.is_term_over().unwrap_or(false) {
+            return;
+        }
+        if open.file.truncate(open.good_len).is_err() {
+            self.spoil(log);
+        }
+    }
+
+    /// Gives the file up, as far as possible without what it should not have.
+    fn spoil(&mut self, log: &Log) {
+        let Some(mut open) = self.open.take() else { return };
+        if log.is_term_over().unwrap_or(false) {
+            return;
+        }
+        let _ = open.file.truncate(open.good_len);
+        if open.good_len == 0 {
+            let _ = log.storage.remove(&open.name.path());
+        }
+        self.spoiled = Some(open.name);
+    }
+}
+
+/// Another process leads now.
+fn outdated() -> io::Error {
+    io::Error::other(Outdated)
+}
+
+/// Whether writing failed because another process leads now.
+pub(super) fn is_outdated(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Outdated>)
+}
+
+/// This process was replaced as the leader.
+#[derive(Debug, thiserror::Error)]
+#[error("another session has replaced this one as the leader")]
+struct Outdated;
+
+impl Open {
+    /// Writes records behind the one at the place `before`.
+    fn write<'a>(
+        &mut self,
+        entries: impl Iterator<Item = &'a Entry>,
+        mut before: u64,
+        ends: &mut Vec<u64>,
+    ) -> io::Result<()> {
+        let mut end = self.good_len;
+        for entry in entries {
+            let line = line::encode(&entry.record, before);
+            before = entry.record.seq;
+            self.file.append(&line)?;
+            end += line.len() as u64;
+            ends.push(end);
+        }
+        Ok(())
+    }
+}

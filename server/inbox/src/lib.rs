@@ -1,0 +1,19 @@
+//! The inbox: records of what people wrote, who may write, who has seen what, and every way in which a record reaches
+//! the model of a host.
+//!
+//! It must never open a socket, start a process or read a clock: sources, adapters and the connection's two pipes are
+//! given.
+
+pub mod carrier;
+pub mod gate;
+pub mod journal;
+pub mod knock;
+pub mod mcp;
+pub mod notice;
+pub mod permission;
+pub mod record;
+pub mod rules;
+pub mod sessions;
+pub mod source;
+pub mod tool;
+pub mod upkeep;

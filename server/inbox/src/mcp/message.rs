@@ -1,0 +1,200 @@
+//! One JSON-RPC message, in and out: what a line is, and what an answer looks like.
+//!
+//! It knows the envelope only, never a method; it must never build an error without an id, which no version of
+//! the MCP schema allows.
+
+use rmcp::model::ErrorCode;
+use serde_json::{Map, Value, json};
+
+/// Members of an object.
+pub(crate) type Object = Map<String, Value>;
+
+/// A request's id. MCP allows strings and integers; null and fractions are no ids.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Id {
+    /// An integer.
+    Number(i64),
+    /// A string.
+    Text(String),
+}
+
+impl Id {
+    pub(crate) fn from_json(value: &Value) -> Option<Self> {
+        match value {
+            Value::Number(number) => number.as_i64().map(Self::Number),
+            Value::String(text) => Some(Self::Text(text.clone())),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        match self {
+            Self::Number(number) => Value::from(*number),
+            Self::Text(text) => Value::from(text.as_str()),
+        }
+    }
+}
+
+/// An error answer: code of the protocol, one sentence, and data where the code demands it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RpcError {
+    pub(crate) code: ErrorCode,
+    pub(crate) message: String,
+    pub(crate) data: Option<Value>,
+}
+
+impl RpcError {
+    pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// -32600: not a request that may stand here.
+    pub(crate) fn invalid_request(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::INVALID_REQUEST, message)
+    }
+
+    /// -32601, naming the method.
+    pub(crate) fn unknown_method(method: &str) -> Self {
+        // The name is the host's own word; a long one is cut so that an answer stays small.
+        let shown: String = method.chars().take(80).collect();
+        Self::new(ErrorCode::METHOD_NOT_FOUND, format!("method not found: {shown}"))
+    }
+
+    /// -32602, naming the field.
+    pub(crate) fn invalid_params(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::INVALID_PARAMS, message)
+    }
+}
+
+/// What a line, or an element of a batch, turned out to be.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Incoming {
+    /// Wants exactly one answer.
+    Request { id: Id, method: String, params: Result<Object, RpcError> },
+    /// Wants none.
+    Notification { method: String, params: Object },
+    /// An answer. We ask nothing, so it is for nobody.
+    Response,
+    /// Broken, but its id is known: answered with the error.
+    Refused { id: Id, error: RpcError },
+    /// Broken beyond answering; the reason is for the log.
+    Unanswerable(&'static str),
+}
+
+impl Incoming {
+    /// Sorts one JSON value. Never fails.
+    pub(crate) fn classify(value: Value) -> Self {
+        let Value::Object(mut object) = value else {
+            return Self::Unanswerable("a message must be a json object");
+        };
+        let raw_id = object.get("id");
+        let id = raw_id.and_then(Id::from_json);
+        let has_id = raw_id.is_some();
+        let is_answer = object.contains_key("result") || object.contains_key("error");
+        if is_answer && !object.contains_key("method") {
+            return Self::Response;
+        }
+        let refuse = |message: &str| match &id {
+            Some(id) => Self::Refused { id: id.clone(), error: RpcError::invalid_request(message) },
+            None => Self::Unanswerable("a broken message without a usable id"),
+        };
+        if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+            return refuse("jsonrpc: must be the string \"2.0\"");
+        }
+        if is_answer {
+            return refuse("method: stands beside result or error; a message is a request or a response");
+        }
+        let Some(Value::String(method)) = object.remove("method") else {
+            return refuse("method: must be a string");
+        };
+        let params = match object.remove("params") {
+            None | Some(Value::Null) => Ok(Object::new()),
+            Some(Value::Object(params)) => Ok(params),
+            Some(other) => {
+                Err(RpcError::invalid_params(format!("params: must be an object, got {}", kind_of(&other))))
+            }
+        };
+        match (id, has_id) {
+            (Some(id), _) => Self::Request { id, method, params },
+            (None, true) => Self::Unanswerable("id must be a string or an integer"),
+            (None, false) => params
+                .map_or(Self::Unanswerable("params of a notification must be an object"), |params| {
+                    Self::Notification { method, params }
+                }),
+        }
+    }
+}
+
+/// A JSON value's type with its article, for error texts.
+pub(crate) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// The answer to request `id`.
+pub(crate) fn response(id: &Id, outcome: Result<Value, RpcError>) -> Value {
+    match outcome {
+        Ok(result) => json!({"jsonrpc": "2.0", "id": id.to_json(), "result": result}),
+        Err(error) => {
+            let mut body = json!({"code": error.code.0, "message": error.message});
+            if let Some(data) = error.data {
+                body["data"] = data;
+            }
+            json!({"jsonrpc": "2.0", "id": id.to_json(), "error": body})
+        }
+    }
+}
+
+/// A message that wants no answer.
+pub(crate) fn notification(method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "method": method, "params": params})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refused(line: &str, id: &str, message: &str) {
+        match Incoming::classify(serde_json::from_str(line).unwrap()) {
+            Incoming::Refused { id: found, error } => {
+                assert_eq!(found.to_json().to_string(), id);
+                assert_eq!(error.code, ErrorCode::INVALID_REQUEST);
+                assert!(error.message.starts_with(message), "{}", error.message);
+            }
+            other => panic!("{line} is {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_readable_id_is_always_kept() {
+        refused(r#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#, "\"a\"", "jsonrpc:");
+        refused(r#"{"id":3,"method":"ping"}"#, "3", "jsonrpc:");
+        refused(r#"{"jsonrpc":"2.0","id":3}"#, "3", "method:");
+        refused(r#"{"jsonrpc":"2.0","id":3,"method":7}"#, "3", "method:");
+        refused(r#"{"jsonrpc":"2.0","id":3,"method":"m","result":{}}"#, "3", "method:");
+    }
+
+    #[test]
+    fn what_has_no_id_is_never_answered() {
+        for line in [
+            "7",
+            "[]",
+            "null",
+            "{}",
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+        ] {
+            let found = Incoming::classify(serde_json::from_str(line).unwrap());
+            assert!(matches!(found, Incoming::Unanswerable(_)), "{line} is {found:?}");
+        }
+        let answer = Incoming::classify(json!({"jsonrpc": "2.0", "id": 1, "error": {}}));
+        assert_eq!(answer, Incoming::Response);
+    }
+}

@@ -1,0 +1,118 @@
+//! Who is at the other end of a connection and what reaches them, for `entraclaw status`.
+//!
+//! It must never decide anything: delivery does not look here. Names come from the host and are cleaned before they
+//! are shown.
+
+use std::collections::BTreeSet;
+
+use tokio::sync::watch;
+
+use super::session::{OpenCall, Session};
+use crate::carrier::log_ping::Level;
+use entraclaw_sanitize::clean_name;
+
+/// Hosts named on one connection; a pipe of the modern era may carry several.
+const HOSTS_MAX: usize = 4;
+
+/// A host by its own word.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostSeen {
+    /// Its name, cleaned.
+    pub name: String,
+    /// Its version, cleaned; empty when it gives none.
+    pub version: String,
+}
+
+/// What is known of a connection.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PresenceState {
+    /// The hosts that spoke.
+    pub hosts: BTreeSet<HostSeen>,
+    /// The consumers that they read as.
+    pub consumers: BTreeSet<String>,
+    /// How messages reach them: what they have used, and what is sent to them unasked.
+    pub carriers: BTreeSet<&'static str>,
+    /// Waiting calls that are open, tasks included.
+    pub waiting_calls: usize,
+    /// Lines read so far.
+    pub lines_total: u64,
+}
+
+/// A handle to what is known; a cheap clone.
+#[derive(Debug, Clone, Default)]
+pub struct Presence(watch::Sender<PresenceState>);
+
+impl Presence {
+    /// What is known now.
+    pub fn get(&self) -> PresenceState {
+        self.0.borrow().clone()
+    }
+
+    /// Tells of changes.
+    pub fn watch(&self) -> watch::Receiver<PresenceState> {
+        self.0.subscribe()
+    }
+
+    fn update(&self, change: impl FnOnce(&mut PresenceState)) {
+        self.0.send_if_modified(|state| {
+            let before = state.clone();
+            change(state);
+            *state != before
+        });
+    }
+
+    /// A host said who it is.
+    pub(super) fn met(&self, name: &str, version: &str) {
+        let host = HostSeen { name: clean_name(name), version: clean_name(version) };
+        self.update(|state| {
+            if state.hosts.len() < HOSTS_MAX {
+                state.hosts.insert(host);
+            }
+        });
+    }
+
+    /// How the host's own door is doing, by its name among the carriers, in place of what was told before.
+    pub(crate) fn door(&self, before: Option<&'static str>, now: &'static str) {
+        self.update(|state| {
+            if let Some(before) = before {
+                state.carriers.remove(before);
+            }
+            state.carriers.insert(now);
+        });
+    }
+
+    /// The model took messages by this way.
+    pub(super) fn used(&self, carrier: &'static str) {
+        self.update(|state| {
+            state.carriers.insert(carrier);
+        });
+    }
+}
+
+impl Session {
+    /// Tells what a round of the loop has changed.
+    pub(super) fn tell_presence(&self, lines: u64) {
+        let mut unasked = BTreeSet::new();
+        if self.pushes_channel() {
+            unasked.insert("channel");
+        }
+        let legacy = self.legacy.as_ref().filter(|session| session.ready);
+        if legacy.is_some_and(|session| session.level <= Level::INFO) {
+            unasked.insert("log ping");
+        }
+        let listens = self.open.values().any(|call| matches!(call, OpenCall::Listen { inbox: true }));
+        if listens || legacy.is_some_and(|session| session.subscribed) {
+            unasked.insert("resource");
+        }
+        let waiting = self.open.values().filter(|call| matches!(call, OpenCall::Wait(_))).count()
+            + self.tasks.values().filter(|task| task.is_working()).count();
+        self.options.presence.update(|state| {
+            state.carriers.extend(unasked);
+            state.waiting_calls = waiting;
+            state.lines_total += lines;
+            if state.consumers.len() != self.inboxes.len() {
+                state.consumers = self.inboxes.keys().map(ToString::to_string).collect();
+            }
+        });
+    }
+}

@@ -1,0 +1,91 @@
+//! What a command tells a model from outside its session: `entraclaw wait` in a background shell, and hooks.
+//!
+//! A command can't know whether its output was read, so it only shows: whatever it prints stays unread, and comes again,
+//! marked, until the consumer answers it or takes it with a tool. It must never retire a message, and never show one that
+//! it can't note: the next command would show it again, as new, and a model would be woken for ever.
+
+mod hook;
+mod hooked_session;
+mod host_version;
+pub mod reader;
+mod rows;
+mod text;
+mod wait;
+mod waking;
+
+use std::sync::Arc;
+
+pub use hook::{BLOCKS_IN_A_ROW_MAX, HookAsk, Hooked, hook};
+pub use host_version::last_told;
+pub use rows::{Form, HOOKS, HookRow, Moment};
+pub use text::NoticeView;
+pub use wait::{EXIT_FAILED, EXIT_NOBODY_POLLS, EXIT_NOTHING_CAME, Format, WaitAsk, Waited, wait};
+pub use waking::{EXIT_WAKES, WAKING_VARIABLES, WakingAsk, waking};
+
+use crate::journal::{Batch, ConsumerName, DeliveryId, Graves, Journal, JournalError, JournalOptions, Query};
+use crate::tool::answer::{ANSWER_BYTES_MAX, FRAME_BYTES};
+use entraclaw_seams::clock::Clock;
+use entraclaw_seams::storage::Storage;
+
+/// Messages in one notice.
+const NOTICE_ITEMS_MAX: usize = 20;
+
+/// The seams that a notice needs.
+#[derive(Clone)]
+pub struct NoticeParts {
+    /// The home folder.
+    pub storage: Arc<dyn Storage>,
+    /// Wall time.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for NoticeParts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NoticeParts").finish_non_exhaustive()
+    }
+}
+
+impl NoticeParts {
+    /// The journal as somebody who never polls sees it.
+    fn journal(&self) -> Result<Journal, JournalError> {
+        let options = JournalOptions { may_lead: false, ..JournalOptions::default() };
+        Ok(Journal::open(self.storage.clone(), self.clock.clone(), options)?.0)
+    }
+
+    fn graves(&self, consumer: &ConsumerName) -> Graves {
+        Graves::of(self.storage.clone(), self.clock.clone(), consumer)
+    }
+}
+
+/// Takes what is to be shown, what the dead left too, and notes that before it returns; `NotNoted` when the disk takes no note.
+fn take(
+    journal: &Journal,
+    consumer: &ConsumerName,
+    who: &str,
+    fresh_only: bool,
+) -> Result<Batch, JournalError> {
+    let query = Query {
+        limit: NOTICE_ITEMS_MAX,
+        bytes_max: ANSWER_BYTES_MAX - FRAME_BYTES,
+        peek: true,
+        fresh_only,
+        tells: true,
+        ..Query::default()
+    };
+    let mut mailbox = journal.mailbox(consumer, who)?;
+    let batch = mailbox.hand_out(DeliveryId(1), &query)?;
+    if mailbox.owes() {
+        mailbox.disown();
+        return Err(JournalError::NotNoted);
+    }
+    Ok(batch)
+}
+
+/// What a person is told when nothing can be shown.
+fn trouble(error: JournalError) -> String {
+    if matches!(error, JournalError::NotNoted) { error.to_string() } else { unreadable(error) }
+}
+
+fn unreadable(error: impl std::fmt::Display) -> String {
+    format!("the inbox can't be read: {error}; run `entraclaw doctor`")
+}

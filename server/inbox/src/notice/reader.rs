@@ -1,0 +1,46 @@
+//! For whom somebody may wait or look: consumers that are there, and hosts whose first session is still to come.
+//! It must never let a mistyped name become a consumer.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+
+use crate::journal::{ConsumerName, Look};
+use crate::mcp::HOSTS;
+use crate::tool::nearest::nearest;
+use entraclaw_seams::storage::Storage;
+
+/// Whether a command may wait as `wanted`: it has a cursor, a living session reads as it, or it is a known host's own.
+///
+/// # Errors
+/// That there is no such consumer, with those that there are; or that the journal can't be read.
+pub fn may_wait(storage: &Arc<dyn Storage>, wanted: &ConsumerName) -> io::Result<Result<(), String>> {
+    if HOSTS.iter().any(|host| host.family == wanted.as_str()) {
+        return Ok(Ok(()));
+    }
+    let sessions = crate::sessions::living_consumers(&**storage);
+    let mut known: BTreeSet<String> = sessions.into_iter().collect();
+    known.extend(Look::at(storage)?.consumers().iter().map(ToString::to_string));
+    if known.contains(wanted.as_str()) {
+        return Ok(Ok(()));
+    }
+    Ok(Err(unknown(wanted, &known.into_iter().collect::<Vec<_>>())))
+}
+
+/// What is said of a consumer that nobody reads as.
+pub fn unknown(wanted: &ConsumerName, known: &[String]) -> String {
+    let families: BTreeSet<&str> = HOSTS.iter().map(|host| host.family).collect();
+    let names: Vec<&str> = known.iter().map(String::as_str).chain(families.iter().copied()).collect();
+    let close = nearest(wanted.as_str(), &names);
+    let meant = close.map_or_else(String::new, |close| format!("did you mean {close}? "));
+    if known.is_empty() {
+        return format!(
+            "no consumer is named {wanted}; {meant}there is none yet: the first session of a host makes its own"
+        );
+    }
+    format!(
+        "no consumer is named {wanted}; {meant}there are {}, and a new one begins with a session of `entraclaw serve \
+         --consumer {wanted}`",
+        known.join(", ")
+    )
+}

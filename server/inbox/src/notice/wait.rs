@@ -1,0 +1,176 @@
+//! `entraclaw wait`: blocks until somebody writes, prints it, and ends; hosts wake their model when a background shell does.
+//! It must never poll a source, and never say that nobody wrote when nobody was listening.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::text::NoticeView;
+use super::{NoticeParts, take, trouble};
+use crate::journal::{ConsumerName, Journal, JournalError, Look, WATCHER};
+use crate::rules::WaitCommand;
+use crate::sessions::somebody_polls;
+use entraclaw_seams::storage::Storage;
+
+/// Nothing could be read.
+pub const EXIT_FAILED: u8 = 1;
+/// The time was up.
+pub const EXIT_NOTHING_CAME: u8 = 3;
+/// No session polls, so nothing can come.
+pub const EXIT_NOBODY_POLLS: u8 = 4;
+
+/// How often a disk that does not tell of changes is looked at.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// The same for one that tells, but may miss some.
+const SPARE_LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// How often it is tried again to note what is to be shown.
+const NOTE_RETRY_INTERVAL: Duration = Duration::from_secs(5);
+/// How often it is looked whether somebody polls, and whether a session of the consumer has died: nobody tells of it.
+const LIFE_LOOK_INTERVAL: Duration = Duration::from_secs(5);
+/// For how long no session may poll: a host or a server that is started anew is back by then. A model that is woken to be told
+/// that no session polls can do nothing about it but start the wait again, so it is told seldom.
+const POLLER_GRACE: Duration = Duration::from_secs(600);
+
+/// How messages are printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Lines for a reader.
+    #[default]
+    Text,
+    /// One line of JSON, [`NoticeView`].
+    Json,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitAsk {
+    /// Whose messages; `None` for the consumer that was there last.
+    pub consumer: Option<ConsumerName>,
+    /// Longest wait.
+    pub timeout: Duration,
+    /// How they are printed.
+    pub format: Format,
+    /// How it was started, which is how it is started again.
+    pub command: WaitCommand,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waited {
+    /// For stdout when messages came, for stderr otherwise.
+    pub text: String,
+    /// 0 when messages came, else one of the `EXIT_` numbers.
+    pub exit: u8,
+}
+
+impl Waited {
+    fn without(text: impl Into<String>, exit: u8) -> Self {
+        Self { text: text.into() + "\n", exit }
+    }
+}
+
+/// Waits. Nothing is shown, and nothing noted, before it returns messages.
+pub async fn wait(parts: NoticeParts, ask: WaitAsk) -> Waited {
+    let Some(consumer) = ask.consumer.or_else(|| last_seen(&parts)) else {
+        let example = ask.command.for_consumer("claude-code");
+        let text =
+            format!("nobody has read this inbox yet, so it is not clear for whom to wait; say it: {example}");
+        return Waited::without(text, EXIT_FAILED);
+    };
+    let outcome = match parts.journal() {
+        Ok(journal) => until_something(&parts, &journal, &consumer, Instant::now() + ask.timeout).await,
+        Err(error) => Err(error),
+    };
+    let again = ask.command.for_consumer(consumer.as_str());
+    match outcome {
+        Ok(Ended::Messages(batch)) => {
+            let next = format!(
+                "Next: handle these and answer each where it was asked, naming its id in reply_to. Then run `{again}` in a \
+                 background shell again, so that the next message wakes you. inbox_pull brings again, marked redelivered, \
+                 what you have not answered."
+            );
+            let view = NoticeView::of(&consumer, &batch, &next);
+            let text = match ask.format {
+                Format::Text => view.text(),
+                Format::Json => view.json(),
+            };
+            Waited { text, exit: 0 }
+        }
+        Ok(Ended::TimeUp) => Waited::without(
+            format!("nobody wrote to {consumer} in this time; run `{again}` again to keep listening"),
+            EXIT_NOTHING_CAME,
+        ),
+        Ok(Ended::NobodyPolls) => Waited::without(
+            "no session has polled in this time, so no message can come; do not run this again by yourself: tell your \
+             user that entraclaw has stopped, and to see `entraclaw status`",
+            EXIT_NOBODY_POLLS,
+        ),
+        Err(error) => Waited::without(trouble(error), EXIT_FAILED),
+    }
+}
+
+enum Ended {
+    Messages(crate::journal::Batch),
+    TimeUp,
+    NobodyPolls,
+}
+
+async fn until_something(
+    parts: &NoticeParts,
+    journal: &Journal,
+    consumer: &ConsumerName,
+    deadline: Instant,
+) -> Result<Ended, JournalError> {
+    let mut changes = journal.changes();
+    let mut graves = parts.graves(consumer);
+    // What was written before the news began is told by nobody.
+    journal.refresh()?;
+    let mut poller_seen = Instant::now();
+    let mut next_life_look = poller_seen;
+    let mut was_polled = false;
+    let mut take_at = Some(Instant::now());
+    loop {
+        let now = Instant::now();
+        if take_at.is_some_and(|at| now >= at.min(deadline)) {
+            take_at = match take(journal, consumer, "wait", true) {
+                Ok(batch) if batch.items.is_empty() => None,
+                Ok(batch) => return Ok(Ended::Messages(batch)),
+                Err(JournalError::NotNoted) if now < deadline => Some(now + NOTE_RETRY_INTERVAL),
+                Err(error) => return Err(error),
+            };
+        }
+        if now >= deadline {
+            // Nobody was listening in all this time, however short it was.
+            let listened = was_polled || somebody_polls(&*parts.storage);
+            return Ok(if listened { Ended::TimeUp } else { Ended::NobodyPolls });
+        }
+        if now >= next_life_look {
+            next_life_look = now + LIFE_LOOK_INTERVAL;
+            if graves.have_something()? {
+                take_at = Some(now);
+            }
+            if somebody_polls(&*parts.storage) {
+                poller_seen = now;
+                was_polled = true;
+            } else if now.duration_since(poller_seen) >= POLLER_GRACE {
+                return Ok(Ended::NobodyPolls);
+            }
+        }
+        let until = deadline.min(next_life_look).min(take_at.unwrap_or(deadline));
+        match &mut changes {
+            // Either is a reason to look.
+            Some(changes) if changes.is_complete() => drop(timeout_at(until, changes.next()).await),
+            Some(changes) => drop(timeout_at(until.min(now + SPARE_LOOK_INTERVAL), changes.next()).await),
+            None => sleep_until(until.min(now + LOOK_INTERVAL)).await,
+        }
+        if journal.refresh()? {
+            take_at = Some(Instant::now());
+        }
+    }
+}
+
+/// The consumer that was there last.
+fn last_seen(parts: &NoticeParts) -> Option<ConsumerName> {
+    let storage: std::sync::Arc<dyn Storage> = parts.storage.clone();
+    Look::at(&storage).ok()?.last_seen(WATCHER)
+}

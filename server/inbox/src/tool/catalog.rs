@@ -1,0 +1,185 @@
+//! The list of tools as `tools/list` shows it: one page, always in the same order, schemas without tricks.
+//!
+//! No type arrays, no formats, no references: some hosts refuse the whole list for one of them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rmcp::model::{MetaObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+
+use super::door::{Door, ToolSet};
+use super::mail::TO_MAX;
+use super::send::{CONTENT_BYTES_MAX, REPLY_TO_MAX};
+use super::texts;
+
+/// Waits for a message.
+pub const WAIT_FOR_INBOUND_MESSAGE: &str = "wait_for_inbound_message";
+/// Reads the inbox without waiting.
+pub const INBOX_PULL: &str = "inbox_pull";
+/// Counts the inbox.
+pub const INBOUND_QUEUE_STATS: &str = "inbound_queue_stats";
+/// Answers in Teams.
+pub const SEND_TEAMS_MESSAGE: &str = "send_teams_message";
+
+/// Shows a whole mail.
+pub(crate) const READ_EMAIL: &str = "read_email";
+/// Answers or writes a mail.
+pub(crate) const SEND_EMAIL: &str = "send_email";
+
+/// Most messages in one answer; whoever asks for more gets this many and is told what is left.
+pub(crate) const ITEMS_MAX: u64 = 100;
+/// Largest number that is taken for a number of seconds or messages.
+pub const ASKED_MAX: u64 = 0xffff_ffff;
+/// What `wait_for_inbound_message` waits when it is not told, in seconds.
+pub(crate) const WAIT_DEFAULT_S: u64 = 50;
+/// Messages per wait when it is not told.
+pub(crate) const WAIT_ITEMS_DEFAULT: u64 = 10;
+/// Messages per pull when it is not told.
+pub(crate) const PULL_LIMIT_DEFAULT: u64 = 20;
+
+/// The list: the inbox's tools and what the doors offer, as far as the sets allow, by name.
+pub(crate) fn tools(doors: &[Arc<dyn Door>], sets: &BTreeSet<ToolSet>) -> Vec<Tool> {
+    let mut tools = if sets.contains(&ToolSet::Inbound) { inbound() } else { Vec::new() };
+    let offers = doors.iter().flat_map(|door| door.offers());
+    tools.extend(offers.filter(|offer| sets.contains(&offer.set)).map(|offer| offer.tool));
+    tools.sort_by(|a, b| a.name.cmp(&b.name));
+    tools
+}
+
+fn inbound() -> Vec<Tool> {
+    vec![
+        tool(INBOUND_QUEUE_STATS, "Inbox counts", texts::STATS, &json!({}), &[], reads(), false),
+        tool(
+            INBOX_PULL,
+            "Read inbox",
+            texts::PULL,
+            &json!({
+                "since_id": {"type": "string", "default": "", "description":
+                    "Only messages after the one with this id; also acknowledges that one. Empty: everything unread."},
+                "limit": {"type": "integer", "minimum": 1, "default": PULL_LIMIT_DEFAULT, "description":
+                    "At most this many messages, and never more than 100."},
+                "mark_consumed": {"type": "boolean", "default": true, "description":
+                    "false: only look; the messages stay unread."},
+                "channel": {"type": "string", "enum": ["", "teams", "email", "bot"], "default": "", "description":
+                    "Only messages from this source. Empty: all."}
+            }),
+            &[],
+            reads(),
+            true,
+        ),
+        tool(
+            WAIT_FOR_INBOUND_MESSAGE,
+            "Wait for messages",
+            texts::WAIT,
+            &json!({
+                "timeout_s": {"type": "integer", "minimum": 0, "default": WAIT_DEFAULT_S, "description":
+                    "Longest wait in seconds; 0: until something arrives. More than the host can bear is shortened."},
+                "max_items": {"type": "integer", "minimum": 1, "default": WAIT_ITEMS_DEFAULT, "description":
+                    "At most this many messages, and never more than 100."}
+            }),
+            &[],
+            reads(),
+            true,
+        ),
+    ]
+}
+
+/// `send_teams_message`.
+pub(super) fn send() -> Tool {
+    tool(
+        SEND_TEAMS_MESSAGE,
+        "Send Teams message",
+        texts::SEND,
+        &json!({
+            "chat_id": {"type": "string", "description": "The chat_id of the message that you answer."},
+            "content": {"type": "string", "description": format!("The text, at most {CONTENT_BYTES_MAX} bytes.")},
+            "content_type": {"type": "string", "enum": ["html", "text"], "default": "html", "description":
+                "html: simple tags such as <p>, <b>, <ul>, <code>; escape & and < yourself. text: shown as it is."},
+            "reply_to": {"type": "array", "items": {"type": "string"}, "maxItems": REPLY_TO_MAX, "default": [], "description":
+                "Ids of the messages that you answer, for a reference in the chat."}
+        }),
+        &["chat_id", "content"],
+        writes(),
+        true,
+    )
+}
+
+/// `read_email`.
+pub(super) fn read_email() -> Tool {
+    tool(
+        READ_EMAIL,
+        "Read mail",
+        texts::READ_EMAIL,
+        &json!({
+            "message_id": {"type": "string", "description": "The id of a message whose channel is email."},
+            "part_from": {"type": "integer", "minimum": 0, "default": 0, "description":
+                "Where to go on: rest_from of the part before."}
+        }),
+        &["message_id"],
+        reads(),
+        false,
+    )
+}
+
+/// `send_email`.
+pub(super) fn send_email() -> Tool {
+    tool(
+        SEND_EMAIL,
+        "Send mail",
+        texts::SEND_EMAIL,
+        &json!({
+            "content": {"type": "string", "description": format!("The text, at most {CONTENT_BYTES_MAX} bytes.")},
+            "content_type": {"type": "string", "enum": ["html", "text"], "default": "html", "description":
+                "html: simple tags such as <p>, <b>, <ul>; escape & and < yourself. text: shown as it is."},
+            "reply_to": {"type": "string", "default": "", "description":
+                "The id of the mail that you answer."},
+            "to": {"type": "array", "items": {"type": "string"}, "maxItems": TO_MAX, "default": [], "description":
+                "Only for a new mail: allowed addresses."},
+            "subject": {"type": "string", "default": "", "description": "Only for a new mail."}
+        }),
+        &["content"],
+        writes(),
+        true,
+    )
+}
+
+/// Reading moves a cursor that only this consumer sees; a host that takes a tool for writing would run nothing
+/// beside it.
+pub fn reads() -> ToolAnnotations {
+    ToolAnnotations::new().read_only(true).destructive(false).idempotent(false).open_world(true)
+}
+
+/// Something that other people see.
+pub fn writes() -> ToolAnnotations {
+    ToolAnnotations::new().read_only(false).destructive(false).idempotent(false).open_world(true)
+}
+
+/// A tool as `tools/list` shows it.
+pub fn tool(
+    name: &'static str,
+    title: &str,
+    description: &'static str,
+    properties: &Value,
+    required: &[&str],
+    annotations: ToolAnnotations,
+    always_load: bool,
+) -> Tool {
+    let mut schema = serde_json::Map::new();
+    schema.insert("type".to_owned(), "object".into());
+    schema.insert("properties".to_owned(), properties.clone());
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), json!(required));
+    }
+    schema.insert("additionalProperties".to_owned(), false.into());
+    let mut annotations = annotations;
+    annotations.title = Some(title.to_owned());
+    let tool = Tool::new(name, description, Arc::new(schema)).with_annotations(annotations);
+    if !always_load {
+        return tool;
+    }
+    // Claude Code hides descriptions of tools without this mark until the model searches for them.
+    let mut meta = MetaObject::new();
+    meta.insert("anthropic/alwaysLoad".to_owned(), true.into());
+    tool.with_meta(meta)
+}

@@ -1,0 +1,80 @@
+//! `send_teams_message`: checks what the model wants to send, and words what came of it.
+//!
+//! Nothing leaves before every argument is known to be right; the chat itself is the outbox's to judge.
+
+use serde_json::{Map, Value};
+
+use super::answer::Answer;
+use super::arguments::{Arguments, Refusal};
+use super::outbox::{ContentType, OutgoingTeams, SendError, Sent};
+use super::results::SendResult;
+
+/// Largest content that Teams takes, in bytes: about 28 kB, by Microsoft's limits for Teams messages.
+pub const CONTENT_BYTES_MAX: usize = 28 * 1024;
+
+/// Most messages that one answer can refer to.
+pub(crate) const REPLY_TO_MAX: usize = 10;
+
+/// Longest chat or message id, in bytes; real ones have under 200.
+const ID_BYTES_MAX: usize = 1_024;
+
+/// Reads the arguments.
+pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingTeams, Refusal> {
+    let mut arguments = Arguments::new(arguments);
+    let message = content(&mut arguments)?;
+    let reply_to = arguments.texts("reply_to", REPLY_TO_MAX)?;
+    arguments.finish()?;
+    if reply_to.iter().any(|id| id.is_empty() || id.len() > ID_BYTES_MAX || id.contains(char::is_control)) {
+        return Err("reply_to: holds something that is no message id; copy the id of the message".to_owned());
+    }
+    Ok(OutgoingTeams { reply_to, ..message })
+}
+
+/// Reads where to, and what.
+pub fn content(arguments: &mut Arguments) -> Result<OutgoingTeams, Refusal> {
+    let chat_id = arguments.required_text("chat_id", "the chat_id of the message that you answer")?;
+    let content = arguments.required_text("content", "the text to send")?;
+    let content_type = match arguments.text("content_type", "html")?.as_str() {
+        "html" => ContentType::Html,
+        "text" => ContentType::Text,
+        _ => return Err("content_type: expected \"html\" or \"text\"; leave it out for html".to_owned()),
+    };
+    if content.len() > CONTENT_BYTES_MAX {
+        return Err(format!(
+            "content: {} bytes are more than the {CONTENT_BYTES_MAX} that Teams takes; nothing was sent; send it in parts or shorten it",
+            content.len()
+        ));
+    }
+    if chat_id == "email" {
+        return Err(
+            "chat_id: this message came by mail; nothing was sent; answer with send_email and its id in reply_to"
+                .to_owned(),
+        );
+    }
+    if chat_id.len() > ID_BYTES_MAX || chat_id.contains(char::is_control) {
+        return Err("chat_id: this is no chat id; copy the chat_id of the message that you answer".to_owned());
+    }
+    Ok(OutgoingTeams { chat_id, content, content_type, reply_to: Vec::new() })
+}
+
+/// Words the outcome.
+pub(crate) fn answer(chat_id: String, outcome: Result<Sent, SendError>) -> Answer {
+    let error = match outcome {
+        Ok(Sent { message_id, ts }) => {
+            return Answer::json(&SendResult { sent: true, chat_id, message_id, ts });
+        }
+        Err(error) => error,
+    };
+    let fix = match &error {
+        SendError::UnknownChat => {
+            "chat_id: {error}; nothing was sent; copy the chat_id of the message that you answer"
+        }
+        SendError::NotAllowed => {
+            "chat_id: {error}; nothing was sent; nobody in it may write to you, or it is switched off; tell your user, who lets people in with `entraclaw allow` or `entraclaw pair`"
+        }
+        SendError::TooLarge { .. } => "content: {error}; nothing was sent; send it in parts or shorten it",
+        SendError::Refused(_) | SendError::Graph(_) => "{error}; nothing was sent",
+        SendError::UnknownOutcome(_) => "{error}; look in the chat, or ask, before you send it again",
+    };
+    Answer::error(&fix.replace("{error}", &error.to_string()))
+}

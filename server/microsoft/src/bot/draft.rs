@@ -1,0 +1,250 @@
+//! From an activity of an allowed person to a draft of a record: sanitised text, and the facts beside it.
+//! It must never let a raw text of a stranger through, in the text or in the facts.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::wire::{Activity, HTML, Part};
+use entraclaw_inbox::record::{Channel, Draft};
+use entraclaw_sanitize::{
+    Attachment, AttachmentKind, Context, Limits, Markup, clean_file_name, clean_name, sanitize,
+};
+
+/// What a person is called that the channel gives no name for.
+const NAMELESS: &str = "(no name)";
+/// The most attachments that the facts name; the text names all.
+const ATTACHMENTS_NAMED_MAX: usize = 10;
+
+/// What a draft is of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    /// The message as it was written.
+    First,
+    /// A later text.
+    Edit,
+    /// The news that it was taken back.
+    Deletion,
+}
+
+/// The key under which the journal knows a version of a message.
+pub(super) fn key(activity: &Activity, version: Version) -> String {
+    let key = format!("bot/{}/{}", activity.conversation_id, activity.id);
+    match version {
+        Version::First => key,
+        Version::Edit => {
+            let stamp = activity.timestamp.map_or_else(|| "edited".to_owned(), |at| at.to_string());
+            format!("{key}/{stamp}")
+        }
+        Version::Deletion => format!("{key}/deleted"),
+    }
+}
+
+/// Makes the draft.
+pub(super) fn draft(activity: &Activity, version: Version, now: Timestamp) -> Draft {
+    let (input, markup) = readable(activity);
+    let context = Context { attachments: attachments(&activity.parts), mentions: Vec::new() };
+    let clean = sanitize(&input, markup, &context, &Limits::default());
+    let from = activity.from.name.as_deref().map(clean_name).filter(|name| !name.is_empty());
+    let from = from.unwrap_or_else(|| NAMELESS.to_owned());
+    let ts = activity.timestamp.unwrap_or(now).to_string();
+
+    let mut meta = BTreeMap::new();
+    let mut put = |name: &str, value: String| {
+        if !value.is_empty() {
+            meta.insert(name.to_owned(), value);
+        }
+    };
+    let id =
+        |id: &Option<String>| id.as_deref().map(|id| clean_name(id).to_ascii_lowercase()).unwrap_or_default();
+    put("chat_id", activity.conversation_id.clone());
+    put("message_id", activity.id.clone());
+    put("user", from.clone());
+    put("ts", ts.clone());
+    put("chat_type", clean_name(&activity.conversation_kind));
+    put("sender_id", id(&activity.from.object_id));
+    put("sender_tenant_id", id(&activity.tenant_id));
+    let mut content = clean.text;
+    if content.is_empty() && activity.mentions_bot() {
+        "(only a mention of you)".clone_into(&mut content);
+    }
+    if version == Version::Deletion {
+        "(this message was deleted by its author)".clone_into(&mut content);
+    } else {
+        put("reply_to", activity.reply_to.as_deref().map(clean_name).unwrap_or_default());
+        put("attachments", named(&context));
+        put("sanitized", counted(&clean.removed));
+        put("suspicious", counted(&clean.flagged));
+        if clean.left_out_bytes > 0 {
+            put("left_out_bytes", clean.left_out_bytes.to_string());
+        }
+        if activity.mentions_bot() {
+            put("mentions_me", "true".to_owned());
+        }
+        if version == Version::Edit {
+            put("edited_at", ts.clone());
+        }
+    }
+    Draft {
+        key: key(activity, version),
+        id: activity.id.clone(),
+        channel: Channel::Bot,
+        chat_id: activity.conversation_id.clone(),
+        from,
+        ts,
+        content_text_sanitized: content,
+        meta,
+        edit_of: (version != Version::First).then(|| activity.id.clone()),
+        deleted: version == Version::Deletion,
+    }
+}
+
+/// Whether there is anything to read, were it only a call by name.
+pub(super) fn says_something(activity: &Activity) -> bool {
+    !readable(activity).0.trim().is_empty()
+        || activity.mentions_bot()
+        || !attachments(&activity.parts).is_empty()
+}
+
+/// The text without the mark-up of mentions: the bot's own go, others become `@Name`.
+fn readable(activity: &Activity) -> (String, Markup) {
+    let mut text = activity.text.clone();
+    for mention in activity.mentions.iter().filter(|m| !m.text.is_empty()) {
+        let ours = mention.id == activity.recipient.id;
+        let name = if ours { String::new() } else { format!("@{}", mention.name) };
+        text = text.replacen(&mention.text, &name, 1);
+    }
+    if text.trim().is_empty() && activity.text.trim().is_empty() {
+        let html = activity.parts.iter().find(|part| part.content_type == HTML);
+        if let Some(html) = html.and_then(|part| part.text.clone()) {
+            return (html, Markup::Html);
+        }
+    }
+    (text.trim().to_owned(), if activity.html { Markup::Html } else { Markup::Text })
+}
+
+fn attachments(parts: &[Part]) -> Vec<Attachment> {
+    let parts = parts.iter().filter(|part| part.content_type != HTML);
+    parts.map(|part| Attachment { id: String::new(), kind: kind(part) }).collect()
+}
+
+fn kind(part: &Part) -> AttachmentKind {
+    let name = part.name.clone().filter(|name| !name.trim().is_empty());
+    match part.content_type.as_str() {
+        "application/vnd.microsoft.teams.file.download.info" => {
+            AttachmentKind::File { name: name.unwrap_or_else(|| NAMELESS.to_owned()) }
+        }
+        kind if kind.starts_with("application/vnd.microsoft.card.") => {
+            AttachmentKind::Card { title: part.title.clone().or(name) }
+        }
+        kind if kind.starts_with("image/") => AttachmentKind::Image { name },
+        kind => match name {
+            Some(name) => AttachmentKind::File { name },
+            None => AttachmentKind::Other { content_type: kind.to_owned() },
+        },
+    }
+}
+
+fn named(context: &Context) -> String {
+    let names = context.attachments.iter().map(|attachment| match &attachment.kind {
+        AttachmentKind::File { name } => format!("file {}", clean_file_name(name)),
+        AttachmentKind::Card { .. } => "card".to_owned(),
+        AttachmentKind::Image { .. } => "image".to_owned(),
+        AttachmentKind::Other { content_type } => clean_name(content_type),
+        AttachmentKind::Quote { .. } | AttachmentKind::Forwarded { .. } | AttachmentKind::Code { .. } => {
+            "quote".to_owned()
+        }
+    });
+    clean_name(&names.take(ATTACHMENTS_NAMED_MAX).collect::<Vec<_>>().join(", "))
+}
+
+fn counted(counts: &BTreeMap<&'static str, u32>) -> String {
+    counts.iter().map(|(kind, count)| format!("{kind}:{count}")).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn of(members: &Value) -> Draft {
+        let mut activity = json!({
+            "type": "message", "id": "1", "channelId": "msteams", "serviceUrl": "https://smba.trafficmanager.net/emea/",
+            "timestamp": "2026-01-05T09:00:00Z", "conversation": {"id": "c", "conversationType": "personal"},
+            "from": {"id": "29:a", "name": "Alice", "aadObjectId": "AAAA"}, "recipient": {"id": "28:b"},
+            "channelData": {"tenant": {"id": "T"}}
+        });
+        for (name, value) in members.as_object().unwrap() {
+            activity[name] = value.clone();
+        }
+        let activity = Activity::parse(activity.to_string().as_bytes()).unwrap();
+        draft(&activity, Version::First, Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn the_bots_own_mention_goes_and_others_stay_as_names() {
+        let draft = of(&json!({
+            "text": "<at>Bot</at> ask <at>Bob</at> about <b>1</b>",
+            "entities": [
+                {"type": "mention", "mentioned": {"id": "28:b", "name": "Bot"}, "text": "<at>Bot</at>"},
+                {"type": "mention", "mentioned": {"id": "29:x", "name": "Bob"}, "text": "<at>Bob</at>"}
+            ]
+        }));
+        assert_eq!(draft.content_text_sanitized, "ask @Bob about &lt;b&gt;1&lt;/b&gt;");
+        assert_eq!(draft.meta["mentions_me"], "true");
+        assert_eq!(
+            (draft.meta["sender_id"].as_str(), draft.meta["sender_tenant_id"].as_str()),
+            ("aaaa", "t")
+        );
+    }
+
+    #[test]
+    fn hostile_text_stays_text() {
+        let draft = of(
+            &json!({"text": "</channel>\u{1b}[2J\u{202e}x", "from": {"id": "29:a", "name": "<b>\nAlice"}}),
+        );
+        assert_eq!(draft.content_text_sanitized, "&lt;/channel&gt;x");
+        assert!(!draft.from.contains(['<', '\n']), "{}", draft.from);
+    }
+
+    #[test]
+    fn a_call_by_name_alone_is_news() {
+        let draft = of(&json!({
+            "text": "<at>Bot</at>",
+            "entities": [{"type": "mention", "mentioned": {"id": "28:b", "name": "Bot"}, "text": "<at>Bot</at>"}]
+        }));
+        assert_eq!(draft.content_text_sanitized, "(only a mention of you)");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_or_name_leaves_its_place(text: String, name: String, mention: String, file: String, html: bool) {
+            let draft = of(&json!({
+                "text": text, "textFormat": if html { "xml" } else { "plain" },
+                "from": {"id": "29:a", "name": name, "aadObjectId": name},
+                "entities": [{"type": "mention", "mentioned": {"id": mention, "name": name}, "text": mention}],
+                "attachments": [{"contentType": file, "name": file}], "replyToId": mention
+            }));
+            let bad_in_text = draft.content_text_sanitized.contains(['<', '>', '\u{1b}', '\u{202e}']);
+            prop_assert!(!bad_in_text, "{:?}", draft.content_text_sanitized);
+            for value in draft.meta.values().chain([&draft.from]) {
+                let bad_in_fact = value.contains(['<', '>', '\n', '\u{1b}']);
+                prop_assert!(!bad_in_fact, "{:?}", value);
+            }
+        }
+    }
+
+    #[test]
+    fn files_and_cards_are_named() {
+        let draft = of(&json!({"text": "see", "attachments": [
+            {"contentType": "text/html", "content": "<p>see</p>"},
+            {"contentType": "application/vnd.microsoft.teams.file.download.info", "name": "../plan.pdf"},
+            {"contentType": "application/vnd.microsoft.card.adaptive", "content": {"title": "Lunch"}}
+        ]}));
+        assert!(draft.content_text_sanitized.starts_with("see"), "{}", draft.content_text_sanitized);
+        assert!(draft.meta["attachments"].contains("plan.pdf") && draft.meta["attachments"].contains("card"));
+        assert!(!draft.meta["attachments"].contains(".."));
+    }
+}

@@ -1,0 +1,170 @@
+//! Who wrote to the bot, what of it is heard, and who is told a code instead; the desk's second half.
+//! It must never look at a display name, nor take a moment that the channel did not state for the time of writing.
+
+use std::io;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
+
+use super::desk::Desk;
+use super::draft::Version;
+use super::strangers::Told;
+use super::wire::{Activity, HTML, Kind, Part};
+use entraclaw_inbox::gate::{ChatRule, Guid, Reason, Sender, SenderKind, Stranger, Verdict};
+use entraclaw_inbox::journal::{self, Interaction, InteractionKind};
+use entraclaw_inbox::permission::{self, Answer};
+use entraclaw_inbox::record::Channel;
+use entraclaw_sanitize::{Context, Limits, Markup, clean_name, sanitize};
+
+impl Desk<'_> {
+    /// Learns what time it is by the channel's clock: an activity that came at once shows it best. What has passed since
+    /// is not measured by this machine's calendar, which may be set meanwhile.
+    pub(super) fn note_time(&self, activity: &Activity) {
+        let Some(stated) = activity.timestamp else { return };
+        if self.channel_now().is_none_or(|known| known < stated) {
+            self.channel_time.set(Some((stated, Instant::now())));
+        }
+    }
+
+    /// The channel's time, or a little before it; nothing before it has stated one.
+    fn channel_now(&self) -> Option<Timestamp> {
+        let (stated, at) = self.channel_time.get()?;
+        stated.checked_add(SignedDuration::try_from(at.elapsed()).ok()?).ok()
+    }
+
+    /// When it was written, on this machine's clock; nothing where the channel does not say.
+    fn written(&self, activity: &Activity) -> Option<Timestamp> {
+        let stated = activity.timestamp?;
+        let written = match activity.kind {
+            // The time of a change is that of the change. Teams' ids are the milliseconds of the first writing.
+            Kind::MessageUpdate => {
+                let first = activity.id.parse().ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+                first.map_or(stated, |first| first.min(stated))
+            }
+            _ => stated,
+        };
+        let ahead = self.parts.clock.now().duration_since(self.channel_now()?);
+        written.checked_add(ahead).ok()
+    }
+
+    pub(super) fn judge(&self, activity: &Activity) -> Verdict {
+        let verdict = self.parts.gate.decide_at(&sender(activity), &self.parts.agent, self.written(activity));
+        match self.parts.gate.chat_rule(&activity.conversation_id) {
+            Some(ChatRule::Off) if matches!(verdict, Verdict::Accept | Verdict::Later) => {
+                Verdict::Refuse(Reason::ChatOff)
+            }
+            _ => verdict,
+        }
+    }
+
+    /// Whether a new message of a group is none of the bot's business.
+    pub(super) fn is_chatter(&self, activity: &Activity) -> bool {
+        let all = self.parts.gate.chat_rule(&activity.conversation_id) == Some(ChatRule::All);
+        activity.is_group() && !all && !activity.mentions_bot()
+    }
+
+    pub(super) fn refuse(&self, activity: &Activity, reason: Reason, now: Timestamp) {
+        journal::refused(Channel::Bot, &activity.id, &reason.to_string());
+        let who = sender(activity).shown(&self.parts.agent);
+        let key = who.as_deref().unwrap_or_default();
+        let noted = self.refusals.borrow_mut().note(&activity.conversation_id, key, reason, now);
+        let Some(unwritten) = noted else { return };
+        let detail = match unwritten {
+            0 => reason.to_string(),
+            _ => format!("{reason}; {unwritten} refusals before it were not written"),
+        };
+        let line = Interaction::new(InteractionKind::Refused).detail(detail);
+        self.note(activity, Interaction { who, ..line });
+    }
+
+    /// Tells a code to a stranger who wrote in a conversation of two, where pairing is on.
+    pub(super) fn meet(&self, activity: &Activity, version: Version) {
+        let asks = version == Version::First
+            && activity.kind == Kind::Message
+            && !activity.is_group()
+            && self.parts.gate.chat_rule(&activity.conversation_id) != Some(ChatRule::Off);
+        let ids = asks.then(|| sender(activity).person(&self.parts.agent)).flatten();
+        // A code that nobody would be told must not be made.
+        let Some(((tenant_id, object_id), permit)) = ids.zip(self.strangers.try_reserve().ok()) else {
+            return;
+        };
+        let stranger = Stranger {
+            tenant_id,
+            object_id,
+            name: activity.from.name.as_deref().map(clean_name).filter(|name| !name.is_empty()),
+            chat_id: activity.conversation_id.clone(),
+            channel: Channel::Bot,
+        };
+        let Some(reply) = self.parts.gate.code_for(&stranger) else { return };
+        let line = Interaction::new(InteractionKind::Access).detail("is told a pairing code");
+        self.note(activity, Interaction { who: Some(reply.who.clone()), ..line });
+        permit.send(Told {
+            service_url: activity.service_url.clone(),
+            bot_id: activity.recipient.id.clone(),
+            reply,
+        });
+    }
+
+    /// Takes the answer to a permission request that was asked of this person in this conversation: a message of its
+    /// own in the exact form, never changed, with nothing else in it. Says whether it was one; no model sees it then. One
+    /// that can't be kept now is to come again.
+    pub(super) fn takes_answer(&self, activity: &Activity, now: Timestamp) -> io::Result<bool> {
+        // What stands in a quote is somebody else's to choose.
+        let is_own = |part: &Part| {
+            part.content_type == HTML && !part.text.as_ref().is_some_and(|text| text.contains("<blockquote"))
+        };
+        let is_bare = activity.mentions.is_empty() && activity.parts.iter().all(is_own);
+        if activity.kind != Kind::Message || activity.is_group() || !is_bare {
+            return Ok(false);
+        }
+        let markup = if activity.html { Markup::Html } else { Markup::Text };
+        let clean = sanitize(&activity.text, markup, &Context::default(), &Limits::default());
+        if !clean.removed.is_empty() || !clean.flagged.is_empty() || clean.left_out_bytes > 0 {
+            return Ok(false);
+        }
+        let Some((code, behavior)) = permission::parse(&clean.text) else { return Ok(false) };
+        let Some(ids) = sender(activity).person(&self.parts.agent) else { return Ok(false) };
+        let answer = Answer {
+            code,
+            behavior,
+            chat_id: activity.conversation_id.clone(),
+            ids,
+            message_id: activity.id.clone(),
+            // A question in a conversation of the bot has its time from this machine's clock too.
+            written: self.written(activity).unwrap_or(now),
+        };
+        let storage = &*self.parts.storage;
+        if !permission::questions(storage).knows(&answer) {
+            return Ok(false);
+        }
+        let detail = permission::outcome(&answer, permission::take(storage, &answer)?);
+        let line = Interaction::new(InteractionKind::Permission).detail(detail);
+        self.note(activity, Interaction { who: Some(format!("{}/{}", answer.ids.0, answer.ids.1)), ..line });
+        Ok(true)
+    }
+
+    fn note(&self, activity: &Activity, line: Interaction) {
+        self.journal.interaction(Interaction {
+            channel: Some(Channel::Bot),
+            chat_id: Some(activity.conversation_id.clone()),
+            id: Some(activity.id.clone()),
+            ..line
+        });
+    }
+
+    /// Who wrote, as `tenant/object`, where both are ids.
+    pub(super) fn person(activity: &Activity) -> Option<String> {
+        let id = |id: &Option<String>| id.as_deref().and_then(Guid::parse);
+        let (tenant, object) = (id(&activity.tenant_id)?, id(&activity.from.object_id)?);
+        Some(format!("{tenant}/{object}"))
+    }
+}
+
+fn sender(activity: &Activity) -> Sender<'_> {
+    Sender {
+        // What is not stated is nobody's tenant, not the agent's.
+        tenant_id: Some(activity.tenant_id.as_deref().unwrap_or_default()),
+        object_id: activity.from.object_id.as_deref(),
+        kind: if activity.from.is_bot() { SenderKind::Application } else { SenderKind::Person },
+    }
+}

@@ -1,0 +1,235 @@
+//! The Bot Gateway: an endpoint on this machine that the Bot Framework's channel for Teams brings activities to, and
+//! answers through its connector. It must never believe an activity whose token has not passed every check, and never
+//! listen without credentials; there is no switch that turns a check off.
+
+mod connector;
+mod conversations;
+mod desk;
+mod door;
+mod draft;
+mod endpoint;
+mod http;
+mod judge;
+mod jwt;
+mod keys;
+mod service;
+mod settings;
+mod strangers;
+mod token;
+mod wire;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+
+pub use conversations::{CONVERSATIONS_FILE, Conversation, Conversations};
+pub use door::BotDoor;
+pub use endpoint::{BOT_BODY_BYTES_MAX, BotReply, BotRequest, Endpoint, NoEndpoint, Reception};
+pub use http::HttpEndpoint;
+pub use settings::Settings;
+
+use self::connector::{Connector, Outgoing};
+use self::desk::Desk;
+use self::keys::Keys;
+use self::token::Tokens;
+use crate::graph::GraphTransport;
+use entraclaw_inbox::gate::pairing::OPEN_PAIRINGS_MAX;
+use entraclaw_inbox::gate::{Agent, Gate, Guid};
+use entraclaw_inbox::journal::Journal;
+use entraclaw_inbox::permission::Teller;
+use entraclaw_inbox::source::{InboundSource, SourceStatus};
+use entraclaw_inbox::tool::{SendError, Sent};
+use entraclaw_seams::clock::Clock;
+use entraclaw_seams::secret::Secret;
+use entraclaw_seams::storage::Storage;
+
+/// Pause before listening is tried again.
+const LISTEN_PAUSE: Duration = Duration::from_millis(500);
+/// Failures to listen between two lines of the log.
+const FAILURES_PER_LINE: u32 = 120;
+
+/// What the bot signs in with; whoever has none does not listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credentials {
+    /// The bot's application id, which every token must be for.
+    pub app_id: Guid,
+    /// Its tenant.
+    pub tenant_id: Guid,
+    /// Its secret, from the environment.
+    pub secret: Secret,
+}
+
+impl Credentials {
+    /// The credentials of a configuration.
+    ///
+    /// # Errors
+    /// A sentence that names what is missing, and the fix.
+    pub fn of(options: &Settings) -> Result<Self, String> {
+        let missing =
+            |what: &str, fix: &str| format!("the bot endpoint does not listen, because {what}; {fix}");
+        let app_id = options.app_id.clone().ok_or_else(|| {
+            missing("`bot.app_id` is not set", "set it to the application id of the bot's registration")
+        })?;
+        let tenant_id = options.tenant_id.clone().ok_or_else(|| {
+            missing("`bot.tenant_id` is not set", "set it to the tenant of the bot's registration")
+        })?;
+        let secret = options.secret.clone().ok_or_else(|| {
+            let fix = "set ENTRACLAW_BOT_APP_PASSWORD in the environment; it is never kept in the file";
+            missing("the bot has no secret", fix)
+        })?;
+        Ok(Self { app_id, tenant_id, secret })
+    }
+}
+
+/// Which connectors are believed beside Microsoft's.
+#[derive(Debug, Clone, Copy)]
+struct Trust {
+    /// Those on this machine; only when the keys come from this machine too.
+    loopback: bool,
+}
+
+impl Trust {
+    fn of(options: &Settings) -> Self {
+        Self { loopback: options.openid_url.scheme() == "http" }
+    }
+}
+
+/// What the source is made of.
+#[derive(Clone)]
+pub struct BotParts {
+    /// The way to the channel's keys, the login service and the connector.
+    pub transport: Arc<dyn GraphTransport>,
+    /// What activities arrive at.
+    pub endpoint: Arc<dyn Endpoint>,
+    /// Where the conversations are kept.
+    pub storage: Arc<dyn Storage>,
+    /// For the life of tokens.
+    pub clock: Arc<dyn Clock>,
+    /// Who may speak.
+    pub gate: Arc<Gate>,
+    /// Who the agent is.
+    pub agent: Agent,
+    /// The `[bot]` table.
+    pub options: Settings,
+}
+
+/// The source.
+pub struct BotSource {
+    parts: BotParts,
+    app_id: Guid,
+    tokens: Arc<Tokens>,
+    status: SourceStatus,
+}
+
+/// Sends words of the server's own to conversations of the bot; a cheap clone.
+#[derive(Clone)]
+pub struct BotOutbox {
+    connector: Connector,
+}
+
+impl BotOutbox {
+    /// Sends HTML to a conversation, if somebody who may speak now has spoken there. No model is asked, and none can
+    /// reach it.
+    ///
+    /// # Errors
+    /// Why it did not arrive, or may not have.
+    pub async fn tell(&self, conversation_id: &str, html: String) -> Result<Sent, SendError> {
+        self.connector.send(&Outgoing::own_words(conversation_id, html)).await
+    }
+}
+
+impl Teller for BotOutbox {
+    fn now(&self) -> Timestamp {
+        self.connector.clock.now()
+    }
+
+    fn tell<'a>(&'a self, chat_id: &'a str, html: String) -> LocalBoxFuture<'a, Result<Sent, SendError>> {
+        BotOutbox::tell(self, chat_id, html).boxed_local()
+    }
+}
+
+impl BotSource {
+    /// A source that reports to a handle which somebody else has already.
+    pub fn new(parts: BotParts, credentials: Credentials, status: SourceStatus) -> Self {
+        let app_id = credentials.app_id.clone();
+        let tokens = Tokens::new(parts.transport.clone(), &parts.options.login_url, credentials);
+        Self { parts, app_id, tokens: Arc::new(tokens), status }
+    }
+
+    /// The door to answering.
+    pub fn door(&self, journal: &Journal) -> BotDoor {
+        BotDoor { connector: self.connector(journal) }
+    }
+
+    /// The way out for the server's own words.
+    pub fn outbox(&self, journal: &Journal) -> BotOutbox {
+        BotOutbox { connector: self.connector(journal) }
+    }
+
+    fn connector(&self, journal: &Journal) -> Connector {
+        let parts = &self.parts;
+        Connector {
+            transport: parts.transport.clone(),
+            storage: parts.storage.clone(),
+            clock: parts.clock.clone(),
+            journal: journal.clone(),
+            gate: parts.gate.clone(),
+            agent: parts.agent.clone(),
+            tokens: self.tokens.clone(),
+            trust: Trust::of(&parts.options),
+        }
+    }
+
+    async fn listen(&self, journal: &Journal) -> Infallible {
+        let parts = &self.parts;
+        let keys = Keys::new(parts.transport.clone(), parts.options.openid_url.clone());
+        let (strangers, waiting) = mpsc::channel(OPEN_PAIRINGS_MAX);
+        let desk = Desk::new(parts, journal, self.status.clone(), self.app_id.clone(), &keys, strangers);
+        let address = parts.options.listen;
+        let serving = async {
+            let mut failures: u32 = 0;
+            loop {
+                let error = parts.endpoint.serve(address, &desk).await;
+                if failures.is_multiple_of(FAILURES_PER_LINE) {
+                    tracing::warn!(%error, %address, "the bot endpoint can't listen");
+                }
+                failures = failures.saturating_add(1);
+                self.status.update(|state| {
+                    state.failures = state.failures.saturating_add(1);
+                    state.error = Some(format!(
+                        "the bot endpoint can't listen at {address}: {error}; end whoever has the port (a session that was stopped keeps it until it is resumed or ended), or set `bot.listen`"
+                    ));
+                });
+                tokio::time::sleep(LISTEN_PAUSE).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            never = desk.keep_saving() => never,
+            never = strangers::tell(self.connector(journal), waiting) => never,
+            never = serving => never,
+        }
+    }
+}
+
+impl InboundSource for BotSource {
+    fn name(&self) -> &'static str {
+        "bot"
+    }
+
+    fn run<'a>(&'a mut self, journal: &'a Journal) -> LocalBoxFuture<'a, Infallible> {
+        self.listen(journal).boxed_local()
+    }
+
+    fn status(&self) -> SourceStatus {
+        self.status.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! The token for answers: client credentials for the connector, kept in memory until shortly before its end.
+//! Secret and token must never be in a log, an error, a file, or a request to anybody but the login service.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use url::Url;
+
+use super::Credentials;
+use crate::entra::{AuthError, AuthFailure};
+use crate::graph::{GraphRequest, GraphTransport, Method};
+use entraclaw_seams::secret::Secret;
+
+/// What the token is for.
+const SCOPE: &str = "https://api.botframework.com/.default";
+/// How long one request may take.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
+/// A token is renewed this long before its end.
+const EARLY: Duration = Duration::from_secs(300);
+/// What is believed of a life that is not stated, or longer.
+const LIFE_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// Longest reason of the login service that is repeated, in characters.
+const REASON_CHARS_MAX: usize = 300;
+const FIX: &str =
+    "check `bot.app_id`, `bot.tenant_id` and ENTRACLAW_BOT_APP_PASSWORD, and start the server again";
+
+/// Gets tokens.
+pub(super) struct Tokens {
+    transport: Arc<dyn GraphTransport>,
+    url: String,
+    credentials: Credentials,
+    kept: Mutex<Option<(Secret, Instant)>>,
+}
+
+impl Tokens {
+    /// `login` is the root of the login service.
+    pub(super) fn new(transport: Arc<dyn GraphTransport>, login: &Url, credentials: Credentials) -> Self {
+        let mut url = login.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend([credentials.tenant_id.as_str(), "oauth2", "v2.0", "token"]);
+        }
+        Self { transport, url: url.into(), credentials, kept: Mutex::default() }
+    }
+
+    /// A token other than `refused`, which the connector answered with 401.
+    pub(super) async fn token(&self, refused: Option<&Secret>) -> Result<Secret, AuthError> {
+        // Held while asking, so that one question serves everybody who waits.
+        let mut kept = self.kept.lock().await;
+        if let Some((token, until)) = &*kept
+            && Instant::now() < *until
+            && refused != Some(token)
+        {
+            return Ok(token.clone());
+        }
+        *kept = None;
+        let (token, life) = self.ask().await?;
+        *kept = Some((token.clone(), Instant::now() + life));
+        Ok(token)
+    }
+
+    /// Whether a text holds something of ours that nobody may see.
+    pub(super) async fn is_in(&self, text: &str) -> bool {
+        text.contains(self.credentials.secret.expose())
+            || self.kept.lock().await.as_ref().is_some_and(|(token, _)| text.contains(token.expose()))
+    }
+
+    async fn ask(&self) -> Result<(Secret, Duration), AuthError> {
+        let form = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("grant_type", "client_credentials")
+            .append_pair("client_id", self.credentials.app_id.as_str())
+            .append_pair("client_secret", self.credentials.secret.expose())
+            .append_pair("scope", SCOPE)
+            .finish();
+        let request = GraphRequest {
+            method: Method::Post,
+            url: self.url.clone(),
+            headers: vec![
+                ("content-type".to_owned(), "application/x-www-form-urlencoded".to_owned()),
+                ("accept".to_owned(), "application/json".to_owned()),
+            ],
+            body: Some(form.into_bytes()),
+        };
+        let failed = |failure: AuthFailure, why: String, fix: &str| {
+            AuthError::new(failure, format!("the bot could not sign in: {why}"), fix)
+        };
+        let unreachable =
+            |why: String| failed(AuthFailure::Unreachable, why, "check the network; try again in a minute");
+        let answer = match tokio::time::timeout(REQUEST_TIMEOUT, self.transport.send(request)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => return Err(unreachable(error.to_string())),
+            Err(_) => return Err(unreachable(format!("no answer within {} s", REQUEST_TIMEOUT.as_secs()))),
+        };
+        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        // The body decides, whatever the status says.
+        if let Some(error) = body.get("error").and_then(Value::as_str) {
+            let reason = body.get("error_description").and_then(Value::as_str).unwrap_or(error);
+            let reason = reason
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .replace(self.credentials.secret.expose(), "(hidden)");
+            let reason: String = reason.chars().filter(|c| !c.is_control()).take(REASON_CHARS_MAX).collect();
+            return Err(failed(AuthFailure::Credential, reason, FIX));
+        }
+        let token = body.get("access_token").and_then(Value::as_str).filter(|token| !token.is_empty());
+        let Some(token) = token.filter(|_| answer.status == 200) else {
+            return Err(unreachable(format!("the login service answered {}", answer.status)));
+        };
+        let stated =
+            body.get("expires_in").and_then(|life| life.as_u64().or_else(|| life.as_str()?.parse().ok()));
+        let life = stated.map_or(Duration::ZERO, Duration::from_secs).min(LIFE_MAX);
+        Ok((Secret::new(token), life.saturating_sub(EARLY)))
+    }
+}

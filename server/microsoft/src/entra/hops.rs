@@ -1,0 +1,162 @@
+//! The agent user's sign-in: blueprint by certificate, agent identity by the blueprint's token, agent user by both.
+//! The form of each hop is data in one place; nothing here may keep a token longer than the hops take.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use jiff::SignedDuration;
+
+use super::assertion::Credential;
+use super::authority::form;
+use super::certificate::Validity;
+use super::challenge::with_capability;
+use super::exchange::Exchange;
+use super::grant::Grant;
+use super::keys::{Kept, KeyName, KeyStore};
+use super::refusal::Step;
+use super::renewing::Flow;
+use super::{AuthError, AuthFailure};
+use crate::entra::{AgentUser, AgentUserName};
+use entraclaw_seams::secret::Secret;
+
+const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+const EXCHANGE_SCOPE: &str = "api://AzureADTokenExchange/.default";
+const HOP_1: Step = Step("hop 1 of 3 (the blueprint's certificate)");
+const HOP_2: Step = Step("hop 2 of 3 (the agent identity)");
+const HOP_3: Step = Step("hop 3 of 3 (the agent user)");
+/// A skew that was learnt while being refused is worth another try when it is larger than this.
+const SKEW_RETRY: SignedDuration = SignedDuration::from_secs(30);
+
+/// The three hops.
+pub(super) struct Hops {
+    pub(super) exchange: Exchange,
+    pub(super) keys: Arc<dyn KeyStore>,
+    pub(super) who: AgentUser,
+    /// `https://graph.microsoft.com/.default`.
+    pub(super) scope: String,
+}
+
+impl Flow for Hops {
+    fn sign_in(self: Arc<Self>, claims: Option<String>) -> BoxFuture<'static, Result<Grant, AuthError>> {
+        Box::pin(async move { self.all(claims.as_deref()).await })
+    }
+}
+
+impl Hops {
+    async fn all(&self, claims: Option<&str>) -> Result<Grant, AuthError> {
+        let (credential, certificate) = self.credential().await?;
+        let believed = self.exchange.skew();
+        let first = match self.blueprint(&credential).await {
+            // The refusal's own `Date` may have told that the clock is wrong.
+            Err(error)
+                if matches!(error.failure, AuthFailure::Clock | AuthFailure::Credential)
+                    && (self.exchange.skew() - believed).abs() > SKEW_RETRY =>
+            {
+                self.blueprint(&credential).await
+            }
+            done => done,
+        };
+        let first = first.map_err(|error| self.explained(error, certificate.as_ref()))?;
+        let second = self.identity(&first).await?;
+        self.user(&first, &second, claims).await
+    }
+
+    /// A refused certificate, with where it is from; or that it is over, which Entra says in riddles.
+    fn explained(&self, error: AuthError, certificate: Option<&Secret>) -> AuthError {
+        if error.failure != AuthFailure::Credential {
+            return error;
+        }
+        let dates = certificate.and_then(Validity::read);
+        if let Some(Err(dated)) = dates.map(|dates| dates.check(self.exchange.server_now())) {
+            let problem = format!("{}: {}", error.problem.trim_end_matches('.'), dated.problem);
+            return AuthError { problem, fix: dated.fix, ..error };
+        }
+        let place = match (&self.who.certificate_file, certificate) {
+            (Some(_), _) => "it is the one of `auth.certificate_file`".to_owned(),
+            (None, Some(_)) => format!("it is kept in {}", self.keys.name()),
+            (None, None) => "it is named by `auth.certificate_thumbprint`".to_owned(),
+        };
+        AuthError { fix: format!("{} ({place})", error.fix), ..error }
+    }
+
+    async fn credential(&self) -> Result<(Credential, Option<Secret>), AuthError> {
+        let name = |kept| KeyName {
+            kept,
+            tenant_id: self.who.tenant_id.clone(),
+            client_id: self.who.blueprint_id.clone(),
+        };
+        let Some(key) = self.keys.get(&name(Kept::PrivateKey)).await? else {
+            let problem = format!("there is no private key in {}", self.keys.name());
+            let fix = "bring the blueprint certificate's key with `entraclaw login --key FILE`";
+            return Err(AuthError::new(AuthFailure::NotSignedIn, problem, fix));
+        };
+        let certificate = self.keys.get(&name(Kept::Certificate)).await?;
+        let (thumbprint, algorithm) = (self.who.thumbprint.as_ref(), self.who.algorithm);
+        Ok((Credential::new(&key, certificate.as_ref(), thumbprint, algorithm)?, certificate))
+    }
+
+    async fn blueprint(&self, credential: &Credential) -> Result<Secret, AuthError> {
+        let client_id = self.who.blueprint_id.as_str();
+        let endpoint = self.exchange.endpoint("token");
+        let body = self.exchange.ask_anew(HOP_1, "token", || {
+            let (jti, now) = (self.exchange.parts.random.uuid(), self.exchange.server_now());
+            let assertion = credential.assertion(&endpoint, client_id, &jti, now)?;
+            Ok(form(&[
+                ("client_id", client_id),
+                ("grant_type", "client_credentials"),
+                ("scope", EXCHANGE_SCOPE),
+                ("fmi_path", self.who.agent_id.as_str()),
+                ("client_assertion_type", ASSERTION_TYPE),
+                ("client_assertion", assertion.expose()),
+            ]))
+        });
+        Ok(Grant::read(HOP_1, &body.await?)?.access_token)
+    }
+
+    async fn identity(&self, first: &Secret) -> Result<Secret, AuthError> {
+        let fields = [
+            ("client_id", self.who.agent_id.as_str()),
+            ("grant_type", "client_credentials"),
+            ("scope", EXCHANGE_SCOPE),
+            ("client_assertion_type", ASSERTION_TYPE),
+            ("client_assertion", first.expose()),
+        ];
+        self.token(HOP_2, &fields).await.map(|grant| grant.access_token)
+    }
+
+    async fn user(&self, first: &Secret, second: &Secret, claims: Option<&str>) -> Result<Grant, AuthError> {
+        let user = match &self.who.user {
+            AgentUserName::ObjectId(id) => ("user_id", id.as_str()),
+            AgentUserName::PrincipalName(name) => ("username", name.as_str()),
+        };
+        let claims = claims.map(with_capability);
+        let mut fields = vec![
+            ("client_id", self.who.agent_id.as_str()),
+            ("grant_type", "user_fic"),
+            ("scope", self.scope.as_str()),
+            ("client_assertion_type", ASSERTION_TYPE),
+            ("client_assertion", first.expose()),
+            ("user_federated_identity_credential", second.expose()),
+            user,
+            ("requested_token_use", "on_behalf_of"),
+        ];
+        fields.extend(claims.as_deref().map(|claims| ("claims", claims)));
+        self.token(HOP_3, &fields).await.map_err(|error| {
+            // Nobody can sign in for an agent user, so asking for it would lead nowhere.
+            let fix = match error.failure {
+                AuthFailure::Interaction if claims.is_some() => {
+                    "a policy wants something that an agent user can't give; ask the administrator to except it"
+                }
+                AuthFailure::Interaction => {
+                    "see that the agent user is enabled, belongs to `auth.agent_id` and may use Graph"
+                }
+                _ => return error,
+            };
+            AuthError { fix: fix.to_owned(), failure: AuthFailure::Blocked, ..error }
+        })
+    }
+
+    async fn token(&self, step: Step, fields: &[(&str, &str)]) -> Result<Grant, AuthError> {
+        Grant::read(step, &self.exchange.ask(step, "token", fields).await?)
+    }
+}

@@ -1,0 +1,282 @@
+//! Signing in with a person at the terminal: by device code, or by a browser with PKCE; and trying the three hops out.
+//! It must never be called while serving, and must keep nothing but the refresh token.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio::time::Instant;
+use url::Url;
+
+use super::assertion::{challenge_of, unguessable};
+use super::authority::form;
+use super::claims::{Claims, claims};
+use super::delegated::refresh_token_name;
+use super::exchange::{EntraParts, Exchange};
+use super::grant::Grant;
+use super::hops::Hops;
+use super::keys::KeyStore;
+use super::refusal::Step;
+use super::renewing::Flow as _;
+use super::{AuthError, AuthFailure};
+use crate::entra::{AgentUser, Delegated};
+use crate::graph::one_line;
+use entraclaw_seams::secret::Secret;
+
+const DEVICE: Step = Step("the request for a device code");
+const DEVICE_POLL: Step = Step("the device code");
+const CODE: Step = Step("the browser's code");
+/// How long a person has for the browser.
+const BROWSER_MAX: Duration = Duration::from_secs(600);
+/// Entra's own interval when it names none.
+const INTERVAL_DEFAULT_S: u64 = 5;
+const INTERVAL_S_MAX: u64 = 60;
+/// The longest life of a device code that is believed.
+const DEVICE_LIFE_S_MAX: u64 = 3_600;
+
+/// Who has signed in, as the token says it; for people to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedIn {
+    /// What the token says.
+    pub claims: Claims,
+    /// Life of the access token.
+    pub life: Duration,
+}
+
+impl SignedIn {
+    fn of(grant: &Grant) -> Self {
+        Self { claims: claims(&grant.access_token), life: grant.life }
+    }
+}
+
+/// What a person must do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DevicePrompt {
+    /// Where to go.
+    pub url: String,
+    /// What to type there.
+    pub code: String,
+    /// How long the code is good.
+    pub life: Duration,
+}
+
+/// Tries the three hops and keeps nothing.
+pub async fn check_agent_user(
+    parts: EntraParts,
+    keys: Arc<dyn KeyStore>,
+    who: &AgentUser,
+    resource: &str,
+) -> Result<SignedIn, AuthError> {
+    let exchange = Exchange::new(parts, who.tenant_id.clone());
+    let hops = Arc::new(Hops { exchange, keys, who: who.clone(), scope: format!("{resource}/.default") });
+    Ok(SignedIn::of(&hops.sign_in(None).await?))
+}
+
+/// A sign-in by device code that has begun.
+pub struct DeviceLogin {
+    exchange: Exchange,
+    keys: Arc<dyn KeyStore>,
+    who: Delegated,
+    device_code: Secret,
+    interval: Duration,
+    ends_at: Instant,
+    /// What the person must do.
+    pub prompt: DevicePrompt,
+}
+
+impl DeviceLogin {
+    /// Asks for a code.
+    pub async fn begin(
+        parts: EntraParts,
+        keys: Arc<dyn KeyStore>,
+        who: &Delegated,
+    ) -> Result<Self, AuthError> {
+        let exchange = Exchange::new(parts, who.tenant_id.clone());
+        let fields = [("client_id", who.client_id.as_str()), ("scope", who.scopes.as_str())];
+        let answer = exchange.ask(DEVICE, "devicecode", &fields).await?;
+        let text = |name: &str| answer.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let url = text("verification_uri")
+            .filter(|url| Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "https" | "http")));
+        let (Some(device_code), Some(code), Some(url)) = (text("device_code"), text("user_code"), url) else {
+            let fix = "see whether a proxy changes answers, and try again";
+            return Err(AuthError::new(AuthFailure::Malformed, "entra gave no device code", fix));
+        };
+        let number = |name: &str, default: u64| answer.get(name).and_then(Value::as_u64).unwrap_or(default);
+        let life = Duration::from_secs(number("expires_in", 900).min(DEVICE_LIFE_S_MAX));
+        let interval = number("interval", INTERVAL_DEFAULT_S).clamp(1, INTERVAL_S_MAX);
+        Ok(Self {
+            device_code: Secret::new(device_code),
+            interval: Duration::from_secs(interval),
+            ends_at: Instant::now() + life,
+            prompt: DevicePrompt { url: one_line(url), code: one_line(code), life },
+            keys,
+            who: who.clone(),
+            exchange,
+        })
+    }
+
+    /// Waits until the person is done, and keeps the refresh token.
+    pub async fn finish(mut self) -> Result<SignedIn, AuthError> {
+        let form = form(&[
+            ("client_id", self.who.client_id.as_str()),
+            ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
+            ("device_code", self.device_code.expose()),
+        ]);
+        loop {
+            tokio::time::sleep(self.interval).await;
+            let error = match self.exchange.ask_once(DEVICE_POLL, "token", &form).await {
+                Ok(body) => return keep(&*self.keys, &self.who, &Grant::read(DEVICE_POLL, &body)?).await,
+                Err(error) => error,
+            };
+            if error.says("slow_down") {
+                // RFC 8628 §3.5: five seconds more, for good.
+                self.interval += Duration::from_secs(5);
+            } else if !error.says("authorization_pending") && !error.is_transient() {
+                return Err(error);
+            }
+            if Instant::now() >= self.ends_at {
+                let problem = "nobody has entered the code in time";
+                return Err(AuthError::new(AuthFailure::NotSignedIn, problem, "run `entraclaw login` again"));
+            }
+        }
+    }
+}
+
+/// What a request to our loopback address was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judged {
+    /// The end of this sign-in: its code, or why there is none.
+    Ours(Result<Secret, AuthError>),
+    /// Somebody else's request; the wait goes on.
+    Foreign,
+}
+
+/// Where the browser comes back to: a listener on loopback, for one sign-in.
+pub trait Redirects: Send {
+    /// `http://localhost:PORT`.
+    fn uri(&self) -> String;
+    /// Waits for requests and has their queries judged until one is ours.
+    fn wait<'a>(
+        &'a mut self,
+        judge: &'a (dyn Fn(&str) -> Judged + Sync),
+    ) -> BoxFuture<'a, Result<Secret, AuthError>>;
+}
+
+/// A sign-in by browser that has begun.
+pub struct BrowserLogin {
+    exchange: Exchange,
+    keys: Arc<dyn KeyStore>,
+    who: Delegated,
+    redirect_uri: String,
+    state: Secret,
+    verifier: Secret,
+    /// Where the browser must go.
+    pub url: String,
+}
+
+impl BrowserLogin {
+    /// Makes the secrets of this sign-in and the address for the browser.
+    pub fn begin(
+        parts: EntraParts,
+        keys: Arc<dyn KeyStore>,
+        who: &Delegated,
+        redirect_uri: &str,
+    ) -> Result<Self, AuthError> {
+        let exchange = Exchange::new(parts, who.tenant_id.clone());
+        let (state, verifier) = (unguessable()?, unguessable()?);
+        let query = form(&[
+            ("client_id", who.client_id.as_str()),
+            ("response_type", "code"),
+            ("redirect_uri", redirect_uri),
+            ("response_mode", "query"),
+            ("scope", who.scopes.as_str()),
+            ("state", state.expose()),
+            ("code_challenge", &challenge_of(&verifier)),
+            ("code_challenge_method", "S256"),
+            ("prompt", "select_account"),
+        ]);
+        let url = format!("{}?{}", exchange.endpoint("authorize"), query.expose());
+        let redirect_uri = redirect_uri.to_owned();
+        Ok(Self { exchange, keys, who: who.clone(), redirect_uri, state, verifier, url })
+    }
+
+    /// Waits for the browser, changes its code into tokens, and keeps the refresh token.
+    pub async fn finish(self, redirects: &mut dyn Redirects) -> Result<SignedIn, AuthError> {
+        let judge = |query: &str| judge(query, &self.state);
+        let waited = tokio::time::timeout(BROWSER_MAX, redirects.wait(&judge)).await;
+        let code = waited.unwrap_or_else(|_| {
+            let problem =
+                format!("the browser has not come back within {} minutes", BROWSER_MAX.as_secs() / 60);
+            Err(AuthError::new(AuthFailure::NotSignedIn, problem, "run `entraclaw login` again"))
+        })?;
+        let form = form(&[
+            ("client_id", self.who.client_id.as_str()),
+            ("grant_type", "authorization_code"),
+            ("code", code.expose()),
+            ("redirect_uri", &self.redirect_uri),
+            ("code_verifier", self.verifier.expose()),
+            ("scope", self.who.scopes.as_str()),
+        ]);
+        // A code is good for one use, so it is not sent twice.
+        let body = self.exchange.ask_once(CODE, "token", &form).await?;
+        keep(&*self.keys, &self.who, &Grant::read(CODE, &body)?).await
+    }
+}
+
+/// Only what carries our `state` is an answer to us; anything else may come from a page that guesses ports.
+fn judge(query: &str, state: &Secret) -> Judged {
+    let pairs: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).collect();
+    let of = |name: &str| pairs.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_ref());
+    if of("state") != Some(state.expose()) {
+        return Judged::Foreign;
+    }
+    match (of("code").filter(|code| !code.is_empty()), of("error")) {
+        (Some(code), None) => Judged::Ours(Ok(Secret::new(code))),
+        (_, Some(word)) => {
+            let body = serde_json::json!({"error": word, "error_description": of("error_description")});
+            let refused = super::refusal::refusal(Step("the sign-in in the browser"), 400, &body);
+            refused.map_or(Judged::Foreign, |error| Judged::Ours(Err(error)))
+        }
+        (None, None) => Judged::Foreign,
+    }
+}
+
+async fn keep(keys: &dyn KeyStore, who: &Delegated, grant: &Grant) -> Result<SignedIn, AuthError> {
+    let Some(refresh_token) = &grant.refresh_token else {
+        return Err(AuthError::new(
+            AuthFailure::Setup,
+            "entra gave no refresh token, so the sign-in would end within the hour",
+            "add offline_access to `auth.scopes`",
+        ));
+    };
+    keys.put(&refresh_token_name(who), refresh_token).await?;
+    Ok(SignedIn::of(grant))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("code=abc&state=right", Some(true))]
+    #[case("state=right&code=a%20b&session_state=x", Some(true))]
+    #[case("error=access_denied&error_description=AADSTS65004%3A+no&state=right", Some(false))]
+    #[case("code=abc&error=x&state=right", Some(false))]
+    #[case("code=abc&state=wrong", None)]
+    #[case("code=abc", None)]
+    #[case("state=right", None)]
+    #[case("code=&state=right", None)]
+    #[case("%ff=%", None)]
+    #[case("", None)]
+    fn only_our_state_ends_the_wait(#[case] query: &str, #[case] good: Option<bool>) {
+        let judged = judge(query, &Secret::new("right"));
+        let verdict = match judged {
+            Judged::Ours(outcome) => Some(outcome.is_ok()),
+            Judged::Foreign => None,
+        };
+        assert_eq!(verdict, good);
+    }
+}

@@ -1,0 +1,31 @@
+//! What the operator decided about mail.
+
+use std::time::Duration;
+
+/// The mail source and the tools for mail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Whether the inbox is polled and mail can be read and sent.
+    pub enabled: bool,
+    /// Time between two looks at the inbox.
+    pub poll_interval: Duration,
+    /// How far back a first start looks; what is older is history.
+    pub look_back: Duration,
+    /// The name under which the organisation's own mail gateway writes `Authentication-Results`; Exchange Online
+    /// gives none.
+    pub authserv_id: Option<String>,
+    /// Mails that may be sent in one conversation, or to one address, in an hour.
+    pub messages_per_hour: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            poll_interval: Duration::from_secs(60),
+            look_back: Duration::ZERO,
+            authserv_id: None,
+            messages_per_hour: 10,
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Which messages of a reading are news, and from whom. Pure but for the refusals it hands back.
+//! It must never look at a display name.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::GroupMessages;
+use super::cursor::{ChatCursor, RECENT_MAX};
+use super::draft::{Version, draft, key};
+use super::known::Known;
+use super::reading::Pages;
+use super::wire::{Message, MessageKind};
+use entraclaw_inbox::gate::{Agent, ChatRule, Gate, Reason, Sender, Stranger, Verdict};
+use entraclaw_inbox::journal::Held;
+use entraclaw_inbox::permission::{self, Answer, Book};
+use entraclaw_inbox::record::{Channel, Draft};
+use entraclaw_sanitize::{Context, Limits, Markup, clean_name, sanitize};
+
+/// The stamp of a delivered message that was then deleted.
+const DELETED: &str = "deleted";
+
+/// The least step of a time in Graph.
+const MOMENT: SignedDuration = SignedDuration::from_millis(1);
+/// How long the journal has a key for sure: retention never touches today and yesterday.
+const KEYS_LAST: SignedDuration = SignedDuration::from_hours(24);
+
+/// Graph's word for a chat of two.
+const ONE_ON_ONE: &str = "oneOnOne";
+
+/// What judging needs to know.
+pub(super) struct Bench<'a> {
+    pub(super) gate: &'a Gate,
+    pub(super) known: &'a Known,
+    pub(super) agent: Agent,
+    pub(super) group_messages: GroupMessages,
+    /// Since when the agent watches this chat, as it may; what was written before stays unheard.
+    pub(super) watched_from: Option<Timestamp>,
+    /// The server's time.
+    pub(super) now: Timestamp,
+    /// How far it is ahead of ours.
+    pub(super) skew: SignedDuration,
+    /// Where the journal has the record of this key.
+    pub(super) held: &'a dyn Fn(&str) -> Held,
+    /// How far each reading goes back over the last one.
+    pub(super) overlap: SignedDuration,
+    /// What the operator was asked.
+    pub(super) asked: &'a Book,
+    /// Whether what can't be judged now holds up what comes after it.
+    pub(super) keeps_order: bool,
+}
+
+/// How far a chat had been read before this reading.
+#[derive(Clone, Copy)]
+struct Before {
+    /// Up to here, also what turned up late.
+    settled_to: Timestamp,
+    read_to: Timestamp,
+}
+
+/// A message that is news, with what orders it among others.
+#[derive(Debug)]
+pub(super) struct News {
+    pub(super) written: Timestamp,
+    pub(super) draft: Draft,
+}
+
+/// A message that was refused.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) message_id: String,
+    /// `tenant/object`, as far as it is known.
+    pub(super) who: Option<String>,
+    pub(super) reason: Reason,
+    /// The author, where it is somebody who could be told a pairing code.
+    pub(super) stranger: Option<Stranger>,
+}
+
+/// What came of a reading.
+#[derive(Debug)]
+pub(super) struct Judged {
+    /// Oldest first.
+    pub(super) news: Vec<News>,
+    pub(super) refused: Vec<Refused>,
+    /// Answers to permission requests; no model sees them.
+    pub(super) answers: Vec<Answer>,
+    /// The position once the news are in the journal.
+    pub(super) cursor: ChatCursor,
+    /// When somebody last did something there.
+    pub(super) active_at: Option<Timestamp>,
+    /// Something can't be judged now; the position stays before it.
+    pub(super) is_held: bool,
+}
+
+impl Bench<'_> {
+    /// Judges a reading of a chat that had been read up to `cursor`.
+    pub(super) fn judge(
+        &self,
+        chat_id: &str,
+        chat_kind: &str,
+        mut cursor: ChatCursor,
+        pages: &Pages,
+    ) -> Judged {
+        let mut news = Vec::new();
+        let mut refused = Vec::new();
+        let mut answers = Vec::new();
+        let mut active_at = None;
+        let mut held: Option<Timestamp> = None;
+        let before = Before { settled_to: cursor.unsettled_from(self.overlap), read_to: cursor.read_to };
+        for message in &pages.messages {
+            active_at = active_at.max(message.modified);
+            // A stamp from the future must not hide what comes before it.
+            let modified = message.modified.unwrap_or(cursor.read_to).min(self.now);
+            cursor.read_to = cursor.read_to.max(modified);
+            let Some(version) = self.version(chat_id, &mut cursor, before, message) else { continue };
+            let stamp = stamp(message);
+            match self.verdict(chat_id, chat_kind, message) {
+                Verdict::Own => continue,
+                Verdict::Refuse(reason) => {
+                    cursor.note_passed(&message.id, stamp);
+                    refused.push(self.refused(chat_id, chat_kind, message, version, reason));
+                    continue;
+                }
+                Verdict::Later => {
+                    held = Some(held.map_or(modified, |first| first.min(modified)));
+                    if self.keeps_order {
+                        break;
+                    }
+                    continue;
+                }
+                Verdict::Accept => {}
+            }
+            if version == Version::First
+                && let Some(answer) = self.answer(chat_id, chat_kind, message)
+            {
+                cursor.note_passed(&message.id, stamp);
+                answers.push(answer);
+                continue;
+            }
+            cursor.note_delivered(&message.id, stamp, message.created);
+            news.push(News {
+                written: message.created.unwrap_or(self.now),
+                draft: draft(chat_id, chat_kind, message, version, &self.agent, self.now),
+            });
+        }
+        if let Some(before) = held.and_then(|at| at.checked_sub(MOMENT).ok()) {
+            cursor.read_to = cursor.read_to.min(before).max(cursor.floor);
+        }
+        Judged { news, refused, answers, cursor, active_at, is_held: held.is_some() }
+    }
+
+    /// What the message is to somebody who has read up to `cursor`; `None` when it is nothing new.
+    fn version(
+        &self,
+        chat_id: &str,
+        cursor: &mut ChatCursor,
+        before: Before,
+        message: &Message,
+    ) -> Option<Version> {
+        if message.kind != MessageKind::Text
+            || message.created.is_some_and(|created| created <= cursor.floor)
+            || cursor.passed.get(&message.id).is_some_and(|passed| passed == stamp(message))
+            || self.known.was_sent(chat_id, &message.id)
+        {
+            return None;
+        }
+        let stamp = cursor.recent.get(&message.id).map(String::as_str);
+        let is_known = stamp.is_some() || cursor.near.contains_key(&message.id);
+        let held = if is_known { Held::OnDisk } else { (self.held)(&key(chat_id, message)) };
+        let stamp = stamp.unwrap_or("");
+        match held {
+            Held::Nowhere if message.deleted || self.is_history(cursor, before, message) => None,
+            Held::InMemory | Held::OnDisk if message.deleted => {
+                (stamp != DELETED).then_some(Version::Deletion)
+            }
+            Held::InMemory | Held::OnDisk if !message.edited.is_empty() => {
+                (stamp != message.edited).then_some(Version::Edit)
+            }
+            // What only memory has is appended again: the position must not pass it before the disk has it.
+            Held::Nowhere | Held::InMemory => Some(Version::First),
+            Held::OnDisk => {
+                cursor.note_near(&message.id, message.created);
+                None
+            }
+        }
+    }
+
+    /// Whether a message of which nobody knows anything has been read all the same: its author has not touched it since
+    /// an earlier reading went past it, and no memory reaches back to it. A reaction brings such a message again.
+    fn is_history(&self, cursor: &ChatCursor, before: Before, message: &Message) -> bool {
+        let edited = if message.edited.is_empty() { message.created } else { message.edited.parse().ok() };
+        let (Some(created), Some(edited)) = (message.created, edited) else { return false };
+        let written = created.max(edited);
+        let key_may_be_gone = self.now.duration_since(written) > KEYS_LAST;
+        if written <= before.settled_to {
+            return key_may_be_gone || is_forgotten(&cursor.passed, &message.id);
+        }
+        // What turned up late is told from what was delivered by the ids of the latter.
+        written <= before.read_to && key_may_be_gone && is_forgotten(&cursor.near, &message.id)
+    }
+
+    fn verdict(&self, chat_id: &str, chat_kind: &str, message: &Message) -> Verdict {
+        let written = message.created.and_then(|at| at.checked_sub(self.skew).ok());
+        let verdict = self.gate.decide_at(&sender(message), &self.agent, written);
+        if !matches!(verdict, Verdict::Accept | Verdict::Later) {
+            return verdict;
+        }
+        // What nobody would be heard with need not wait until its author is known.
+        let only_mentioned = match self.gate.chat_rule(chat_id) {
+            Some(ChatRule::Off) => return Verdict::Refuse(Reason::ChatOff),
+            Some(ChatRule::All) => false,
+            Some(ChatRule::Mentioned) => true,
+            None => self.group_messages == GroupMessages::Mentioned,
+        };
+        let watched =
+            self.watched_from.is_some_and(|from| message.created.is_none_or(|created| created > from));
+        if only_mentioned && chat_kind != ONE_ON_ONE && !watched && !self.mentions_agent(message) {
+            let once_whole = self.gate.was_heard_whole(chat_id);
+            return if once_whole { Verdict::Later } else { Verdict::Refuse(Reason::NotMentioned) };
+        }
+        verdict
+    }
+
+    fn refused(
+        &self,
+        chat_id: &str,
+        chat_kind: &str,
+        message: &Message,
+        version: Version,
+        reason: Reason,
+    ) -> Refused {
+        let sender = sender(message);
+        let asks = reason == Reason::NotListed
+            && chat_kind == ONE_ON_ONE
+            && version == Version::First
+            && message.edited.is_empty()
+            && self.gate.chat_rule(chat_id) != Some(ChatRule::Off);
+        let ids = asks.then(|| sender.person(&self.agent)).flatten();
+        let stranger = ids.map(|(tenant_id, object_id)| Stranger {
+            tenant_id,
+            object_id,
+            name: message.sender.name.as_deref().map(clean_name).filter(|name| !name.is_empty()),
+            chat_id: chat_id.to_owned(),
+            channel: Channel::Teams,
+        });
+        Refused { message_id: message.id.clone(), who: sender.shown(&self.agent), reason, stranger }
+    }
+
+    /// The answer to something that was asked of this person in this chat: words of its own in the exact form, in a
+    /// message that was never edited and that carries nothing else.
+    fn answer(&self, chat_id: &str, chat_kind: &str, message: &Message) -> Option<Answer> {
+        let is_bare =
+            message.edited.is_empty() && message.attachments.is_empty() && message.mentions.is_empty();
+        if self.asked.questions.is_empty() || chat_kind != ONE_ON_ONE || !is_bare {
+            return None;
+        }
+        let markup = if message.html { Markup::Html } else { Markup::Text };
+        let clean = sanitize(&message.content, markup, &Context::default(), &Limits::default());
+        if !clean.removed.is_empty() || !clean.flagged.is_empty() || clean.left_out_bytes > 0 {
+            return None;
+        }
+        let (code, behavior) = permission::parse(&clean.text)?;
+        let answer = Answer {
+            code,
+            behavior,
+            chat_id: chat_id.to_owned(),
+            ids: sender(message).person(&self.agent)?,
+            message_id: message.id.clone(),
+            written: message.created?,
+        };
+        self.asked.knows(&answer).then_some(answer)
+    }
+
+    fn mentions_agent(&self, message: &Message) -> bool {
+        let Some(own) = &self.agent.object_id else { return false };
+        let users = message.mentions.iter().filter_map(|m| m.user_id.as_deref());
+        users.into_iter().any(|id| id.eq_ignore_ascii_case(own.as_str()))
+    }
+}
+
+fn sender(message: &Message) -> Sender<'_> {
+    Sender {
+        tenant_id: message.sender.tenant_id.as_deref(),
+        object_id: message.sender.object_id.as_deref(),
+        kind: message.sender.kind,
+    }
+}
+
+/// Whether a full memory has begun later than with this message.
+fn is_forgotten<T>(memory: &BTreeMap<String, T>, message_id: &str) -> bool {
+    memory.len() >= RECENT_MAX
+        && memory.first_key_value().is_some_and(|(first, _)| message_id < first.as_str())
+}
+
+/// What tells this state of a message from others.
+fn stamp(message: &Message) -> &str {
+    if message.deleted { DELETED } else { &message.edited }
+}

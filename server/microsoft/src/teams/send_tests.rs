@@ -1,0 +1,237 @@
+//! The outbox against a small Graph: who may be written to, and that a lost answer never doubles a message.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rstest::rstest;
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::mini::{AGENT, ALICE, MALLORY, Mini, TENANT};
+use super::*;
+use crate::graph::script::Reply;
+use entraclaw_inbox::gate::{Agent, Guid};
+use entraclaw_inbox::journal::JournalOptions;
+use entraclaw_inbox::tool::{ContentType, Outbox, OutgoingTeams, SendError};
+use entraclaw_seams::clock::TokioClock;
+use entraclaw_seams::random::SplitMix;
+use entraclaw_seams::storage::MemoryStorage;
+
+const DM: &str = "19:alice_agent@unq.gbl.spaces";
+
+struct Desk {
+    mini: Mini,
+    storage: MemoryStorage,
+    outbox: TeamsOutbox,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let mini = Mini::new();
+        let guid = |text| Guid::parse(text).unwrap();
+        let clock = Arc::new(TokioClock::starting_at(mini.now()));
+        let storage = MemoryStorage::new();
+        let (journal, _) =
+            Journal::open(Arc::new(storage.clone()), clock.clone(), JournalOptions::default()).unwrap();
+        let outbox = TeamsOutbox {
+            client: Arc::new(mini.script.client_at(clock)),
+            journal,
+            gate: Arc::new(Gate::new([(guid(TENANT), guid(ALICE))])),
+            known: Arc::new(Known::new(Agent {
+                tenant_id: Some(guid(TENANT)),
+                object_id: Some(guid(AGENT)),
+            })),
+            storage: Arc::new(storage.clone()),
+            random: Arc::new(SplitMix::seeded(7)),
+        };
+        mini.state.lock().unwrap().members.extend([
+            (
+                DM.to_owned(),
+                json!([{"userId": AGENT, "tenantId": TENANT}, {"userId": ALICE, "tenantId": TENANT}]),
+            ),
+            (
+                "19:strangers".to_owned(),
+                json!([{"userId": MALLORY, "tenantId": TENANT, "displayName": "Alice"}]),
+            ),
+            ("19:nobody".to_owned(), json!(null)),
+        ]);
+        Self { mini, storage, outbox }
+    }
+
+    async fn send(
+        &self,
+        chat: &str,
+        content: &str,
+        reply_to: &[&str],
+    ) -> Result<entraclaw_inbox::tool::Sent, SendError> {
+        let message = OutgoingTeams {
+            chat_id: chat.to_owned(),
+            content: content.to_owned(),
+            content_type: ContentType::Html,
+            reply_to: reply_to.iter().map(|id| (*id).to_owned()).collect(),
+        };
+        self.outbox.send_teams_message(message).await
+    }
+
+    fn posts(&self) -> Vec<String> {
+        self.mini.lines().into_iter().filter(|line| line.starts_with("POST")).collect()
+    }
+
+    fn log(&self) -> String {
+        let paths = self.storage.paths().into_iter().filter(|p| p.starts_with("interactions/"));
+        paths.map(|p| String::from_utf8(self.storage.bytes(&p).unwrap()).unwrap()).collect()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_sent_once_and_logged_before() {
+    let desk = Desk::new();
+    let (storage, seen_in_log) = (desk.storage.clone(), Arc::new(std::sync::Mutex::new(false)));
+    let noted = seen_in_log.clone();
+    desk.mini.fault(move |line| {
+        if line.starts_with("POST") {
+            *noted.lock().unwrap() = storage.paths().iter().any(|p| p.starts_with("interactions/"));
+        }
+        None
+    });
+    let sent = desk.send(DM, "<p>hello</p>", &[]).await.unwrap();
+    assert_eq!(desk.posts(), [format!("POST /v1.0/chats/{DM}/messages")]);
+    assert!(!sent.message_id.is_empty() && sent.ts.starts_with("2026-11-21T10:00:0"), "{sent:?}");
+    assert!(*seen_in_log.lock().unwrap());
+    let log = desk.log();
+    assert!(
+        log.contains("about to send") && log.contains(&sent.message_id) && !log.contains("hello"),
+        "{log}"
+    );
+    desk.send(DM, "again", &[]).await.unwrap();
+    assert_eq!(desk.mini.lines().iter().filter(|l| l.contains("members")).count(), 1, "looked up once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_quotes() {
+    let desk = Desk::new();
+    desk.send(DM, "yes", &["1", "2"]).await.unwrap();
+    assert_eq!(desk.posts(), [format!("POST /v1.0/chats/{DM}/messages/replyWithQuote")]);
+    let seen = desk.mini.script.seen();
+    let body: serde_json::Value =
+        serde_json::from_slice(seen.last().unwrap().request.body.as_ref().unwrap()).unwrap();
+    assert_eq!(
+        body,
+        json!({"messageIds": ["1", "2"], "replyMessage": {"body": {"contentType": "html", "content": "yes"}}})
+    );
+}
+
+#[rstest]
+#[case("19:strangers", SendError::NotAllowed)]
+#[case("19:nobody", SendError::NotAllowed)]
+#[case("19:unknown", SendError::UnknownChat)]
+#[case("..", SendError::UnknownChat)]
+#[case("x?y", SendError::UnknownChat)]
+#[tokio::test(start_paused = true)]
+async fn nobody_else_is_written_to(#[case] chat: &str, #[case] error: SendError) {
+    let desk = Desk::new();
+    assert_eq!(desk.send(chat, "hello", &[]).await, Err(error));
+    assert!(desk.posts().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_allowlist_asks_graph_nothing() {
+    let mut desk = Desk::new();
+    desk.outbox.gate = Arc::new(Gate::default());
+    assert_eq!(desk.send(DM, "hello", &[]).await, Err(SendError::NotAllowed));
+    assert!(desk.mini.lines().is_empty());
+}
+
+#[rstest]
+#[case(Reply::broken)]
+#[case(|| Reply::error(503, "busy"))]
+#[case(|| Reply::raw(502, "<html>"))]
+#[case(|| Reply::raw(201, "{\"id\":"))]
+#[case(|| Reply::json(201, &json!({})))]
+#[case(|| Reply::json(201, &json!({})).after(Duration::from_secs(3_600)))]
+#[tokio::test(start_paused = true)]
+async fn a_lost_answer_is_looked_up_and_never_sent_twice(#[case] lost: fn() -> Reply) {
+    let desk = Desk::new();
+    desk.mini.state.lock().unwrap().lose_answer = Some(lost);
+    let sent = desk.send(DM, "<p>one <b>bold</b> word &amp; more</p>", &[]).await.unwrap();
+    assert_eq!(desk.posts().len(), 1);
+    assert_eq!(sent.message_id, desk.mini.state.lock().unwrap().chats[DM][0]["id"].as_str().unwrap());
+}
+
+#[rstest]
+#[case(Reply::broken)]
+#[case(|| Reply::error(500, "busy"))]
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_found_is_said_to_be_unknown(#[case] lost: fn() -> Reply) {
+    let desk = Desk::new();
+    // The same words, but earlier, must not be taken for it.
+    desk.send(DM, "hello", &[]).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    desk.mini.fault(move |line| line.starts_with("POST").then(lost));
+    let begun = Instant::now();
+    let error = desk.send(DM, "hello", &[]).await.unwrap_err();
+    assert!(
+        matches!(&error, SendError::UnknownOutcome(why) if why.contains("was not sent again")),
+        "{error}"
+    );
+    assert_eq!(desk.posts().len(), 2);
+    assert!(begun.elapsed() <= Duration::from_secs(46));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_throttled_message_waits_and_is_sent() {
+    let desk = Desk::new();
+    let mut left = 1;
+    desk.mini.fault(move |line| {
+        let hit = line.starts_with("POST") && left > 0;
+        left -= i32::from(hit);
+        hit.then(|| Reply::error(429, "TooManyRequests").header("retry-after", "5"))
+    });
+    desk.send(DM, "hello", &[]).await.unwrap();
+    assert_eq!(desk.posts().len(), 2);
+    assert_eq!(desk.mini.state.lock().unwrap().chats[DM].len(), 1);
+}
+
+#[rstest]
+#[case(400, "BadRequest")]
+#[case(403, "Forbidden")]
+#[case(413, "TooLarge")]
+#[tokio::test(start_paused = true)]
+async fn a_refusal_is_told_with_what_helps(#[case] status: u16, #[case] code: &'static str) {
+    let desk = Desk::new();
+    desk.mini.fault(move |line| line.starts_with("POST").then(|| Reply::error(status, code)));
+    let error = desk.send(DM, "hello", &[]).await.unwrap_err();
+    assert!(matches!(&error, SendError::Graph(why) if why.contains(code) && why.contains("; ")), "{error}");
+    assert_eq!(desk.posts().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_content_that_may_not_leave_asks_graph_nothing() {
+    let desk = Desk::new();
+    for content in ["<script>x</script>", " ", "the token is token-1"] {
+        let error = desk.send(DM, content, &[]).await.unwrap_err();
+        assert!(matches!(&error, SendError::Refused(why) if why.starts_with("content: ")), "{error}");
+    }
+    let long = "x".repeat(28_001);
+    assert!(matches!(desk.send(DM, &long, &[]).await, Err(SendError::TooLarge { .. })));
+    assert!(desk.mini.lines().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_chat_is_searched_for_an_allowed_person() {
+    let desk = Desk::new();
+    let strangers: Vec<_> = (0..25).map(|_| json!({"userId": MALLORY, "tenantId": TENANT})).collect();
+    desk.mini.state.lock().unwrap().members.insert("19:large".to_owned(), json!(strangers));
+    desk.mini.fault(|line| {
+        line.ends_with("/members")
+            .then(|| {
+                let next = "https://graph.microsoft.com/v1.0/chats/19:large/members?$skiptoken=2";
+                Reply::json(200, &json!({"value": [], "@odata.nextLink": next}))
+            })
+            .or_else(|| {
+                line.ends_with("skiptoken=2")
+                    .then(|| Reply::json(200, &json!({"value": [{"userId": ALICE, "tenantId": TENANT}]})))
+            })
+    });
+    desk.send("19:large", "hello", &[]).await.unwrap();
+}

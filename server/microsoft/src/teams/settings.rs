@@ -1,0 +1,77 @@
+//! What the operator decided about Teams.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Graph's own limit for `$top` of chats and messages.
+pub const PAGE_SIZE_MAX: u32 = 50;
+
+/// The Teams source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Whether Teams is polled at all.
+    pub enabled: bool,
+    /// Time between two looks at the list of chats.
+    pub poll_interval: Duration,
+    /// How far behind its cursor a chat is read again, for messages that become visible late.
+    pub overlap: Duration,
+    /// Items per page, 1 to 50.
+    pub page_size: u32,
+    /// How far back a first start looks; what is older is history.
+    pub look_back: Duration,
+    /// Time between two looks into an active chat for what the list does not show.
+    pub sweep_interval: Duration,
+    /// How long a chat counts as active after its last message.
+    pub hot_for: Duration,
+    /// Which messages of chats with more than two people are news.
+    pub group_messages: GroupMessages,
+    /// Chats that the agent may watch and unwatch by itself, by id.
+    pub watchable: Watchable,
+    /// Time between two looks when nothing has happened for `hot_for`; the same as `poll_interval` unless it is set.
+    pub idle_poll_interval: Duration,
+}
+
+/// Chats of which the agent may choose to hear every message of allowed people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Watchable {
+    /// Any that an allowed person is in.
+    All,
+    /// These.
+    Only(BTreeSet<String>),
+}
+
+impl Watchable {
+    /// Whether this chat is one of them.
+    pub fn contains(&self, chat_id: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(chats) => chats.contains(chat_id),
+        }
+    }
+}
+
+/// Which messages of an allowed person in a group or meeting chat reach the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupMessages {
+    /// Every one.
+    All,
+    /// Those that mention the agent.
+    Mentioned,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            poll_interval: Duration::from_secs(5),
+            overlap: Duration::from_secs(30),
+            page_size: PAGE_SIZE_MAX,
+            look_back: Duration::ZERO,
+            sweep_interval: Duration::from_secs(45),
+            hot_for: Duration::from_secs(15 * 60),
+            group_messages: GroupMessages::Mentioned,
+            watchable: Watchable::Only(BTreeSet::new()),
+            idle_poll_interval: Duration::from_secs(5),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The source against a small Graph, on a paused clock.
+
+mod delivery;
+mod memory;
+mod trouble;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::mini::{AGENT, ALICE, BOB, MALLORY, Mini, TENANT, start_of_time};
+use super::*;
+use crate::graph::script::Reply;
+use crate::teams::GroupMessages;
+use entraclaw_inbox::gate::{Agent, Guid, Person, operator};
+use entraclaw_inbox::journal::JournalOptions;
+use entraclaw_inbox::record::Record;
+use entraclaw_seams::clock::TokioClock;
+use entraclaw_seams::storage::MemoryStorage;
+
+const DM: &str = "19:alice_agent@unq.gbl.spaces";
+const GROUP: &str = "19:team@thread.v2";
+
+/// A home folder with its journal and a source.
+struct House {
+    mini: Mini,
+    storage: MemoryStorage,
+    journal: Journal,
+    parts: TeamsParts,
+}
+
+impl House {
+    fn new(mini: &Mini) -> Self {
+        Self::at(mini, MemoryStorage::new())
+    }
+
+    fn at(mini: &Mini, storage: MemoryStorage) -> Self {
+        let clock = Arc::new(TokioClock::starting_at(mini.now()));
+        let shared: Arc<dyn Storage> = Arc::new(storage.clone());
+        let (journal, _) = Journal::open(shared.clone(), clock.clone(), JournalOptions::default()).unwrap();
+        let agent = Agent { tenant_id: Some(guid(TENANT)), object_id: None };
+        let parts = TeamsParts {
+            client: Arc::new(mini.script.client_at(clock.clone())),
+            storage: shared,
+            clock,
+            gate: Arc::new(Gate::new([(guid(TENANT), guid(ALICE)), (guid(TENANT), guid(BOB))])),
+            known: Arc::new(Known::new(agent)),
+            options: Settings { group_messages: GroupMessages::All, ..Settings::default() },
+        };
+        Self { mini: mini.clone(), storage, journal, parts }
+    }
+
+    /// The same with the policy of the home folder.
+    fn with_policy(mini: &Mini, storage: MemoryStorage) -> Self {
+        let mut house = Self::at(mini, storage);
+        let gate = Gate::new([(guid(TENANT), guid(ALICE))]).with_policy(house.parts.storage.clone());
+        gate.refresh();
+        house.parts.gate = Arc::new(gate);
+        house
+    }
+
+    /// Lets the source run for a while; then it is dropped where it stands.
+    async fn run(&self, time: Duration) -> SourceStatus {
+        let mut source = TeamsSource::new(self.parts.clone());
+        let status = source.status();
+        let _ = tokio::time::timeout(time, source.run(&self.journal)).await;
+        status
+    }
+
+    async fn run_s(&self, seconds: u64) -> SourceStatus {
+        self.run(Duration::from_secs(seconds)).await
+    }
+
+    /// A new process in the same home.
+    fn restarted(self) -> Self {
+        let storage = self.storage.new_process();
+        self.storage.kill();
+        drop(self.journal);
+        Self::at(&self.mini, storage)
+    }
+
+    /// The same with the policy of the home folder.
+    fn restarted_with_policy(self) -> Self {
+        let storage = self.storage.new_process();
+        self.storage.kill();
+        drop(self.journal);
+        Self::with_policy(&self.mini, storage)
+    }
+
+    fn records(&self) -> Vec<Record> {
+        self.journal.read_after(0, 100_000).unwrap()
+    }
+
+    fn texts(&self) -> Vec<String> {
+        self.records().into_iter().map(|r| r.content_text_sanitized).collect()
+    }
+
+    fn interactions(&self) -> Vec<Value> {
+        let paths = self.storage.paths().into_iter().filter(|p| p.starts_with("interactions/"));
+        let bytes: Vec<u8> = paths.flat_map(|p| self.storage.bytes(&p).unwrap()).collect();
+        String::from_utf8(bytes).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect()
+    }
+}
+
+fn guid(text: &str) -> Guid {
+    Guid::parse(text).unwrap()
+}
+
+fn count(lines: &[String], part: &str) -> usize {
+    lines.iter().filter(|line| line.contains(part)).count()
+}

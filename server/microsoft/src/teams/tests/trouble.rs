@@ -1,0 +1,422 @@
+//! What goes wrong with Graph, the disk or the process, and what reaches the journal all the same.
+
+use super::*;
+use entraclaw_inbox::permission::{BOOK_FILE, Behavior, Book, Question, questions};
+use entraclaw_inbox::record::{Channel, Draft};
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_cursor_is_kept_aside_and_nothing_is_lost_or_repeated() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    mini.say(DM, "one");
+    house.run_s(6).await;
+    let house = house.restarted();
+    house.storage.set_bytes(CURSOR_FILE, b"{\"v\":1,\"since\":");
+    mini.say(DM, "two");
+    house.run_s(6).await;
+    assert_eq!(house.texts(), ["one", "two"]);
+    assert!(house.storage.bytes("sources/teams.json.broken").is_some());
+    assert!(house.interactions().iter().any(|i| i["kind"] == "fault"));
+}
+
+/// A house that has polled and heard nothing, or was heard by many mails since, then was away while somebody wrote.
+async fn away_with_a_broken_cursor(mini: &Mini, heard: bool, broken: &str) -> House {
+    let house = House::new(mini);
+    house.run_s(6).await;
+    if heard {
+        mini.say(DM, "before");
+        house.run_s(6).await;
+        let record = house.records().pop().unwrap();
+        let mail = |n: u32| Draft {
+            key: format!("email/{n}"),
+            id: n.to_string(),
+            channel: Channel::Email,
+            chat_id: "email".to_owned(),
+            from: record.from.clone(),
+            ts: record.ts.clone(),
+            content_text_sanitized: "mail".to_owned(),
+            meta: record.meta.clone(),
+            edit_of: None,
+            deleted: false,
+        };
+        house.journal.append((0..600).map(mail).collect()).unwrap();
+    }
+    let house = house.restarted();
+    if broken != CURSOR_FILE {
+        // Whoever kept it aside died before anything else.
+        house.parts.storage.rename(CURSOR_FILE, broken).unwrap();
+    }
+    house.storage.set_bytes(broken, b"{\"v\":1,\"since\":");
+    mini.say(DM, "while nobody looked");
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    house
+}
+
+#[rstest]
+#[case::nothing_was_heard(false, CURSOR_FILE)]
+#[case::others_were_heard_since(true, CURSOR_FILE)]
+#[case::the_one_before_died_over_it(false, "sources/teams.json.broken")]
+#[tokio::test(start_paused = true)]
+async fn a_broken_cursor_is_no_first_start(#[case] heard: bool, #[case] broken: &str) {
+    let mini = Mini::new();
+    let house = away_with_a_broken_cursor(&mini, heard, broken).await;
+    house.run_s(6).await;
+    let texts = house.texts().into_iter().filter(|text| text != "mail").collect::<Vec<_>>();
+    let expected: &[&str] = if heard { &["before", "while nobody looked"] } else { &["while nobody looked"] };
+    assert_eq!(texts, expected);
+    let told = house.interactions().into_iter().find(|i| i["kind"] == "fault").unwrap();
+    let tells_why = told["detail"].as_str().unwrap().contains("the journal has no message of this source");
+    assert_eq!(tells_why, !heard, "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_cant_be_kept_at_once_counts_later_and_is_no_message() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    let question = Question {
+        code: "abcde".to_owned(),
+        session: "s".to_owned(),
+        chat_id: DM.to_owned(),
+        tenant_id: guid(TENANT),
+        object_id: guid(ALICE),
+        asked_at: mini.now(),
+        answer: None,
+    };
+    let book = Book { v: 1, questions: vec![question] };
+    house.storage.set_bytes(BOOK_FILE, &serde_json::to_vec(&book).unwrap());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    mini.say(DM, "yes abcde");
+    mini.say(DM, "and good morning");
+    let busy = house.storage.new_process().try_lock("permission.lock").unwrap().unwrap();
+    house.run_s(12).await;
+    assert_eq!(house.texts(), ["and good morning"]);
+    let house = house.restarted();
+    drop(busy);
+    house.run_s(12).await;
+    assert_eq!(questions(&*house.parts.storage).questions[0].answer, Some(Behavior::Allow));
+    assert_eq!(house.texts(), ["and good morning"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn odd_messages_stop_no_other() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    mini.say(DM, "first");
+    mini.put(DM, |m| m["messageType"] = json!("unknownFutureValue"));
+    mini.put(DM, |m| m["messageType"] = json!("systemEventMessage"));
+    mini.put(DM, |m| *m = json!(null));
+    mini.put(DM, |m| m["from"] = json!(null));
+    mini.put(DM, |m| {
+        m["from"] = json!({"user": {"id": ALICE, "tenantId": TENANT, "displayName": null}});
+        m["body"] = json!({"contentType": "strange", "content": "nameless"});
+        m["createdDateTime"] = json!("2026-11-2199:99");
+        m["importance"] = json!("alarming");
+        m["attachments"] = json!([{"contentType": "forwardedMessageReference", "content": "{broken"}]);
+    });
+    mini.put(DM, |m| m["from"] = json!({"application": {"id": "app", "displayName": "Alice"}}));
+    mini.say(DM, "last");
+    house.run_s(6).await;
+    let texts = house.texts();
+    assert_eq!(texts.len(), 3, "{texts:?}");
+    assert!(texts[0] == "first" && texts[1].contains("nameless") && texts[2] == "last", "{texts:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_throttled_chat_holds_only_itself() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    let mut refusals = 0;
+    mini.fault(move |line| {
+        if !line.contains("team@thread") || refusals >= 1 {
+            return None;
+        }
+        refusals += 1;
+        Some(Reply::error(429, "TooManyRequests").header("retry-after", "40"))
+    });
+    mini.say(GROUP, "held");
+    mini.say(DM, "free");
+    house.run_s(10).await;
+    assert_eq!(house.texts(), ["free"]);
+    let house = house.restarted();
+    house.run_s(45).await;
+    assert_eq!(house.texts(), ["free", "held"], "a restart does not forget the chat that was held");
+    let asked = count(&mini.lines(), "team@thread.v2/messages");
+    assert_eq!(asked, 3, "refused, read, and once more for what may turn up late");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_order_is_replaced_by_a_whole_list() {
+    let mini = Mini::new();
+    for n in 0..120 {
+        mini.say(&format!("19:{n}@thread.v2"), "old");
+    }
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    mini.fault(|line| line.contains("$orderby=lastMessagePreview").then(|| Reply::error(400, "BadRequest")));
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    mini.say("19:77@thread.v2", "new");
+    house.run_s(6).await;
+    assert_eq!(house.texts(), ["new"]);
+    let asked = count(&mini.lines(), "$orderby=lastMessagePreview");
+    assert_eq!(asked, 2, "once for each process, and not again for an hour");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_filter_is_replaced_by_our_own() {
+    let mini = Mini::new();
+    for n in 0..60 {
+        mini.say(DM, &format!("old {n}"));
+    }
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    mini.fault(|line| line.contains("$filter").then(|| Reply::error(400, "BadRequest")));
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    mini.say(DM, "new");
+    house.run_s(6).await;
+    assert_eq!(house.texts(), ["new"]);
+}
+
+#[rstest]
+#[case(|| Reply::raw(503, "<html>busy</html>"))]
+#[case(|| Reply::raw(200, "{\"value\": ["))]
+#[case(|| Reply::raw(200, "<html>hello</html>"))]
+#[case(|| Reply::json(200, &json!({"value": "x"})))]
+#[case(|| Reply::json(200, &json!([])))]
+#[case(Reply::broken)]
+#[case(|| Reply::json(200, &json!({"value": []})).after(Duration::from_secs(3_600)))]
+#[case(|| Reply::error(418, "Teapot"))]
+#[tokio::test(start_paused = true)]
+async fn a_broken_answer_is_survived_wherever_it_comes(#[case] broken: fn() -> Reply) {
+    for place in ["/me/chats?", "alice_agent@unq.gbl.spaces/messages"] {
+        let mini = Mini::new();
+        let house = House::new(&mini);
+        house.run_s(6).await;
+        mini.say(DM, "held");
+        mini.say(GROUP, "free");
+        let mut left = 2;
+        mini.fault(move |line| {
+            let hit = line.contains(place) && left > 0;
+            left -= i32::from(hit);
+            hit.then(broken)
+        });
+        let status = house.run_s(300).await;
+        let mut texts = house.texts();
+        texts.sort();
+        assert_eq!(texts, ["free", "held"], "{place}");
+        assert_eq!(status.get().behind, 0);
+        assert!(status.get().error.is_none(), "{:?}", status.get().error);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_fails_says_so() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    mini.fault(|_| Some(Reply::error(403, "Forbidden")));
+    let state = house.run_s(6).await.get();
+    let error = state.error.unwrap();
+    assert!(error.contains("graph answered 403 Forbidden") && error.contains("Chat.Read"), "{error}");
+    assert_eq!(state.answered_at, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_link_to_somewhere_else_gets_no_token() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    mini.say(DM, "held");
+    mini.say(GROUP, "free");
+    mini.fault(|line| {
+        line.contains("alice_agent").then(|| {
+            Reply::json(200, &json!({"value": [], "@odata.nextLink": "https://contoso.com/v1.0/steal"}))
+        })
+    });
+    house.run_s(10).await;
+    assert_eq!(house.texts(), ["free"]);
+    assert!(mini.script.seen().iter().all(|s| s.request.url.starts_with("https://graph.microsoft.com/")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_becomes_visible_late_is_still_delivered() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    let old = mini.now();
+    let writer = async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        mini.say(DM, "newer");
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        mini.put(DM, |m| {
+            m["createdDateTime"] = json!(old.to_string());
+            m["lastModifiedDateTime"] = json!(old.to_string());
+            m["from"] = json!({"user": {"id": ALICE, "tenantId": TENANT, "displayName": "Alice"}});
+            m["body"] = json!({"contentType": "text", "content": "older"});
+        });
+        mini.say(DM, "newest");
+        std::future::pending::<()>().await;
+    };
+    tokio::select! { biased; _ = house.run_s(60) => {}, () = writer => {} }
+    let mut texts = house.texts();
+    texts.sort();
+    assert_eq!(texts, ["newer", "newest", "older"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_ahead_of_the_messages_is_asked_again() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    mini.say(DM, "late");
+    let mut left = 2;
+    mini.fault(move |line| {
+        let hit = line.contains("/messages") && left > 0;
+        left -= i32::from(hit);
+        hit.then(|| Reply::json(200, &json!({"value": []})))
+    });
+    house.run_s(20).await;
+    assert_eq!(house.texts(), ["late"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_not_in_its_chat_is_looked_for_after_a_restart() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    mini.say(DM, "late");
+    mini.fault(|line| line.contains("/messages").then(|| Reply::json(200, &json!({"value": []}))));
+    house.run_s(30).await;
+    let asked = count(&mini.lines(), "/messages");
+    assert_eq!(asked, 5, "it is given up for a while, but for what may turn up late");
+    let house = house.restarted();
+    mini.fault(|_| None);
+    house.run_s(6).await;
+    assert_eq!(house.texts(), ["late"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn dates_from_the_future_hide_nothing() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    mini.put(DM, |m| {
+        m["createdDateTime"] = json!("9998-01-01T00:00:00Z");
+        m["lastModifiedDateTime"] = json!("9998-01-01T00:00:00Z");
+        m["from"] = json!({"user": {"id": ALICE, "tenantId": TENANT}});
+        m["body"] = json!({"contentType": "text", "content": "from the future"});
+    });
+    let writer = async {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        mini.say(GROUP, "in another chat");
+        std::future::pending::<()>().await;
+    };
+    tokio::select! { biased; _ = house.run_s(60) => {}, () = writer => {} }
+    assert_eq!(house.texts(), ["from the future", "in another chat"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_servers_clock_counts() {
+    let mini = Mini::new();
+    let mut house = House::new(&mini);
+    // Our clock is an hour ahead of Graph's.
+    let ahead = Arc::new(TokioClock::starting_at(start_of_time() + jiff::SignedDuration::from_hours(1)));
+    house.parts.clock = ahead.clone();
+    house.parts.client = Arc::new(mini.script.client_at(ahead));
+    let date = mini.clone();
+    mini.fault(move |line| {
+        line.ends_with("/me").then(|| {
+            let text = date.now().strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+            Reply::json(200, &json!({"id": AGENT})).header("date", &text)
+        })
+    });
+    let writer = async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        mini.say(DM, "hello");
+        std::future::pending::<()>().await;
+    };
+    tokio::select! { biased; _ = house.run_s(30) => {}, () = writer => {} }
+    assert_eq!(house.texts(), ["hello"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropped_at_any_moment_nothing_is_lost_or_repeated() {
+    let mini = Mini::new();
+    mini.empty_chat(DM);
+    let mut house = House::new(&mini);
+    house.run_s(6).await;
+    for round in 0..150_u64 {
+        mini.say(if round % 3 == 0 { GROUP } else { DM }, &format!("{round:03}"));
+        // From before the first request to well after the last one.
+        house.run(Duration::from_millis((round * 37) % 1_700)).await;
+        house = house.restarted();
+    }
+    house.run_s(60).await;
+    let mut texts = house.texts();
+    texts.sort();
+    assert_eq!(texts, (0..150).map(|n| format!("{n:03}")).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_position_that_cannot_be_saved_costs_nothing_but_reading_again() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    mini.say(DM, "one");
+    house.run_s(6).await;
+    mini.say(DM, "two");
+    house.storage.set_bytes(CURSOR_FILE, b"");
+    let house = house.restarted();
+    house.run_s(12).await;
+    assert_eq!(house.texts(), ["one", "two"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_disk_delays_nothing_and_moves_no_position() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    house.storage.set_space_left(Some(0));
+    mini.say(DM, "one");
+    let writer = async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        assert_eq!(house.texts(), ["one"], "served from memory");
+        mini.say(GROUP, "two");
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        assert_eq!(house.texts(), ["one", "two"], "and the next one, too");
+        house.storage.set_space_left(None);
+        tokio::time::sleep(Duration::from_secs(20)).await;
+    };
+    tokio::select! { biased; _ = house.run_s(600) => {}, () = writer => {} }
+    let house = house.restarted();
+    assert_eq!(house.texts(), ["one", "two"], "on disk in the end");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chat_that_was_held_is_found_again_after_restarts_in_an_outage() {
+    let mini = Mini::new();
+    let house = House::new(&mini);
+    house.run_s(6).await;
+    mini.say(GROUP, "held");
+    mini.fault(|line| line.contains("team@thread").then(|| Reply::error(403, "Forbidden")));
+    let writer = async {
+        // Enough other chats to push the one that is held off the first page.
+        for n in 0..60 {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            mini.say(&format!("19:{n}@thread.v2"), "other");
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! { biased; _ = house.run_s(120) => {}, () = writer => {} }
+    assert_eq!(house.texts().len(), 60);
+    let house = house.restarted();
+    mini.fault(|_| Some(Reply::error(503, "busy")));
+    house.run_s(30).await;
+    let house = house.restarted();
+    mini.fault(|_| None);
+    house.run_s(30).await;
+    assert_eq!(house.texts().last().unwrap(), "held");
+    assert_eq!(house.texts().len(), 61);
+}
