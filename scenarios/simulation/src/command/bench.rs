@@ -21,6 +21,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::Instant;
 
+use super::memory::peak_megabytes;
 use super::server_binary::server_binary;
 use super::{idle, notices, reach, select, takeover, taps};
 use crate::plan::{self, Selection};
@@ -220,15 +221,6 @@ async fn all_tools_kilobytes(binary: &Path) -> anyhow::Result<f64> {
     anyhow::ensure!(line.contains("send_email"), "mail has no tools: {line}");
     #[expect(clippy::cast_precision_loss, reason = "a size for people")]
     Ok(line.len() as f64 / 1_000.0)
-}
-
-/// Peak resident memory of a process, where the system tells.
-pub(super) fn peak_megabytes(pid: Option<u32>) -> Option<f64> {
-    #[expect(clippy::disallowed_methods, reason = "the command line's edge looks at a process")]
-    let status = std::fs::read_to_string(format!("/proc/{}/status", pid?)).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kilobytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes / 1_024.0)
 }
 
 /// Nobody to send to.

@@ -278,7 +278,7 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
             Some("add an `expect:` step"),
         ));
     }
-    if let Some((problem, help)) = super::setup::misused(scenario) {
+    if let Some((problem, help)) = super::sense::setup_misused(scenario) {
         return Err(checker.fail(id, problem, Some(help)));
     }
     let in_process = scenario.mode.contains(&Mode::Process);
