@@ -15,6 +15,8 @@ use entraclaw::storage::DiskStorage;
 use entraclaw::tool::{Outbox, OutgoingTeams, SendError, Sent};
 use futures_util::future::BoxFuture;
 use hdrhistogram::Histogram;
+use hostcheck::exit::{EXIT_FAILED, EXIT_PASSED, Outcome};
+use hostcheck::print::out;
 use reports::event::Lane;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -27,8 +29,6 @@ use super::{idle, notices, reach, select, takeover, taps};
 use crate::plan::{self, Selection};
 use crate::run::{Settings, run_cell};
 use crate::scenario::Mode;
-use hostcheck::exit::{EXIT_FAILED, EXIT_PASSED, Outcome};
-use hostcheck::print::out;
 
 /// Process starts that are measured.
 const STARTS: usize = 41;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use hostcheck::hint::nearest;
 use serde_saphyr::Spanned;
 
 use super::error::Place;
@@ -11,7 +12,6 @@ use super::{
     BOT_CONVERSATION, BotStep, Expect, HostStep, Hosts, MailboxStep, Mode, OperatorStep, Scenario,
     ScenarioError, ServerStep, Step,
 };
-use hostcheck::hint::nearest;
 
 include!(concat!(env!("OUT_DIR"), "/suites.rs"));
 
