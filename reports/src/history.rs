@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::counts::{Counts, supported};
 use crate::event::Status;
-use crate::model::{Counts, Report, supported};
 use crate::text::short_line;
 
 /// Version of a line.
@@ -106,29 +106,6 @@ pub struct InvalidHistory {
 }
 
 impl Release {
-    /// The line of a run that is released under a name.
-    pub fn new(name: &str, report: &Report) -> Self {
-        let levels = report.levels().into_iter();
-        let rows = report.rows().map(|row| {
-            (row.id.clone(), row.cells.iter().map(|cell| cell.state.symbol()).collect::<String>())
-        });
-        let version = report.server.version.as_deref().unwrap_or("unknown");
-        Self {
-            v: HISTORY_VERSION,
-            release: name.to_owned(),
-            server: format!("{} {version}", report.server.name),
-            tool: report.tool.clone(),
-            seeds: report.seeds,
-            runs: report.totals.runs,
-            cells: report.totals.cells.clone(),
-            levels: levels
-                .map(|(level, cells)| (level.to_owned(), (cells[&Status::Pass], supported(cells))))
-                .collect(),
-            hosts: report.hosts.iter().map(|host| host.id.clone()).collect(),
-            rows: rows.collect(),
-        }
-    }
-
     /// Its numbers.
     pub fn point(&self) -> Point {
         let of = |state| self.cells.get(&state).copied().unwrap_or(0);
@@ -178,8 +155,7 @@ pub fn read(text: &str) -> Result<Vec<Release>, InvalidHistory> {
 
 impl Trend {
     /// A run beside the releases before it.
-    pub fn new(releases: &[Release], report: &Report) -> Self {
-        let now = Release::new("this run", report);
+    pub fn new(releases: &[Release], now: &Release) -> Self {
         let mut trend = Self {
             releases: releases.iter().rev().take(RELEASES_SHOWN_MAX).rev().map(Release::point).collect(),
             releases_left_out: releases.len().saturating_sub(RELEASES_SHOWN_MAX) as u64,
@@ -190,7 +166,7 @@ impl Trend {
             rows_gone: 0,
         };
         if let Some(last) = releases.last() {
-            trend.compare(last, &now);
+            trend.compare(last, now);
         }
         trend
     }

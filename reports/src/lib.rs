@@ -16,6 +16,7 @@
 
 pub mod badge;
 pub mod baseline;
+mod counts;
 pub mod diff;
 pub mod event;
 pub mod history;

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
+use crate::down::down;
 use crate::explain;
-use crate::message::down;
 use crate::verdict::WireError;
 use crate::version::{Direction, Version};
 

@@ -9,6 +9,7 @@
 //! - [`own`]: the schemas of our own documents.
 
 mod catalog;
+mod down;
 mod explain;
 mod file;
 mod foreign;

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use crate::catalog::{Asked, catalog};
+use crate::down::down;
 use crate::own;
 use crate::rules;
 use crate::verdict::Findings;
@@ -49,11 +50,6 @@ fn sort(message: &Value) -> (Kind, bool) {
         (false, _, false, false) => Kind::Nothing,
     };
     (kind, u8::from(method) + u8::from(result) + u8::from(error) > 1)
-}
-
-/// The value that lies so many members down; unlike a JSON pointer it costs no allocation.
-pub(crate) fn down<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
-    path.iter().try_fold(value, |value, name| value.get(name))
 }
 
 /// The method, when it is a string.

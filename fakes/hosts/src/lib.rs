@@ -10,6 +10,7 @@ mod effect;
 mod flatten;
 pub mod log;
 mod machine;
+mod mode;
 mod names;
 mod options;
 pub mod process;
@@ -26,7 +27,8 @@ pub use effect::{
 };
 pub use flatten::{Origin, Shown, result as flatten_result, whole as flatten_whole};
 pub use machine::HostMachine;
+pub use mode::Mode;
 pub use names::{cut as cut_description, shown_name};
-pub use options::{HostOptions, Mode, thread_id};
+pub use options::{HostOptions, thread_id};
 pub use profile::*;
 pub use schema::{SchemaFeature, is_task_only, names_its_server, schema_features};

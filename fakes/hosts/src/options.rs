@@ -4,28 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::profile::PerMode;
-
-/// How the host runs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// Interactive, with a person at the keyboard.
-    #[default]
-    Tui,
-    /// Headless, with one prompt.
-    Print,
-}
-
-impl Mode {
-    /// The value of a fact for this mode.
-    pub fn of<T>(self, fact: &PerMode<T>) -> &T {
-        match self {
-            Self::Tui => &fact.tui,
-            Self::Print => &fact.print,
-        }
-    }
-}
+use super::mode::Mode;
 
 /// The settings of one fake host session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -3,6 +3,7 @@
 
 mod cells;
 mod families;
+mod inside;
 mod json_text;
 mod markup;
 mod say;
@@ -11,14 +12,10 @@ mod transcript;
 mod view;
 
 use askama::Template;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use sha2::{Digest, Sha256};
 
-use crate::event::Event;
 use crate::model::Report;
-use crate::stream::{self, Stream};
-use markup::Markup;
+use crate::stream::Stream;
+pub use inside::EVENTS_BYTES_MAX;
 use view::Page;
 
 /// Bytes that the page stays below, up to a matrix of about 300 × 30.
@@ -29,11 +26,6 @@ const DETAIL_BYTES_MAX: usize = 1_250_000;
 const DETAIL_BYTES_MIN: usize = 150_000;
 /// Bytes that are kept free, since transcripts are only about as long as they are told to be.
 const SPARE_BYTES: usize = 120_000;
-/// Bytes of an event stream that the page carries along for download.
-pub const EVENTS_BYTES_MAX: usize = 48 * 1024;
-
-const STYLE: &str = include_str!("../../templates/style.css");
-const SCRIPT: &str = include_str!("../../templates/script.js");
 
 /// `report.html`.
 pub fn html(report: &Report, stream: &Stream) -> Result<String, askama::Error> {
@@ -47,69 +39,5 @@ pub fn html(report: &Report, stream: &Stream) -> Result<String, askama::Error> {
             return Ok(page);
         }
         detail_bytes = (detail_bytes / 2).max(DETAIL_BYTES_MIN);
-    }
-}
-
-/// Allows our own style and our own script by their digests, and nothing else at all.
-fn policy() -> String {
-    let digest = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
-    format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-        digest(STYLE),
-        digest(SCRIPT)
-    )
-}
-
-/// The event stream as a link, when it is small.
-fn events_link(stream: &Stream) -> Option<Markup> {
-    let header = std::iter::once_with(|| Event::RunStarted(stream.header.clone()));
-    let cells = stream.cells.iter().map(|cell| Event::CellFinished(cell.clone()));
-    let footer = std::iter::once_with(|| Event::RunFinished(stream.footer.clone()));
-    let mut bytes = Vec::new();
-    // One event at a time, so that a large stream is left before it is copied.
-    for event in header.chain(cells).chain(footer) {
-        stream::write_event(&event, &mut bytes).ok()?;
-        if bytes.len() > EVENTS_BYTES_MAX {
-            return None;
-        }
-    }
-    let mut link = Markup::default();
-    link.push_html("data:application/jsonl;base64,");
-    link.push_html(&STANDARD.encode(bytes));
-    Some(link)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn our_own_script_makes_no_markup_and_sends_nothing() {
-        for word in [
-            "innerHTML",
-            "outerHTML",
-            "insertAdjacent",
-            "document.write",
-            "eval",
-            "fetch",
-            "XMLHttp",
-            "</script",
-        ] {
-            assert!(!SCRIPT.contains(word), "{word}");
-        }
-    }
-
-    #[test]
-    fn our_own_style_fetches_nothing() {
-        for word in ["url(", "@import", "</style"] {
-            assert!(!STYLE.contains(word), "{word}");
-        }
-    }
-
-    #[test]
-    fn the_policy_allows_what_it_names_and_nothing_else() {
-        let policy = policy();
-        assert!(policy.starts_with("default-src 'none'; "), "{policy}");
-        assert!(!policy.contains("unsafe"), "{policy}");
     }
 }

@@ -6,8 +6,9 @@ use askama::Template;
 
 use super::cells::{self, AreaView, Told, told};
 use super::families::{self, Family};
+use super::inside::{SCRIPT, STYLE, events_link, policy};
 use super::markup::Markup;
-use super::{SCRIPT, STYLE, events_link, policy, say};
+use super::say;
 use crate::event::Status;
 use crate::model::{Deliveries, Failure, Host, Reach, Report, Row, Verdict};
 use crate::stream::Stream;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{cell_code, code};
+use super::pieces::{cell_code, code};
 use crate::baseline::{Check, Expected, Gate};
 use crate::history::Trend;
 use crate::model::Report;

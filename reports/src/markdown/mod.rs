@@ -2,14 +2,15 @@
 //! or a code block, where no markup, mention or link can come to life.
 
 mod changes;
+mod pieces;
 mod pull_request;
 
 use std::fmt::Write;
 
-use crate::event::Status;
+use self::pieces::{cell_code, code, fence, head, more, short_block};
 use crate::junit::failure_text;
-use crate::model::{Cell, Report, Times, Verdict};
-use crate::text::{counted, duration, short_line, visible};
+use crate::model::{Cell, Report, Times};
+use crate::text::{counted, duration};
 
 pub use pull_request::{PULL_REQUEST_BYTES_MAX, pull_request};
 
@@ -19,8 +20,6 @@ pub const MARKDOWN_BYTES_MAX: usize = 60_000;
 const FAILURES_BYTES_MAX: usize = 20_000;
 /// Bytes of one failure.
 const FAILURE_BYTES_MAX: usize = 2_000;
-/// Bytes of a name in a table.
-const NAME_BYTES_MAX: usize = 120;
 /// Bytes kept for the sentence that rows are missing.
 const CUT_NOTE_BYTES: usize = 100;
 /// Reasons that are listed.
@@ -36,41 +35,6 @@ pub fn markdown(report: &Report) -> String {
     matrix(report, &mut text, MARKDOWN_BYTES_MAX.saturating_sub(tail.len() + CUT_NOTE_BYTES));
     text.push_str(&tail);
     text
-}
-
-fn head(report: &Report) -> String {
-    let totals = &report.totals;
-    let verdict = match report.verdict {
-        Verdict::Passed => "✓ passed",
-        Verdict::Failed => "✗ failed",
-        Verdict::Incomplete => "? incomplete",
-    };
-    let mut text = format!(
-        "## {}: {verdict}\n\n{} on {}: {}\n\n",
-        report.subject(),
-        counted(totals.requirements, "requirement", "requirements"),
-        report.columns(),
-        states(&totals.cells),
-    );
-    let version = report.server.version.as_deref().unwrap_or("unknown version");
-    let _ = writeln!(
-        text,
-        "Server {} {}, {}. Repeat with {}\n",
-        code(&report.server.name),
-        code(version),
-        report.runs(),
-        code(&report.command),
-    );
-    text
-}
-
-/// `✓ 12 pass · ✗ 1 fail`, without the states that did not occur.
-fn states(counts: &crate::model::Counts) -> String {
-    let there = Status::ALL.into_iter().filter(|state| counts[state] > 0);
-    there
-        .map(|state| format!("{} {} {}", state.symbol(), counts[&state], state.word()))
-        .collect::<Vec<_>>()
-        .join(" · ")
 }
 
 fn failures(report: &Report) -> String {
@@ -99,24 +63,6 @@ fn failures(report: &Report) -> String {
         let _ = writeln!(text, "{} left out here; `report.html` has more.\n", more(all - shown));
     }
     if text.is_empty() { text } else { format!("### What went wrong\n\n{text}") }
-}
-
-fn more(count: u64) -> String {
-    counted(count, "more failure", "more failures")
-}
-
-fn short_block(text: &str, bytes_max: usize) -> String {
-    let cut = crate::text::cut(text, bytes_max);
-    let mut shown = visible(cut.head).into_owned();
-    if cut.left_out_bytes > 0 {
-        let _ = writeln!(shown, "\n… {} left out", crate::text::bytes(cut.left_out_bytes));
-    }
-    shown
-}
-
-/// A fence that the body does not contain.
-fn fence(body: &str) -> String {
-    "`".repeat(longest_run(body, '`').max(2) + 1)
 }
 
 fn reasons(report: &Report) -> String {
@@ -247,58 +193,4 @@ fn reach(report: &Report) -> String {
         text.push('\n');
     }
     text
-}
-
-/// A code span that ends where it should, whatever it holds.
-fn code(data: &str) -> String {
-    let shown = short_line(data, NAME_BYTES_MAX);
-    if shown.trim().is_empty() {
-        return "(empty)".to_owned();
-    }
-    let ticks = "`".repeat(longest_run(&shown, '`') + 1);
-    // A span of more than one tick, or one that starts or ends with a tick or space, is padded by one space.
-    let pad = if shown.starts_with(['`', ' ']) || shown.ends_with(['`', ' ']) { " " } else { "" };
-    format!("{ticks}{pad}{shown}{pad}{ticks}")
-}
-
-/// As [`code`] inside a table, where a bar would end the cell even in a code span.
-fn cell_code(data: &str) -> String {
-    code(&data.replace('|', "¦"))
-}
-
-fn longest_run(text: &str, wanted: char) -> usize {
-    let (mut longest, mut current) = (0, 0);
-    for character in text.chars() {
-        current = if character == wanted { current + 1 } else { 0 };
-        longest = longest.max(current);
-    }
-    longest
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case("plain", "`plain`")]
-    #[case("a`b``c", "```a`b``c```")]
-    #[case("`", "`` ` ``")]
-    #[case("<img src=x> @alice #1\n# head", "`<img src=x> @alice #1⏎# head`")]
-    #[case(" ", "(empty)")]
-    fn a_code_span_holds_anything(#[case] data: &str, #[case] shown: &str) {
-        assert_eq!(code(data), shown);
-    }
-
-    #[test]
-    fn a_bar_does_not_end_a_cell() {
-        assert_eq!(cell_code("a|b"), "`a¦b`");
-    }
-
-    #[test]
-    fn a_fence_is_longer_than_what_it_holds() {
-        assert_eq!(fence("no ticks"), "```");
-        assert_eq!(fence("five ````` ticks"), "``````");
-    }
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{changes, code, fence, head, more, short_block};
+use super::changes;
+use super::pieces::{cell_code, code, fence, head, more, short_block};
 use crate::event::Status;
 use crate::junit::failure_text;
 use crate::model::{Failure, Host, Report, supported};
@@ -63,7 +64,7 @@ fn hosts(report: &Report, text: &mut String) {
         let _ = writeln!(
             text,
             "| {} | {}/{} | {} | {} |",
-            super::cell_code(&host.id),
+            cell_code(&host.id),
             host.cells[&Status::Pass],
             supported(&host.cells),
             wrong(host),

@@ -3,25 +3,22 @@
 
 use std::collections::BTreeMap;
 
+use super::runs::{NO_REASON, Numbered, reason};
 use super::{
-    Area, Cell, CellName, Counts, OneHostDiffers, REASON_CELLS_MAX, REPORT_VERSION, RUNS_LISTED_MAX, Reason,
-    Report, Row, Run, Totals, Verdict, count, failures, hosts, no_counts, parity,
+    Area, Cell, CellName, OneHostDiffers, REASON_CELLS_MAX, REPORT_VERSION, RUNS_LISTED_MAX, Reason, Report,
+    Row, Run, Totals, Verdict, failures, hosts, parity,
 };
+use crate::counts::{Counts, count, no_counts};
 use crate::event::{CellFinished, ScenarioRow, Status};
 use crate::stream::Stream;
 
 /// The reason of a cell that the stream does not mention.
 const NO_RESULT: &str = "the run has no result for this cell";
-/// The reason of a cell whose run gave none.
-const NO_REASON: &str = "no reason given";
 /// Fewer columns than this can't say which of them is the odd one.
 const COLUMNS_TO_DIFFER_MIN: usize = 3;
 
 /// Levels from the strongest.
 const LEVELS: [&str; 3] = ["must", "should", "may"];
-
-/// A line of the stream with its place.
-pub(super) type Numbered<'a> = (usize, &'a CellFinished);
 /// The runs of every cell, by scenario and host.
 type Runs<'a> = BTreeMap<(&'a str, &'a str), Vec<Numbered<'a>>>;
 
@@ -137,15 +134,6 @@ fn summary(event_line: usize, run: &CellFinished) -> Run {
         replay: run.replay.clone(),
         event_line,
     }
-}
-
-/// What was given; else the first failure; else that nothing was given. A pass needs none.
-pub(super) fn reason(run: &CellFinished) -> Option<String> {
-    if run.status == Status::Pass {
-        return None;
-    }
-    let failure = || run.failures.first().map(|failure| failure.message.clone());
-    run.reason.clone().or_else(failure).or_else(|| Some(NO_REASON.to_owned()))
 }
 
 fn totals(stream: &Stream, areas: &[Area]) -> Totals {

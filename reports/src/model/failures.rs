@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::build::{Numbered, reason};
+use super::runs::{Numbered, reason};
 use super::{Area, FAILURES_MAX, Failure};
 use crate::diff;
 use crate::event::{self, CellFinished};

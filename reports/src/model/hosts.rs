@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::deliveries::percentile;
-use super::{Area, Carrier, Counts, Deliveries, Host, SessionFact, SessionValue, count, no_counts};
+use super::{Area, Carrier, Deliveries, Host, SessionFact, SessionValue};
+use crate::counts::{Counts, count, no_counts};
 use crate::event::{CellFinished, HostColumn, SIM};
 use crate::stream::Stream;
 

@@ -7,6 +7,8 @@ mod failures;
 mod hosts;
 mod parity;
 mod reach;
+mod release;
+mod runs;
 
 use std::collections::BTreeMap;
 
@@ -14,6 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::baseline::{Baseline, Gate};
+pub use crate::counts::{Counts, supported};
 use crate::diff;
 use crate::event::{ColumnKind, HostFact, HostSupport, ServerUnderTest, Shard, Status};
 
@@ -34,14 +37,6 @@ pub const FAILURES_MAX: usize = 500;
 pub const REASON_CELLS_MAX: usize = 200;
 /// Differences between carriers that a report lists; the rest is counted.
 pub const DIFFERENCES_MAX: usize = 50;
-
-/// Cells or runs by state; every state is present.
-pub type Counts = BTreeMap<Status, u64>;
-
-/// How many of them say something about the server, by [`Status::counts`].
-pub fn supported(counts: &Counts) -> u64 {
-    counts.iter().filter(|(state, _)| state.counts()).map(|(_, count)| count).sum()
-}
 
 /// The whole report.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -125,7 +120,7 @@ impl Report {
 
     /// Puts the run beside earlier releases.
     pub fn compare_with_history(&mut self, releases: &[Release]) {
-        self.trend = Some(Trend::new(releases, self));
+        self.trend = Some(Trend::new(releases, &Release::new("this run", self)));
     }
 
     /// `3 protocol versions`, `16 hosts`, `4 columns`.
@@ -458,14 +453,4 @@ pub struct Shown {
     pub pieces: Vec<diff::Piece>,
     /// Bytes that were too many to compare.
     pub left_out_bytes: usize,
-}
-
-/// No cell, in every state.
-pub(crate) fn no_counts() -> Counts {
-    Status::ALL.into_iter().map(|state| (state, 0)).collect()
-}
-
-/// Adds one.
-pub(crate) fn count(counts: &mut Counts, state: Status) {
-    *counts.entry(state).or_insert(0) += 1;
 }

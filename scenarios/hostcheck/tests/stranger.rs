@@ -95,21 +95,13 @@ fn an_error_is_called_one_once_and_names_the_file() {
     let file = folder.path().join("own.yaml");
     std::fs::write(&file, "- bogus: 1\n").expect("the file is written");
     let (file, log) = (file.display().to_string(), folder.path().join("log").display().to_string());
-    let mistakes: [&[&str]; 4] = [
-        &["run", &file],
-        &["list", &file],
-        &["host", "claude-code", "--log", &log, "--script", &file, "--", "x"],
-        &["scenario", &file],
-    ];
+    let mistakes: [&[&str]; 2] =
+        [&["list", &file], &["host", "claude-code", "--log", &log, "--script", &file, "--", "x"]];
     for words in mistakes {
         let (code, _, said) = run(words);
         assert_eq!((code, said.matches("error").count()), (2, 1), "{words:?}: {said}");
         assert!(said.contains(&file), "{words:?}: {said}");
     }
-    let empty = folder.path().join("empty");
-    std::fs::create_dir(&empty).expect("a folder");
-    let (code, _, said) = run(&["run", &empty.display().to_string()]);
-    assert!(code == 2 && said.contains("there is no scenario in"), "{said}");
 }
 
 #[test]

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use hostcheck::host::Host;
+
 use crate::faults::FaultProfile;
 use crate::plan::{self, Cell, Selection};
 use crate::scenario::{Loaded, Mode};
-use hostcheck::host::Host;
 
 /// Those that came with the program, and where they are kept.
 const BUILTIN: (&str, &str) = ("scenarios/corpus/seeds.txt", include_str!("../../corpus/seeds.txt"));

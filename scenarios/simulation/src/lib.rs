@@ -18,4 +18,5 @@ pub mod run;
 mod sandbox;
 pub mod scenario;
 pub mod shrink;
+mod token;
 pub mod vectors;

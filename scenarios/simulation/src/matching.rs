@@ -34,6 +34,12 @@ fn name(path: &str) -> &str {
     if path.is_empty() { "it" } else { path }
 }
 
+/// The first JSON value in a text that may have something before or after it.
+pub(crate) fn first_json(text: &str) -> Option<Value> {
+    let start = text.find('{')?;
+    serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>().next()?.ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use fake_hosts::settings::SETTINGS_FAMILIES;
+use hostcheck::host::Host;
+use hostcheck::support;
 use reports::event::{Answer, Feature, HostColumn, HostSupport, ScenarioRow};
 
 use crate::faults::{FaultProfile, USUAL};
@@ -11,8 +13,6 @@ use crate::mutants::Mutant;
 use crate::needs;
 pub use crate::needs::Unplayed;
 use crate::scenario::{Hosts, Loaded, Mode, Random, Scenario, SetUp, Step};
-use hostcheck::host::Host;
-use hostcheck::support;
 
 /// One run of one scenario.
 #[derive(Debug, Clone)]

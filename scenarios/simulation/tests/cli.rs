@@ -380,3 +380,27 @@ fn fault_profiles_are_explained_and_a_wrong_name_is_told() {
     assert_eq!(code, 2);
     assert!(stderr.contains("'stormy'"), "{stderr}");
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test writes what the command reads")]
+fn an_error_is_called_one_once_and_names_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("own.yaml");
+    std::fs::write(&file, "- bogus: 1\n").expect("the file is written");
+    let (file, log) = (file.display().to_string(), folder.path().join("log").display().to_string());
+    let mistakes: [&[&str]; 4] = [
+        &["run", &file],
+        &["list", &file],
+        &["host", "claude-code", "--log", &log, "--script", &file, "--", "x"],
+        &["scenario", &file],
+    ];
+    for words in mistakes {
+        let (code, _, said) = run(words);
+        assert_eq!((code, said.matches("error").count()), (2, 1), "{words:?}: {said}");
+        assert!(said.contains(&file), "{words:?}: {said}");
+    }
+    let empty = folder.path().join("empty");
+    std::fs::create_dir(&empty).expect("a folder");
+    let (code, _, said) = run(&["run", &empty.display().to_string()]);
+    assert!(code == 2 && said.contains("there is no scenario in"), "{said}");
+}

@@ -8,13 +8,6 @@ use super::stateless::tag;
 use crate::rules;
 use crate::verdict::Findings;
 
-/// What an event stream has said so far.
-#[derive(Debug, Default)]
-pub(crate) struct Told {
-    active: bool,
-    terminated: bool,
-}
-
 /// Whether a notification belongs to an event stream.
 pub(crate) fn is_told(method: &str) -> bool {
     method.strip_prefix("notifications/events/").is_some_and(|kind| kind != "list_changed")

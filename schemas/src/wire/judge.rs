@@ -7,7 +7,7 @@ use super::requests::{Id, Open};
 use super::session::{self, Session};
 use super::{WireValidator, events, opened, stateless};
 use crate::catalog::catalog;
-use crate::message::down;
+use crate::down::down;
 use crate::rules;
 use crate::verdict::Findings;
 use crate::version::{Direction, Version};

@@ -18,7 +18,8 @@ use requests::{Answers, Open, Progress, Requests, Stream};
 use session::Session;
 
 use crate::catalog::{Asked, catalog};
-use crate::message::{self, Kind, down};
+use crate::down::down;
+use crate::message::{self, Kind};
 use crate::verdict::{Findings, Verdict};
 use crate::version::{Direction, Version};
 
@@ -261,7 +262,7 @@ fn opened(version: Version, message: &Value, method: &str) -> Open {
         version,
         cancelled: false,
         progress: token.map(|token| Progress { token, last: None }),
-        events: (method == "events/stream").then(events::Told::default),
+        events: (method == "events/stream").then(requests::Told::default),
         stream: listens.then(|| Stream { asked: params["notifications"].clone(), promised: None }),
         log: told(MODERN_LOG_LEVEL).is_some(),
         uri: params.get("uri").and_then(Value::as_str).map(str::to_owned),

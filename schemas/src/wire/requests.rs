@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::Value;
 
-use super::events::Told;
 use crate::catalog::Asked;
-use crate::message::down;
+use crate::down::down;
 use crate::version::Version;
 
 /// Requests of one side that may be open at a time.
@@ -119,6 +118,13 @@ impl Progress {
 pub(crate) struct Stream {
     pub(crate) asked: Value,
     pub(crate) promised: Option<Value>,
+}
+
+/// What an event stream has said so far.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) active: bool,
+    pub(crate) terminated: bool,
 }
 
 /// What one side has asked.

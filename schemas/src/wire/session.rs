@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::catalog::catalog;
-use crate::message::down;
+use crate::down::down;
 use crate::rules;
 use crate::verdict::Findings;
 use crate::version::{Direction, Version};

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::requests::{Id, Open, Requests};
-use crate::message::down;
+use crate::down::down;
 use crate::rules;
 use crate::verdict::Findings;
 

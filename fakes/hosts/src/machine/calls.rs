@@ -1,11 +1,10 @@
 //! Tool calls: steps of the model, the parallel rule, limits, the background, outcomes.
 //! A call has exactly one outcome, and after it nothing of the call reaches the model but a background result.
 
-use std::collections::{BTreeSet, VecDeque};
-
 use serde_json::{Value, json};
 
 use super::send::{Made, Shape};
+use super::step::Step;
 use super::{HostMachine, OPEN_MAX, Pending, Phase, Timer};
 use crate::effect::{Carrier, Effect, Outcome, ToolCall};
 use crate::flatten::{self, Origin};
@@ -25,22 +24,6 @@ pub(super) struct Call {
     token: Option<String>,
     /// The number of its background task.
     task: Option<u64>,
-}
-
-/// One step of the model: the calls of one of its answers.
-#[derive(Debug, Default)]
-pub(super) struct Step {
-    waiting: VecDeque<u64>,
-    open: BTreeSet<u64>,
-    /// Hooks that run after its calls.
-    pub(super) hooks: BTreeSet<u64>,
-}
-
-impl Step {
-    /// Whether there is more to wait for than hooks.
-    pub(super) fn has_calls(&self) -> bool {
-        !self.waiting.is_empty() || !self.open.is_empty()
-    }
 }
 
 impl HostMachine {

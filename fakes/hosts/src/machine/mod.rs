@@ -1,5 +1,8 @@
 //! The fake host itself: a synchronous state machine between a server's lines and a scripted agent.
 //! It has no clock, no I/O and no randomness; it never panics on what a server sends.
+//!
+//! Each file beside this one keeps its own part of the state and acts on the whole of it, so these files name each other:
+//! one machine in several files.
 
 mod calls;
 mod catalog;
@@ -14,6 +17,7 @@ mod permission;
 mod requests;
 mod send;
 mod shells;
+mod step;
 mod tasks;
 mod turn;
 mod waking;
@@ -27,10 +31,11 @@ use super::effect::{Action, Effect, ShellEnd};
 use super::options::HostOptions;
 use super::profile::{ListKind, PerMode, Profile};
 use super::wire::{self, Incoming};
-use calls::{Call, Step};
+use calls::Call;
 use catalog::Catalog;
 use hooks::Hooks;
 use shells::Shells;
+use step::Step;
 use tasks::Task;
 use turn::Turn;
 use waking::Waking;

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::HostMachine;
-use super::calls::Step;
+use super::step::Step;
 use crate::effect::{Carrier, Effect, ModelEntry};
 use crate::profile::WhileBusy;
 use crate::wire::{fill, uuid};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use super::Profile;
-use super::load::{self, ProfileError, ProfileFile};
+use super::file::{self, ProfileError, ProfileFile};
 
 /// Furthest spelling that still counts as a slip.
 const SUGGESTION_DISTANCE_MAX: usize = 8;
@@ -46,7 +46,7 @@ const FILES: [(&str, &str); 29] = [
 pub(super) fn files() -> Result<BTreeMap<String, ProfileFile>, ProfileError> {
     static READ: OnceLock<Result<BTreeMap<String, ProfileFile>, ProfileError>> = OnceLock::new();
     READ.get_or_init(|| {
-        FILES.iter().map(|(id, text)| Ok(((*id).to_owned(), load::read(id, text)?))).collect()
+        FILES.iter().map(|(id, text)| Ok(((*id).to_owned(), file::read(id, text)?))).collect()
     })
     .clone()
 }
@@ -59,7 +59,7 @@ pub fn profiles() -> Result<Vec<Arc<Profile>>, ProfileError> {
     static ALL: OnceLock<Result<Vec<Arc<Profile>>, ProfileError>> = OnceLock::new();
     ALL.get_or_init(|| {
         let files = files()?;
-        files.keys().map(|id| load::resolve(&files, id).map(Arc::new)).collect()
+        files.keys().map(|id| file::resolve(&files, id).map(Arc::new)).collect()
     })
     .clone()
 }
@@ -157,25 +157,5 @@ mod tests {
         assert_eq!(child.identity, parent.identity);
         assert!(!parent.channel.delivered.tui && child.channel.delivered.tui);
         assert_eq!(child.channel.delivered.mark, Mark::Seed);
-    }
-
-    #[test]
-    fn an_unknown_key_is_refused_with_its_place() {
-        let text = "id: x@1\nextends: copilot-cli@seed\nfamily: x\ntitle: x\nabout: x\ncalls:\n  timeout_mss: { value: 1, mark: guess, source: none }\n";
-        let error = load::load("x.yaml", text).unwrap_err().to_string();
-        assert!(error.contains("timeout_mss") && error.contains('7'), "{error}");
-    }
-
-    #[test]
-    fn a_profile_without_parent_must_state_everything() {
-        let text = "id: x@1\nfamily: x\ntitle: x\nabout: x\n";
-        let error = load::load("x.yaml", text).unwrap_err().to_string();
-        assert!(error.contains("calls.timeout_ms") && error.contains("life.shutdown"), "{error}");
-    }
-
-    #[test]
-    fn a_circle_of_parents_is_an_error() {
-        let text = "id: x@1\nextends: x@1\nfamily: x\ntitle: x\nabout: x\n";
-        assert!(matches!(load::load("x.yaml", text), Err(ProfileError::Parent { .. })));
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::options::Mode;
+use crate::mode::Mode;
 
 /// How a fact is known, the strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -124,6 +124,16 @@ pub struct PerMode<T> {
     pub tui: T,
     /// In a headless run with one prompt.
     pub print: T,
+}
+
+impl Mode {
+    /// The value of a fact for this mode.
+    pub fn of<T>(self, fact: &PerMode<T>) -> &T {
+        match self {
+            Self::Tui => &fact.tui,
+            Self::Print => &fact.print,
+        }
+    }
 }
 
 /// Declares a section twice: whole, as the machine reads it, and as a patch, as a file states it.

@@ -4,6 +4,7 @@
 mod consent;
 mod embedded;
 mod fact;
+mod file;
 mod kinds;
 mod load;
 mod sections;
@@ -12,12 +13,13 @@ mod wake;
 pub use consent::{Consent, Environment, Unallowed};
 pub use embedded::{profile, profiles};
 pub use fact::{Evidence, Fact, Mark, PerMode};
+pub use file::{ProfileError, ProfileFile};
 pub use kinds::{
     Fate, GiveUp, IdRule, ListChanged, ListKind, OnAsk, OnProbeExit, OnRoots, OnSilence, OnStdoutClosed,
     Overlong, Parallel, ProgressTokens, Refusal, Restart, SizeUnit, StartClock, Stop, StopStep, Structured,
     ToolsShown, UnknownMessage,
 };
-pub use load::{ProfileError, ProfileFile, load, load_chain};
+pub use load::{load, load_chain};
 pub use sections::{
     Calls, Channel, Fidelity, Identity, Life, Lists, Modern, Names, Notifications, Opening, Requests,
     Schemas, Texts, Wire,

@@ -2,8 +2,10 @@
 //!
 //! It must never read a setting of a project; those wait for the person's trust.
 
-use super::document::{Document, Form};
-use super::{HostFiles, HostSettings, SettingsError, groups, words};
+use super::document::{Document, Form, HostFiles, SettingsError};
+use super::found::HostSettings;
+use super::groups;
+use super::launch::{no_more, words};
 
 /// Names the servers whose pushes a session takes, in spite of the list of known ones (read in the program, not observed to open
 /// anything offline).
@@ -43,6 +45,6 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
         }
         rest => rest,
     };
-    super::no_more(rest)?;
+    no_more(rest)?;
     Ok(settings)
 }

@@ -2,8 +2,10 @@
 //!
 //! It must never run a hook that the person has not trusted; here they have.
 
-use super::document::{Document, Form};
-use super::{HostFiles, HostSettings, OpenDoor, ServerEntry, SettingsError, ToolRule, groups, words};
+use super::document::{Document, Form, HostFiles, SettingsError};
+use super::found::{HostSettings, OpenDoor, ServerEntry, ToolRule};
+use super::groups;
+use super::launch::{no_more, words};
 
 pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
     let mut settings = HostSettings::new();
@@ -48,6 +50,6 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
     settings.shell_end_told = false;
     // Observed: `codex queue` needs no flag.
     settings.door = Some(OpenDoor::QueueCommand);
-    super::no_more(&words(launch))?;
+    no_more(&words(launch))?;
     Ok(settings)
 }

@@ -4,8 +4,10 @@
 
 use std::path::Path;
 
-use super::document::{Document, Form};
-use super::{HookCommand, HostFiles, HostSettings, OpenDoor, SettingsError, ShellRule, groups, words};
+use super::document::{Document, Form, HostFiles, SettingsError};
+use super::found::{HookCommand, HostSettings, OpenDoor, ShellRule};
+use super::groups;
+use super::launch::{no_more, words};
 
 pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
     let mut settings = HostSettings::new();
@@ -34,7 +36,7 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
     let words = words(launch);
     let rest = words.strip_prefix(&["--experimental"]).unwrap_or(&words);
     settings.experimental = rest.len() < words.len();
-    super::no_more(rest)?;
+    no_more(rest)?;
     // Observed: an extension is loaded from `extensions/NAME/extension.mjs`, with the experimental setting alone.
     let mut extensions = below(files, ".copilot/extensions/")
         .filter(|(file, _)| file.split_once('/').is_some_and(|(_, name)| name == "extension.mjs"));

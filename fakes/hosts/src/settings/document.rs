@@ -8,7 +8,8 @@ use std::fmt;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Value;
 
-use super::HostFiles;
+/// The texts below a person's home folder, by path with `/` between the names.
+pub type HostFiles = BTreeMap<String, String>;
 
 /// A file that a host would refuse, or that lacks what it needs: which, where, and what.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::document::{Document, Form};
-use super::{HostFiles, HostSettings, SettingsError, ShellRule, ToolRule, groups, words};
+use super::document::{Document, Form, HostFiles, SettingsError};
+use super::found::{HostSettings, ShellRule, ToolRule};
+use super::groups;
+use super::launch::{no_more, words};
 
 pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
     let mut settings = HostSettings::new();
@@ -34,7 +36,7 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
         rules(&Document::parse(file, Form::Toml, text)?, left_out, &mut settings)?;
     }
     settings.instructions = files.get(".gemini/GEMINI.md").cloned().unwrap_or_default();
-    super::no_more(&words(launch))?;
+    no_more(&words(launch))?;
     Ok(settings)
 }
 

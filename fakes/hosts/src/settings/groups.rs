@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::document::Document;
-use super::{HookCommand, ServerEntry, SettingsError, ShellRule, ToolRule};
+use super::document::{Document, SettingsError};
+use super::found::{HookCommand, ServerEntry, ShellRule, ToolRule};
 
 /// `mcpServers.NAME {command, args, env, timeout}`, the timeout in milliseconds. Entries of other transports are passed over.
 pub(super) fn servers(document: &Document) -> Result<BTreeMap<String, ServerEntry>, SettingsError> {

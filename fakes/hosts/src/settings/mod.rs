@@ -6,215 +6,22 @@ mod claude_code;
 mod codex;
 mod copilot_cli;
 mod document;
+mod found;
 mod gemini_cli;
 mod groups;
+mod launch;
 mod opencode;
 mod qwen_code;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-
-use super::options::HostOptions;
-use super::process::ServerCommand;
-use super::profile::Environment;
-pub use document::{Form, SettingsError, parse};
+pub use document::{Form, HostFiles, SettingsError, parse};
+pub use found::{HookCommand, HostSettings, OpenDoor, ServerEntry, ShellRule, ToolRule};
 
 #[cfg(test)]
 mod tests;
 
-/// The texts below a person's home folder, by path with `/` between the names.
-pub type HostFiles = BTreeMap<String, String>;
-
 /// Families whose files can be read.
 pub const SETTINGS_FAMILIES: [&str; 6] =
     ["claude-code", "copilot-cli", "codex", "gemini-cli", "opencode", "qwen-code"];
-
-/// A server as it stands in a host's files.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ServerEntry {
-    /// The program.
-    pub program: String,
-    /// Its arguments.
-    pub arguments: Vec<String>,
-    /// Variables of its own.
-    pub environment: BTreeMap<String, String>,
-    /// Names of the host's own environment that it gets besides.
-    pub passed: Vec<String>,
-    /// The limit of a call, in milliseconds, where one is set.
-    pub tool_timeout_ms: Option<u64>,
-    /// The limit of the handshake, in milliseconds, where one is set.
-    pub start_timeout_ms: Option<u64>,
-}
-
-/// A command of the person that the host runs through a shell at one of its events.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HookCommand {
-    /// The text for the shell.
-    pub command: String,
-    /// How long it may take, in milliseconds, where that is set.
-    pub timeout_ms: Option<u64>,
-}
-
-/// What a host does before its model runs a command in the shell.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ShellRule {
-    /// The person is asked at the first time, in the terminal, and says yes.
-    Asks,
-    /// Runs without a question what is this command, or this command and more words.
-    Prefix(String),
-    /// Runs without a question what is exactly this.
-    Exactly(String),
-}
-
-/// Which tools run without a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolRule {
-    /// The server's name.
-    pub server: String,
-    /// One of its tools, by the server's name for it; nothing for all of them.
-    pub tool: Option<String>,
-}
-
-/// A way into a running session that is open.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OpenDoor {
-    /// A command of the host's own program.
-    QueueCommand,
-    /// HTTP on loopback.
-    Port(u16),
-    /// A file that is read on.
-    InputFile(String),
-    /// Code that the host loads into the session, by its text.
-    Extension(String),
-}
-
-/// Everything that a host learns from files and launch line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostSettings {
-    /// Every server that is to be started, by name.
-    pub servers: BTreeMap<String, ServerEntry>,
-    /// Whether `$NAME` in an entry of a server stands for the host's own variable.
-    pub resolves_names: bool,
-    /// Commands by event, in the order in which they stand.
-    pub hooks: BTreeMap<String, Vec<HookCommand>>,
-    /// Commands at the end of a turn that run on beside the session, and wake it.
-    pub waking: Vec<HookCommand>,
-    /// Servers whose channel pushes the session takes.
-    pub channels: BTreeSet<String>,
-    /// What may run in the model's shell.
-    pub shell: Vec<ShellRule>,
-    /// Which tools may run.
-    pub tools: Vec<ToolRule>,
-    /// Whether the end of a background shell is told to the model.
-    pub shell_end_told: bool,
-    /// The way into the session, where one is open.
-    pub door: Option<OpenDoor>,
-    /// Whether the host's experimental setting is on.
-    pub experimental: bool,
-    /// What the model is told at the start of every session.
-    pub instructions: String,
-}
-
-impl HostSettings {
-    fn new() -> Self {
-        Self {
-            servers: BTreeMap::new(),
-            resolves_names: false,
-            hooks: BTreeMap::new(),
-            waking: Vec::new(),
-            channels: BTreeSet::new(),
-            shell: Vec::new(),
-            tools: Vec::new(),
-            shell_end_told: true,
-            door: None,
-            experimental: false,
-            instructions: String::new(),
-        }
-    }
-
-    /// Whether the model may run a command in its shell, as far as the person has decided or will.
-    pub fn may_run(&self, command: &str) -> bool {
-        self.shell.iter().any(|rule| rule.lets(command))
-    }
-
-    /// How the host starts a server. `person` is the host's own environment, of which `handed` tells what it hands down, and
-    /// `folder` where the session works.
-    ///
-    /// # Errors
-    /// When the files name no server like this.
-    pub fn command_of(
-        &self,
-        server: &str,
-        person: &BTreeMap<String, String>,
-        handed: &Environment,
-        folder: PathBuf,
-    ) -> Result<ServerCommand, SettingsError> {
-        let entry = self.servers.get(server).ok_or_else(|| {
-            let known: Vec<&str> = self.servers.keys().map(String::as_str).collect();
-            SettingsError::new(format!(
-                "no server is named `{server}` in this host's files; it finds {}",
-                if known.is_empty() { "none".to_owned() } else { known.join(", ") }
-            ))
-        })?;
-        let is_named = |name: &String| entry.passed.contains(name);
-        let mut environment: BTreeMap<String, String> = person
-            .iter()
-            .filter(|(name, _)| handed.hands_down(name) || is_named(name))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
-        let resolved = entry.environment.iter().map(|(name, value)| {
-            let named = value.strip_prefix('$').filter(|_| self.resolves_names);
-            (
-                name.clone(),
-                named.map_or(value.clone(), |named| person.get(named).cloned().unwrap_or_default()),
-            )
-        });
-        environment.extend(resolved);
-        Ok(ServerCommand {
-            program: entry.program.clone(),
-            arguments: entry.arguments.clone(),
-            working_directory: Some(folder),
-            environment,
-            bare_environment: true,
-        })
-    }
-
-    /// The settings of a session with this server; `command` is what its model would leave running in the shell.
-    pub fn options(&self, server: &str, command: Option<&str>) -> HostOptions {
-        let entry = self.servers.get(server);
-        let rules = self.tools.iter().filter(|rule| rule.server == server);
-        let unasked = rules.map(|rule| rule.tool.clone().unwrap_or_else(|| "*".to_owned())).collect();
-        HostOptions {
-            unasked: Some(unasked),
-            server_name: server.to_owned(),
-            tool_timeout_ms: entry.and_then(|entry| entry.tool_timeout_ms),
-            start_timeout_ms: entry.and_then(|entry| entry.start_timeout_ms),
-            channels: self.channels.contains(server),
-            hooks: self.hooks.values().any(|commands| !commands.is_empty()),
-            waking_hook: !self.waking.is_empty(),
-            waking_timeout_ms: self.waking.iter().find_map(|hook| hook.timeout_ms),
-            shell: self.shell_end_told && command.is_some_and(|command| self.may_run(command)),
-            door: self.door.is_some(),
-            experimental: self.experimental,
-            ..HostOptions::default()
-        }
-    }
-}
-
-impl ShellRule {
-    fn lets(&self, command: &str) -> bool {
-        // A rule for one command is none for what is chained to it.
-        let is_plain = !command.contains([';', '&', '|', '<', '>', '`', '\n']) && !command.contains("$(");
-        match self {
-            Self::Asks => true,
-            Self::Prefix(prefix) => {
-                let rest = command.strip_prefix(prefix.as_str());
-                is_plain && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-            }
-            Self::Exactly(whole) => is_plain && command == whole,
-        }
-    }
-}
 
 /// Reads what a host of this family would. `launch` are the words after the host's name, as the person typed them.
 ///
@@ -233,16 +40,4 @@ pub fn read(family: &str, files: &HostFiles, launch: &[String]) -> Result<HostSe
             SETTINGS_FAMILIES.join(", ")
         ))),
     }
-}
-
-/// The first words that stand at a command line's end and nobody knows.
-fn no_more(words: &[&str]) -> Result<(), SettingsError> {
-    match words.first() {
-        None => Ok(()),
-        Some(word) => Err(SettingsError::new(format!("the host does not know the argument `{word}`"))),
-    }
-}
-
-fn words(launch: &[String]) -> Vec<&str> {
-    launch.iter().map(String::as_str).collect()
 }

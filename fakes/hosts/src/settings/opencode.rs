@@ -2,8 +2,9 @@
 //!
 //! It must never listen without that flag.
 
-use super::document::{Document, Form};
-use super::{HostFiles, HostSettings, OpenDoor, ServerEntry, SettingsError, words};
+use super::document::{Document, Form, HostFiles, SettingsError};
+use super::found::{HostSettings, OpenDoor, ServerEntry};
+use super::launch::{no_more, words};
 
 /// Documented: both names are read, and what stands in the second one wins.
 const FILES: [&str; 2] = [".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"];
@@ -46,6 +47,6 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
         }
         rest => rest,
     };
-    super::no_more(rest)?;
+    no_more(rest)?;
     Ok(settings)
 }

@@ -2,8 +2,10 @@
 //!
 //! It must never read an input file that the launch line does not name.
 
-use super::document::{Document, Form};
-use super::{HostFiles, HostSettings, OpenDoor, SettingsError, groups, words};
+use super::document::{Document, Form, HostFiles, SettingsError};
+use super::found::{HostSettings, OpenDoor};
+use super::groups;
+use super::launch::{no_more, words};
 
 pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
     let mut settings = HostSettings::new();
@@ -28,6 +30,6 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
         }
         rest => rest,
     };
-    super::no_more(rest)?;
+    no_more(rest)?;
     Ok(settings)
 }

@@ -1,5 +1,7 @@
 //! Files as people have them, good and bad, and what each host makes of them.
 
+use std::collections::BTreeMap;
+
 use rstest::rstest;
 
 use super::*;

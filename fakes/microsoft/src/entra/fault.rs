@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::state::Grant;
+use super::grant::Grant;
 
 /// Faults of one tenant.
 pub(super) const FAULTS_MAX: usize = 100;

@@ -2,10 +2,11 @@
 //! A token of one hop must never be good for another purpose.
 
 use super::form::Form;
-use super::grants::Minted;
+use super::given::{Given, Minted};
+use super::grant::Grant;
 use super::refuse::Refusal;
 use super::rules::EntraRuleId;
-use super::state::{FakeEntra, Given, Grant};
+use super::state::FakeEntra;
 
 const EXCHANGE_SCOPE: &str = "api://AzureADTokenExchange/.default";
 const GRAPH_SCOPE: &str = "https://graph.microsoft.com/.default";

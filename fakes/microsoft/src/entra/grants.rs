@@ -6,31 +6,16 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use super::form::Form;
+use super::given::{Given, Issued, Minted, RefreshToken, seconds};
 use super::refuse::Refusal;
 use super::rules::EntraRuleId;
-use super::state::{FakeEntra, Given, Issued};
+use super::state::FakeEntra;
 use crate::graph::{ALL_SCOPES, guid_of};
 
 /// Tokens that are remembered.
 pub(super) const TOKENS_MAX: usize = 100_000;
 /// Life of the tokens between hops, in seconds.
 const HOP_LIFE_S: u64 = 3_599;
-
-/// A token with a purpose.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Minted {
-    /// T1: for the agent identity that `fmi_path` named.
-    First { fmi_path: Option<String> },
-    /// T2: for the agent identity.
-    Second { audience: String },
-}
-
-/// A refresh token's life.
-#[derive(Debug, Clone)]
-pub(super) struct RefreshToken {
-    pub(super) ends_ms: i64,
-    pub(super) revoked: bool,
-}
 
 impl FakeEntra {
     /// A token that looks like a JWT and is known by its text.
@@ -132,8 +117,4 @@ impl FakeEntra {
         self.remember(text.clone());
         text
     }
-}
-
-pub(super) fn seconds(s: u64) -> i64 {
-    i64::try_from(s).unwrap_or(i64::MAX).saturating_mul(1_000)
 }

@@ -6,6 +6,8 @@ mod credential;
 mod fault;
 mod federation;
 mod form;
+mod given;
+mod grant;
 mod grants;
 mod people;
 mod refuse;
@@ -16,7 +18,8 @@ mod state;
 
 pub use credential::Credential;
 pub use fault::{EntraFault, EntraFaultAction, EntraFaultBody};
+pub use grant::Grant;
 pub use rules::{EntraRule, EntraRuleId, rules};
 pub use shared::{EntraServer, SharedEntra, serve};
 pub use spec::{AuthKind, EntraSpec, SignatureAlgorithm};
-pub use state::{DEFAULT_LOGIN_URL, EntraCall, EntraIds, FakeEntra, Grant};
+pub use state::{DEFAULT_LOGIN_URL, EntraCall, EntraIds, FakeEntra};

@@ -8,10 +8,10 @@ use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::form::Form;
-use super::grants::seconds;
+use super::given::{BrowserCode, Device, Given, seconds};
 use super::refuse::Refusal;
 use super::rules::EntraRuleId;
-use super::state::{FakeEntra, Given};
+use super::state::FakeEntra;
 use crate::graph::guid_of;
 
 const DEVICE_LIFE_S: u64 = 900;
@@ -19,26 +19,6 @@ const INTERVAL_S: u64 = 5;
 const CODE_LIFE_S: u64 = 600;
 /// Sign-ins that are open at one time.
 const OPEN_MAX: usize = 1_000;
-
-/// A device that waits for a person.
-#[derive(Debug, Clone)]
-pub(super) struct Device {
-    pub(super) user_code: String,
-    pub(super) verdict: Option<bool>,
-    scope: String,
-    ends_ms: i64,
-    may_ask_ms: i64,
-}
-
-/// A browser's code.
-#[derive(Debug, Clone)]
-pub(super) struct BrowserCode {
-    challenge: String,
-    redirect_uri: String,
-    scope: String,
-    ends_ms: i64,
-    used: bool,
-}
 
 fn refused(rule: EntraRuleId, error: &str, number: u64, message: &str) -> Refusal {
     Refusal::new(rule, 400, error, number, message)

@@ -4,15 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
 use super::fault::{EntraFault, EntraFaultAction, EntraFaultBody, FAULTS_MAX, Struck};
 use super::form::Form;
-use super::grants::{Minted, RefreshToken};
-use super::people::{BrowserCode, Device};
+use super::given::{BrowserCode, Device, Given, Issued, Minted, RefreshToken};
+use super::grant::Grant;
 use super::refuse::Refusal;
 use super::rules::EntraRuleId;
 use super::spec::EntraSpec;
@@ -44,30 +42,6 @@ pub struct EntraIds {
     pub client_id: String,
 }
 
-/// What kind of request it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Grant {
-    /// The blueprint by its certificate.
-    Hop1,
-    /// The agent identity by T1.
-    Hop2,
-    /// The agent user by T1 and T2.
-    Hop3,
-    /// A request for a device code.
-    DeviceCode,
-    /// A question whether the person is done.
-    DevicePoll,
-    /// A browser at the authorization endpoint.
-    Authorize,
-    /// A browser's code.
-    BrowserCode,
-    /// A refresh token.
-    Refresh,
-    /// Anything else.
-    Other,
-}
-
 /// One request that came. Holds no token and no form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntraCall {
@@ -81,22 +55,6 @@ pub struct EntraCall {
     pub number: Option<u64>,
     /// Whether the caller got it.
     pub fate: Fate,
-}
-
-/// What an endpoint gives.
-#[derive(Debug)]
-pub(super) enum Given {
-    Json(Value),
-    Redirect(String),
-}
-
-/// An access token that Graph must know of.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Issued {
-    /// The token.
-    pub(super) token: String,
-    pub(super) ends_ms: i64,
-    pub(super) claims: Option<Value>,
 }
 
 /// A fake Microsoft Entra with one tenant.

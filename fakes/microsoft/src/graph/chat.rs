@@ -10,7 +10,8 @@ use super::draw;
 use super::message::Message;
 use super::moment::Ms;
 use super::query::Property;
-use super::spec::{ChatKind, RawOverride};
+use super::raw::RawOverride;
+use super::spec::ChatKind;
 
 /// Messages of one chat.
 pub(super) const MESSAGES_MAX: usize = 100_000;

@@ -9,7 +9,7 @@ use super::draw;
 use super::moment::{self, Ms};
 use super::route::Operation;
 use super::rules::RuleId;
-use super::spec::ScriptError;
+use super::script_error::ScriptError;
 use super::throttle::RetryAfterForm;
 use super::wire::{Answer, Fate};
 

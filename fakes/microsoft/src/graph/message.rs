@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use super::moment::{self, Ms};
 use super::people::Directory;
+use super::raw::RawOverride;
 use super::rules::RuleId;
-use super::spec::{Importance, RawOverride};
+use super::spec::Importance;
 use super::trace::Trace;
 
 /// What kind of message.

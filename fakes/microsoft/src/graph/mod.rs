@@ -4,6 +4,7 @@
 mod auth;
 mod chat;
 mod draw;
+mod error_style;
 mod fault;
 mod file;
 mod log;
@@ -14,11 +15,14 @@ mod moment;
 mod payload;
 mod people;
 mod query;
+mod raw;
 mod read;
 mod reject;
 mod route;
 mod rules;
 mod script;
+mod script_error;
+mod sent;
 mod shared;
 mod spec;
 mod sponsors;
@@ -31,18 +35,21 @@ mod write;
 
 pub use auth::{ALL_SCOPES, TokenSpec};
 pub(crate) use draw::guid as guid_of;
+pub use error_style::ErrorStyle;
 pub use fault::{ErrorBody, FaultAction, FaultSpec};
 pub use log::{CALLS_KEPT_MAX, CallRecord, VIOLATIONS_KEPT_MAX, Violation, ViolationKind};
 pub use mail::{DeltaLoss, MailAuth, MailEncryption, MailHistorySpec, MailSpec, MailboxSpec, SentMail};
 pub(crate) use moment::{http_date as http_date_of, iso as iso_instant};
 pub use people::{Application, Person, application_id, object_id, tenant_id};
+pub use raw::RawOverride;
 pub use route::Operation;
 pub use rules::{Mark, Rule, RuleId, rules};
+pub use script_error::ScriptError;
+pub use sent::SentMessage;
 pub use shared::SharedGraph;
 pub use spec::{
-    AGENT, ApplicationSpec, AttachmentSpec, CardKind, ChatKind, ChatSpec, ErrorStyle, ForwardSpec,
-    HOME_TENANT, HistorySpec, IdentityType, Importance, MentionSpec, MessageSpec, PersonSpec, RawOverride,
-    ScriptError, SystemEventSpec, WorldSpec,
+    AGENT, ApplicationSpec, AttachmentSpec, CardKind, ChatKind, ChatSpec, ForwardSpec, HOME_TENANT,
+    HistorySpec, IdentityType, Importance, MentionSpec, MessageSpec, PersonSpec, SystemEventSpec, WorldSpec,
 };
 pub use sponsors::agent_identity_id;
 pub use state::FakeGraph;
@@ -50,4 +57,3 @@ pub use throttle::{Bucket, RetryAfterForm, ThrottleSpec};
 pub use wire::{Answer, Fate, Request};
 pub use wiremock_skin::{DELAY_MAX_MS, GraphServer, WiremockSkin, serve, wiremock_skin};
 pub(crate) use wiremock_skin::{HttpFake, listen};
-pub use write::SentMessage;

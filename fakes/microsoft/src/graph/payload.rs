@@ -9,9 +9,8 @@ use super::chat::Chat;
 use super::draw;
 use super::people::{Directory, Who, user_json};
 use super::rules::RuleId;
-use super::spec::{
-    AttachmentSpec, CardKind, ForwardSpec, MentionSpec, MessageSpec, ScriptError, SystemEventSpec,
-};
+use super::script_error::ScriptError;
+use super::spec::{AttachmentSpec, CardKind, ForwardSpec, MentionSpec, MessageSpec, SystemEventSpec};
 use super::trace::Trace;
 
 /// Characters of a quoted message that a quote shows.

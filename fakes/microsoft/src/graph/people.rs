@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::draw;
 use super::rules::RuleId;
-use super::spec::{AGENT, ApplicationSpec, HOME_TENANT, IdentityType, PersonSpec, ScriptError};
+use super::script_error::ScriptError;
+use super::spec::{AGENT, ApplicationSpec, HOME_TENANT, IdentityType, PersonSpec};
 use super::trace::Trace;
 
 /// One person with the ids that Graph knows.

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
+use super::error_style::ErrorStyle;
 use super::fault::ErrorBody;
 use super::moment::{self, Ms};
 use super::rules::RuleId;
-use super::spec::ErrorStyle;
 
 /// A request that is refused.
 #[derive(Debug, Clone)]

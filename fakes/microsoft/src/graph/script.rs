@@ -9,6 +9,7 @@ use url::Url;
 
 use super::auth::TokenSpec;
 use super::chat::{Chat, MEMBERS_MAX, MESSAGES_MAX, chat_id};
+use super::error_style::ErrorStyle;
 use super::fault::{FAULTS_MAX, Fault, FaultSpec};
 use super::log::{CallRecord, Violation};
 use super::message::{Kind, Message};
@@ -16,14 +17,15 @@ use super::moment;
 use super::payload;
 use super::people::{Application, Person};
 use super::rules::RuleId;
+use super::script_error::ScriptError;
+use super::sent::SentMessage;
 use super::spec::{
-    AGENT, ApplicationSpec, ChatKind, ChatSpec, ErrorStyle, MessageSpec, PersonSpec, ScriptError,
-    SystemEventSpec, WorldSpec,
+    AGENT, ApplicationSpec, ChatKind, ChatSpec, MessageSpec, PersonSpec, SystemEventSpec, WorldSpec,
 };
 use super::state::FakeGraph;
 use super::throttle::ThrottleSpec;
 use super::trace::Trace;
-use super::write::{SentMessage, react, stored};
+use super::write::{react, stored};
 
 /// Chats of one world.
 const CHATS_MAX: usize = 10_000;

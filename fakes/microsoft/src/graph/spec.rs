@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::auth::TokenSpec;
+use super::error_style::ErrorStyle;
 use super::fault::FaultSpec;
 use super::mail::MailboxSpec;
+use super::raw::RawOverride;
 use super::throttle::ThrottleSpec;
 
 /// The handle under which the agent itself appears among people, senders and members.
@@ -47,17 +48,6 @@ pub struct WorldSpec {
     pub date_skew_ms: i64,
     /// Which form errors have.
     pub error_style: ErrorStyle,
-}
-
-/// The form of an error body.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorStyle {
-    /// `error.innerError`.
-    #[default]
-    Plain,
-    /// An empty `error.code`, `error.innererror` in lower case and another one inside with the real code.
-    LowerCaseNested,
 }
 
 /// One person.
@@ -375,101 +365,6 @@ pub enum SystemEventSpec {
     Other(String),
 }
 
-/// Changes to a payload after it was made: what the documentation does not promise, a back end may do.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct RawOverride {
-    /// Values by JSON pointer, e.g. `/from/user/displayName`.
-    pub set: BTreeMap<String, Value>,
-    /// JSON pointers of what is taken away.
-    pub remove: Vec<String>,
-}
-
-impl RawOverride {
-    /// Sets one value.
-    pub fn setting(pointer: &str, value: Value) -> Self {
-        Self { set: BTreeMap::from([(pointer.to_owned(), value)]), remove: Vec::new() }
-    }
-
-    /// Takes one value away.
-    pub fn removing(pointer: &str) -> Self {
-        Self { set: BTreeMap::new(), remove: vec![pointer.to_owned()] }
-    }
-
-    /// The first pointer that is none, if any.
-    pub(super) fn broken_pointer(&self) -> Option<&str> {
-        self.set.keys().chain(&self.remove).map(String::as_str).find(|pointer| !pointer.starts_with('/'))
-    }
-
-    pub(super) fn apply(&self, payload: &mut Value) {
-        for (pointer, value) in &self.set {
-            if let Some((parent, key)) = slot(payload, pointer) {
-                parent.insert(key, value.clone());
-            }
-        }
-        for pointer in &self.remove {
-            if let Some((parent, key)) = slot(payload, pointer) {
-                parent.remove(&key);
-            }
-        }
-    }
-}
-
-/// The object that a pointer's last step is a key of.
-fn slot<'a>(
-    payload: &'a mut Value,
-    pointer: &str,
-) -> Option<(&'a mut serde_json::Map<String, Value>, String)> {
-    let (parent, key) = pointer.rsplit_once('/')?;
-    let key = key.replace("~1", "/").replace("~0", "~");
-    Some((payload.pointer_mut(parent)?.as_object_mut()?, key))
-}
-
-/// A step of a scenario that cannot be done.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ScriptError {
-    /// No person or application has that handle.
-    #[error("no person or application `{name}` in this world; there are {known}")]
-    UnknownPerson {
-        /// What was asked for.
-        name: String,
-        /// What there is, comma separated.
-        known: String,
-    },
-    /// No chat has that handle.
-    #[error("no chat `{name}` in this world; there are {known}")]
-    UnknownChat {
-        /// What was asked for.
-        name: String,
-        /// What there is, comma separated.
-        known: String,
-    },
-    /// No message of the chat has that handle or id.
-    #[error("no message `{name}` in chat `{chat}`; name it with `handle:` when it is posted")]
-    UnknownMessage {
-        /// The chat's handle.
-        chat: String,
-        /// What was asked for.
-        name: String,
-    },
-    /// A value makes no sense.
-    #[error("{field}: {reason}")]
-    Invalid {
-        /// The field.
-        field: &'static str,
-        /// Why, and what would do.
-        reason: String,
-    },
-    /// A bound of the fake.
-    #[error("more than {max} {what}; use fewer")]
-    TooMany {
-        /// What there is too much of.
-        what: &'static str,
-        /// The bound.
-        max: usize,
-    },
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -496,16 +391,5 @@ mod tests {
         assert_eq!(schema["additionalProperties"], json!(false));
         let fault = &schema["$defs"]["FaultSpec"];
         assert_eq!((&fault["required"], &fault["additionalProperties"]), (&json!(["do"]), &json!(false)));
-    }
-
-    #[test]
-    fn an_override_sets_and_removes_and_ignores_what_is_not_there() {
-        let mut payload = json!({"from": {"user": {"displayName": "Alice"}}, "id": "1"});
-        let mut raw = RawOverride::setting("/from/user/displayName", Value::Null);
-        raw.set.insert("/nowhere/at/all".into(), json!(1));
-        raw.remove.push("/id".into());
-        raw.apply(&mut payload);
-        assert_eq!(payload, json!({"from": {"user": {"displayName": null}}}));
-        assert_eq!(RawOverride::removing("id").broken_pointer(), Some("id"));
     }
 }

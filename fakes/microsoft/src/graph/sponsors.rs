@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::draw;
 use super::reject::Rejection;
 use super::rules::RuleId;
-use super::spec::ScriptError;
+use super::script_error::ScriptError;
 use super::state::{Call, FakeGraph, Reply};
 
 /// The object id of the agent identity, in every world.

@@ -11,6 +11,7 @@ use url::Url;
 use super::auth::{self, Auth};
 use super::chat::Chat;
 use super::draw;
+use super::error_style::ErrorStyle;
 use super::fault::{ErrorBody, Fault, FaultAction, Seen};
 use super::log::{CallLog, CallRecord, Violation, ViolationKind};
 use super::mail::{Mailbox, SentMail};
@@ -21,11 +22,11 @@ use super::query::Query;
 use super::reject::{Ids, Rejection, envelope};
 use super::route::{Operation, Owner, Route, route};
 use super::rules::RuleId;
-use super::spec::{ErrorStyle, PersonSpec};
+use super::sent::SentMessage;
+use super::spec::PersonSpec;
 use super::throttle::{Bucket, Refusal, RetryAfterForm, Throttle};
 use super::trace::Trace;
 use super::wire::{Answer, Fate, Request};
-use super::write::SentMessage;
 
 const DEFAULT_BASE_URL: &str = "https://graph.microsoft.com";
 const JSON_TYPE: &str =

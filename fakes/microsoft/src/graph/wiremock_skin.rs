@@ -16,8 +16,8 @@ use wiremock::http::{HeaderName, HeaderValue};
 use wiremock::matchers::any;
 use wiremock::{Match, Mock, MockServer, Respond, ResponseTemplate};
 
+use super::script_error::ScriptError;
 use super::shared::SharedGraph;
-use super::spec::ScriptError;
 use super::wire::{Answer, Fate, Request};
 
 /// The longest delay in real time, in milliseconds.

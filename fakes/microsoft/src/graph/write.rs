@@ -1,8 +1,6 @@
 //! What the agent does: send, quote, edit, delete, react, add somebody.
 //! A request that is refused leaves nothing behind.
 
-use jiff::Timestamp;
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::chat::{Chat, MEMBERS_MAX, MESSAGES_MAX};
@@ -13,6 +11,7 @@ use super::read::message_of;
 use super::reject::Rejection;
 use super::route::Owner;
 use super::rules::RuleId;
+use super::sent::SentMessage;
 use super::spec::{AGENT, ChatKind, ChatSpec, Importance, SystemEventSpec};
 use super::state::{Call, FakeGraph, Reply};
 
@@ -20,29 +19,6 @@ use super::state::{Call, FakeGraph, Reply};
 pub(super) const SEND_BYTES_MAX: usize = 28 * 1024;
 /// Messages that one message can quote.
 const QUOTES_MAX: usize = 10;
-
-/// A message that the agent sent, as it was when it was sent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SentMessage {
-    /// When.
-    pub at: Timestamp,
-    /// The chat's handle.
-    pub chat: String,
-    /// The chat's id.
-    pub chat_id: String,
-    /// The message's id.
-    pub message_id: String,
-    /// `html` or `text`.
-    pub content_type: String,
-    /// The body, markers and all.
-    pub content: String,
-    /// Ids of the messages that it quotes.
-    pub quotes: Vec<String>,
-    /// Ids of whom it mentions.
-    pub mentions: Vec<String>,
-    /// The number of the call that sent it.
-    pub call: u64,
-}
 
 impl FakeGraph {
     pub(super) fn send_message(&mut self, call: &mut Call<'_>) -> Result<Reply, Rejection> {

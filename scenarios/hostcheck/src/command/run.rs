@@ -7,7 +7,8 @@ use crate::exit::{EXIT_CODES, Outcome};
 
 /// What is said where no server is named. The words may be a suite, or a command that this program does not have.
 const NO_SERVER: &str = "no server is named; write --server 'CMD' or --url URL. Scenarios are played by `simulation`, which also \
-                         has the commands mutants, scenario, new, play and bench; in a checkout of this repository start it with";
+                         has the commands mutants, scenario, new, play and bench; in a checkout of this repository start it with \
+                         `cargo run --release --` and the same words";
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXIT_CODES)]
@@ -31,8 +32,7 @@ pub(super) struct Args {
 
 pub(super) fn main(args: &Args) -> Outcome {
     if !args.own.is_given() {
-        let words = [&["run".to_owned()], args.rows.as_slice()].concat();
-        anyhow::bail!("{NO_SERVER} `cargo run --release -- {}`", words.join(" "));
+        anyhow::bail!(NO_SERVER);
     }
     args.against.check()?;
     server::main(&args.own, &args.rows, &args.hosts, args.seed, (&args.out, &args.against))

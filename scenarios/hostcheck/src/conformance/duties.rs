@@ -4,7 +4,7 @@
 use fake_hosts::Profile;
 use reports::event::Support;
 
-use super::rows::Row;
+use super::row::Row;
 use crate::support;
 
 /// Whether a host keeps a requirement.

@@ -17,7 +17,7 @@ use super::lab::Wishes;
 use super::meeting::{Met, meet};
 use super::outcome::{Evidence, Outcome};
 use super::protocol::Judged;
-use super::rows::Placed;
+use super::row::{HOSTS, Placed};
 use super::target::Target;
 
 /// What a conversation with a host answers.
@@ -50,7 +50,7 @@ pub(crate) async fn judge(
     found: &Discovered,
     rows: &[Placed],
 ) -> Vec<Judged> {
-    let rows = || rows.iter().filter(|placed| placed.row.r#in.contains_key(super::rows::HOSTS));
+    let rows = || rows.iter().filter(|placed| placed.row.r#in.contains_key(HOSTS));
     if let Some(reason) = &found.dead {
         // Each host would wait its own time for what never comes.
         return rows().map(|placed| unmet(placed, profile, reason)).collect();

@@ -1,7 +1,9 @@
 //! Takes secrets out of findings, once, before anything is written or printed.
 //! It must reach every text that can hold a word of the server.
 
-use super::{Findings, Judged, Outcome};
+use super::findings::Findings;
+use super::outcome::Outcome;
+use super::protocol::Judged;
 
 /// What stands for a secret.
 const MASKED: &str = "<secret>";

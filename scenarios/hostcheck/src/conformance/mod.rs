@@ -12,6 +12,7 @@ mod arguments;
 mod check;
 mod discover;
 mod duties;
+mod findings;
 mod hosts;
 mod http;
 mod lab;
@@ -19,6 +20,7 @@ mod mask;
 mod meeting;
 mod outcome;
 mod protocol;
+mod row;
 mod rows;
 mod session;
 mod spread;
@@ -35,10 +37,12 @@ use schemas::Version;
 
 pub use discover::VERSIONS;
 pub use duties::{Duty, Kept, duty};
+pub use findings::{About, Findings};
 pub use lab::Wishes;
 pub use outcome::{Evidence, Outcome};
 pub use protocol::Judged;
-pub use rows::{Area, Level, Placed, Row, all as rows};
+pub use row::{Area, Level, Placed, Row};
+pub use rows::all as rows;
 pub use stream::{Asked, events};
 pub use target::{Inside, Target};
 
@@ -60,19 +64,6 @@ pub fn host_columns(hosts: &[Arc<Host>]) -> Vec<reports::event::HostColumn> {
     stream::hosts(hosts)
 }
 
-/// What is known of the server, for the head of a report.
-#[derive(Debug, Clone, Default)]
-pub struct About {
-    /// Its name, as it says.
-    pub name: Option<String>,
-    /// Its version, as it says.
-    pub version: Option<String>,
-    /// By version of the protocol: what it declares there, or why it does not speak it.
-    pub versions: Vec<(Version, Result<String, String>)>,
-    /// Why nothing could be learnt.
-    pub dead: Option<String>,
-}
-
 /// What is wanted.
 pub struct Plan {
     /// The server.
@@ -91,16 +82,6 @@ pub struct Plan {
     pub hosts: Vec<Arc<Host>>,
     /// Servers that run side by side.
     pub at_once: usize,
-}
-
-/// What came out.
-pub struct Findings {
-    /// The server.
-    pub about: About,
-    /// Rows in versions.
-    pub protocol: Vec<Judged>,
-    /// Rows in hosts.
-    pub hosts: Vec<Judged>,
 }
 
 /// How far it is.
@@ -131,7 +112,7 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
         demanded: plan.demanded,
         at_once: plan.at_once,
     };
-    let wants_hosts = rows.iter().any(|placed| placed.row.r#in.contains_key(rows::HOSTS));
+    let wants_hosts = rows.iter().any(|placed| placed.row.r#in.contains_key(row::HOSTS));
     let meetings: Vec<_> = if wants_hosts {
         plan.hosts.iter().filter_map(|host| host.profile.clone()).collect()
     } else {

@@ -14,7 +14,7 @@ use super::check::{self, Needs, Probe};
 use super::discover::Discovered;
 use super::lab::{Lab, Wishes};
 use super::outcome::{Evidence, Outcome};
-use super::rows::Placed;
+use super::row::Placed;
 use super::target::Target;
 use super::wire::Record;
 

@@ -8,7 +8,10 @@ use reports::event::{
     ScenarioRow, ServerUnderTest, Status,
 };
 
-use super::{About, Judged, Outcome, Placed};
+use super::findings::About;
+use super::outcome::Outcome;
+use super::protocol::Judged;
+use super::row::Placed;
 use crate::host::Host;
 
 /// What the head of a stream says of the run.

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use fake_hosts::Mode;
 use serde_json::Value;
 
-use super::session::{Said, Session};
-use super::{claims_calls, claims_opening, claims_wire};
+use super::session::Said;
 
 /// One fact that was seen.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,17 +35,6 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// Draws every fact that these logs show.
-    pub fn of(sessions: &[Session]) -> Self {
-        let mut claims = Self::default();
-        claims_wire::draw(sessions, &mut claims);
-        claims_opening::draw(sessions, &mut claims);
-        claims_calls::draw(sessions, &mut claims);
-        let contradictory: Vec<&str> = claims.contradictions.keys().copied().collect();
-        claims.seen.retain(|claim| !contradictory.contains(&claim.fact));
-        claims
-    }
-
     /// A fact that holds in both modes.
     pub(super) fn add(&mut self, fact: &'static str, value: Value, evidence: String) {
         self.keep(Claim { fact, mode: None, value, evidence });

@@ -8,6 +8,7 @@
 mod against_fakes;
 mod answers;
 pub mod claim;
+mod claims;
 mod claims_calls;
 mod claims_opening;
 mod claims_wire;

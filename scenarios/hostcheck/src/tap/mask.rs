@@ -7,9 +7,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::mask_json;
-
-/// What stands in place of a secret.
-pub const MASK: &str = "***";
+use super::secret::{MASK, Masked, Secrecy, secrecy};
 /// JSON within strings of JSON is followed so deep.
 const NESTING_MAX: usize = 4;
 /// The end of a line that was cut may be the beginning of a secret; so much of its last word is hidden, in bytes.
@@ -49,35 +47,6 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// How secret the value of a key is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Secrecy {
-    /// Not at all.
-    Open,
-    /// Its texts; numbers under such a name are counts.
-    Texts,
-    /// Its numbers too.
-    All,
-}
-
-/// What the name of a key says about its value.
-pub(super) fn secrecy(key: &str) -> Secrecy {
-    let name: String =
-        key.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
-    // A member of the protocol, without which no call can be told from another.
-    if name.ends_with("progresstoken") {
-        return Secrecy::Open;
-    }
-    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    if has(&["secret", "password", "passwd", "passphrase", "apikey", "privatekey"]) {
-        Secrecy::All
-    } else if has(&["token", "authorization", "credential", "assertion", "cookie"]) {
-        Secrecy::Texts
-    } else {
-        Secrecy::Open
-    }
-}
-
 /// Hides secrets in lines. It remembers only whether a private key is being printed.
 #[derive(Debug, Clone, Default)]
 pub struct Masker {
@@ -85,15 +54,6 @@ pub struct Masker {
     values: Vec<String>,
     /// Lines of a private key that may still come on stderr.
     key_lines_left: u32,
-}
-
-/// A masked text and how many secrets were hidden in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Masked<T> {
-    /// The text.
-    pub text: T,
-    /// How many.
-    pub count: u32,
 }
 
 impl Masker {
@@ -147,22 +107,27 @@ impl Masker {
         if !cut {
             return self.value(text, 0);
         }
-        let masked = mask_json::mask(self, hide_tail(text).as_ref(), 0);
+        let masked = self.json(hide_tail(text).as_ref(), 0);
         let again = self.plain(&masked.text);
         Masked { text: again.text, count: masked.count + again.count + 1 }
     }
 
+    /// A text that is JSON, or the beginning of some.
+    fn json(&self, text: &str, depth: usize) -> Masked<String> {
+        mask_json::mask(text, &|said| self.value(said, depth + 1))
+    }
+
     /// A text, which may be JSON as a whole.
-    pub(super) fn value(&self, text: &str, depth: usize) -> Masked<String> {
+    fn value(&self, text: &str, depth: usize) -> Masked<String> {
         let begins = text.trim_start().starts_with(['{', '[']);
         if begins && depth < NESTING_MAX && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
-            return mask_json::mask(self, text, depth);
+            return self.json(text, depth);
         }
         self.plain(text)
     }
 
     /// A text that is no JSON as a whole, or a piece of one.
-    pub(super) fn plain(&self, text: &str) -> Masked<String> {
+    fn plain(&self, text: &str) -> Masked<String> {
         let mut count = 0;
         let mut text = Cow::Borrowed(text);
         for value in &self.values {
@@ -315,5 +280,34 @@ mod tests {
     fn long_lines_of_one_word_take_no_time() {
         let text = format!("{{\"text\":\"{}\"}}", "token".repeat(100_000));
         assert_eq!(masked(&text).len(), text.len());
+    }
+
+    #[rstest]
+    #[case(r#"{"accessToken" : "abc", "n": 1e2}"#, r#"{"accessToken" : "***", "n": 1e2}"#)]
+    #[case(r#"{"a":{"password":12345,"pin":1}}"#, r#"{"a":{"password":"***","pin":1}}"#)]
+    #[case(r#"{"maxTokens":100,"token":null}"#, r#"{"maxTokens":100,"token":null}"#)]
+    #[case(r#"{"_meta":{"progressToken":"t-1"}}"#, r#"{"_meta":{"progressToken":"t-1"}}"#)]
+    #[case(r#"{"secrets":{"a":["x",2],"b":""}}"#, r#"{"secrets":{"a":["***","***"],"b":""}}"#)]
+    #[case(r#"{"token":"one","token":"two"}"#, r#"{"token":"***","token":"***"}"#)]
+    #[case(
+        r#"{"properties":{"token":{"type":"string"},"password":"p"}}"#,
+        r#"{"properties":{"token":{"type":"string"},"password":"***"}}"#
+    )]
+    #[case(
+        r#"{"text":"{\"refresh_token\":\"abc\",\"x\":1}"}"#,
+        r#"{"text":"{\"refresh_token\":\"***\",\"x\":1}"}"#
+    )]
+    #[case(r#"{"text":"api_key=\u0061bc"}"#, r#"{"text":"api_key=***"}"#)]
+    #[case(r#"[{"Authorization":"Basic QWxpY2U="}]"#, r#"[{"Authorization":"***"}]"#)]
+    #[case(r#"{"token":"cut \"off"#, r#"{"token":"***""#)]
+    fn secrets_in_json(#[case] text: &str, #[case] wanted: &str) {
+        assert_eq!(Masker::default().json(text, 0).text, wanted);
+    }
+
+    #[test]
+    fn what_holds_no_secret_keeps_every_byte() {
+        let text = "{ \"a\" : [1, 2.50,\t\"\\u00e9\\/\" ],\"a\":true }\r";
+        let masked = Masker::default().json(text, 0);
+        assert_eq!((masked.text.as_str(), masked.count), (text, 0));
     }
 }

@@ -12,6 +12,7 @@ mod mask_json;
 pub mod pass;
 pub mod read;
 pub mod replay;
+mod secret;
 pub mod shape;
 mod split;
 

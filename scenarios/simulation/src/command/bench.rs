@@ -15,19 +15,20 @@ use entraclaw::storage::DiskStorage;
 use entraclaw::tool::{Outbox, OutgoingTeams, SendError, Sent};
 use futures_util::future::BoxFuture;
 use hdrhistogram::Histogram;
+use hostcheck::exit::{EXIT_FAILED, EXIT_PASSED, Outcome};
+use hostcheck::print::out;
 use reports::event::Lane;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::Instant;
 
+use super::memory::peak_megabytes;
 use super::server_binary::server_binary;
 use super::{idle, notices, reach, select, takeover, taps};
 use crate::plan::{self, Selection};
 use crate::run::{Settings, run_cell};
 use crate::scenario::Mode;
-use hostcheck::exit::{EXIT_FAILED, EXIT_PASSED, Outcome};
-use hostcheck::print::out;
 
 /// Process starts that are measured.
 const STARTS: usize = 41;
@@ -220,15 +221,6 @@ async fn all_tools_kilobytes(binary: &Path) -> anyhow::Result<f64> {
     anyhow::ensure!(line.contains("send_email"), "mail has no tools: {line}");
     #[expect(clippy::cast_precision_loss, reason = "a size for people")]
     Ok(line.len() as f64 / 1_000.0)
-}
-
-/// Peak resident memory of a process, where the system tells.
-pub(super) fn peak_megabytes(pid: Option<u32>) -> Option<f64> {
-    #[expect(clippy::disallowed_methods, reason = "the command line's edge looks at a process")]
-    let status = std::fs::read_to_string(format!("/proc/{}/status", pid?)).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kilobytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes / 1_024.0)
 }
 
 /// Nobody to send to.

@@ -50,7 +50,7 @@ pub(super) async fn measure(binary: &Path) -> anyhow::Result<Idle> {
     let used = processor_time(pid).zip(used).map(|(after, before)| after.saturating_sub(before));
     Ok(Idle {
         core_percent: used.map(|used| used.as_secs_f64() / seconds * 100.0),
-        memory_mb: super::bench::peak_megabytes(pid),
+        memory_mb: super::memory::peak_megabytes(pid),
         requests_per_second: f64::from(asked) / seconds,
     })
 }

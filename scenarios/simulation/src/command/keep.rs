@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use hostcheck::print::{out, shown, warn};
 use reports::event::CellFinished;
 
 use crate::corpus::{self, Entry, HEADER, Line};
@@ -13,7 +14,6 @@ use crate::plan::{Cell, Selection};
 use crate::run::NOT_REPEATABLE;
 use crate::scenario::load_builtin;
 use crate::shrink::{self, PLAYS_MAX};
-use hostcheck::print::{out, shown, warn};
 
 /// The corpus of a folder for reports.
 const FILE: &str = "corpus.txt";

@@ -1,11 +1,11 @@
 //! `simulation list`.
 
+use hostcheck::exit::{EXIT_PASSED, Outcome};
+use hostcheck::print::out;
 use serde_json::json;
 
 use super::select;
 use crate::scenario::Hosts;
-use hostcheck::exit::{EXIT_PASSED, Outcome};
-use hostcheck::print::out;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

@@ -7,6 +7,7 @@ mod idle;
 mod keep;
 mod list;
 mod live;
+mod memory;
 mod mutants;
 mod new;
 mod notices;

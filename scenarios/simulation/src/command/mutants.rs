@@ -1,11 +1,11 @@
 //! `simulation mutants`: servers with one fault each, and the rule that catches each. It judges the harness, not a server.
 
+use hostcheck::exit::{EXIT_FAILED, EXIT_PASSED, Outcome};
+use hostcheck::print::out;
 use serde_json::json;
 
 use super::select;
 use crate::mutants::{MUTANTS, Mutant, Verdict};
-use hostcheck::exit::{EXIT_FAILED, EXIT_PASSED, Outcome};
-use hostcheck::print::out;
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "exit codes: 0 each is caught by its rule, 1 one is not, 2 bad usage")]

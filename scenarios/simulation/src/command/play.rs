@@ -12,6 +12,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use hostcheck::exit::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome};
+use hostcheck::print::{out, warn};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -20,8 +22,6 @@ use super::server_binary::server_binary;
 use crate::sandbox::{
     Desk, Drive, Foreground, Guard, Home, News, Overlay, PlayHost, Setup, Wanted, World, serve, token,
 };
-use hostcheck::exit::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome};
-use hostcheck::print::{out, warn};
 
 /// How often the fake Graph is looked at for news.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

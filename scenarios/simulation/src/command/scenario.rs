@@ -4,11 +4,11 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-
-use crate::recorded::{Options, write};
 use hostcheck::exit::{EXIT_PASSED, Outcome};
 use hostcheck::print::{out, warn};
 use hostcheck::tap::read;
+
+use crate::recorded::{Options, write};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "exit codes: 0 the scenario was written, 2 bad usage or a log that can't be one")]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::run::TOKEN;
+use crate::token::TOKEN;
 
 /// What comes out for one line.
 #[derive(Debug, Clone, PartialEq, Eq)]

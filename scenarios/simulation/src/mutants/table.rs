@@ -2,8 +2,8 @@
 
 use super::disk::Fault as Disk;
 use super::graph::Fault as Graph;
+use super::mutant::{Mutant, Way};
 use super::speech;
-use super::{Mutant, Way};
 
 /// A row: the rule with what its finding must name, and the scenario with its host.
 const fn mutant(

@@ -8,8 +8,8 @@ use fake_hosts::ShellShown;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::expect::first_json;
-use super::session::SessionPort;
+use super::session_port::SessionPort;
+use crate::matching::first_json;
 use crate::scenario::AgentPolicy;
 
 /// Time between two turns of an agent that pulls.

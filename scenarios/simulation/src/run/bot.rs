@@ -14,7 +14,7 @@ use futures_util::stream::FuturesUnordered;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::{mpsc, oneshot};
 
-use super::expect::Miss;
+use super::miss::Miss;
 use super::play::Play;
 use crate::oracle::{Heard, Written};
 use crate::scenario::{BotAgain, BotExpect, BotSay, BotStep};

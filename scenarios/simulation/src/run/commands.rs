@@ -21,7 +21,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::sync::oneshot;
 
 use super::bell::{Bell, BesideOne};
-use super::sim::Process;
+use super::sim_process::Process;
 
 /// Where our programs are on a simulated machine: in a folder that is on nobody's path.
 const SIM_WAITER: &str = "/opt/entraclaw/entraclaw-wait";

@@ -4,36 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::miss::Miss;
 use super::play::{MAIN, Play};
 use super::view::{CallView, Line, SessionView};
-use crate::matching::mismatch;
+use crate::matching::{first_json, mismatch};
 use crate::oracle::{Heard, Sighting, Written};
 use crate::scenario::{
     EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
     ResultExpect, SentExpect, SentMailExpect, Span, StatusExpect, WakingExpect, WireExpect,
 };
-
-/// Why a demand does not hold (yet).
-#[derive(Debug, Clone)]
-pub(crate) struct Miss {
-    pub(crate) message: String,
-    pub(crate) expected: Option<String>,
-    pub(crate) observed: Option<String>,
-}
-
-impl Miss {
-    pub(super) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), expected: None, observed: None }
-    }
-
-    pub(super) fn texts(message: impl Into<String>, expected: &str, observed: &str) -> Self {
-        Self {
-            message: message.into(),
-            expected: Some(expected.to_owned()),
-            observed: Some(observed.to_owned()),
-        }
-    }
-}
 
 type Checked = Result<(), Miss>;
 
@@ -285,12 +264,6 @@ fn took(expect: &ResultExpect, call: &CallView, ended_ms: u64) -> Checked {
         }
         _ => Ok(()),
     }
-}
-
-/// The first JSON value in a text that may have something before or after it.
-pub(crate) fn first_json(text: &str) -> Option<Value> {
-    let start = text.find('{')?;
-    serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>().next()?.ok()
 }
 
 fn wire(expect: &WireExpect, view: &SessionView) -> Checked {

@@ -4,8 +4,8 @@
 use fake_microsoft::graph::{MailSpec, ScriptError};
 
 use super::play::Play;
-use super::scaled;
-use super::steps::{is_meant, is_plain};
+use super::speed::scaled;
+use super::vector::{is_meant, is_plain};
 use crate::oracle::{Heard, Written};
 use crate::scenario::{MailWrite, MailboxStep};
 use crate::vectors;

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use fake_microsoft::bot::FakeBot;
 
-use super::expect::Miss;
+use super::miss::{Miss, Played};
 use super::play::Play;
-use super::steps::Played;
 use crate::scenario::{BOT_CONVERSATION, OperatorStep, PersonRef};
 
 /// Longest that a person waits to be told a code.

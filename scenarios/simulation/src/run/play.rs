@@ -13,6 +13,7 @@ use reports::event::{CellFinished, Failure, Lane, Status};
 use tokio::sync::Notify;
 
 use super::bell::Bell;
+use super::ended::ended;
 use super::extension;
 use super::peer::Limits;
 use super::session::{Extension, Host, Session};
@@ -20,10 +21,10 @@ use super::socket::SocketLimits;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
 use super::view::{CallView, SessionView};
-use super::world::TOKEN;
 use crate::oracle::{Ledger, Posted, Written, judge_answers};
 use crate::plan::Cell;
 use crate::scenario::SetUp;
+use crate::token::TOKEN;
 
 /// The session that steps mean when they name none.
 pub(crate) const MAIN: &str = "main";
@@ -174,6 +175,11 @@ impl<'a> Play<'a> {
 
     pub(crate) fn now_ms(&self) -> u64 {
         self.watch.now_ms()
+    }
+
+    /// The session of that name.
+    pub(super) fn session(&mut self, name: &str) -> anyhow::Result<&mut Session> {
+        self.sessions.get_mut(name).ok_or_else(|| anyhow::anyhow!("no session is named `{name}`"))
     }
 
     /// Looks at a session; the main one when none is named.
@@ -428,7 +434,7 @@ impl<'a> Play<'a> {
         let elapsed_ms = self.now_ms();
         let status = if self.failures.is_empty() { Status::Pass } else { Status::Fail };
         let reason = self.failures.first().map(|failure| failure.message.clone());
-        let mut finished = super::ended(self.cell, status, "");
+        let mut finished = ended(self.cell, status, "");
         finished.reason = reason;
         finished.elapsed_ms = elapsed_ms;
         finished.failures = std::mem::take(&mut self.failures);

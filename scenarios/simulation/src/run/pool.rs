@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use reports::event::CellFinished;
 
+use super::cell::{Settings, run_cell};
 use super::slow::Slow;
-use super::{Settings, run_cell};
 use crate::plan::Cell;
 
 /// What is told while a run goes on, from any thread.

@@ -2,10 +2,9 @@
 
 use anyhow::Context as _;
 
-use super::expect::Miss;
 use super::machine::{self, Machine};
+use super::miss::{Miss, Played};
 use super::play::Play;
-use super::steps::{self, Played};
 use crate::scenario::{SetupExpect, SetupStep};
 
 /// The person runs setup.
@@ -18,9 +17,9 @@ pub(super) fn install(play: &mut Play<'_>, name: &str) -> Played {
     if !play.cell.scenario.scenario.runs_setup() {
         return Ok(Ok(()));
     }
-    let bell = steps::session(play, name)?.bell().clone();
+    let bell = play.session(name)?.bell().clone();
     match machine::install(machine(play)?, &bell, now_ms) {
-        Ok(install) => steps::session(play, name)?.install(install),
+        Ok(install) => play.session(name)?.install(install),
         Err(missing) => {
             return Ok(Err(Miss::new(format!("the host of session `{name}` can't start: {missing}"))));
         }

@@ -11,7 +11,7 @@ use entraclaw::gate::Guid;
 use entraclaw::storage::DiskStorage;
 use fake_microsoft::entra::{AuthKind, EntraSpec, FakeEntra, SignatureAlgorithm};
 
-use super::world::TOKEN;
+use crate::token::TOKEN;
 
 const KEPT: [Kept; 3] = [Kept::PrivateKey, Kept::Certificate, Kept::RefreshToken];
 

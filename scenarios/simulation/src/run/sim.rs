@@ -24,12 +24,12 @@ use fake_microsoft::entra::SharedEntra;
 use fake_microsoft::graph::{Fate, Request, SharedGraph};
 use futures_util::future::{BoxFuture, LocalBoxFuture};
 use reports::event::CellFinished;
-use tokio::io::DuplexStream;
 
 use super::bell::{Bell, Doorway};
 use super::bot::{self, SimPort};
 use super::commands::{SimCommands, sim_wait_command};
 use super::play::Play;
+use super::sim_process::Process;
 use super::stage::{AnyServer, Stage};
 use super::stopwatch::Stopwatch;
 use super::{guard, steps, world};
@@ -111,8 +111,8 @@ impl Stage for SimStage {
         AnyServer::Sim(TaskServer::new(Box::new(move |input, output| {
             let process = Process::new(&disk);
             let storage: Arc<dyn Storage> = match mutant {
-                Some(mutant) => mutant.storage(process.0.clone()),
-                None => Arc::new(process.0.clone()),
+                Some(mutant) => mutant.storage(process.storage()),
+                None => Arc::new(process.storage()),
             };
             let (input, output) = match mutant {
                 Some(mutant) => mutant.pipes(input, output),
@@ -168,7 +168,7 @@ impl Stage for SimStage {
 
     fn command(&self, arguments: &[&str]) -> Result<String, String> {
         let process = Process::new(&self.disk);
-        let storage: Arc<dyn Storage> = Arc::new(process.0.clone());
+        let storage: Arc<dyn Storage> = Arc::new(process.storage());
         let clock: Arc<dyn Clock> = self.server_clock.clone();
         entraclaw::command::operate(arguments, &storage, &clock)
     }
@@ -228,31 +228,6 @@ impl Clock for SteppedClock {
         let now = self.clock.now();
         let ahead = jiff::SignedDuration::from_millis(self.ahead_ms.load(Ordering::Relaxed));
         now.checked_add(ahead).unwrap_or(now)
-    }
-}
-
-/// The production server as a future in this thread.
-pub(crate) type SimServer =
-    TaskServer<Box<dyn FnMut(DuplexStream, DuplexStream) -> LocalBoxFuture<'static, i32>>>;
-
-/// When the future is dropped, its process is dead to the disk: locks are free, late writes fail.
-pub(super) struct Process(MemoryStorage);
-
-impl Process {
-    /// A process on that machine's disk.
-    pub(super) fn new(disk: &MemoryStorage) -> Self {
-        Self(disk.new_process())
-    }
-
-    /// The disk as this process has it.
-    pub(super) fn storage(&self) -> MemoryStorage {
-        self.0.clone()
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.0.kill();
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::bell::Bell;
 use super::machine::Machine;
-use super::sim::SimServer;
+use super::sim_process::SimServer;
 use crate::scenario::DiskStep;
 
 /// What differs between simulation and real processes.

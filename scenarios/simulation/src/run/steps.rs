@@ -8,11 +8,14 @@ use fake_microsoft::graph::MessageSpec;
 use reports::event::Failure;
 use serde_json::Value;
 
-use super::expect::{self, Miss};
+use super::expect;
+use super::miss::{Miss, Played};
+use super::operator;
 use super::play::{MAIN, Play};
 use super::random;
+use super::speed::scaled;
+use super::vector::{is_meant, is_plain};
 use super::view::SessionView;
-use super::{operator, scaled};
 use crate::oracle::{Heard, Written};
 use crate::scenario::{
     Call, DialogStep, DiskStep, EntraStep, Expect, Heartbeat, HostStep, Members, Raw, ServerStep, Step,
@@ -35,7 +38,7 @@ const TAKEN_BACK: &str = "(this message was deleted by its author)";
 pub(crate) async fn all(play: &mut Play<'_>) -> anyhow::Result<()> {
     let steps = &play.cell.scenario.scenario.steps;
     if play.cell.scenario.scenario.autostart {
-        session(play, MAIN)?.start();
+        play.session(MAIN)?.start();
         if let Err(miss) = wait_ready(play, MAIN).await {
             let at_ms = play.now_ms();
             play.failures.push(Failure {
@@ -73,9 +76,6 @@ pub(crate) async fn all(play: &mut Play<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A step's outcome: `Ok(Err(…))` is a demand that did not hold, `Err(…)` a scenario that can't be played.
-pub(super) type Played = anyhow::Result<Result<(), Miss>>;
-
 async fn one(play: &mut Play<'_>, step: &Step) -> Played {
     let mode = play.cell.mode;
     if random::is_pointless(play, step) {
@@ -110,14 +110,14 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
             make_calls(play, calls, None)?;
             tokio::time::sleep(SETTLE).await;
         }
-        Step::Agent(policy) => session(play, MAIN)?.set_policy(*policy),
+        Step::Agent(policy) => play.session(MAIN)?.set_policy(*policy),
         Step::Turn(TurnStep::Begin) => {
             turn(play, Action::BeginTurn { prompt: "Work on something.".to_owned() }).await?;
         }
         Step::Turn(TurnStep::Work) => turn(play, Action::Work).await?,
         Step::Shell(shell) => {
             let label = shell.label.clone().unwrap_or_else(|| format!("shell-{}", play.now_ms()));
-            session(play, shell.on.as_deref().unwrap_or(MAIN))?.shell(label);
+            play.session(shell.on.as_deref().unwrap_or(MAIN))?.shell(label);
             tokio::time::sleep(SETTLE).await;
         }
         Step::Turn(TurnStep::End) => turn(play, Action::EndTurn).await?,
@@ -128,7 +128,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
                 description: ask.description.clone(),
                 input_preview: ask.preview.clone(),
             });
-            session(play, ask.on.as_deref().unwrap_or(MAIN))?.order(Order::Act(action));
+            play.session(ask.on.as_deref().unwrap_or(MAIN))?.order(Order::Act(action));
             tokio::time::sleep(SETTLE).await;
         }
         Step::Dialog(step) => return dialog(play, step).await,
@@ -136,7 +136,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Setup(step) => return super::setup::step(play, step),
         Step::Host(step) => return host(play, step).await,
         Step::Server(ServerStep::Crash(name)) => {
-            session(play, name)?.order(Order::Signal(Signal::Kill));
+            play.session(name)?.order(Order::Signal(Signal::Kill));
             tokio::time::sleep(SETTLE).await;
             // What it had shown from memory was on no disk, nor were its marks.
             if play.disk_fails {
@@ -144,15 +144,15 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
             }
         }
         Step::Server(ServerStep::Stop(name)) => {
-            session(play, name)?.order(Order::Signal(Signal::Stop));
+            play.session(name)?.order(Order::Signal(Signal::Stop));
             tokio::time::sleep(SETTLE).await;
         }
         Step::Server(ServerStep::Wake(name)) => {
-            session(play, name)?.order(Order::Signal(Signal::Continue));
+            play.session(name)?.order(Order::Signal(Signal::Continue));
             tokio::time::sleep(SETTLE).await;
         }
         Step::Server(ServerStep::PowerCut(name)) => {
-            session(play, name)?.order(Order::Signal(Signal::Kill));
+            play.session(name)?.order(Order::Signal(Signal::Kill));
             tokio::time::sleep(SETTLE).await;
             play.stage.power_cut()?;
             forget_marks(play);
@@ -176,7 +176,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         }
         Step::Peer(step) => {
             let now_ms = play.stage.now().as_millisecond();
-            session(play, MAIN)?.bell().change(*step, now_ms);
+            play.session(MAIN)?.bell().change(*step, now_ms);
         }
         Step::Raw(raw) => raw_line(play, raw).await?,
         Step::Heartbeat(beat) => return heartbeat(play, beat).await,
@@ -203,11 +203,11 @@ fn change_members(play: &mut Play<'_>, members: &Members) -> anyhow::Result<()> 
 }
 
 async fn turn(play: &mut Play<'_>, action: Action) -> anyhow::Result<()> {
-    session(play, MAIN)?.order(Order::Act(action));
+    play.session(MAIN)?.order(Order::Act(action));
     let deadline = tokio::time::Instant::now() + HOOKS_MAX;
     loop {
         tokio::time::sleep(SETTLE).await;
-        if !session(play, MAIN)?.runs_a_hook() || tokio::time::Instant::now() >= deadline {
+        if !play.session(MAIN)?.runs_a_hook() || tokio::time::Instant::now() >= deadline {
             return Ok(());
         }
     }
@@ -284,13 +284,6 @@ async fn demand(play: &Play<'_>, expect: &Expect) -> Result<(), Miss> {
     }
 }
 
-pub(super) fn session<'p>(
-    play: &'p mut Play<'_>,
-    name: &str,
-) -> anyhow::Result<&'p mut super::session::Session> {
-    play.sessions.get_mut(name).ok_or_else(|| anyhow::anyhow!("no session is named `{name}`"))
-}
-
 /// Longest that a step waits for a host that has just been started.
 const READY_MAX: Duration = Duration::from_secs(70);
 
@@ -340,7 +333,7 @@ async fn dialog(play: &mut Play<'_>, step: &DialogStep) -> Played {
         return Ok(Err(Miss::texts(what, &step.tool, &found)));
     }
     if let Some(allow) = step.allow {
-        session(play, &name)?.order(Order::Act(Action::AnswerDialog { allow }));
+        play.session(&name)?.order(Order::Act(Action::AnswerDialog { allow }));
         tokio::time::sleep(SETTLE).await;
     }
     Ok(Ok(()))
@@ -364,7 +357,7 @@ async fn host(play: &mut Play<'_>, step: &HostStep) -> Played {
             if let Err(miss) = super::setup::install(play, name)? {
                 return Ok(Err(miss));
             }
-            session(play, name)?.start();
+            play.session(name)?.start();
             if let Err(miss) = wait_ready(play, name).await {
                 return Ok(Err(miss));
             }
@@ -373,22 +366,22 @@ async fn host(play: &mut Play<'_>, step: &HostStep) -> Played {
             if let Err(miss) = super::setup::install(play, name)? {
                 return Ok(Err(miss));
             }
-            session(play, name)?.start();
+            play.session(name)?.start();
         }
         HostStep::Exit(name) => {
-            session(play, name)?.order(Order::Act(Action::Exit));
+            play.session(name)?.order(Order::Act(Action::Exit));
             wait_gone(play, name).await;
         }
         HostStep::Kill(name) => {
-            session(play, name)?.order(Order::Act(Action::Kill));
+            play.session(name)?.order(Order::Act(Action::Kill));
             wait_gone(play, name).await;
         }
         HostStep::Interrupt(name) => {
-            session(play, name)?.order(Order::Act(Action::Interrupt));
+            play.session(name)?.order(Order::Act(Action::Interrupt));
             tokio::time::sleep(SETTLE).await;
         }
         HostStep::LoseReply(name) => {
-            session(play, name)?.order(Order::LoseReply);
+            play.session(name)?.order(Order::LoseReply);
             tokio::time::sleep(SETTLE).await;
         }
     }
@@ -452,14 +445,6 @@ async fn write_messages(play: &Play<'_>, write: &Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `all`, an id, or the beginning of ids with a `*`.
-pub(super) fn is_meant(vector: &str, id: &str) -> bool {
-    match vector.strip_suffix('*') {
-        Some(start) => id.starts_with(start),
-        None => vector == "all" || id == vector,
-    }
-}
-
 /// The text that a model must read, where nothing in it could be changed by the sanitiser.
 fn plain(message: &MessageSpec) -> Option<String> {
     let visible_after_ms = message.visible_after_ms;
@@ -467,12 +452,6 @@ fn plain(message: &MessageSpec) -> Option<String> {
         MessageSpec { text: message.text.clone(), visible_after_ms, ..MessageSpec::default() } == *message;
     let text = message.text.as_ref().filter(|_| alone)?;
     is_plain(text).then(|| text.clone())
-}
-
-/// Whether the sanitiser leaves a text as it is for certain.
-pub(super) fn is_plain(text: &str) -> bool {
-    let harmless = |c: char| c.is_ascii_alphanumeric() || " ,.?!'".contains(c);
-    text.chars().all(harmless) && text.trim() == text && !text.contains("  ")
 }
 
 fn post(
@@ -523,7 +502,7 @@ fn make_calls(play: &mut Play<'_>, calls: &[Call], on: Option<&str>) -> anyhow::
         let label = call.label.clone().unwrap_or_else(|| format!("call-{}-{n}", play.now_ms()));
         made.push((call.tool.clone(), arguments, label));
     }
-    session(play, on.unwrap_or(MAIN))?.call(made);
+    play.session(on.unwrap_or(MAIN))?.call(made);
     Ok(())
 }
 
@@ -565,7 +544,7 @@ async fn raw_line(play: &mut Play<'_>, raw: &Raw) -> anyhow::Result<()> {
         },
         (None, None) => String::new(),
     };
-    session(play, raw.on.as_deref().unwrap_or(MAIN))?.order(Order::Raw(line.into_bytes()));
+    play.session(raw.on.as_deref().unwrap_or(MAIN))?.order(Order::Raw(line.into_bytes()));
     tokio::time::sleep(SETTLE).await;
     Ok(())
 }
@@ -576,7 +555,7 @@ async fn heartbeat(play: &mut Play<'_>, beat: &Heartbeat) -> Played {
         let id = Value::String(format!("beat-{round}"));
         let line = serde_json::json!({"jsonrpc": "2.0", "id": id, "method": "ping"}).to_string();
         let sent = tokio::time::Instant::now();
-        session(play, MAIN)?.order(Order::Raw(line.into_bytes()));
+        play.session(MAIN)?.order(Order::Raw(line.into_bytes()));
         let answered =
             |play: &Play<'_>| {
                 play.with_view(None, |view| {

@@ -10,12 +10,11 @@ use fake_microsoft::entra::{AuthKind, FakeEntra, SharedEntra};
 use fake_microsoft::graph::{ChatSpec, FakeGraph, PersonSpec, SharedGraph, TokenSpec, WorldSpec};
 use jiff::Timestamp;
 
-use super::{PROCESS_SPEED, sign_in};
+use super::sign_in;
+use super::speed::PROCESS_SPEED;
 use crate::plan::Cell;
 use crate::scenario::{Mode, SetUp};
-
-/// The token that Graph accepts. It must appear in no line, file or text.
-pub(crate) const TOKEN: &str = "sim-access-token-5f1d7c3e9a";
+use crate::token::TOKEN;
 /// When every simulated world begins.
 const EPOCH: &str = "2026-01-05T09:00:00Z";
 /// The seed's poll interval.

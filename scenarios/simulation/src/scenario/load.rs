@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use hostcheck::hint::nearest;
 use serde_saphyr::Spanned;
 
 use super::error::Place;
@@ -11,7 +12,6 @@ use super::{
     BOT_CONVERSATION, BotStep, Expect, HostStep, Hosts, MailboxStep, Mode, OperatorStep, Scenario,
     ScenarioError, ServerStep, Step,
 };
-use hostcheck::hint::nearest;
 
 include!(concat!(env!("OUT_DIR"), "/suites.rs"));
 
@@ -278,7 +278,7 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
             Some("add an `expect:` step"),
         ));
     }
-    if let Some((problem, help)) = super::setup::misused(scenario) {
+    if let Some((problem, help)) = super::sense::setup_misused(scenario) {
         return Err(checker.fail(id, problem, Some(help)));
     }
     let in_process = scenario.mode.contains(&Mode::Process);

@@ -9,9 +9,11 @@ mod expect;
 mod kills;
 mod load;
 mod random;
+mod sense;
 mod set_up;
 mod setup;
 mod step;
+mod trouble;
 
 use std::collections::BTreeMap;
 
@@ -29,7 +31,7 @@ pub use expect::{
 };
 pub use kills::Kills;
 pub use load::{Loaded, load_builtin, load_path, parse};
-pub use random::{Random, Trouble};
+pub use random::Random;
 pub use set_up::SetUp;
 pub use setup::{FileExpect, Ours, SetupExpect, SetupStep};
 pub use step::{
@@ -37,6 +39,7 @@ pub use step::{
     Inbound, MailWrite, MailboxStep, Members, MessageRef, OperatorStep, OverwriteStep, PairCodeStep,
     PairStep, PeerStep, PermissionStep, PersonRef, Raw, ServerStep, ShellStep, Step, TurnStep, Write,
 };
+pub use trouble::Trouble;
 
 /// One scenario file.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]

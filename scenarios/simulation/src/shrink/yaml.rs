@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
+use hostcheck::json_in_yaml::yaml;
 use reports::text::short_line;
 use serde_json::{Value, json};
 
@@ -12,7 +13,6 @@ use crate::scenario::{
     BotStep, DiskStep, EntraStep, HostStep, Inbound, MailWrite, MailboxStep, MessageRef, OperatorStep,
     PeerStep, PersonRef, ServerStep, Span, Step, Write,
 };
-use hostcheck::json_in_yaml::yaml;
 
 /// Bytes of a finding in a comment.
 const MESSAGE_BYTES_MAX: usize = 200;

@@ -7,9 +7,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::spec::{DeltaLoss, MailboxSpec};
-use crate::graph::RawOverride;
 use crate::graph::draw;
 use crate::graph::moment::Ms;
+use crate::graph::raw::RawOverride;
 
 /// Mails of one mailbox.
 pub(in crate::graph) const MAILS_MAX: usize = 20_000;

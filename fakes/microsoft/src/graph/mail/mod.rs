@@ -4,10 +4,11 @@
 mod delta;
 mod mailbox;
 mod script;
+mod sent;
 mod show;
 mod spec;
 mod write;
 
 pub(super) use mailbox::Mailbox;
+pub use sent::SentMail;
 pub use spec::{DeltaLoss, MailAuth, MailEncryption, MailHistorySpec, MailSpec, MailboxSpec};
-pub use write::SentMail;

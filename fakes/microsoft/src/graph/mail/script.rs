@@ -4,12 +4,12 @@
 use jiff::Timestamp;
 
 use super::mailbox::{ChangeKind, Correspondent, Folder, MAILS_MAX, Mail, Mailbox, id_of};
+use super::sent::SentMail;
 use super::spec::{DeltaLoss, MailAuth, MailEncryption, MailSpec, MailboxSpec};
-use super::write::SentMail;
 use crate::graph::draw;
 use crate::graph::moment;
 use crate::graph::people::Who;
-use crate::graph::spec::ScriptError;
+use crate::graph::script_error::ScriptError;
 use crate::graph::state::FakeGraph;
 
 impl FakeGraph {

@@ -1,39 +1,17 @@
 //! What the agent does with mail: read one, draft, answer, send.
 //! A request that is refused leaves nothing behind, and a mail leaves once.
 
-use jiff::Timestamp;
-use serde::Serialize;
 use serde_json::Value;
 
 use super::delta::select_of;
 use super::mailbox::{ChangeKind, Correspondent, Folder, MAILS_MAX, Mail, Mailbox, id_of};
+use super::sent::SentMail;
 use super::show::{Lens, mail_json};
 use crate::graph::RuleId;
 use crate::graph::draw;
 use crate::graph::moment;
 use crate::graph::reject::Rejection;
 use crate::graph::state::{Call, FakeGraph, Reply};
-
-/// A mail that the agent sent, as it left.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SentMail {
-    /// When.
-    pub at: Timestamp,
-    /// Its immutable id.
-    pub message_id: String,
-    /// Addresses.
-    pub to: Vec<String>,
-    /// Addresses with a copy.
-    pub cc: Vec<String>,
-    /// Its subject.
-    pub subject: String,
-    /// The body.
-    pub content: String,
-    /// `Message-ID` of the mail that it answers.
-    pub answers: Option<String>,
-    /// Headers that the sender chose.
-    pub headers: Vec<(String, String)>,
-}
 
 impl FakeGraph {
     pub(in crate::graph) fn mailbox_of(&self, _: &Call<'_>) -> Result<&Mailbox, Rejection> {

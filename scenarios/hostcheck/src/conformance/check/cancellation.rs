@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Era, Needs, Probe, tools};
+use super::probe::{Era, Needs, Probe};
+use super::tools;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::outcome::Outcome;
 use crate::conformance::session::{ANSWER_WITHIN, GRACE, Session};

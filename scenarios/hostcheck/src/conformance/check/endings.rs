@@ -7,7 +7,8 @@ use std::time::Duration;
 use fake_hosts::Signal;
 use serde_json::{Value, json};
 
-use super::{Era, Needs, Probe, tools};
+use super::probe::{Era, Needs, Probe};
+use super::tools;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, Reply, Session};
 

@@ -4,7 +4,8 @@
 use serde_json::json;
 
 use super::cancellation::LONG_WITHIN;
-use super::{Era, Probe, tools};
+use super::probe::{Era, Probe};
+use super::tools;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{GRACE, Reply};
 

@@ -4,7 +4,7 @@
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use super::{Era, Probe};
+use super::probe::{Era, Probe};
 use crate::conformance::lab::{Lab, Trouble};
 
 /// Resources that are read.

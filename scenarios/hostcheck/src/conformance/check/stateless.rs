@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Era, Probe};
+use super::probe::{Era, Probe};
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, START_WITHIN, client_info, modern_meta};
 

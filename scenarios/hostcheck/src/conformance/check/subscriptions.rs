@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Era, Needs, Probe};
+use super::probe::{Era, Needs, Probe};
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, GRACE, Session};
 

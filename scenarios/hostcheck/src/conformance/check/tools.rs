@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemas::Foreign;
 use serde_json::{Value, json};
 
-use super::{Era, Probe};
+use super::probe::{Era, Probe};
 use crate::conformance::arguments;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::outcome::Outcome;

@@ -11,7 +11,7 @@ use schemas::Version;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{Era, Needs, Probe};
+use super::probe::{Era, Needs, Probe};
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, initialize_params, modern_meta};
 use crate::conformance::target::Target;

@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 
 use entraclaw::config::key::ACCESS_TOKEN_VARIABLE;
-use fake_hosts::settings::{self, Form, HostFiles, HostSettings};
+use fake_hosts::settings::{self, Form, HostSettings};
 use serde_json::Value;
 
 use super::Machine;
+use super::home::{bytes_of, difference, texts};
 use crate::scenario::{Ours, SetupExpect};
 
 /// Where a section of ours begins in a text for models.
@@ -20,7 +21,7 @@ const SERVER: &str = "entraclaw";
 
 /// Checks a demand now; what does not hold.
 pub(in super::super) fn check(expect: &SetupExpect, machine: &Machine) -> Result<(), String> {
-    let now = super::bytes_of(&machine.home).map_err(|error| error.to_string())?;
+    let now = bytes_of(&machine.home).map_err(|error| error.to_string())?;
     if let Some(file) = &expect.file {
         let text = now.get(&file.path).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         match text {
@@ -44,26 +45,6 @@ pub(in super::super) fn check(expect: &SetupExpect, machine: &Machine) -> Result
         Some(Ours::Once) => once(machine, &now),
         Some(Ours::Never) => never(machine, &now),
     }
-}
-
-/// The first file that is not as it was.
-pub(super) fn difference(
-    before: &BTreeMap<String, Vec<u8>>,
-    now: &BTreeMap<String, Vec<u8>>,
-) -> Option<String> {
-    let gone_or_changed = before.iter().find_map(|(path, bytes)| match now.get(path) {
-        None => Some(format!("{path} is gone")),
-        Some(other) if other != bytes => Some(format!("{path} is another file than before")),
-        Some(_) => None,
-    });
-    let new = || now.keys().find(|path| !before.contains_key(*path));
-    gone_or_changed.or_else(|| new().map(|path| format!("{path} was not there before")))
-}
-
-/// The files that are texts.
-pub(super) fn texts(files: &BTreeMap<String, Vec<u8>>) -> HostFiles {
-    let text = |bytes: &Vec<u8>| String::from_utf8(bytes.clone()).ok();
-    files.iter().filter_map(|(path, bytes)| Some((path.clone(), text(bytes)?))).collect()
 }
 
 fn once(machine: &Machine, now: &BTreeMap<String, Vec<u8>>) -> Result<(), String> {

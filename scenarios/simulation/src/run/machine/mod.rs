@@ -5,6 +5,7 @@
 mod config;
 mod doorstep;
 mod files;
+mod home;
 mod installed;
 
 use std::cell::RefCell;
@@ -18,6 +19,7 @@ use fake_hosts::Environment;
 use fake_hosts::settings::{self, HostFiles, HostSettings};
 use tokio::process::Child;
 
+use self::home::{OWN_FOLDER, bytes_of, difference, texts};
 use super::port::KeptPort;
 use crate::plan::Cell;
 use crate::scenario::SetupStep;
@@ -31,15 +33,10 @@ const HOST_PROGRAMS: [&str; 6] = ["claude", "copilot", "codex", "gemini", "openc
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Before what setup prints of how the host is started.
 const LAUNCH: &str = "Start it: ";
-/// Files of a home folder that are looked at, and the largest of them in bytes.
-const FILES_MAX: usize = 1_000;
-const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// What names the file of a token.
 const TOKEN_FILE_VARIABLE: &str = "ENTRACLAW_AUTH_TOKEN_FILE";
 /// The person's home folder.
 const HOME: &str = "alice";
-/// Our own folder in a home folder.
-const OWN_FOLDER: &str = ".entraclaw";
 
 /// The folder of our own program on a machine below `root`.
 pub(super) fn own_folder(root: &Path) -> PathBuf {
@@ -170,7 +167,7 @@ impl Machine {
         let output = self.command(&self.binary).args(&arguments).output()?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (told, complaint) = (text(&output.stdout), text(&output.stderr));
-        let changed = files::difference(&before, &bytes_of(&self.home)?);
+        let changed = difference(&before, &bytes_of(&self.home)?);
         let stays = step.changes_nothing || step.refused.is_some();
         if let Some(changed) = changed.filter(|_| stays) {
             return Ok(Err(format!("setup must change nothing, and {changed}")));
@@ -203,7 +200,7 @@ impl Machine {
     }
 
     fn files(&self) -> std::io::Result<HostFiles> {
-        Ok(files::texts(&bytes_of(&self.home)?))
+        Ok(texts(&bytes_of(&self.home)?))
     }
 
     /// Flags for the carrier that a host has beyond what needs none.
@@ -249,32 +246,6 @@ fn program(spool: &Path) -> String {
          {{ printf '%s\\0' \"${{0##*/}}\"; for word in \"$@\"; do printf '%s\\0' \"$word\"; done; }} > \"$spool/.$$\" &&\n\
          mv \"$spool/.$$\" \"$spool/$$.call\"\n"
     )
-}
-
-/// Every file below a home folder but our own program's.
-fn bytes_of(home: &Path) -> std::io::Result<BTreeMap<String, Vec<u8>>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![home.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder)? {
-            let path = entry?.path();
-            let kind = path.symlink_metadata()?;
-            let name = path.strip_prefix(home).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-            if name == OWN_FOLDER {
-                continue;
-            }
-            if kind.is_dir() {
-                folders.push(path);
-            } else if kind.len() <= FILE_BYTES_MAX && found.len() < FILES_MAX {
-                #[expect(clippy::disallowed_methods, reason = "the host looks at real files")]
-                let bytes = std::fs::read(&path)?;
-                found.insert(name, bytes);
-            } else {
-                return Err(std::io::Error::other(format!("{name}: more than a test's home folder holds")));
-            }
-        }
-    }
-    Ok(found)
 }
 
 #[cfg(unix)]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Overlay, Wanted, documents, files, rules};
+use super::base::{Overlay, Wanted, documents, files, rules};
 
 /// Folders of instructions beside the repository's own.
 const INSTRUCTIONS: &str = "COPILOT_CUSTOM_INSTRUCTIONS_DIRS";

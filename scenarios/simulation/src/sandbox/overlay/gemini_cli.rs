@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use entraclaw::setup::{Content, Found, with};
 
-use super::{Overlay, Wanted, files, plain_path, rules};
+use super::base::{Overlay, Wanted, files, plain_path, rules};
 
 /// Where a program keeps what holds for every user of a machine.
 struct Machine {

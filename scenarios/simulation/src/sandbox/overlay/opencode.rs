@@ -6,7 +6,7 @@ use entraclaw::setup::{Carrier, Content, Edit, Found, with};
 use serde_json::Value;
 
 use super::super::guard::token;
-use super::{Overlay, Wanted, files, rules};
+use super::base::{Overlay, Wanted, files, rules};
 
 /// A configuration in the environment, above all files.
 const CONFIG: &str = "OPENCODE_CONFIG_CONTENT";

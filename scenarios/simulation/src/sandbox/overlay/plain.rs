@@ -2,8 +2,8 @@
 
 use entraclaw::setup::{Carrier, Content};
 
+use super::base::{Overlay, Wanted, documents, files, rules};
 use super::inline::inline;
-use super::{Overlay, Wanted, documents, files, rules};
 
 /// Claude Code takes servers, settings and rules beside the person's own.
 pub(super) fn claude_code(overlay: &mut Overlay, wanted: &Wanted<'_>) -> anyhow::Result<()> {

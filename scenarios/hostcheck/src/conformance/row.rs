@@ -1,0 +1,94 @@
+//! One requirement of the protocol, as its file states it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The version that rows about hosts name.
+pub(crate) const HOSTS: &str = "hosts";
+
+/// How much a requirement binds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Without it the server does not speak the protocol.
+    Must,
+    /// There may be a good reason not to.
+    Should,
+}
+
+impl Level {
+    /// As in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Must => "must",
+            Self::Should => "should",
+        }
+    }
+}
+
+/// One file: the rows of an area.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Area {
+    /// Its name in reports and on the command line.
+    pub area: String,
+    /// The rows, in the order of the report.
+    pub rows: Vec<Row>,
+}
+
+/// One requirement.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// `area.what`, unique.
+    pub id: String,
+    /// How much it binds.
+    pub level: Level,
+    /// The requirement in a sentence of our own.
+    pub says: String,
+    /// By protocol version: the page and section below `specification/VERSION/`, or `practice: why`, where no
+    /// sentence of the specification stands behind it but what real hosts do. Rows about hosts name `hosts`.
+    pub r#in: BTreeMap<String, String>,
+    /// What is checked; each of them must hold.
+    #[serde(default)]
+    pub checks: Vec<String>,
+    /// Of a requirement on hosts: the facts of a profile that tell whether a host keeps it, each one a feature.
+    #[serde(default)]
+    pub facts: Vec<String>,
+    /// Whether it is about the lines of a pipe, which a server behind an address does not write.
+    #[serde(default)]
+    pub of_pipes: bool,
+    /// Why nothing is checked.
+    #[serde(default)]
+    pub excluded: Option<String>,
+}
+
+impl Row {
+    /// Where the requirement comes from, in one line.
+    pub fn source(&self) -> String {
+        let mut texts: Vec<String> = Vec::new();
+        for (version, place) in &self.r#in {
+            let text = match place.strip_prefix("practice: ") {
+                Some(why) => format!("practice: {why}"),
+                None => format!("{version} {place}"),
+            };
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        texts.join("; ")
+    }
+}
+
+/// A row with its area and file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// The area.
+    pub area: String,
+    /// The file, relative to the repository.
+    pub file: &'static str,
+    /// The row.
+    pub row: Row,
+}

@@ -1,0 +1,87 @@
+//! One fault, and how it is put into the server.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use entraclaw::graph::GraphTransport;
+use entraclaw::storage::Storage;
+use entraclaw::storage::memory::MemoryStorage;
+use tokio::io::DuplexStream;
+
+use super::{disk, graph, pipe, speech};
+
+/// A server with one fault.
+#[derive(Debug)]
+pub struct Mutant {
+    /// What people call it.
+    pub id: &'static str,
+    /// The fault, in words.
+    pub does: &'static str,
+    /// The rule that must catch it.
+    pub rule: &'static str,
+    /// What the finding must name besides, such as a wire rule.
+    pub names: &'static str,
+    /// The scenario in which it must be caught.
+    pub scenario: &'static str,
+    /// The host on which it must be caught.
+    pub host: &'static str,
+    /// How the fault is put in.
+    pub(super) way: Way,
+}
+
+/// Where a fault is put in.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Way {
+    /// What the server says.
+    Speaks(speech::Change),
+    /// What the server hears.
+    Hears(speech::Change),
+    /// What its disk does.
+    Disk(disk::Fault),
+    /// What it asks of Graph, and what it takes from it.
+    Graph(graph::Fault),
+    /// One of its settings.
+    Setting(&'static str, &'static str),
+}
+
+impl Mutant {
+    /// The setting that is another one, as a variable of the environment.
+    pub(crate) fn setting(&self) -> Option<(&'static str, &'static str)> {
+        match self.way {
+            Way::Setting(name, value) => Some((name, value)),
+            _ => None,
+        }
+    }
+
+    /// The server's ends of its pipes.
+    pub(crate) fn pipes(&self, input: DuplexStream, output: DuplexStream) -> (DuplexStream, DuplexStream) {
+        match self.way {
+            Way::Speaks(change) => (input, pipe::writer(output, change)),
+            Way::Hears(change) => (pipe::reader(input, change), output),
+            _ => (input, output),
+        }
+    }
+
+    /// Its disk.
+    pub(crate) fn storage(&self, storage: MemoryStorage) -> Arc<dyn Storage> {
+        match self.way {
+            Way::Disk(fault) => Arc::new(disk::FaultyDisk { storage, fault }),
+            _ => Arc::new(storage),
+        }
+    }
+
+    /// Its way to Graph.
+    pub(crate) fn transport(
+        &self,
+        transport: Arc<dyn GraphTransport>,
+        environment: &BTreeMap<String, String>,
+    ) -> Arc<dyn GraphTransport> {
+        match self.way {
+            Way::Graph(fault) => {
+                let allowlist = environment.get("ENTRACLAW_ALLOW").map_or("", String::as_str);
+                Arc::new(graph::FaultyClient::new(transport, fault, allowlist))
+            }
+            _ => transport,
+        }
+    }
+}

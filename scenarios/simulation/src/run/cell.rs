@@ -1,0 +1,120 @@
+//! One cell from its plan to its end: played or not, twice where the seed must repeat.
+
+use reports::event::{CellFinished, Failure, Status};
+
+use super::ended::{ended, panic_text};
+use super::{process, sim};
+use crate::plan::Cell;
+use crate::scenario::Mode;
+
+/// The rule that a seed breaks which gives another run each time.
+pub(crate) const NOT_REPEATABLE: &str = "harness.repeatable";
+
+/// How much of a cell is kept in the event stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// The transcript and the model's view, whatever the end.
+    All,
+    /// Both only when it did not pass.
+    Failures,
+}
+
+/// Settings of a run that are not part of a cell.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// First seed: its cells keep their transcripts.
+    pub first_seed: u64,
+    /// The server's binary, for process mode.
+    pub server_binary: Option<std::path::PathBuf>,
+    /// Whether each sim cell runs twice and both must be equal to the byte.
+    pub twice: bool,
+}
+
+/// Runs one cell.
+pub fn run_cell(cell: &Cell, settings: &Settings) -> CellFinished {
+    if let Some(unplayed) = &cell.unplayed {
+        return ended(cell, unplayed.status, &unplayed.reason);
+    }
+    let keep = if cell.mode == Mode::Process || cell.seed == settings.first_seed {
+        Keep::All
+    } else {
+        Keep::Failures
+    };
+    let mut finished = match cell.mode {
+        Mode::Sim => simulated(cell, settings.twice && !cell.scenario.scenario.long),
+        Mode::Process => match &settings.server_binary {
+            Some(binary) => guarded(cell, || process::play(cell, binary)),
+            None => {
+                return ended(
+                    cell,
+                    Status::NotRun,
+                    "the server's binary is not built; run `cargo build --release -p entraclaw`",
+                );
+            }
+        },
+    };
+    apply_known_issue(cell, &mut finished);
+    if keep == Keep::Failures && finished.status == Status::Pass {
+        // With their capacity: thousands of days would keep gigabytes.
+        finished.transcript = Vec::new();
+        finished.model_view = Vec::new();
+    }
+    finished
+}
+
+fn simulated(cell: &Cell, twice: bool) -> CellFinished {
+    let mut first = guarded(cell, || sim::play(cell));
+    if twice && first.status != Status::Error {
+        let second = guarded(cell, || sim::play(cell));
+        if first != second {
+            first.failures.push(not_repeatable(&first, &second));
+            first.status = Status::Flaky;
+            first.reason = Some("the same seed gave another run".to_owned());
+        }
+    }
+    first
+}
+
+fn not_repeatable(first: &CellFinished, second: &CellFinished) -> Failure {
+    let pair = first.transcript.iter().zip(&second.transcript).find(|(a, b)| a != b);
+    Failure {
+        rule: NOT_REPEATABLE.to_owned(),
+        message: "the same seed gave another run; the first difference is shown".to_owned(),
+        at_ms: pair.map_or(0, |(a, _)| a.at_ms),
+        step: None,
+        line: None,
+        expected: pair.map(|(a, _)| format!("{} ms {}", a.at_ms, a.text)),
+        observed: pair.map(|(_, b)| format!("{} ms {}", b.at_ms, b.text)),
+    }
+}
+
+/// A panic of the server or the harness is an error of this cell, not the end of the run.
+fn guarded(cell: &Cell, play: impl FnOnce() -> anyhow::Result<CellFinished>) -> CellFinished {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(play)) {
+        Ok(Ok(finished)) => finished,
+        Ok(Err(error)) => ended(cell, Status::Error, &format!("{error:#}")),
+        Err(panic) => ended(cell, Status::Error, &format!("panicked: {}", panic_text(&*panic))),
+    }
+}
+
+fn apply_known_issue(cell: &Cell, finished: &mut CellFinished) {
+    let issue = cell
+        .scenario
+        .scenario
+        .known_issues
+        .iter()
+        .find(|issue| issue.host == cell.host.id || issue.host == cell.host.family);
+    let Some(issue) = issue else { return };
+    match finished.status {
+        Status::Fail => {
+            finished.status = Status::KnownIssue;
+            finished.reason = Some(format!("{} ({})", issue.why, issue.link));
+        }
+        Status::Pass => {
+            finished.status = Status::Fail;
+            finished.reason =
+                Some(format!("passes although it is a known issue: {}; remove the entry", issue.link));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,16 @@
+//! How much faster than the clock says real processes are played.
+
+use std::time::Duration;
+
+use crate::scenario::Mode;
+
+/// In process mode waits of the scenario and the poll interval are this many times shorter.
+pub(crate) const PROCESS_SPEED: u32 = 20;
+
+/// How long a step's wait is on this stage.
+pub(crate) fn scaled(mode: Mode, wait: Duration) -> Duration {
+    match mode {
+        Mode::Sim => wait,
+        Mode::Process => wait / PROCESS_SPEED,
+    }
+}
