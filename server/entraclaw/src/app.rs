@@ -21,13 +21,15 @@ use crate::status::{Keeper, WatchedSource};
 use entraclaw_inbox::gate::{Agent, Gate, MailGate, PairingReply, Person, PolicyNews};
 use entraclaw_inbox::journal::{Interaction, Journal, JournalOptions};
 use entraclaw_inbox::knock::{DoorCarrier, InboxSocket, Knock, NoKnock, Sight, Trust};
-use entraclaw_inbox::mcp::{self, Presence, SessionOptions};
 use entraclaw_inbox::permission::{self, PermissionPort, REQUESTS_MAX, Relay, Teller};
+use entraclaw_inbox::presence::Presence;
+use entraclaw_inbox::provider::{self, SessionOptions};
 use entraclaw_inbox::record::Channel;
 use entraclaw_inbox::rules::WaitCommand;
 use entraclaw_inbox::source::SourceStatus;
-use entraclaw_inbox::tool::{Door, MailDoor};
+use entraclaw_inbox::tool::MailProvider;
 use entraclaw_inbox::upkeep::{LastRound, Upkeep};
+use entraclaw_mcp::Provider;
 use entraclaw_microsoft::bot::{BotSource, Credentials, Endpoint, NoEndpoint};
 use entraclaw_microsoft::entra::Auth;
 use entraclaw_microsoft::entra::keys::{KeyStore, MemoryKeyStore};
@@ -36,7 +38,7 @@ use entraclaw_microsoft::entra::{
 };
 use entraclaw_microsoft::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
 use entraclaw_microsoft::mail::{GraphMailDesk, MailKnown, MailParts, MailSource, Quota};
-use entraclaw_microsoft::teams::{Known, TeamsDoor, TeamsOutbox, TeamsParts, TeamsSource};
+use entraclaw_microsoft::teams::{Known, TeamsOutbox, TeamsParts, TeamsProvider, TeamsSource};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::random::Random;
 use entraclaw_seams::storage::{MemoryStorage, Storage};
@@ -44,7 +46,7 @@ use entraclaw_seams::storage::{MemoryStorage, Storage};
 use self::health::health;
 use self::lead::{keep_up, poll};
 use self::sponsors::{Sponsors, know_sponsors};
-pub use entraclaw_inbox::mcp::Exit;
+pub use entraclaw_mcp::Exit;
 
 /// Head start of the host's first request before the network is touched.
 const NETWORK_PAUSE: Duration = Duration::from_millis(50);
@@ -271,14 +273,14 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         session.permission = Some(PermissionPort { requests, answers });
         permission::run(relay, asked, answered)
     });
-    session.doors.push(Arc::new(TeamsDoor {
+    session.providers.push(Box::new(TeamsProvider {
         outbox: outbox.clone(),
         storage: app.storage.clone(),
         home: app.home.clone(),
         attachments_bytes_max: app.config.retention.attachments.bytes(),
         options: app.config.teams.clone(),
     }));
-    session.doors.extend(bot.iter().map(|bot| Arc::new(bot.door(&journal)) as Arc<dyn Door>));
+    session.providers.extend(bot.iter().map(|bot| Box::new(bot.door(&journal)) as Box<dyn Provider>));
     session.tool_sets.clone_from(&app.config.tools);
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
@@ -303,7 +305,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     session.listens_to = listens_to(&app.config);
     session.health = Some(health(&app, &tokens, gate.clone(), &journal));
     if app.config.mail.enabled {
-        session.doors.push(Arc::new(MailDoor(Arc::new(GraphMailDesk {
+        session.providers.push(Box::new(MailProvider(Arc::new(GraphMailDesk {
             client: client.clone(),
             journal: journal.clone(),
             gate: mail_gate.clone(),
@@ -347,7 +349,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     );
     tokio::select! {
         biased;
-        exit = mcp::serve(session, reader, writer) => exit,
+        exit = provider::serve(session, reader, writer) => exit,
         never = keep_up(&journal, &gate, &*app.storage, &lead, may_lead) => match never {},
         never = send_pairings(pairings, &outbox) => match never {},
         never = or_never(relay) => match never {},

@@ -9,7 +9,7 @@ use super::App;
 use crate::status::{SponsorsLine, leaders_word, state_of};
 use entraclaw_inbox::gate::Gate;
 use entraclaw_inbox::journal::Journal;
-use entraclaw_inbox::mcp;
+use entraclaw_inbox::provider;
 use entraclaw_inbox::record::Channel;
 use entraclaw_inbox::source::{SourceState, SourceStatus};
 use entraclaw_microsoft::entra::Auth;
@@ -90,7 +90,7 @@ pub(super) fn health(
     tokens: &Arc<dyn TokenSource>,
     gate: Arc<Gate>,
     journal: &Journal,
-) -> mcp::Health {
+) -> provider::Health {
     let sight = Sight {
         journal: journal.clone(),
         storage: app.storage.clone(),

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use super::environment::Environment;
 use super::output;
 use super::place::{Entry, Home, Place};
-use crate::status::show::{ago, counted};
+use crate::status::amount::{ago, counted};
 use crate::status::{ConsumerLine, gather};
 use entraclaw_inbox::journal::{ConsumerName, Journal, JournalOptions, Look, Removed};
 use entraclaw_inbox::notice::reader;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::environment::Environment;
 use super::output;
 use super::place::{Entry, Home, Place};
-use crate::status::show::{ago, counted};
+use crate::status::amount::{ago, counted};
 use entraclaw_inbox::journal::{ConsumerName, Handed, Look, WATCHER};
 use entraclaw_inbox::notice::reader;
 use entraclaw_inbox::record::Channel;

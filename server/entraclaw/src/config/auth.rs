@@ -74,7 +74,7 @@ impl Loader {
                 // Not repeated: people put the token itself here.
                 let problem =
                     format!("`auth.mode` is none that is known ({} characters)", other.chars().count());
-                let close = entraclaw_inbox::tool::nearest::nearest(other, &MODE_NAMES);
+                let close = entraclaw_mcp::nearest::nearest(other, &MODE_NAMES);
                 let fix = close
                     .map_or_else(|| MODES.to_owned(), |close| format!("did you mean \"{close}\"? {MODES}"));
                 self.error(&at, problem, fix);

@@ -8,8 +8,8 @@ use jiff::SignedDuration;
 
 use super::facts::{Answered, Facts, SignIn, TokenFacts};
 use super::{Check, Diagnosis, Level};
+use crate::status::amount::{ago, counted};
 use crate::status::judge;
-use crate::status::show::{ago, counted};
 use entraclaw_inbox::journal::LOST_FILE;
 use entraclaw_microsoft::entra::{MAKE_A_NEW_ONE, day};
 
@@ -414,7 +414,7 @@ fn leader(facts: &Facts) -> Vec<Check> {
     let silent = report.status.as_ref().and_then(|status| {
         let sources = status.sources.iter();
         sources
-            .filter_map(|s| judge::since(s.asked_at.as_deref()?, facts.now).map(|t| (s, t)))
+            .filter_map(|s| crate::status::amount::since(s.asked_at.as_deref()?, facts.now).map(|t| (s, t)))
             .min_by_key(|(_, t)| *t)
     });
     vec![match silent {

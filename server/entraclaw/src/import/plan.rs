@@ -4,8 +4,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use jiff::Timestamp;
-
 use super::{env_file, positions};
 use crate::config::key::{self, Key, Variable};
 use crate::config::{Config, Origin, Sources};
@@ -291,6 +289,3 @@ fn load_person(person: &Person) -> Result<(), String> {
     };
     Config::load(&sources).map(|_| ()).map_err(problem)
 }
-
-/// Used by the tests of the plan as well as by the plan.
-pub(super) type Positions = BTreeMap<String, Timestamp>;

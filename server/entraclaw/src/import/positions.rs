@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use super::plan::Positions;
+/// How far each conversation was read.
+pub(super) type Positions = BTreeMap<String, Timestamp>;
 
 /// Chats taken at most.
 const CHATS_MAX: usize = 1_000;

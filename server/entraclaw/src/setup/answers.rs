@@ -4,7 +4,7 @@
 
 use super::approval::ALLOW_ANSWERS;
 use super::content::Content;
-use super::recipe::ANSWERING_TOOLS;
+use super::names::ANSWERING_TOOLS;
 use super::request::{Host, Request};
 
 /// What becomes of a call of a tool that sends, when nothing was set up for it.

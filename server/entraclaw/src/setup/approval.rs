@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::recipe::{ANSWERING_TOOLS, READING_TOOLS, SERVER};
+use super::names::{ANSWERING_TOOLS, READING_TOOLS, SERVER};
 
 /// The event of GitHub Copilot CLI at which it asks.
 pub const APPROVAL_EVENT: &str = "permissionRequest";

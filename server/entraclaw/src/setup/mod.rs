@@ -8,6 +8,7 @@ mod block;
 mod content;
 mod diff;
 mod json;
+mod names;
 mod receipt;
 mod recipe;
 mod request;

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use crate::config::key::{ACCESS_TOKEN_VARIABLE, BOT_SECRET_VARIABLE, HOME_VARIABLE};
-use entraclaw_inbox::mcp::{HOSTS, HandsDown};
 use entraclaw_inbox::rules::{Shell, WaitCommand};
+use entraclaw_mcp::hosts::{HOSTS, HandsDown};
 
 /// The port of opencode's server when none is given; also its own first choice.
 const OPENCODE_PORT: u16 = 4096;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::amount::{counted, since};
 use super::report::{JournalSummary, Report};
-use super::show::counted;
 use super::{SessionLine, SourceLine, StatusFile};
 use entraclaw_inbox::journal::LOST_FILE;
 use entraclaw_inbox::source::silence;
@@ -160,15 +160,6 @@ pub fn late_after(source: &SourceLine) -> Option<Duration> {
 /// Time since a source was last told everything that it asked for.
 pub fn lag(source: &SourceLine, now: Timestamp) -> Option<Duration> {
     since(source.answered_at.as_deref()?, now)
-}
-
-/// Time since an instant of a file; `None` when it is no instant or lies ahead.
-pub fn since(at: &str, now: Timestamp) -> Option<Duration> {
-    between(at.parse().ok()?, now)
-}
-
-fn between(then: Timestamp, now: Timestamp) -> Option<Duration> {
-    Duration::try_from(now.duration_since(then)).ok()
 }
 
 /// That lines of the audit log are missing.

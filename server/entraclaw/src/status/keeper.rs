@@ -19,7 +19,7 @@ use super::{
 };
 use entraclaw_inbox::gate::Gate;
 use entraclaw_inbox::journal::{Journal, JournalStats};
-use entraclaw_inbox::mcp::{HostSeen, Presence, PresenceState};
+use entraclaw_inbox::presence::{HostSeen, Presence, PresenceState};
 use entraclaw_inbox::source::{SourceState, SourceStatus};
 use entraclaw_inbox::upkeep::{self, LastRound};
 use entraclaw_microsoft::graph::{GraphClient, REQUESTS_PER_SECOND_MAX, Usage};

@@ -2,6 +2,7 @@
 //!
 //! It must never hold what a person wrote, nor a token; and nothing may depend on these files: they are made again.
 
+pub mod amount;
 pub mod judge;
 mod keeper;
 pub mod report;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::judge::since;
+use super::amount::since;
 use entraclaw_inbox::journal::{Look, is_idle};
 use entraclaw_inbox::sessions::{STATUS_FILE, SessionLine, StatusFile, read, sessions};
 use entraclaw_seams::storage::Storage;

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 
+use super::amount::{ago, counted, size};
 use super::judge;
 use super::report::Report;
 use entraclaw_sanitize::clean_line;
@@ -152,32 +153,4 @@ fn consumers(out: &mut String, report: &Report, now: Timestamp) {
 fn line(out: &mut String, label: &str, text: &str) {
     let label = clean_line(label);
     let _ = writeln!(out, "{label:LABEL_COLUMNS$} {text}");
-}
-
-/// A number with its noun: `1 message`, `2 messages`.
-pub fn counted(count: u64, one: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
-}
-
-/// Time since an instant, in the largest unit that says enough.
-pub fn ago(at: &str, now: Timestamp) -> String {
-    let Ok(then) = at.parse::<Timestamp>() else { return "?".to_owned() };
-    let secs = now.duration_since(then).as_secs();
-    match secs {
-        ..0 => "0 s".to_owned(),
-        0..120 => format!("{secs} s"),
-        120..7_200 => format!("{} min", secs / 60),
-        7_200..172_800 => format!("{} h", secs / 3_600),
-        _ => format!("{} d", secs / 86_400),
-    }
-}
-
-/// Bytes for people.
-pub fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
-        1_000_000..1_000_000_000 => format!("{} MB", bytes / 1_000_000),
-        _ => format!("{} GB", bytes / 1_000_000_000),
-    }
 }

@@ -12,28 +12,6 @@ pub const METHOD: &str = "notifications/message";
 /// The logger's name.
 pub const LOGGER: &str = "entraclaw.inbox";
 
-/// The protocol's levels, lowest first.
-const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-
-/// Lowest level that a client wants to see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Level(usize);
-
-impl Level {
-    /// The level of the ping, and what is shown before a client says otherwise.
-    pub(crate) const INFO: Self = Self(1);
-
-    /// Reads a level's name.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        LEVELS.iter().position(|known| *known == name).map(Self)
-    }
-
-    /// The names, for an error text.
-    pub(crate) fn names() -> String {
-        LEVELS.join(", ")
-    }
-}
-
 /// Tells the waiting call that asked for log messages what its answer is about to bring. Names stay out: in its era
 /// a log must hold nothing personal.
 pub(crate) fn request_ping(newest: &Record, count: u64, unread: u64) -> Value {

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::record::Channel;
-use crate::tool::arguments::{Arguments, Refusal};
 use crate::tool::catalog::{ASKED_MAX, ITEMS_MAX, PULL_LIMIT_DEFAULT};
+use entraclaw_mcp::{Arguments, Refusal};
 
 /// What the model asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //!
 //! Reading it only looks: it must never retire a message.
 
+use rmcp::model::Resource;
 use serde_json::{Value, json};
 
 /// The resource's address.
@@ -18,16 +19,14 @@ pub(crate) const BYTES_MAX: usize = 20_000;
 
 const MIME_TYPE: &str = "application/json";
 
-/// The list of resources.
-pub(crate) fn list() -> Value {
-    json!({"resources": [{
-        "uri": URI,
-        "name": "inbox",
-        "title": "Inbox",
-        "description":
+/// The inbox as `resources/list` shows it.
+pub(crate) fn resource() -> Resource {
+    Resource::new(URI, "inbox")
+        .with_title("Inbox")
+        .with_description(
             "Number of unread messages and the newest of them. Reading it acknowledges nothing; inbox_pull does.",
-        "mimeType": MIME_TYPE
-    }]})
+        )
+        .with_mime_type(MIME_TYPE)
 }
 
 /// The document as an answer to `resources/read`.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use crate::tool::arguments::{Arguments, Refusal};
 use crate::tool::catalog::{ASKED_MAX, ITEMS_MAX, WAIT_DEFAULT_S, WAIT_ITEMS_DEFAULT};
+use entraclaw_mcp::{Arguments, Refusal};
 
 /// What the model asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]

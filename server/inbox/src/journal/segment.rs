@@ -5,8 +5,8 @@
 
 use jiff::civil::Date;
 
-use super::term::FIRST;
-
+/// The term of a home whose leader was never replaced.
+pub(super) const FIRST: u64 = 1;
 /// The folder of journal files.
 pub(super) const INBOX: &str = "inbox";
 /// The folder of their indexes.

@@ -11,13 +11,11 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use super::line;
-use super::segment::SegmentName;
+use super::segment::{FIRST, SegmentName};
 use entraclaw_seams::storage::{Storage, read_whole};
 
 /// The folder of locks, beats and words of terms.
 pub(super) const FOLDER: &str = "lead";
-/// The term of a home whose leader was never replaced.
-pub(super) const FIRST: u64 = 1;
 /// More than the names of a journal's files ever have.
 const BYTES_MAX: u64 = 1024 * 1024;
 

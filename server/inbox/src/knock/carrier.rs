@@ -2,6 +2,9 @@
 //!
 //! It owns no message. What it brings is marked as pushed before it leaves and stays unread, so a knock that is lost
 //! loses nothing and one that arrived is known when the same message is pulled.
+//!
+//! `plan` and `receipts` are the other two parts of this one loop, each a piece of its state and of its steps, so the three
+//! name each other.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::convert::Infallible;
@@ -18,7 +21,7 @@ use super::words::numbered;
 use super::{DoorState, HostDoor, InboxSocket, Knock, KnockError, Sight, ToldTexts, Trust};
 use crate::carrier::channel::BACKLOG_RECORDS_MAX;
 use crate::journal::{ConsumerName, Journal, JournalError, Mailbox};
-use crate::mcp::Presence;
+use crate::presence::Presence;
 use crate::record::Record;
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::{Changes, Storage};

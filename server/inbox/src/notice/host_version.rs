@@ -1,8 +1,8 @@
 //! Which version of a host is at the other end of a living session.
 //! It must never guess: what is not told, or told differently by two sessions, counts as the oldest.
 
-use crate::mcp::{HOSTS, consumer_of, numbers};
 use crate::sessions::sessions;
+use entraclaw_mcp::hosts::{HOSTS, consumer_of, numbers};
 use entraclaw_seams::storage::Storage;
 
 /// A version that Copilot CLI 1.0.83 told of itself; its name had just changed.

@@ -23,7 +23,7 @@ pub use wait::{EXIT_FAILED, EXIT_NOBODY_POLLS, EXIT_NOTHING_CAME, Format, WaitAs
 pub use waking::{EXIT_WAKES, WAKING_VARIABLES, WakingAsk, waking};
 
 use crate::journal::{Batch, ConsumerName, DeliveryId, Graves, Journal, JournalError, JournalOptions, Query};
-use crate::tool::answer::{ANSWER_BYTES_MAX, FRAME_BYTES};
+use entraclaw_mcp::{ANSWER_BYTES_MAX, FRAME_BYTES};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::Storage;
 

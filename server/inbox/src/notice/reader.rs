@@ -6,8 +6,8 @@ use std::io;
 use std::sync::Arc;
 
 use crate::journal::{ConsumerName, Look};
-use crate::mcp::HOSTS;
-use crate::tool::nearest::nearest;
+use entraclaw_mcp::hosts::HOSTS;
+use entraclaw_mcp::nearest::nearest;
 use entraclaw_seams::storage::Storage;
 
 /// Whether a command may wait as `wanted`: it has a cursor, a living session reads as it, or it is a known host's own.

@@ -30,7 +30,7 @@ pub enum Form {
 /// One event of one family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookRow {
-    /// The family, as [`crate::mcp::HOSTS`] names it.
+    /// The family, as [`entraclaw_mcp::hosts::HOSTS`] names it.
     pub family: &'static str,
     /// The event, as the host names it.
     pub event: &'static str,

@@ -58,7 +58,7 @@ pub fn section(family: Option<&str>, wait: &WaitCommand) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::HOSTS;
+    use entraclaw_mcp::hosts::HOSTS;
 
     /// Words that only the named families may be told.
     const OWN_WORDS: &[(&str, &[&str])] = &[

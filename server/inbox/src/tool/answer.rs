@@ -1,53 +1,11 @@
-//! Answers as the wire carries them: one block of text, small enough that no host cuts it.
+//! Messages as an answer holds them: small enough that no host cuts it.
 //!
-//! It must never send structured content (hosts disagree about which of the two the model sees), and never cut a
-//! text without saying how to get the rest.
+//! It must never cut a text without saying how to get the rest.
 
-use rmcp::model::{CallToolResult, ContentBlock};
+use entraclaw_mcp::json_bytes::json_prefix;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::results::MessageView;
-
-/// Most bytes of one answer's text. Every host seen shows this much whole, in any script.
-pub(crate) const ANSWER_BYTES_MAX: usize = 8_000;
-
-/// Room kept for what stands around the messages of an answer, in bytes.
-pub(crate) const FRAME_BYTES: usize = 512;
-
-/// A tool's answer before the era's rules are applied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    text: String,
-    is_error: bool,
-}
-
-impl Answer {
-    /// Compact JSON and a newline; some hosts join blocks without a separator.
-    pub fn json(value: &impl Serialize) -> Self {
-        match serde_json::to_string(value) {
-            Ok(text) => Self { text: text + "\n", is_error: false },
-            Err(error) => Self::error(&format!("the answer could not be written as json: {error}")),
-        }
-    }
-
-    /// One sentence that names what is wrong and how to put it right.
-    pub fn error(text: &str) -> Self {
-        Self { text: format!("{text}\n"), is_error: true }
-    }
-
-    pub(crate) fn into_result(self) -> Value {
-        let blocks = vec![ContentBlock::text(self.text)];
-        let mut result =
-            if self.is_error { CallToolResult::error(blocks) } else { CallToolResult::success(blocks) };
-        // The era decides about this member, not the type; and absent means success in every version.
-        result.result_type = None;
-        if !self.is_error {
-            result.is_error = None;
-        }
-        serde_json::to_value(result).unwrap_or_default()
-    }
-}
 
 /// Cuts texts so that `messages` take at most `bytes_max` bytes as JSON. Whoever picked them has seen to it that
 /// only a single message can be too long; this is what makes that one fit.
@@ -89,36 +47,6 @@ fn cut(message: &mut MessageView, excess: usize) {
     let rest_at = message.part_from + end;
     message.content_text_sanitized.truncate(end);
     message.rest_since_id = Some(format!("{}#{rest_at}", message.id));
-}
-
-/// The longest beginning of a text that takes at most `room` bytes in a JSON string.
-pub(crate) fn json_prefix(whole: &str, room: usize) -> usize {
-    let mut end = 0;
-    let mut used = 0;
-    for (at, c) in whole.char_indices() {
-        used += json_char_bytes(c);
-        if used > room {
-            break;
-        }
-        end = at + c.len_utf8();
-    }
-    // Not inside `&amp;` and its like.
-    if end < whole.len()
-        && let Some(at) = whole[..end].rfind('&')
-        && end - at < "&quot;".len()
-        && !whole[at..end].contains(';')
-    {
-        end = at;
-    }
-    end
-}
-
-fn json_char_bytes(c: char) -> usize {
-    match c {
-        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
-        c if u32::from(c) < 0x20 => 6,
-        c => c.len_utf8(),
-    }
 }
 
 #[cfg(test)]
@@ -175,13 +103,5 @@ mod tests {
         let before = messages.clone();
         fit(&mut messages, 1_000);
         assert_eq!(messages, before);
-    }
-
-    #[test]
-    fn an_answer_is_one_text_block_that_ends_in_a_newline() {
-        let answer = Answer::json(&serde_json::json!({"a": 1})).into_result();
-        assert_eq!(answer.to_string(), r#"{"content":[{"type":"text","text":"{\"a\":1}\n"}]}"#);
-        let error = Answer::error("no").into_result();
-        assert_eq!(error.to_string(), r#"{"content":[{"type":"text","text":"no\n"}],"isError":true}"#);
     }
 }

@@ -2,15 +2,11 @@
 //!
 //! No type arrays, no formats, no references: some hosts refuse the whole list for one of them.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use super::door::{Door, ToolSet};
-use super::mail::TO_MAX;
-use super::send::{CONTENT_BYTES_MAX, REPLY_TO_MAX};
 use super::texts;
 
 /// Waits for a message.
@@ -19,14 +15,6 @@ pub const WAIT_FOR_INBOUND_MESSAGE: &str = "wait_for_inbound_message";
 pub const INBOX_PULL: &str = "inbox_pull";
 /// Counts the inbox.
 pub const INBOUND_QUEUE_STATS: &str = "inbound_queue_stats";
-/// Answers in Teams.
-pub const SEND_TEAMS_MESSAGE: &str = "send_teams_message";
-
-/// Shows a whole mail.
-pub(crate) const READ_EMAIL: &str = "read_email";
-/// Answers or writes a mail.
-pub(crate) const SEND_EMAIL: &str = "send_email";
-
 /// Most messages in one answer; whoever asks for more gets this many and is told what is left.
 pub(crate) const ITEMS_MAX: u64 = 100;
 /// Largest number that is taken for a number of seconds or messages.
@@ -38,16 +26,8 @@ pub(crate) const WAIT_ITEMS_DEFAULT: u64 = 10;
 /// Messages per pull when it is not told.
 pub(crate) const PULL_LIMIT_DEFAULT: u64 = 20;
 
-/// The list: the inbox's tools and what the doors offer, as far as the sets allow, by name.
-pub(crate) fn tools(doors: &[Arc<dyn Door>], sets: &BTreeSet<ToolSet>) -> Vec<Tool> {
-    let mut tools = if sets.contains(&ToolSet::Inbound) { inbound() } else { Vec::new() };
-    let offers = doors.iter().flat_map(|door| door.offers());
-    tools.extend(offers.filter(|offer| sets.contains(&offer.set)).map(|offer| offer.tool));
-    tools.sort_by(|a, b| a.name.cmp(&b.name));
-    tools
-}
-
-fn inbound() -> Vec<Tool> {
+/// The tools of the inbox itself.
+pub(crate) fn inbound() -> Vec<Tool> {
     vec![
         tool(INBOUND_QUEUE_STATS, "Inbox counts", texts::STATS, &json!({}), &[], reads(), false),
         tool(
@@ -83,65 +63,6 @@ fn inbound() -> Vec<Tool> {
             true,
         ),
     ]
-}
-
-/// `send_teams_message`.
-pub(super) fn send() -> Tool {
-    tool(
-        SEND_TEAMS_MESSAGE,
-        "Send Teams message",
-        texts::SEND,
-        &json!({
-            "chat_id": {"type": "string", "description": "The chat_id of the message that you answer."},
-            "content": {"type": "string", "description": format!("The text, at most {CONTENT_BYTES_MAX} bytes.")},
-            "content_type": {"type": "string", "enum": ["html", "text"], "default": "html", "description":
-                "html: simple tags such as <p>, <b>, <ul>, <code>; escape & and < yourself. text: shown as it is."},
-            "reply_to": {"type": "array", "items": {"type": "string"}, "maxItems": REPLY_TO_MAX, "default": [], "description":
-                "Ids of the messages that you answer, for a reference in the chat."}
-        }),
-        &["chat_id", "content"],
-        writes(),
-        true,
-    )
-}
-
-/// `read_email`.
-pub(super) fn read_email() -> Tool {
-    tool(
-        READ_EMAIL,
-        "Read mail",
-        texts::READ_EMAIL,
-        &json!({
-            "message_id": {"type": "string", "description": "The id of a message whose channel is email."},
-            "part_from": {"type": "integer", "minimum": 0, "default": 0, "description":
-                "Where to go on: rest_from of the part before."}
-        }),
-        &["message_id"],
-        reads(),
-        false,
-    )
-}
-
-/// `send_email`.
-pub(super) fn send_email() -> Tool {
-    tool(
-        SEND_EMAIL,
-        "Send mail",
-        texts::SEND_EMAIL,
-        &json!({
-            "content": {"type": "string", "description": format!("The text, at most {CONTENT_BYTES_MAX} bytes.")},
-            "content_type": {"type": "string", "enum": ["html", "text"], "default": "html", "description":
-                "html: simple tags such as <p>, <b>, <ul>; escape & and < yourself. text: shown as it is."},
-            "reply_to": {"type": "string", "default": "", "description":
-                "The id of the mail that you answer."},
-            "to": {"type": "array", "items": {"type": "string"}, "maxItems": TO_MAX, "default": [], "description":
-                "Only for a new mail: allowed addresses."},
-            "subject": {"type": "string", "default": "", "description": "Only for a new mail."}
-        }),
-        &["content"],
-        writes(),
-        true,
-    )
 }
 
 /// Reading moves a cursor that only this consumer sees; a host that takes a tool for writing would run nothing

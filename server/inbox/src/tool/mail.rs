@@ -4,17 +4,27 @@
 
 use std::sync::Arc;
 
+use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::answer::{ANSWER_BYTES_MAX, Answer, FRAME_BYTES};
-use super::arguments::{Arguments, Refusal};
-use super::catalog;
-use super::door::{Door, Offer, Started, ToolSet};
+use entraclaw_mcp::{
+    ANSWER_BYTES_MAX, Answer, Arguments, Begun, Call, Connection, FRAME_BYTES, Offer, Offers, Provider,
+    Refusal,
+};
+
+use super::catalog::{reads, tool, writes};
 use super::mail_desk::{MailDesk, MailError, MailPage, MailTarget, OutgoingMail, SentMail};
 use super::outbox::ContentType;
 use super::send::CONTENT_BYTES_MAX;
+use super::set::ToolSet;
+use super::texts;
+
+/// Shows a whole mail.
+pub(crate) const READ_EMAIL: &str = "read_email";
+/// Answers or writes a mail.
+pub(crate) const SEND_EMAIL: &str = "send_email";
 
 /// Most addresses of one mail.
 pub(crate) const TO_MAX: usize = 10;
@@ -126,24 +136,68 @@ pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingMail, Re
     Ok(OutgoingMail { target, content, content_type })
 }
 
-/// The door to the mailbox, over a desk.
-pub struct MailDoor(
+/// `read_email`.
+fn tool_read() -> Tool {
+    tool(
+        READ_EMAIL,
+        "Read mail",
+        texts::READ_EMAIL,
+        &json!({
+            "message_id": {"type": "string", "description": "The id of a message whose channel is email."},
+            "part_from": {"type": "integer", "minimum": 0, "default": 0, "description":
+                "Where to go on: rest_from of the part before."}
+        }),
+        &["message_id"],
+        reads(),
+        false,
+    )
+}
+
+/// `send_email`.
+fn tool_send() -> Tool {
+    tool(
+        SEND_EMAIL,
+        "Send mail",
+        texts::SEND_EMAIL,
+        &json!({
+            "content": {"type": "string", "description": format!("The text, at most {CONTENT_BYTES_MAX} bytes.")},
+            "content_type": {"type": "string", "enum": ["html", "text"], "default": "html", "description":
+                "html: simple tags such as <p>, <b>, <ul>; escape & and < yourself. text: shown as it is."},
+            "reply_to": {"type": "string", "default": "", "description":
+                "The id of the mail that you answer."},
+            "to": {"type": "array", "items": {"type": "string"}, "maxItems": TO_MAX, "default": [], "description":
+                "Only for a new mail: allowed addresses."},
+            "subject": {"type": "string", "default": "", "description": "Only for a new mail."}
+        }),
+        &["content"],
+        writes(),
+        true,
+    )
+}
+
+/// Mail, over a desk.
+pub struct MailProvider(
     /// Reads and sends.
     pub Arc<dyn MailDesk>,
 );
 
-impl Door for MailDoor {
-    fn offers(&self) -> Vec<Offer> {
-        [catalog::read_email(), catalog::send_email()].map(|tool| Offer { set: ToolSet::Mail, tool }).into()
+impl Provider for MailProvider {
+    fn offers(&self) -> Offers {
+        let tools = [tool_read(), tool_send()];
+        Offers {
+            tools: tools.map(|tool| Offer::new(ToolSet::Mail.as_str(), tool)).into(),
+            ..Offers::default()
+        }
     }
 
-    fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Started, Refusal> {
-        if tool == catalog::READ_EMAIL {
+    fn call(&mut self, call: Call<'_>, _: &mut Connection) -> Result<Begun, Refusal> {
+        let arguments = call.arguments;
+        if call.tool == READ_EMAIL {
             let (message_id, part_from) = asked(arguments)?;
             let reading = self.0.read_email(message_id.clone());
             let answers = vec![message_id.clone()];
             let work = async move { page(message_id, part_from, reading.await) };
-            return Ok(Started { answers, work: Box::pin(work) });
+            return Ok(Begun::Work { answers, work: Box::pin(work) });
         }
         let mail = outgoing(arguments)?;
         let answers = match &mail.target {
@@ -151,7 +205,7 @@ impl Door for MailDoor {
             MailTarget::New { .. } => Vec::new(),
         };
         let sending = self.0.send_email(mail);
-        Ok(Started { answers, work: Box::pin(async move { sent(sending.await) }) })
+        Ok(Begun::Work { answers, work: Box::pin(async move { sent(sending.await) }) })
     }
 }
 
@@ -186,7 +240,7 @@ pub(crate) fn page(message_id: String, part_from: usize, outcome: Result<MailPag
     };
     let frame = serde_json::to_string(&result).map_or(0, |json| json.len());
     let room = (ANSWER_BYTES_MAX - FRAME_BYTES).saturating_sub(frame);
-    let end = super::answer::json_prefix(rest, room);
+    let end = entraclaw_mcp::json_bytes::json_prefix(rest, room);
     rest[..end].clone_into(&mut result.content_text_sanitized);
     result.rest_from = (end < rest.len()).then_some(part_from + end);
     Answer::json(&result)

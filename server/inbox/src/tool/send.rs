@@ -2,12 +2,20 @@
 //!
 //! Nothing leaves before every argument is known to be right; the chat itself is the outbox's to judge.
 
-use serde_json::{Map, Value};
+use std::sync::Arc;
 
-use super::answer::Answer;
-use super::arguments::{Arguments, Refusal};
-use super::outbox::{ContentType, OutgoingTeams, SendError, Sent};
+use entraclaw_mcp::{Answer, Arguments, Begun, Call, Connection, Offer, Offers, Provider, Refusal};
+use rmcp::model::Tool;
+use serde_json::{Map, Value, json};
+
+use super::catalog::{tool, writes};
+use super::outbox::{ContentType, Outbox, OutgoingTeams, SendError, Sent};
 use super::results::SendResult;
+use super::set::ToolSet;
+use super::texts;
+
+/// Answers in Teams.
+pub const SEND_TEAMS_MESSAGE: &str = "send_teams_message";
 
 /// Largest content that Teams takes, in bytes: about 28 kB, by Microsoft's limits for Teams messages.
 pub const CONTENT_BYTES_MAX: usize = 28 * 1024;
@@ -17,6 +25,45 @@ pub(crate) const REPLY_TO_MAX: usize = 10;
 
 /// Longest chat or message id, in bytes; real ones have under 200.
 const ID_BYTES_MAX: usize = 1_024;
+
+/// `send_teams_message`.
+fn tool_send() -> Tool {
+    tool(
+        SEND_TEAMS_MESSAGE,
+        "Send Teams message",
+        texts::SEND,
+        &json!({
+            "chat_id": {"type": "string", "description": "The chat_id of the message that you answer."},
+            "content": {"type": "string", "description": format!("The text, at most {CONTENT_BYTES_MAX} bytes.")},
+            "content_type": {"type": "string", "enum": ["html", "text"], "default": "html", "description":
+                "html: simple tags such as <p>, <b>, <ul>, <code>; escape & and < yourself. text: shown as it is."},
+            "reply_to": {"type": "array", "items": {"type": "string"}, "maxItems": REPLY_TO_MAX, "default": [], "description":
+                "Ids of the messages that you answer, for a reference in the chat."}
+        }),
+        &["chat_id", "content"],
+        writes(),
+        true,
+    )
+}
+
+/// Sending in Teams, over an outbox.
+pub struct SendProvider(
+    /// Judges the chat, and sends.
+    pub Arc<dyn Outbox>,
+);
+
+impl Provider for SendProvider {
+    fn offers(&self) -> Offers {
+        Offers { tools: vec![Offer::new(ToolSet::Reply.as_str(), tool_send())], ..Offers::default() }
+    }
+
+    fn call(&mut self, call: Call<'_>, _: &mut Connection) -> Result<Begun, Refusal> {
+        let message = outgoing(call.arguments)?;
+        let (answers, chat_id) = (message.reply_to.clone(), message.chat_id.clone());
+        let sending = self.0.send_teams_message(message);
+        Ok(Begun::Work { answers, work: Box::pin(async move { answer(chat_id, sending.await) }) })
+    }
+}
 
 /// Reads the arguments.
 pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingTeams, Refusal> {

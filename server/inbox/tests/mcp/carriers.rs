@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use entraclaw_inbox::mcp::{HandsDown, HostRow, Park};
+use entraclaw_mcp::hosts::{HandsDown, HostRow, Park};
 use rstest::rstest;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use entraclaw_inbox::mcp::Exit;
+use entraclaw_mcp::Exit;
 use serde_json::json;
 use tokio::time::Instant;
 

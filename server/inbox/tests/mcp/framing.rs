@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use entraclaw_inbox::mcp::{Exit, LINE_BYTES_MAX};
+use entraclaw_mcp::{Exit, LINE_BYTES_MAX};
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use entraclaw_inbox::mcp::Exit;
+use entraclaw_mcp::Exit;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

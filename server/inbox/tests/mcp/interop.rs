@@ -1,6 +1,6 @@
 //! A client that others wrote, in both of its lifecycles, against this server.
 
-use entraclaw_inbox::mcp::serve;
+use entraclaw_inbox::provider::serve;
 use rmcp::ServiceExt;
 use rmcp::model::{CallToolRequestParams, ClientConfig, Implementation, ProtocolVersion};
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt};

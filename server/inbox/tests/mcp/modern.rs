@@ -1,7 +1,7 @@
 //! The era without sessions: every request for itself.
 
-use entraclaw_inbox::mcp::MODERN_VERSIONS;
 use entraclaw_inbox::rules;
+use entraclaw_mcp::MODERN_VERSIONS;
 use serde_json::{Value, json};
 
 use crate::support::{Home, Host, check, ids, initialize, modern_meta, tool_json};

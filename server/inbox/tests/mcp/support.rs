@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use entraclaw_inbox::journal::{Journal, JournalOptions};
-use entraclaw_inbox::mcp::{Exit, SessionOptions, serve};
+use entraclaw_inbox::provider::{SessionOptions, serve};
 use entraclaw_inbox::record::{Channel, Draft};
-use entraclaw_inbox::tool::{MailDesk, MailDoor, Outbox, OutgoingTeams, SendError, Sent};
+use entraclaw_inbox::tool::{MailDesk, MailProvider, Outbox, OutgoingTeams, SendError, Sent};
+use entraclaw_mcp::Exit;
 use entraclaw_seams::clock::{Clock, TokioClock};
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::storage::MemoryStorage;
@@ -83,7 +84,7 @@ impl Home {
         );
         "0.0.0".clone_into(&mut options.version);
         if let Some(desk) = &self.mail {
-            options.doors.push(Arc::new(MailDoor(desk.clone())));
+            options.providers.push(Box::new(MailProvider(desk.clone())));
         }
         options
     }

@@ -1,4 +1,4 @@
-//! The door to the bot: the one tool that answers in its conversations.
+//! The bot as a provider: the one tool that answers in its conversations.
 //! It must never send anything before every argument is known to be right.
 
 use serde_json::{Map, Value, json};
@@ -6,9 +6,8 @@ use serde_json::{Map, Value, json};
 use super::connector::{Connector, Outgoing};
 use super::wire::is_id;
 use entraclaw_inbox::tool::catalog::{tool, writes};
-use entraclaw_inbox::tool::{
-    Answer, Arguments, CONTENT_BYTES_MAX, Door, Offer, Refusal, SendError, SendResult, Sent, Started, ToolSet,
-};
+use entraclaw_inbox::tool::{CONTENT_BYTES_MAX, SendError, SendResult, Sent, ToolSet};
+use entraclaw_mcp::{Answer, Arguments, Begun, Call, Connection, Offer, Offers, Provider, Refusal};
 
 /// The tool.
 const SEND_BOT_MESSAGE: &str = "send_bot_message";
@@ -17,14 +16,14 @@ Answers in a conversation with your bot: for messages whose channel is bot. Take
 and put its id in reply_to. Only conversations in which somebody who may write to you has spoken are accepted. It is sent \
 once, as plain text. Returns {\"sent\":true,\"chat_id\":...,\"message_id\":...,\"ts\":...}.";
 
-/// The door.
+/// The bot's tool.
 #[derive(Clone)]
-pub struct BotDoor {
+pub struct BotProvider {
     pub(super) connector: Connector,
 }
 
-impl Door for BotDoor {
-    fn offers(&self) -> Vec<Offer> {
+impl Provider for BotProvider {
+    fn offers(&self) -> Offers {
         let tool = tool(
             SEND_BOT_MESSAGE,
             "Answer as the bot",
@@ -38,18 +37,18 @@ impl Door for BotDoor {
             writes(),
             false,
         );
-        vec![Offer { set: ToolSet::Bot, tool }]
+        Offers { tools: vec![Offer::new(ToolSet::Bot.as_str(), tool)], ..Offers::default() }
     }
 
-    fn call(&self, _tool: &str, arguments: Map<String, Value>) -> Result<Started, Refusal> {
-        let message = outgoing(arguments)?;
+    fn call(&mut self, call: Call<'_>, _: &mut Connection) -> Result<Begun, Refusal> {
+        let message = outgoing(call.arguments)?;
         let answers = if message.reply_to.is_empty() { Vec::new() } else { vec![message.reply_to.clone()] };
         let connector = self.connector.clone();
         let work = async move {
             let outcome = connector.send(&message).await;
             answer(message.conversation_id, outcome)
         };
-        Ok(Started { answers, work: Box::pin(work) })
+        Ok(Begun::Work { answers, work: Box::pin(work) })
     }
 }
 

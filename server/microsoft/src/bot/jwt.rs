@@ -7,10 +7,8 @@ use jiff::Timestamp;
 use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
 use serde_json::Value;
 
-use super::keys::Key;
+use super::keys::{ISSUER, Key};
 
-/// Who issues tokens for the channels of the Bot Framework.
-pub(super) const ISSUER: &str = "https://api.botframework.com";
 /// The only algorithm.
 const ALGORITHM: &str = "RS256";
 /// How much the channel's clock and ours may differ, in seconds.

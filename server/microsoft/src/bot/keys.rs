@@ -13,9 +13,10 @@ use serde_json::Value;
 use tokio::time::Instant;
 use url::Url;
 
-use super::jwt::ISSUER;
 use crate::graph::{GraphRequest, GraphTransport, Method};
 
+/// Who issues tokens for the channels of the Bot Framework.
+pub(super) const ISSUER: &str = "https://api.botframework.com";
 /// After this, keys are asked for again when there is something to check.
 const KEYS_FRESH: Duration = Duration::from_secs(24 * 3_600);
 /// Older keys are not used, even if no newer ones can be had.

@@ -28,7 +28,7 @@ use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 pub use conversations::{CONVERSATIONS_FILE, Conversation, Conversations};
-pub use door::BotDoor;
+pub use door::BotProvider;
 pub use endpoint::{BOT_BODY_BYTES_MAX, BotReply, BotRequest, Endpoint, NoEndpoint, Reception};
 pub use http::HttpEndpoint;
 pub use settings::Settings;
@@ -162,8 +162,8 @@ impl BotSource {
     }
 
     /// The door to answering.
-    pub fn door(&self, journal: &Journal) -> BotDoor {
-        BotDoor { connector: self.connector(journal) }
+    pub fn door(&self, journal: &Journal) -> BotProvider {
+        BotProvider { connector: self.connector(journal) }
     }
 
     /// The way out for the server's own words.

@@ -26,7 +26,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 
 pub use cursor::{CURSOR_FILE, position};
-pub use door::TeamsDoor;
+pub use door::TeamsProvider;
 pub use identity::identify;
 pub use known::Known;
 pub use send::TeamsOutbox;

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::work::{FOLDER, RECEIPT_BYTES_MAX, is_receipt};
+use super::folders::FOLDER;
+use super::work::{RECEIPT_BYTES_MAX, is_receipt};
 use crate::setup::{ALLOW_ANSWERS, FirstAnswer, Host, Receipt, first_answer, lets_answer};
 use entraclaw_seams::storage::{DiskStorage, Storage as _, read_whole};
 

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::disk;
-use super::work::FOLDER;
 use entraclaw_seams::storage::{DiskStorage, Storage as _, read_whole};
 
+/// Where setup keeps what it did, in the home folder.
+pub(super) const FOLDER: &str = "setup";
 /// Which folders were made, in the home folder.
 const FOLDERS: &str = "setup/folders";
 /// The largest list of them that is read.

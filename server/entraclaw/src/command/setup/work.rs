@@ -5,12 +5,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::folders::FOLDER;
 use super::{disk, folders};
 use crate::setup::{self, Carrier, FileRecipe, Found, Host, Outcome, Receipt, Request, digest, recipe};
 use entraclaw_seams::storage::{DiskStorage, Lock, Storage as _, read_whole};
 
-/// Where receipts are kept, in the home folder.
-pub(super) const FOLDER: &str = "setup";
 /// Receipts that are read.
 const RECEIPTS_MAX: usize = 1_000;
 /// The largest receipt that is read; it holds the text that a file without a value had.

@@ -11,7 +11,7 @@ use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, pars
 use serde_json::Value;
 
 use super::super::content::Problem;
-use super::splice::Style;
+use super::style::Style;
 
 /// A text that could be read whole.
 pub(super) struct Document<'a> {

@@ -5,6 +5,7 @@
 
 mod document;
 mod splice;
+mod style;
 
 #[cfg(test)]
 mod tests;

@@ -4,55 +4,12 @@
 
 use std::ops::Range;
 
-use jsonc_parser::ast::{Array, Object, Value as Node};
+use jsonc_parser::ast::{Array, Object};
 use jsonc_parser::common::Range as Span;
 use serde_json::Value;
 
-use super::super::content::newline;
 use super::document::{Document, range};
-
-/// Deepest indentation step that is believed, in characters.
-const INDENT_CHARS_MAX: usize = 8;
-
-/// How a text is laid out.
-pub(super) struct Style<'a> {
-    text: &'a str,
-    newline: &'static str,
-    indent: String,
-    /// Everything on one line.
-    is_compact: bool,
-}
-
-impl<'a> Style<'a> {
-    pub(super) fn of(text: &'a str, root: Option<&Node<'_>>) -> Self {
-        let first = match root {
-            Some(Node::Object(root)) => root.properties.first().map(|member| member.range.start),
-            _ => None,
-        };
-        let indent = first.and_then(|first| own_indent(text, first)).filter(|indent| !indent.is_empty());
-        let indent = indent.filter(|indent| indent.len() <= INDENT_CHARS_MAX).unwrap_or("  ").to_owned();
-        let is_compact = first.is_some() && !text.trim().contains('\n');
-        Self { text, newline: newline(text), indent, is_compact }
-    }
-
-    /// A value as it is written at a byte of the text.
-    pub(super) fn render_at(&self, at: usize, value: &Value) -> String {
-        self.render(value, line_indent(self.text, at))
-    }
-
-    fn render(&self, value: &Value, outer: &str) -> String {
-        if self.is_compact {
-            return value.to_string();
-        }
-        let mut out = Vec::new();
-        let formatter = serde_json::ser::PrettyFormatter::with_indent(self.indent.as_bytes());
-        let mut serializer = serde_json::Serializer::with_formatter(&mut out, formatter);
-        let written = serde::Serialize::serialize(value, &mut serializer);
-        let pretty =
-            written.ok().and_then(|()| String::from_utf8(out).ok()).unwrap_or_else(|| value.to_string());
-        pretty.replace('\n', &format!("{}{outer}", self.newline))
-    }
-}
+use super::style::{Style, line_indent, own_indent};
 
 /// The text with one more member at the end of an object, and whether an empty `{}` was opened for it.
 pub(super) fn insert_member(
@@ -157,18 +114,4 @@ fn spliced(text: &str, changes: &[(Range<usize>, String)]) -> String {
     }
     out.push_str(&text[from..]);
     out
-}
-
-/// The blank start of the line that a byte is on.
-fn line_indent(text: &str, at: usize) -> &str {
-    let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-    let line = &text[start..at];
-    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
-}
-
-/// The same, when nothing else stands before the byte on its line.
-fn own_indent(text: &str, at: usize) -> Option<&str> {
-    let start = text[..at].rfind('\n')? + 1;
-    let before = &text[start..at];
-    before.trim_matches([' ', '\t']).is_empty().then_some(before)
 }

@@ -15,19 +15,12 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
+pub(super) use super::names::{ANSWERING_TOOLS, READING_TOOLS, SERVER};
+
 use super::content::{Content, Edit};
 use super::request::{Host, Os, Request, Scope};
-use entraclaw_inbox::mcp::HandsDown;
 use entraclaw_inbox::rules::{self, WAIT_PROGRAM};
-
-/// The server's name in every host's configuration; hosts take letters, digits, `_` and `-` only.
-pub(super) const SERVER: &str = "entraclaw";
-
-/// Tools that only read, which a host may run without asking.
-pub(super) const READING_TOOLS: [&str; 3] = ["wait_for_inbound_message", "inbox_pull", "inbound_queue_stats"];
-
-/// Tools that answer where the agent was asked; whom they reach is the gate's to say. None of them changes who may speak.
-pub(super) const ANSWERING_TOOLS: [&str; 3] = ["send_bot_message", "send_email", "send_teams_message"];
+use entraclaw_mcp::hosts::HandsDown;
 
 /// Longest time that a hook may take before its host goes on without it, in seconds; it takes some milliseconds.
 const HOOK_TIMEOUT_S: u64 = 10;

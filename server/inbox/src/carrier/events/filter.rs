@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::shapes::EventTypeView;
 use crate::record::{Channel, Record};
 use crate::tool::MessageView;
-use crate::tool::arguments::{Arguments, Refusal};
+use entraclaw_mcp::{Arguments, Refusal};
 
 /// A kind of message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,8 @@ use crate::journal::interaction::{Interaction, InteractionKind};
 use crate::journal::keys::Keys;
 use crate::journal::log::Log;
 use crate::journal::options::Pulse;
-use crate::journal::term::{self, FIRST, Terms};
+use crate::journal::segment::FIRST;
+use crate::journal::term::{self, Terms};
 use crate::journal::writer::Writer;
 use entraclaw_seams::storage::{AppendFile, Lock, Storage};
 

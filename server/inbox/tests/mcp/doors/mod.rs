@@ -13,8 +13,9 @@ use entraclaw_inbox::knock::{
     TEXT_CHARS_MAX, Trust,
 };
 use entraclaw_inbox::knock::{Doors, WholeText};
-use entraclaw_inbox::mcp::{Presence, SessionOptions};
 use entraclaw_inbox::permission::{Behavior, PermissionAnswer, PermissionPort, REQUEST_METHOD, REQUESTS_MAX};
+use entraclaw_inbox::presence::Presence;
+use entraclaw_inbox::provider::SessionOptions;
 use entraclaw_seams::clock::{Clock, TokioClock};
 use entraclaw_seams::secret::Secret;
 use futures_util::FutureExt;

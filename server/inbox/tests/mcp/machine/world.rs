@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use entraclaw_inbox::journal::{ConsumerName, Journal, JournalError, JournalOptions, Look, RetentionPolicy};
-use entraclaw_inbox::mcp::{Exit, SessionOptions, serve};
 use entraclaw_inbox::notice::{HookAsk, NoticeParts, hook};
+use entraclaw_inbox::provider::{SessionOptions, serve};
 use entraclaw_inbox::record::Draft;
+use entraclaw_mcp::Exit;
 use entraclaw_seams::clock::{Clock, TokioClock};
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::storage::{Crash, MemoryStorage, Storage};

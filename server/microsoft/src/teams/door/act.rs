@@ -3,11 +3,12 @@
 
 use serde_json::{Value, json};
 
-use super::{TeamsDoor, failed};
+use super::{TeamsProvider, failed};
 use crate::graph::Scope;
 use crate::outgoing;
 use crate::teams::identity::identify;
-use entraclaw_inbox::tool::{ContentType, OutgoingTeams, Refusal};
+use entraclaw_inbox::tool::{ContentType, OutgoingTeams};
+use entraclaw_mcp::Refusal;
 
 /// The reaction of who only wants to say "seen".
 pub(super) const REACTION_DEFAULT: &str = "👍";
@@ -25,7 +26,7 @@ pub(super) fn reaction(text: &str) -> Result<String, Refusal> {
     Ok(text.to_owned())
 }
 
-impl TeamsDoor {
+impl TeamsProvider {
     pub(super) async fn react(
         &self,
         chat_id: &str,

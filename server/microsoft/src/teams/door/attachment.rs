@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use super::{PATIENCE, TeamsDoor, beginning, failed};
+use super::{PATIENCE, TeamsProvider, beginning, failed};
 use crate::graph::{GraphError, Scope};
 use crate::teams::wire::{self, Message};
 use entraclaw_inbox::gate::{Reason, Verdict};
@@ -30,7 +30,7 @@ enum Part {
     Hosted { id: String, name: String },
 }
 
-impl TeamsDoor {
+impl TeamsProvider {
     pub(super) async fn download(
         &self,
         chat_id: &str,

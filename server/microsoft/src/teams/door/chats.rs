@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{PATIENCE, TeamsDoor, failed};
+use super::{PATIENCE, TeamsProvider, failed};
 use crate::graph::Scope;
 use crate::teams::identity::identify;
 use crate::teams::send::{EXPANDED_MEMBERS_MAX, member_of};
@@ -21,7 +21,7 @@ const PEOPLE_NAMED_MAX: usize = 10;
 /// Bytes of one answer, before what stands around it.
 const ANSWER_BYTES_MAX: usize = 7_000;
 
-impl TeamsDoor {
+impl TeamsProvider {
     pub(super) async fn list_chats(&self, limit: u64) -> Result<Value, String> {
         let client = &self.outbox.client;
         self.outbox.gate.look(&self.outbox.journal);

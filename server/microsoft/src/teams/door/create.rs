@@ -4,12 +4,12 @@
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{TeamsDoor, failed};
+use super::{TeamsProvider, failed};
 use crate::graph::Scope;
 use crate::teams::identity::identify;
 use crate::teams::wire;
 use entraclaw_inbox::gate::{Guid, Sender, SenderKind, Verdict};
-use entraclaw_inbox::tool::Refusal;
+use entraclaw_mcp::Refusal;
 use entraclaw_sanitize::clean_name;
 
 /// People of a new chat, beside the agent.
@@ -46,7 +46,7 @@ pub(super) fn wanted(people: &[String], topic: &str) -> Result<Wanted, Refusal> 
     Ok(Wanted { people, topic })
 }
 
-impl TeamsDoor {
+impl TeamsProvider {
     pub(super) async fn create_chat(&self, wanted: Wanted) -> Result<Value, String> {
         let (client, known) = (&self.outbox.client, &self.outbox.known);
         self.outbox.gate.look(&self.outbox.journal);

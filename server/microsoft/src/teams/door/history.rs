@@ -5,12 +5,12 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{PATIENCE, TeamsDoor, beginning, failed};
+use super::{PATIENCE, TeamsProvider, beginning, failed};
 use crate::graph::Scope;
 use crate::teams::draft::{Version, draft};
 use crate::teams::wire::{self, Message, MessageKind};
 use entraclaw_inbox::gate::Verdict;
-use entraclaw_inbox::tool::Refusal;
+use entraclaw_mcp::Refusal;
 
 /// Messages of a page when the model does not say.
 pub(super) const LIMIT_DEFAULT: u64 = 20;
@@ -30,7 +30,7 @@ pub(super) fn before(text: &str) -> Result<Option<Timestamp>, Refusal> {
     text.parse().map(Some).map_err(|_| fix.to_owned())
 }
 
-impl TeamsDoor {
+impl TeamsProvider {
     pub(super) async fn read_chat(
         &self,
         chat_id: &str,

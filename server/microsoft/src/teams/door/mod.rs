@@ -1,4 +1,4 @@
-//! The door to Teams: what the model can look up and do there beside answering.
+//! Teams as a provider: what the model can look up and do there beside answering.
 //! It must never show or touch a chat that no allowed person is in, nor let anybody's words through unsanitised.
 
 mod act;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use rmcp::model::{Tool, ToolAnnotations};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::send::TeamsOutbox;
 use super::watched::Watched;
@@ -21,7 +21,8 @@ use crate::teams::Settings;
 use entraclaw_inbox::journal::{Interaction, InteractionKind};
 use entraclaw_inbox::record::Channel;
 use entraclaw_inbox::tool::catalog::{reads, tool, writes};
-use entraclaw_inbox::tool::{Answer, Arguments, Door, Offer, Refusal, SendError, Started, ToolSet};
+use entraclaw_inbox::tool::{SendError, ToolSet};
+use entraclaw_mcp::{Answer, Arguments, Begun, Call, Connection, Offer, Offers, Provider, Refusal};
 use entraclaw_seams::storage::Storage;
 
 /// How long a question is repeated before the model is told that Teams did not answer.
@@ -31,9 +32,9 @@ const CALL_TIME_MAX: Duration = Duration::from_secs(45);
 /// Longest chat, message or person id, in bytes; real ones have under 200.
 const ID_BYTES_MAX: usize = 1_024;
 
-/// What the door is made of; a cheap clone.
+/// What the provider is made of; a cheap clone.
 #[derive(Clone)]
-pub struct TeamsDoor {
+pub struct TeamsProvider {
     /// Sends, and judges chats.
     pub outbox: TeamsOutbox,
     /// For attachments, and the list of watched chats.
@@ -49,12 +50,12 @@ pub struct TeamsDoor {
 /// What one call does.
 type Work = BoxFuture<'static, Result<Value, String>>;
 
-impl Door for TeamsDoor {
-    fn offers(&self) -> Vec<Offer> {
+impl Provider for TeamsProvider {
+    fn offers(&self) -> Offers {
         let chat_id = json!({"type": "string", "description": "The chat_id of a message or of list_chats."});
         let message_id = json!({"type": "string", "description": "The id of the message."});
-        let offer = |set, tool| Offer { set, tool };
-        vec![
+        let offer = |set: ToolSet, tool| Offer::new(set.as_str(), tool);
+        let tools = vec![
             offer(
                 ToolSet::Chats,
                 described(
@@ -181,12 +182,13 @@ impl Door for TeamsDoor {
                     acts(),
                 ),
             ),
-        ]
+        ];
+        Offers { tools, ..Offers::default() }
     }
 
-    fn call(&self, name: &str, arguments: Map<String, Value>) -> Result<Started, Refusal> {
-        let door = self.clone();
-        let mut given = Arguments::new(arguments);
+    fn call(&mut self, call: Call<'_>, _: &mut Connection) -> Result<Begun, Refusal> {
+        let (name, door) = (call.tool, self.clone());
+        let mut given = Arguments::new(call.arguments);
         let (answers, work): (Vec<String>, Work) = match name {
             "list_chats" => {
                 let limit = given.integer(
@@ -255,11 +257,11 @@ impl Door for TeamsDoor {
                 )),
             }
         };
-        Ok(Started { answers, work: Box::pin(work) })
+        Ok(Begun::Work { answers, work: Box::pin(work) })
     }
 }
 
-impl TeamsDoor {
+impl TeamsProvider {
     fn watched(&self) -> Watched<'_> {
         Watched::of(&*self.storage)
     }

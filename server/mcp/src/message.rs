@@ -7,11 +7,11 @@ use rmcp::model::ErrorCode;
 use serde_json::{Map, Value, json};
 
 /// Members of an object.
-pub(crate) type Object = Map<String, Value>;
+pub type Object = Map<String, Value>;
 
 /// A request's id. MCP allows strings and integers; null and fractions are no ids.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Id {
+pub enum Id {
     /// An integer.
     Number(i64),
     /// A string.
@@ -19,7 +19,8 @@ pub(crate) enum Id {
 }
 
 impl Id {
-    pub(crate) fn from_json(value: &Value) -> Option<Self> {
+    /// Reads an id; `None` for what is none.
+    pub fn from_json(value: &Value) -> Option<Self> {
         match value {
             Value::Number(number) => number.as_i64().map(Self::Number),
             Value::String(text) => Some(Self::Text(text.clone())),
@@ -27,7 +28,8 @@ impl Id {
         }
     }
 
-    pub(crate) fn to_json(&self) -> Value {
+    /// The id as it came.
+    pub fn to_json(&self) -> Value {
         match self {
             Self::Number(number) => Value::from(*number),
             Self::Text(text) => Value::from(text.as_str()),
@@ -37,31 +39,35 @@ impl Id {
 
 /// An error answer: code of the protocol, one sentence, and data where the code demands it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RpcError {
-    pub(crate) code: ErrorCode,
-    pub(crate) message: String,
-    pub(crate) data: Option<Value>,
+pub struct RpcError {
+    /// The code.
+    pub code: ErrorCode,
+    /// One sentence.
+    pub message: String,
+    /// Data, where the code demands it.
+    pub data: Option<Value>,
 }
 
 impl RpcError {
-    pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+    /// An error without data.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
 
     /// -32600: not a request that may stand here.
-    pub(crate) fn invalid_request(message: impl Into<String>) -> Self {
+    pub fn invalid_request(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::INVALID_REQUEST, message)
     }
 
     /// -32601, naming the method.
-    pub(crate) fn unknown_method(method: &str) -> Self {
+    pub fn unknown_method(method: &str) -> Self {
         // The name is the host's own word; a long one is cut so that an answer stays small.
         let shown: String = method.chars().take(80).collect();
         Self::new(ErrorCode::METHOD_NOT_FOUND, format!("method not found: {shown}"))
     }
 
     /// -32602, naming the field.
-    pub(crate) fn invalid_params(message: impl Into<String>) -> Self {
+    pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::INVALID_PARAMS, message)
     }
 }
@@ -126,7 +132,7 @@ impl Incoming {
 }
 
 /// A JSON value's type with its article, for error texts.
-pub(crate) fn kind_of(value: &Value) -> &'static str {
+pub fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -138,7 +144,7 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
 }
 
 /// The answer to request `id`.
-pub(crate) fn response(id: &Id, outcome: Result<Value, RpcError>) -> Value {
+pub fn response(id: &Id, outcome: Result<Value, RpcError>) -> Value {
     match outcome {
         Ok(result) => json!({"jsonrpc": "2.0", "id": id.to_json(), "result": result}),
         Err(error) => {
@@ -152,8 +158,19 @@ pub(crate) fn response(id: &Id, outcome: Result<Value, RpcError>) -> Value {
 }
 
 /// A message that wants no answer.
-pub(crate) fn notification(method: &str, params: &Value) -> Value {
+pub fn notification(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
+}
+
+/// A string parameter that must be there.
+pub fn text<'a>(params: &'a Object, name: &str) -> Result<&'a str, RpcError> {
+    match params.get(name) {
+        Some(Value::String(text)) => Ok(text),
+        Some(other) => {
+            Err(RpcError::invalid_params(format!("params.{name}: must be a string, got {}", kind_of(other))))
+        }
+        None => Err(RpcError::invalid_params(format!("params.{name}: missing; it must be a string"))),
+    }
 }
 
 #[cfg(test)]

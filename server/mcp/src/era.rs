@@ -5,8 +5,8 @@
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 
+use super::level::Level;
 use super::message::{Object, RpcError, kind_of};
-use crate::carrier::log_ping::Level;
 
 /// Versions that `initialize` can agree on, oldest first.
 pub const LEGACY_VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -15,21 +15,26 @@ pub const LEGACY_VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18"
 pub const LEGACY_NEWEST: &str = "2025-11-25";
 
 /// The only version in which a client may send batches.
-pub(super) const BATCH_VERSION: &str = "2025-03-26";
+pub const BATCH_VERSION: &str = "2025-03-26";
 
 /// Versions served per request.
 pub const MODERN_VERSIONS: [&str; 1] = ["2026-07-28"];
 
-pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-pub(crate) const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
-pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-pub(crate) const META_SERVER: &str = "io.modelcontextprotocol/serverInfo";
+/// Which version a request of the modern era keeps to.
+pub const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// Who makes it.
+pub const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+/// What its client can do.
+pub const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// Who answers.
+pub const META_SERVER: &str = "io.modelcontextprotocol/serverInfo";
 const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-pub(crate) const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+/// Which subscription a notification belongs to.
+pub const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Which rules an answer follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Era {
+pub enum Era {
     /// A session that `initialize` opened, up to 2025-11-25.
     Legacy,
     /// A request of its own, from 2026-07-28.
@@ -37,19 +42,19 @@ pub(crate) enum Era {
 }
 
 /// The version to answer an `initialize` with.
-pub(crate) fn negotiate(requested: &str) -> &'static str {
+pub fn negotiate(requested: &str) -> &'static str {
     LEGACY_VERSIONS.into_iter().find(|known| *known == requested).unwrap_or(LEGACY_NEWEST)
 }
 
 /// Whether a request claims the modern era: one reserved key of its `_meta` is enough.
-pub(crate) fn claims_modern(params: &Object) -> bool {
+pub fn claims_modern(params: &Object) -> bool {
     params.get("_meta").and_then(Value::as_object).is_some_and(|meta| {
         [META_VERSION, META_CLIENT, META_CAPABILITIES].iter().any(|key| meta.contains_key(*key))
     })
 }
 
 /// Checks the `_meta` of a modern request and returns the client's name when it gives one.
-pub(crate) fn modern_client(params: &Object) -> Result<Option<String>, RpcError> {
+pub fn modern_client(params: &Object) -> Result<Option<String>, RpcError> {
     let meta = match params.get("_meta") {
         Some(Value::Object(meta)) => meta,
         Some(other) => {
@@ -99,20 +104,20 @@ pub(crate) fn modern_client(params: &Object) -> Result<Option<String>, RpcError>
 }
 
 /// The version that the client of a modern request gives; empty when it gives none.
-pub(crate) fn modern_client_version(params: &Object) -> &str {
+pub fn modern_client_version(params: &Object) -> &str {
     let client = params.get("_meta").and_then(|meta| meta.get(META_CLIENT));
     client.and_then(|client| client.get("version")).and_then(Value::as_str).unwrap_or("")
 }
 
 /// Whether the capabilities of a modern request name this extension.
-pub(crate) fn declares_extension(params: &Object, name: &str) -> bool {
+pub fn declares_extension(params: &Object, name: &str) -> bool {
     let capabilities = params.get("_meta").and_then(|meta| meta.get(META_CAPABILITIES));
     let extensions = capabilities.and_then(|capabilities| capabilities.get("extensions"));
     extensions.and_then(|extensions| extensions.get(name)).is_some_and(Value::is_object)
 }
 
 /// The lowest level of log messages that a modern request wants while it is open; `None` when it wants none.
-pub(crate) fn modern_log_level(params: &Object) -> Result<Option<Level>, RpcError> {
+pub fn modern_log_level(params: &Object) -> Result<Option<Level>, RpcError> {
     let Some(asked) = params.get("_meta").and_then(|meta| meta.get(META_LOG_LEVEL)) else { return Ok(None) };
     let level = asked.as_str().and_then(Level::parse).ok_or_else(|| {
         RpcError::invalid_params(format!(

@@ -7,8 +7,6 @@ use std::collections::BTreeSet;
 
 use tokio::sync::watch;
 
-use super::session::{OpenCall, Session};
-use crate::carrier::log_ping::Level;
 use entraclaw_sanitize::clean_name;
 
 /// Hosts named on one connection; a pipe of the modern era may carry several.
@@ -53,7 +51,7 @@ impl Presence {
         self.0.subscribe()
     }
 
-    fn update(&self, change: impl FnOnce(&mut PresenceState)) {
+    pub(crate) fn update(&self, change: impl FnOnce(&mut PresenceState)) {
         self.0.send_if_modified(|state| {
             let before = state.clone();
             change(state);
@@ -62,7 +60,7 @@ impl Presence {
     }
 
     /// A host said who it is.
-    pub(super) fn met(&self, name: &str, version: &str) {
+    pub(crate) fn met(&self, name: &str, version: &str) {
         let host = HostSeen { name: clean_name(name), version: clean_name(version) };
         self.update(|state| {
             if state.hosts.len() < HOSTS_MAX {
@@ -82,37 +80,9 @@ impl Presence {
     }
 
     /// The model took messages by this way.
-    pub(super) fn used(&self, carrier: &'static str) {
+    pub(crate) fn used(&self, carrier: &'static str) {
         self.update(|state| {
             state.carriers.insert(carrier);
-        });
-    }
-}
-
-impl Session {
-    /// Tells what a round of the loop has changed.
-    pub(super) fn tell_presence(&self, lines: u64) {
-        let mut unasked = BTreeSet::new();
-        if self.pushes_channel() {
-            unasked.insert("channel");
-        }
-        let legacy = self.legacy.as_ref().filter(|session| session.ready);
-        if legacy.is_some_and(|session| session.level <= Level::INFO) {
-            unasked.insert("log ping");
-        }
-        let listens = self.open.values().any(|call| matches!(call, OpenCall::Listen { inbox: true }));
-        if listens || legacy.is_some_and(|session| session.subscribed) {
-            unasked.insert("resource");
-        }
-        let waiting = self.open.values().filter(|call| matches!(call, OpenCall::Wait(_))).count()
-            + self.tasks.values().filter(|task| task.is_working()).count();
-        self.options.presence.update(|state| {
-            state.carriers.extend(unasked);
-            state.waiting_calls = waiting;
-            state.lines_total += lines;
-            if state.consumers.len() != self.inboxes.len() {
-                state.consumers = self.inboxes.keys().map(ToString::to_string).collect();
-            }
         });
     }
 }

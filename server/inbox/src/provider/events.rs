@@ -11,10 +11,12 @@ use serde::Serialize;
 use serde_json::{Value, json, to_value};
 use tokio::time::Instant;
 
-use super::dispatch::{list, text};
-use super::era::{Era, META_SUBSCRIPTION};
-use super::message::{Id, Object, RpcError, kind_of, notification};
-use super::session::{Caller, OpenCall, Route, Session};
+use entraclaw_mcp::era::META_SUBSCRIPTION;
+use entraclaw_mcp::message::{Id, Object, RpcError, kind_of, text};
+use entraclaw_mcp::page::page;
+use entraclaw_mcp::{Connection, Era, Route};
+
+use super::{InboxProvider, Reader};
 use crate::carrier::events::{
     self, Asked, Cursor, EventActive, EventError, EventFailed, EventHeartbeat, EventPolled, EventType,
 };
@@ -44,14 +46,20 @@ struct Subscription {
     oldest: Option<Timestamp>,
 }
 
-impl Session {
+impl InboxProvider {
     /// Answers a method of the extension.
-    pub(super) fn events_request(&mut self, caller: &Caller, method: &str, params: &Object) {
+    pub(super) fn events_request(
+        &mut self,
+        connection: &mut Connection,
+        reader: &Reader,
+        method: &str,
+        params: &Object,
+    ) {
         let outcome = match method {
             // One page, and nothing of the draft says that it may be kept.
-            "events/list" => list(Era::Legacy, params, events::list),
-            "events/poll" => self.poll_events(params),
-            "events/stream" => match self.open_stream(caller, params) {
+            "events/list" => page(Era::Legacy, params, "events", events::list()),
+            "events/poll" => self.poll_events(connection, params),
+            "events/stream" => match self.open_stream(connection, reader, params) {
                 Ok(()) => return,
                 Err(error) => Err(error),
             },
@@ -62,11 +70,11 @@ impl Session {
             }),
             _ => Err(RpcError::unknown_method(method)),
         };
-        self.answer(&caller.route, outcome, Vec::new());
+        connection.answer(&reader.route, outcome, Vec::new());
     }
 
-    fn poll_events(&mut self, params: &Object) -> Result<Value, RpcError> {
-        let subscription = self.subscription(params)?;
+    fn poll_events(&mut self, connection: &mut Connection, params: &Object) -> Result<Value, RpcError> {
+        let subscription = self.subscription(connection, params)?;
         let asked_max = number(params, "maxEvents", 1)?.and_then(|number| usize::try_from(number).ok());
         self.options.presence.used("events");
         let mut bounds = events::POLL;
@@ -93,12 +101,17 @@ impl Session {
         to_value(polled).map_err(|error| RpcError::new(ErrorCode::INTERNAL_ERROR, error.to_string()))
     }
 
-    fn open_stream(&mut self, caller: &Caller, params: &Object) -> Result<(), RpcError> {
-        if caller.route.batch.is_some() {
+    fn open_stream(
+        &mut self,
+        connection: &mut Connection,
+        reader: &Reader,
+        params: &Object,
+    ) -> Result<(), RpcError> {
+        if reader.route.is_batched() {
             return Err(RpcError::invalid_request("events/stream must not stand in a batch"));
         }
-        let Subscription { asked, cursor, truncated, oldest, .. } = self.subscription(params)?;
-        let open = self.open.values().filter(|call| matches!(call, OpenCall::Events(_))).count();
+        let Subscription { asked, cursor, truncated, oldest, .. } = self.subscription(connection, params)?;
+        let open = self.streams.len();
         if open >= events::STREAMS_MAX {
             return Err(RpcError {
                 code: events::RESOURCE_EXHAUSTED,
@@ -108,7 +121,7 @@ impl Session {
         }
         self.options.presence.used("events");
         let stream = Stream {
-            route: caller.route.clone(),
+            route: reader.route.clone(),
             asked,
             cursor,
             oldest,
@@ -117,11 +130,12 @@ impl Session {
             failures: 0,
             told: None,
         };
-        self.open.insert(caller.route.id.clone(), OpenCall::Events(Box::new(stream)));
+        connection.hold(&reader.route);
+        self.streams.insert(reader.route.id.clone(), stream);
         Ok(())
     }
 
-    fn subscription(&self, params: &Object) -> Result<Subscription, RpcError> {
+    fn subscription(&self, connection: &mut Connection, params: &Object) -> Result<Subscription, RpcError> {
         let name = text(params, "name")?;
         let kind = EventType::named(name).ok_or_else(|| RpcError {
             code: events::NOT_FOUND,
@@ -144,7 +158,7 @@ impl Session {
             Some(Value::String(cursor)) => Some(cursor),
             Some(other) => return Err(wrong("cursor", "a string or null", other)),
         };
-        if let Some(trouble) = &self.options.trouble {
+        if let Some(trouble) = &connection.options.trouble {
             return Err(RpcError::new(ErrorCode::INTERNAL_ERROR, trouble.clone()));
         }
         let journal = &self.options.journal;
@@ -159,36 +173,37 @@ impl Session {
     }
 
     /// Brings every stream up to now, as far as the host takes it.
-    pub(super) fn feed_streams(&mut self) {
-        let streams = self.open.iter().filter(|(_, call)| matches!(call, OpenCall::Events(_)));
-        let ids: Vec<Id> = streams.map(|(id, _)| id.clone()).collect();
+    pub(super) fn feed_streams(&mut self, connection: &mut Connection) {
+        let ids: Vec<Id> = self.streams.keys().cloned().collect();
         for id in ids {
-            if !self.out.has_room() {
+            if !connection.has_room() {
                 return;
             }
-            let Some(OpenCall::Events(mut stream)) = self.open.remove(&id) else { continue };
-            if !self.may_tell(&stream) || self.feed(&mut stream) {
-                self.open.insert(id, OpenCall::Events(stream));
+            let Some(mut stream) = self.streams.remove(&id) else { continue };
+            if !self.may_tell(connection, &stream) || self.feed(connection, &mut stream) {
+                self.streams.insert(id, stream);
             } else {
-                self.answer(&stream.route, Ok(json!({"_meta": {}})), Vec::new());
+                connection.release(&id);
+                connection.answer(&stream.route, Ok(json!({"_meta": {}})), Vec::new());
             }
         }
     }
 
     /// In a session nothing is sent before the host has said that it is ready.
-    fn may_tell(&self, stream: &Stream) -> bool {
-        stream.route.era == Era::Modern || self.legacy.as_ref().is_some_and(|session| session.ready)
+    fn may_tell(&self, connection: &Connection, stream: &Stream) -> bool {
+        stream.route.era == Era::Modern || connection.opened.as_ref().is_some_and(|session| session.ready)
     }
 
     /// Sends one piece of a stream and what its time has come for. Returns whether it goes on.
-    fn feed(&mut self, stream: &mut Stream) -> bool {
+    fn feed(&mut self, connection: &mut Connection, stream: &mut Stream) -> bool {
         if let Some(truncated) = stream.begins_truncated.take() {
             self.tell(
+                connection,
                 stream,
                 events::METHOD_ACTIVE,
                 &EventActive { cursor: stream.cursor.to_string(), truncated },
             );
-            self.tell_warning(stream);
+            self.tell_warning(connection, stream);
         }
         let beats = stream.beats_at <= Instant::now();
         let is_behind = stream.cursor.seq() < *self.grown.borrow();
@@ -201,20 +216,21 @@ impl Session {
                 events::PAGE,
             );
             match piece {
-                Ok(piece) => self.tell_piece(stream, &piece),
+                Ok(piece) => self.tell_piece(connection, stream, &piece),
                 Err(error) => {
                     stream.failures += 1;
                     stream.beats_at = next_beat();
                     let ends = stream.failures == events::FAILURES_MAX;
                     let method = if ends { events::METHOD_TERMINATED } else { events::METHOD_ERROR };
-                    self.tell(stream, method, &failed(&unreadable(&error)));
+                    self.tell(connection, stream, method, &failed(&unreadable(&error)));
                     return !ends;
                 }
             }
         }
         if beats {
-            self.tell_warning(stream);
+            self.tell_warning(connection, stream);
             self.tell(
+                connection,
                 stream,
                 events::METHOD_HEARTBEAT,
                 &EventHeartbeat { cursor: stream.cursor.to_string() },
@@ -224,38 +240,38 @@ impl Session {
         true
     }
 
-    fn tell_piece(&mut self, stream: &mut Stream, piece: &events::Replay) {
+    fn tell_piece(&mut self, connection: &mut Connection, stream: &mut Stream, piece: &events::Replay) {
         stream.failures = 0;
         if piece.truncated {
             let cursor = stream.cursor.to_string();
-            self.tell(stream, events::METHOD_ACTIVE, &EventActive { cursor, truncated: true });
+            self.tell(connection, stream, events::METHOD_ACTIVE, &EventActive { cursor, truncated: true });
         }
         for event in &piece.events {
-            self.tell(stream, events::METHOD_EVENT, event);
+            self.tell(connection, stream, events::METHOD_EVENT, event);
         }
         stream.cursor = piece.cursor;
     }
 
     /// Why messages may not be coming, once for each reason.
-    fn tell_warning(&mut self, stream: &mut Stream) {
-        let warning = self.warning();
+    fn tell_warning(&mut self, connection: &mut Connection, stream: &mut Stream) {
+        let warning = self.warning(connection);
         if let Some(warning) = warning.as_ref().filter(|warning| stream.told.as_ref() != Some(*warning)) {
             let error = RpcError::new(ErrorCode::INTERNAL_ERROR, warning.clone());
-            self.tell(stream, events::METHOD_ERROR, &failed(&error));
+            self.tell(connection, stream, events::METHOD_ERROR, &failed(&error));
         }
         stream.told = warning;
     }
 
-    fn tell(&mut self, stream: &Stream, method: &str, params: &impl Serialize) {
+    fn tell(&mut self, connection: &mut Connection, stream: &Stream, method: &str, params: &impl Serialize) {
         let mut params = to_value(params).unwrap_or_default();
         params["_meta"] = json!({META_SUBSCRIPTION: stream.route.id.to_json()});
-        self.out.push_about(&notification(method, &params), &stream.route.id);
+        connection.notify_about(&stream.route.id, method, &params);
     }
 
     /// When a stream has to be looked at by itself.
-    pub(super) fn stream_deadline(&self, stream: &Stream) -> Option<Instant> {
+    pub(super) fn stream_deadline(&self, connection: &Connection, stream: &Stream) -> Option<Instant> {
         let is_behind = stream.failures == 0 && stream.cursor.seq() < *self.grown.borrow();
-        self.may_tell(stream).then(|| if is_behind { Instant::now() } else { stream.beats_at })
+        self.may_tell(connection, stream).then(|| if is_behind { Instant::now() } else { stream.beats_at })
     }
 }
 

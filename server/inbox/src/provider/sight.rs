@@ -3,35 +3,34 @@
 
 use serde_json::Value;
 
-use super::hosts::numbers;
-use super::message::Object;
-use super::session::{Caller, OpenCall, Session};
+use entraclaw_mcp::hosts::numbers;
+use entraclaw_mcp::message::Object;
+use entraclaw_mcp::{Caller, Connection};
+
+use super::{InboxProvider, Wait};
 use crate::knock::Met;
 
 /// Where Codex says which thread a call comes from.
 const META_THREAD: &str = "threadId";
 
-impl Session {
+impl InboxProvider {
     /// Tells who is there and whether a waiting call is open. Cheap when nothing changed.
-    pub(super) fn tell_sight(&self) {
+    pub(super) fn tell_sight(&self, connection: &Connection) {
         let mut host = self.options.sight.host();
         if host.is_none()
-            && let Some(session) = self.legacy.as_ref().filter(|session| session.ready)
+            && let Some(session) = connection.ready()
         {
-            self.met(&session.client);
+            self.met(connection, &session.client);
             host = self.options.sight.host();
         }
-        let waits = |call: &OpenCall| match (call, &host) {
-            (OpenCall::Wait(wait), Some(host)) => wait.caller.consumer == host.consumer,
-            _ => false,
-        };
-        self.options.sight.waits(self.open.values().any(waits));
+        let waits = |wait: &Wait| host.as_ref().is_some_and(|host| wait.reader.consumer == host.consumer);
+        self.options.sight.waits(self.waits.values().any(waits));
     }
 
     /// A tool was called: the host is there, and may say from where.
-    pub(super) fn see_call(&self, caller: &Caller, params: &Object) {
+    pub(super) fn see_call(&self, connection: &Connection, caller: &Caller, params: &Object) {
         if let Some(client) = &caller.client {
-            self.met(client);
+            self.met(connection, client);
         }
         self.options.sight.called();
         let meta = params.get("_meta").and_then(|meta| meta.get(META_THREAD));
@@ -40,9 +39,11 @@ impl Session {
         }
     }
 
-    fn met(&self, client: &str) {
-        if let (Some(row), Ok(consumer)) = (self.host(Some(client)), self.consumer_of(Some(client))) {
-            let version = self.legacy.as_ref().map_or("", |session| session.client_version.as_str());
+    fn met(&self, connection: &Connection, client: &str) {
+        if let (Some(row), Ok(consumer)) =
+            (connection.host(Some(client)), self.consumer_of(connection, Some(client)))
+        {
+            let version = connection.opened.as_ref().map_or("", |session| session.client_version.as_str());
             self.options.sight.met(Met { family: row.family, version: numbers(version), consumer });
         }
     }

@@ -2,12 +2,14 @@
 //!
 //! A name may choose a limit or an extra carrier; it must never decide whether a message is delivered.
 
+use std::time::Duration;
+
 /// How long a call may wait on a host that is not in the table, in seconds: under the shortest limit seen on any
 /// host by default (60 s), with room for a slow pipe.
 pub const WAIT_CAP_S: u64 = 55;
 
 /// Consumer for a client that gives no name.
-pub(super) const NAMELESS: &str = "unnamed-host";
+pub const NAMELESS: &str = "unnamed-host";
 
 /// Longest consumer name made from a client's name, in characters.
 const CONSUMER_CHARS_MAX: usize = 64;
@@ -171,13 +173,18 @@ pub const HOSTS: &[HostRow] = &[
 ];
 
 impl HostRow {
+    /// Longest wait of a call that is not parked.
+    pub fn wait_cap(&self) -> Duration {
+        Duration::from_secs(self.wait_cap_s)
+    }
+
     /// Whether a channel push may reach the model of this version; one that tells none counts as the oldest.
     pub fn takes_channel(&self, version: &str) -> bool {
         self.channel_since.is_some_and(|since| numbers(version) >= since)
     }
 
     /// Whether a call of this version, with a progress token or without, may wait for ever.
-    pub(crate) fn may_park(&self, version: &str, has_token: bool) -> bool {
+    pub fn may_park(&self, version: &str, has_token: bool) -> bool {
         match self.park {
             Park::Never => false,
             Park::Since(since) => numbers(version) >= since,
@@ -187,7 +194,7 @@ impl HostRow {
 }
 
 /// Why a variable may be missing that the person has set, as far as the host is known to keep it from its servers.
-pub(crate) fn why_missing(row: &HostRow, version: &str, variable: &str) -> Option<String> {
+pub fn why_missing(row: &HostRow, version: &str, variable: &str) -> Option<String> {
     row.environment.keeps(variable, version).then(|| {
         let family = row.family;
         let by_setup = match row.environment {
@@ -202,7 +209,7 @@ pub(crate) fn why_missing(row: &HostRow, version: &str, variable: &str) -> Optio
 }
 
 /// The three numbers of a version; what is no number counts as 0.
-pub(crate) fn numbers(version: &str) -> [u64; 3] {
+pub fn numbers(version: &str) -> [u64; 3] {
     let mut numbers = [0; 3];
     let core = version.split(['-', '+', ' ']).next().unwrap_or_default();
     for (number, text) in numbers.iter_mut().zip(core.split('.')) {
@@ -212,7 +219,7 @@ pub(crate) fn numbers(version: &str) -> [u64; 3] {
 }
 
 /// The row of a client name, compared without case.
-pub(crate) fn row<'a>(table: &'a [HostRow], client: &str) -> Option<&'a HostRow> {
+pub fn row<'a>(table: &'a [HostRow], client: &str) -> Option<&'a HostRow> {
     let client = client.trim().to_lowercase();
     table.iter().find(|row| {
         row.names.iter().any(|name| match name.strip_suffix('*') {
@@ -223,7 +230,7 @@ pub(crate) fn row<'a>(table: &'a [HostRow], client: &str) -> Option<&'a HostRow>
 }
 
 /// The consumer whose messages a client reads: its family, else its own name in safe characters.
-pub(crate) fn consumer_of(table: &[HostRow], client: Option<&str>) -> String {
+pub fn consumer_of(table: &[HostRow], client: Option<&str>) -> String {
     let Some(client) = client else { return NAMELESS.to_owned() };
     if let Some(row) = row(table, client) {
         return row.family.to_owned();

@@ -23,7 +23,7 @@ pub(crate) struct IdScan {
 }
 
 impl IdScan {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 

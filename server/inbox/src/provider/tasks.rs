@@ -5,22 +5,17 @@
 
 use std::time::Duration;
 
+use entraclaw_mcp::message::{Id, Object, RpcError, text};
+use entraclaw_mcp::tasks::needs_tasks;
+use entraclaw_mcp::{Answer, Caller, Connection, Era};
 use jiff::Timestamp;
-use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::dispatch::text;
-use super::era::Era;
-use super::message::{Id, Object, RpcError};
-use super::session::{Caller, OpenCall, Session};
+use super::{InboxProvider, Reader};
 use crate::carrier::wait;
 use crate::journal::{ConsumerName, DeliveryId};
 use crate::tool::WaitResult;
-use crate::tool::answer::Answer;
-
-/// The extension's name in `capabilities.extensions` of both sides.
-pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// Tasks that are remembered on one connection, ended ones included.
 const TASKS_MAX: usize = 16;
@@ -28,8 +23,6 @@ const TASKS_MAX: usize = 16;
 const IDLE_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 /// How often a client should ask, in milliseconds: a look at memory, and the longest that a message waits for it.
 const POLL_INTERVAL_MS: u64 = 1_000;
-/// A request needs a capability that it did not declare.
-const MISSING_CAPABILITY: ErrorCode = ErrorCode(-32021);
 
 /// A waiting call that outlived its request.
 pub(super) struct Task {
@@ -88,19 +81,20 @@ impl Task {
     }
 }
 
-impl Session {
+impl InboxProvider {
     /// Lets an open waiting call go on as a task, if its request allows that and there is room.
-    pub(super) fn continue_as_task(&mut self, id: &Id) {
-        let Some(OpenCall::Wait(wait)) = self.open.get(id) else { return };
-        let (caller, max_items) = (wait.caller.clone(), wait.max_items);
-        if !caller.declares_tasks || !self.has_room_for_task() {
+    pub(super) fn continue_as_task(&mut self, connection: &mut Connection, id: &Id) {
+        let Some(wait) = self.waits.get(id) else { return };
+        let (reader, max_items) = (wait.reader.clone(), wait.max_items);
+        if !reader.declares_tasks || !self.has_room_for_task() {
             return;
         }
-        self.open.remove(id);
+        self.waits.remove(id);
+        connection.release(id);
         let (now, born) = (self.options.clock.now(), Instant::now());
         let task = Task {
-            consumer: caller.consumer.clone(),
-            client: caller.client.clone(),
+            consumer: reader.consumer.clone(),
+            client: reader.client.clone(),
             max_items,
             created_at: now,
             updated_at: now,
@@ -112,7 +106,7 @@ impl Session {
         let mut result = task.view(&task_id);
         result["resultType"] = "task".into();
         self.tasks.insert(task_id, task);
-        self.answer(&caller.route, Ok(result), Vec::new());
+        connection.answer(&reader.route, Ok(result), Vec::new());
     }
 
     /// Forgets what has expired, and the oldest that has ended when there are too many.
@@ -134,9 +128,16 @@ impl Session {
     }
 
     /// Answers a method of the extension.
-    pub(super) fn tasks_request(&mut self, caller: &Caller, method: &str, params: &Object) {
+    pub(super) fn tasks_request(
+        &mut self,
+        connection: &mut Connection,
+        reader: &Reader,
+        caller: &Caller,
+        method: &str,
+        params: &Object,
+    ) {
         let outcome = match self.known_task(caller, params) {
-            Ok(id) if method == "tasks/get" => return self.get_task(caller, &id),
+            Ok(id) if method == "tasks/get" => return self.get_task(connection, reader, &id),
             Ok(id) => {
                 // Nothing is ever asked back, so an update brings nothing that was waited for.
                 if method == "tasks/cancel"
@@ -148,7 +149,7 @@ impl Session {
             }
             Err(error) => Err(error),
         };
-        self.answer(&caller.route, outcome, Vec::new());
+        connection.answer(&reader.route, outcome, Vec::new());
     }
 
     /// The id of the task that a request names; being named keeps it alive.
@@ -165,31 +166,38 @@ impl Session {
         Ok(id.to_owned())
     }
 
-    fn get_task(&mut self, caller: &Caller, id: &str) {
+    fn get_task(&mut self, connection: &mut Connection, reader: &Reader, id: &str) {
         let Some(task) = self.tasks.get(id) else { return };
         let mut receipts = Vec::new();
         if task.is_working() {
-            let fetching = Caller {
-                route: caller.route.clone(),
+            let fetching = Reader {
+                route: reader.route.clone(),
                 consumer: task.consumer.clone(),
                 client: task.client.clone(),
                 // Log messages are nothing that a task can have.
                 log_level: None,
                 declares_tasks: true,
+                version: String::new(),
             };
-            if let Some((answer, taken)) = self.take_messages(&fetching, task.max_items, true) {
-                let delivery = taken.first().map(|receipt| receipt.delivery);
+            if let Some((answer, taken)) = self.take_messages(connection, &fetching, task.max_items, true) {
+                let delivery = taken.first().map(|receipt| DeliveryId(receipt.number));
                 receipts = taken;
-                self.complete_task(id, answer, delivery);
+                self.complete_task(connection, id, answer, delivery);
             }
         }
         let Some(task) = self.tasks.get(id) else { return };
         let view = task.view(id);
-        self.answer(&caller.route, Ok(view), receipts);
+        connection.answer(&reader.route, Ok(view), receipts);
     }
 
-    fn complete_task(&mut self, id: &str, answer: Answer, delivery: Option<DeliveryId>) {
-        let result = self.in_era(Era::Modern, answer.into_result());
+    fn complete_task(
+        &mut self,
+        connection: &mut Connection,
+        id: &str,
+        answer: Answer,
+        delivery: Option<DeliveryId>,
+    ) {
+        let result = connection.in_era(Era::Modern, answer.into_result());
         if let Some(task) = self.tasks.get_mut(id) {
             task.end(State::Completed { delivery, result }, self.options.clock.now());
         }
@@ -204,7 +212,7 @@ impl Session {
     }
 
     /// A newer call of the same consumer listens now, so its older tasks are over.
-    pub(super) fn supersede_tasks(&mut self, consumer: &ConsumerName) {
+    pub(super) fn supersede_tasks(&mut self, connection: &mut Connection, consumer: &ConsumerName) {
         let older = self.tasks.iter().filter(|(_, task)| task.is_working() && task.consumer == *consumer);
         let older: Vec<String> = older.map(|(id, _)| id.clone()).collect();
         for id in older {
@@ -212,31 +220,9 @@ impl Session {
                 messages: Vec::new(),
                 unread_remaining: 0,
                 next: wait::SUPERSEDED.to_owned(),
-                warning: self.warning(),
+                warning: self.warning(connection),
             };
-            self.complete_task(&id, Answer::json(&result), None);
+            self.complete_task(connection, &id, Answer::json(&result), None);
         }
-    }
-}
-
-/// Refuses a request that needs the extension and did not declare it.
-pub(super) fn needs_tasks(caller: &Caller) -> Result<(), RpcError> {
-    if caller.declares_tasks {
-        return Ok(());
-    }
-    Err(RpcError {
-        code: MISSING_CAPABILITY,
-        message: format!("this needs the extension {EXTENSION} in the request's client capabilities"),
-        data: Some(json!({"requiredCapabilities": {"extensions": {EXTENSION: {}}}})),
-    })
-}
-
-/// Says in a list of tools which of them may go on as a task.
-pub(super) fn mark_tools(list: &mut Value) {
-    let tools = list["tools"].as_array_mut();
-    for tool in
-        tools.into_iter().flatten().filter(|tool| tool["name"] == crate::tool::WAIT_FOR_INBOUND_MESSAGE)
-    {
-        tool["execution"] = json!({"taskSupport": "optional"});
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Outgoing<R> {
 }
 
 impl<R> Outgoing<R> {
-    pub(super) fn new(bytes_max: usize) -> Self {
+    pub(crate) fn new(bytes_max: usize) -> Self {
         Self {
             lines: VecDeque::new(),
             written_of_first: 0,

@@ -31,7 +31,7 @@ pub(crate) struct Framer {
 }
 
 impl Framer {
-    pub(super) fn new(line_bytes_max: usize) -> Self {
+    pub(crate) fn new(line_bytes_max: usize) -> Self {
         Self { buffer: Vec::new(), start: 0, searched: 0, discarding: None, line_bytes_max }
     }
 

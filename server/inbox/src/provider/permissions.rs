@@ -4,25 +4,19 @@
 
 use serde_json::{Value, to_value};
 
-use super::message::{Object, notification};
-use super::session::Session;
-use crate::permission::{self, PermissionAnswer, PermissionPort, PermissionRequest, is_code};
+use entraclaw_mcp::Connection;
+use entraclaw_mcp::message::Object;
 
-/// The next answer; never one where the relay is off.
-pub(super) async fn next(port: &mut Option<PermissionPort>) -> Option<PermissionAnswer> {
-    match port {
-        Some(port) => port.answers.recv().await,
-        None => None,
-    }
-}
+use super::InboxProvider;
+use crate::permission::{self, PermissionAnswer, PermissionRequest, is_code};
 
-impl Session {
-    pub(super) fn on_permission_request(&mut self, params: &Object) {
+impl InboxProvider {
+    pub(super) fn on_permission_request(&mut self, connection: &Connection, params: &Object) {
         if let Some(code) = params.get("request_id").and_then(Value::as_str).filter(|code| is_code(code)) {
             self.options.sight.asks(code);
         }
         let Some(port) = &self.options.permission else { return };
-        if !self.legacy.as_ref().is_some_and(|session| session.ready) {
+        if connection.ready().is_none() {
             return tracing::warn!("ignored a permission request before the session has begun");
         }
         let request: PermissionRequest = match serde_json::from_value(Value::Object(params.clone())) {
@@ -39,9 +33,8 @@ impl Session {
         }
     }
 
-    pub(super) fn on_permission_answer(&mut self, answer: &PermissionAnswer) {
+    pub(super) fn on_permission_answer(&mut self, connection: &mut Connection, answer: &PermissionAnswer) {
         self.options.sight.answered(&answer.request_id);
-        let answer = notification(permission::ANSWER_METHOD, &to_value(answer).unwrap_or_default());
-        self.out.push(&answer, None, Vec::new());
+        connection.notify(permission::ANSWER_METHOD, &to_value(answer).unwrap_or_default());
     }
 }

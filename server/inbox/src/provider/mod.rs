@@ -1,0 +1,488 @@
+//! The inbox as a provider: its tools, its resource, and everything that it says unasked on one connection.
+//!
+//! It must never hand out what it has not noted, nor note as read what a host may not have. All of it is plain state
+//! that the connection's one loop changes; nothing here waits, reads or writes.
+
+mod calls;
+mod cancel;
+mod events;
+mod inboxes;
+mod permissions;
+mod presence;
+mod pump;
+mod reading;
+mod sight;
+mod tasks;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use entraclaw_mcp::hosts::{self, HOSTS, HostRow, numbers};
+use entraclaw_mcp::level::Level;
+use entraclaw_mcp::message::{Id, Object};
+use entraclaw_mcp::{
+    Begun, Call, Caller, Connection, Era, Exit, Limits, Offer, Offers, Opened, Options, Provider, Receipt,
+    Refusal, Route,
+};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use self::events::Stream;
+use self::inboxes::Inbox;
+use self::tasks::Task;
+use crate::carrier::wait::Heartbeat;
+use crate::carrier::{channel, events as event, resource};
+use crate::journal::{ConsumerName, DeliveryId, Journal, JournalError};
+use crate::knock::{Sight, gives_inbox_socket};
+use crate::permission::{self, PermissionAnswer, PermissionPort};
+use crate::presence::Presence;
+use crate::rules::{self, WaitCommand};
+use crate::source::ACCESS_TOKEN_VARIABLE;
+use crate::tool::{
+    INBOUND_QUEUE_STATS, INBOX_PULL, Outbox, SendProvider, ToolSet, WAIT_FOR_INBOUND_MESSAGE, catalog,
+};
+use entraclaw_seams::clock::Clock;
+use entraclaw_seams::random::Random;
+
+/// Tells why messages may not be coming.
+pub type Health = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
+/// What a connection needs.
+pub struct SessionOptions {
+    /// Where the messages are.
+    pub journal: Journal,
+    /// For the session's id.
+    pub random: Arc<dyn Random>,
+    /// For times that clients are told.
+    pub clock: Arc<dyn Clock>,
+    /// What is offered beside the inbox, sending first.
+    pub providers: Vec<Box<dyn Provider>>,
+    /// Which tools there are.
+    pub tool_sets: BTreeSet<ToolSet>,
+    /// The consumer to be; `None` derives it from the client's name.
+    pub consumer: Option<ConsumerName>,
+    /// What keeps the server from its work, with the fix; every tool then answers with it and does nothing.
+    pub trouble: Option<String>,
+    /// Asked with every answer about the inbox: why messages may not be coming, with the fix; nothing while they are.
+    pub health: Option<Health>,
+    /// Where it is told who is at the other end.
+    pub presence: Presence,
+    /// Where it is told what a door of the host must know.
+    pub sight: Sight,
+    /// Whether the inbox socket of the host's session is there and used.
+    pub inbox_socket: bool,
+    /// This server's version, as it tells it to clients.
+    pub version: String,
+    /// Relays permission requests of the host to the operator; none where that is off.
+    pub permission: Option<PermissionPort>,
+    /// Whether the draft of MCP Events is offered.
+    pub events: bool,
+    /// Bounds.
+    pub limits: Limits,
+    /// What is known of hosts.
+    pub hosts: &'static [HostRow],
+    /// What a waiting call listens to, for a person who sees its progress.
+    pub listens_to: Vec<&'static str>,
+    /// What the model is told to leave running in its shell.
+    pub wait: WaitCommand,
+}
+
+impl SessionOptions {
+    /// Options with the usual bounds and the built-in table of hosts.
+    pub fn new(
+        journal: Journal,
+        random: Arc<dyn Random>,
+        clock: Arc<dyn Clock>,
+        outbox: Arc<dyn Outbox>,
+    ) -> Self {
+        Self {
+            journal,
+            random,
+            clock,
+            providers: vec![Box::new(SendProvider(outbox))],
+            tool_sets: ToolSet::ALL.into(),
+            consumer: None,
+            trouble: None,
+            health: None,
+            permission: None,
+            presence: Presence::default(),
+            sight: Sight::default(),
+            inbox_socket: false,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            events: false,
+            limits: Limits::default(),
+            hosts: HOSTS,
+            listens_to: Vec::new(),
+            wait: WaitCommand::default(),
+        }
+    }
+}
+
+/// Who asks for messages.
+#[derive(Debug, Clone)]
+struct Reader {
+    route: Route,
+    consumer: ConsumerName,
+    client: Option<String>,
+    version: String,
+    log_level: Option<Level>,
+    declares_tasks: bool,
+}
+
+/// A waiting call.
+struct Wait {
+    reader: Reader,
+    began: Instant,
+    /// `None` for a parked call, which waits until something arrives.
+    deadline: Option<Instant>,
+    /// Whether its host lets a call wait for ever.
+    may_park: bool,
+    /// Whether it was to wait for ever and may not.
+    is_cut_short: bool,
+    max_items: u64,
+    heartbeat: Option<Heartbeat>,
+}
+
+/// What comes back when a delivery has left.
+fn receipt(consumer: &ConsumerName, delivery: DeliveryId) -> Receipt {
+    Receipt { reader: consumer.to_string(), number: delivery.0 }
+}
+
+/// The inbox on one connection.
+struct InboxProvider {
+    options: InboxOptions,
+    /// This session's id, by which the journal knows it.
+    id: String,
+    /// Calls that wait, by request.
+    waits: BTreeMap<Id, Wait>,
+    /// Open `events/stream`, by request.
+    streams: BTreeMap<Id, Stream>,
+    /// Calls that outlived their requests, by task id.
+    tasks: BTreeMap<String, Task>,
+    inboxes: BTreeMap<ConsumerName, Inbox>,
+    grown: watch::Receiver<u64>,
+    /// The journal may still grow.
+    journal_lives: bool,
+    /// Answers of the operator that the host has not been told.
+    answers: VecDeque<PermissionAnswer>,
+    /// The newest record that waiting calls were offered.
+    offered_seq: u64,
+    /// Waiting calls may have something to take that is no new record.
+    stirred: bool,
+    /// The newest record that hints were sent about.
+    announced_seq: u64,
+    /// Records up to here were pushed or need no push.
+    pushed_seq: u64,
+    /// Pushing failed with the journal at this record; it is tried again when there is more.
+    push_failed_seq: Option<u64>,
+    /// When what the disk did not take is tried again.
+    settle_at: Option<Instant>,
+    /// When it is looked whether another session still holds what a waiting call was not given.
+    held_look_at: Option<Instant>,
+    /// When it is looked whether another session has died with what it was given, while there is a push to tell of it.
+    grave_look_at: Option<Instant>,
+}
+
+/// What the inbox needs.
+struct InboxOptions {
+    journal: Journal,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    consumer: Option<ConsumerName>,
+    health: Option<Health>,
+    presence: Presence,
+    sight: Sight,
+    inbox_socket: bool,
+    permission: Option<PermissionPort>,
+    events: bool,
+    listens_to: Vec<&'static str>,
+    wait: WaitCommand,
+}
+
+/// Serves one host until its pipes end. Messages that it was given and did not come back for stay in the journal.
+pub async fn serve(
+    options: SessionOptions,
+    reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+) -> Exit {
+    let connection = Options {
+        version: options.version,
+        tool_sets: Some(options.tool_sets.iter().map(|set| set.as_str()).collect()),
+        trouble: options.trouble,
+        variables: &[ACCESS_TOKEN_VARIABLE],
+        limits: options.limits,
+        hosts: options.hosts,
+        ..Options::default()
+    };
+    let inbox = InboxProvider::new(InboxOptions {
+        journal: options.journal,
+        clock: options.clock,
+        random: options.random,
+        consumer: options.consumer,
+        health: options.health,
+        presence: options.presence,
+        sight: options.sight,
+        inbox_socket: options.inbox_socket,
+        permission: options.permission,
+        events: options.events,
+        listens_to: options.listens_to,
+        wait: options.wait,
+    });
+    let mut providers: Vec<Box<dyn Provider>> = vec![Box::new(inbox)];
+    providers.extend(options.providers);
+    entraclaw_mcp::serve(connection, providers, reader, writer).await
+}
+
+fn declares_channel(opened: &Opened) -> bool {
+    let experimental = opened.capabilities.get("experimental").and_then(Value::as_object);
+    experimental.is_some_and(|experimental| experimental.contains_key(channel::CAPABILITY))
+}
+
+impl InboxProvider {
+    fn new(options: InboxOptions) -> Self {
+        let grown = options.journal.watch();
+        let announced_seq = *grown.borrow();
+        Self {
+            id: options.random.uuid(),
+            waits: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            inboxes: BTreeMap::new(),
+            grown,
+            journal_lives: true,
+            answers: VecDeque::new(),
+            offered_seq: announced_seq,
+            stirred: false,
+            announced_seq,
+            pushed_seq: announced_seq,
+            push_failed_seq: None,
+            settle_at: None,
+            held_look_at: None,
+            grave_look_at: None,
+            options,
+        }
+    }
+
+    /// The consumer that a client reads as.
+    fn consumer_of(
+        &self,
+        connection: &Connection,
+        client: Option<&str>,
+    ) -> Result<ConsumerName, JournalError> {
+        match &self.options.consumer {
+            Some(consumer) => Ok(consumer.clone()),
+            None => ConsumerName::new(&hosts::consumer_of(connection.options.hosts, client)),
+        }
+    }
+
+    fn reader(&self, connection: &Connection, caller: &Caller) -> Result<Reader, JournalError> {
+        Ok(Reader {
+            route: caller.route.clone(),
+            consumer: self.consumer_of(connection, caller.client.as_deref())?,
+            client: caller.client.clone(),
+            version: caller.version.clone(),
+            log_level: caller.log_level,
+            declares_tasks: caller.declares_tasks,
+        })
+    }
+
+    /// Whether a channel push may reach this session's model: the client said so, or its version is known to show it.
+    /// Of nobody else: what is pushed is marked, and a model may pass by what is marked and was never shown.
+    /// Where the host's inbox socket or a hook wakes the session, it takes the place of a channel that was not declared: most
+    /// accounts have none, and what was pushed there would be marked and start no turn.
+    pub(super) fn pushes_channel(&self, connection: &Connection) -> bool {
+        let Some(session) = connection.ready() else { return false };
+        let Some(row) = connection.host(Some(&session.client)) else { return declares_channel(session) };
+        let has_socket =
+            self.options.inbox_socket && gives_inbox_socket(row.family, numbers(&session.client_version));
+        let is_woken = has_socket || self.options.sight.can_be_woken_by_hook();
+        declares_channel(session) || (!is_woken && row.takes_channel(&session.client_version))
+    }
+}
+
+impl Provider for InboxProvider {
+    fn offers(&self) -> Offers {
+        let tool = |tool: rmcp::model::Tool| {
+            let may_be_task = tool.name == WAIT_FOR_INBOUND_MESSAGE;
+            Offer { set: ToolSet::Inbound.as_str(), tool, may_be_task }
+        };
+        Offers {
+            tools: catalog::inbound().into_iter().map(tool).collect(),
+            resources: vec![resource::resource()],
+            ..Offers::default()
+        }
+    }
+
+    fn works(&self) -> bool {
+        false
+    }
+
+    fn call(&mut self, call: Call<'_>, connection: &mut Connection) -> Result<Begun, Refusal> {
+        let reader = self.reader(connection, call.caller).map_err(|error| error.to_string())?;
+        match call.tool {
+            WAIT_FOR_INBOUND_MESSAGE => self.call_wait(connection, &reader, call.arguments, call.params)?,
+            INBOX_PULL => self.call_pull(connection, &reader, call.arguments)?,
+            INBOUND_QUEUE_STATS => self.call_stats(connection, &reader, call.arguments)?,
+            other => return Err(format!("no tool is named {other}")),
+        }
+        Ok(Begun::Taken)
+    }
+
+    fn read(&mut self, uri: &str, caller: &Caller, connection: &mut Connection) -> bool {
+        if uri != resource::URI {
+            return false;
+        }
+        if let Ok(reader) = self.reader(connection, caller) {
+            self.read_inbox(connection, &reader);
+        }
+        true
+    }
+
+    fn request(
+        &mut self,
+        caller: &Caller,
+        method: &str,
+        params: &Object,
+        connection: &mut Connection,
+    ) -> bool {
+        let is_task = caller.route.era == Era::Modern
+            && matches!(method, "tasks/get" | "tasks/update" | "tasks/cancel");
+        let is_event = self.options.events && method.starts_with("events/");
+        let Ok(reader) = self.reader(connection, caller) else { return false };
+        match (is_task, is_event) {
+            (true, _) => self.tasks_request(connection, &reader, caller, method, params),
+            (_, true) => self.events_request(connection, &reader, method, params),
+            _ => return false,
+        }
+        true
+    }
+
+    fn notification(&mut self, method: &str, params: &Object, connection: &mut Connection) {
+        if method == permission::REQUEST_METHOD {
+            self.on_permission_request(connection, params);
+        }
+    }
+
+    fn declare(&self, era: Era, capabilities: &mut Value) {
+        match era {
+            Era::Legacy => {
+                capabilities["experimental"] = json!({channel::CAPABILITY: {}});
+                if self.options.permission.is_some() {
+                    capabilities["experimental"][permission::CAPABILITY] = json!({});
+                }
+            }
+            Era::Modern => capabilities["extensions"] = json!({entraclaw_mcp::tasks::EXTENSION: {}}),
+        }
+        if self.options.events {
+            event::declare(capabilities);
+        }
+    }
+
+    fn instructions(&self, family: Option<&'static str>) -> Option<String> {
+        Some(rules::instructions(family, &self.options.wait))
+    }
+
+    fn opened(&mut self, connection: &Connection) {
+        let Some(opened) = &connection.opened else { return };
+        if !opened.ready {
+            self.options.presence.met(&opened.client, &opened.client_version);
+            self.pushed_seq = self.grown.borrow().saturating_sub(channel::BACKLOG_RECORDS_MAX);
+            return;
+        }
+        tracing::info!(
+            family = connection.host(Some(&opened.client)).map(|row| row.family),
+            channel = self.pushes_channel(connection),
+            "a session has begun"
+        );
+    }
+
+    fn seen(&mut self, caller: &Caller, connection: &Connection) {
+        let Some(client) = &caller.client else { return };
+        if caller.route.era == Era::Modern {
+            self.options.presence.met(client, &caller.version);
+        }
+        // From now on its mail counts as waiting for it. A failure is told by the first call.
+        if let Ok(consumer) = self.consumer_of(connection, Some(client)) {
+            let _ = self.inbox(&consumer);
+        }
+    }
+
+    fn called(&mut self, caller: &Caller, params: &Object, connection: &Connection) {
+        self.see_call(connection, caller, params);
+    }
+
+    fn began(&mut self, caller: &Caller, answers: &[String], connection: &Connection) {
+        let Ok(consumer) = self.consumer_of(connection, caller.client.as_deref()) else { return };
+        self.came_back(&consumer);
+        let named: Vec<&str> = answers.iter().map(String::as_str).collect();
+        if let Err(error) = self.inbox(&consumer).and_then(|inbox| inbox.mailbox.acknowledge_ids(&named)) {
+            tracing::warn!(%error, "an acknowledgement could not be noted");
+        }
+    }
+
+    fn cancelled(&mut self, id: &Id) {
+        // It held nothing.
+        self.waits.remove(id);
+        self.streams.remove(id);
+    }
+
+    fn written(&mut self, receipt: &Receipt) {
+        let inbox = self.inboxes.iter_mut().find(|(consumer, _)| consumer.as_str() == receipt.reader);
+        if let Some((_, inbox)) = inbox {
+            inbox.on_written(DeliveryId(receipt.number));
+        }
+    }
+
+    fn taken_back(&mut self, receipt: &Receipt) {
+        if let Ok(consumer) = ConsumerName::new(&receipt.reader) {
+            self.give_back(&consumer, DeliveryId(receipt.number));
+        }
+    }
+
+    fn lost(&mut self, id: &Id) {
+        self.give_back_late(id);
+    }
+
+    fn pump(&mut self, connection: &mut Connection) {
+        while let Some(answer) = self.answers.pop_front() {
+            self.on_permission_answer(connection, &answer);
+        }
+        self.bring_up_to_now(connection);
+    }
+
+    fn round(&mut self, lines: u64, connection: &Connection) {
+        self.tell_presence(connection, lines);
+        self.tell_sight(connection);
+    }
+
+    fn deadline(&self, connection: &Connection) -> Option<Instant> {
+        let waits = self.waits.values().filter_map(|wait| {
+            wait.heartbeat.as_ref().map(|heartbeat| heartbeat.next).into_iter().chain(wait.deadline).min()
+        });
+        let streams = self.streams.values().filter_map(|stream| self.stream_deadline(connection, stream));
+        waits.chain(streams).chain(self.settle_at).chain(self.held_look_at).chain(self.grave_look_at).min()
+    }
+
+    fn changed(&mut self, has_room: bool) -> BoxFuture<'_, ()> {
+        async move {
+            let answers = self.options.permission.as_mut().filter(|_| has_room).map(|port| &mut port.answers);
+            let answer = async {
+                match answers {
+                    Some(answers) => answers.recv().await,
+                    None => None,
+                }
+            };
+            tokio::select! {
+                biased;
+                Some(answer) = answer => self.answers.push_back(answer),
+                grown = self.grown.changed(), if self.journal_lives => self.journal_lives = grown.is_ok(),
+                else => std::future::pending().await,
+            }
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,65 @@
+//! `resources/read` of the inbox: a document that only shows.
+
+use entraclaw_mcp::message::RpcError;
+use entraclaw_mcp::page::cacheable;
+use entraclaw_mcp::{Connection, FRAME_BYTES};
+use rmcp::model::ErrorCode;
+
+use super::{InboxProvider, Reader, receipt};
+use crate::carrier::resource;
+use crate::journal::{DeliveryId, JournalError, Query};
+use crate::tool::{InboxResource, MessageView, answer};
+
+impl InboxProvider {
+    pub(super) fn read_inbox(&mut self, connection: &mut Connection, reader: &Reader) {
+        match self.look_at_inbox(connection, reader) {
+            Ok((inbox, delivery)) => {
+                let text = serde_json::to_string(&inbox).unwrap_or_default();
+                // Stale at once: a message may come any moment.
+                let result = cacheable(reader.route.era, resource::contents(&text), 0);
+                connection.answer(&reader.route, Ok(result), vec![receipt(&reader.consumer, delivery)]);
+            }
+            Err(error) => {
+                let error = format!("the inbox could not be read: {error}");
+                let error = RpcError::new(ErrorCode::INTERNAL_ERROR, error);
+                connection.answer(&reader.route, Err(error), Vec::new());
+            }
+        }
+    }
+
+    /// The newest unread messages, left unread.
+    fn look_at_inbox(
+        &mut self,
+        connection: &mut Connection,
+        reader: &Reader,
+    ) -> Result<(InboxResource, DeliveryId), JournalError> {
+        let delivery = DeliveryId(connection.next_number());
+        let journal = self.options.journal.clone();
+        let mailbox = &mut self.inbox(&reader.consumer)?.mailbox;
+        let unread = mailbox.unread(None);
+        // A page begins with the oldest, so the newest are what comes after the one before them.
+        let since_id = if unread > resource::MESSAGES_MAX {
+            let before = journal.last_seq().saturating_sub(resource::MESSAGES_MAX + 1);
+            journal.read_after(before, 1)?.pop().map(|record| record.id)
+        } else {
+            None
+        };
+        let query = Query {
+            limit: usize::try_from(resource::MESSAGES_MAX).unwrap_or(usize::MAX),
+            channel: None,
+            since_id,
+            bytes_max: resource::BYTES_MAX - FRAME_BYTES,
+            peek: true,
+            fresh_only: false,
+            tells: false,
+        };
+        let batch = mailbox.hand_out(delivery, &query)?;
+        let mut messages: Vec<MessageView> = batch
+            .items
+            .iter()
+            .map(|handed| MessageView::of(&handed.record, handed.redelivered, handed.pushed))
+            .collect();
+        answer::fit(&mut messages, resource::BYTES_MAX - FRAME_BYTES);
+        Ok((InboxResource { unread, messages }, delivery))
+    }
+}

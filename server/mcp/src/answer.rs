@@ -1,0 +1,62 @@
+//! Answers as the wire carries them: one block of text, small enough that no host cuts it.
+//!
+//! It must never send structured content (hosts disagree about which of the two the model sees), and never cut a
+//! text without saying how to get the rest.
+
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Most bytes of one answer's text. Every host seen shows this much whole, in any script.
+pub const ANSWER_BYTES_MAX: usize = 8_000;
+
+/// Room kept for what stands around the messages of an answer, in bytes.
+pub const FRAME_BYTES: usize = 512;
+
+/// A tool's answer before the era's rules are applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    text: String,
+    is_error: bool,
+}
+
+impl Answer {
+    /// Compact JSON and a newline; some hosts join blocks without a separator.
+    pub fn json(value: &impl Serialize) -> Self {
+        match serde_json::to_string(value) {
+            Ok(text) => Self { text: text + "\n", is_error: false },
+            Err(error) => Self::error(&format!("the answer could not be written as json: {error}")),
+        }
+    }
+
+    /// One sentence that names what is wrong and how to put it right.
+    pub fn error(text: &str) -> Self {
+        Self { text: format!("{text}\n"), is_error: true }
+    }
+
+    /// The result as the wire carries it.
+    pub fn into_result(self) -> Value {
+        let blocks = vec![ContentBlock::text(self.text)];
+        let mut result =
+            if self.is_error { CallToolResult::error(blocks) } else { CallToolResult::success(blocks) };
+        // The era decides about this member, not the type; and absent means success in every version.
+        result.result_type = None;
+        if !self.is_error {
+            result.is_error = None;
+        }
+        serde_json::to_value(result).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_one_text_block_that_ends_in_a_newline() {
+        let answer = Answer::json(&serde_json::json!({"a": 1})).into_result();
+        assert_eq!(answer.to_string(), r#"{"content":[{"type":"text","text":"{\"a\":1}\n"}]}"#);
+        let error = Answer::error("no").into_result();
+        assert_eq!(error.to_string(), r#"{"content":[{"type":"text","text":"no\n"}],"isError":true}"#);
+    }
+}

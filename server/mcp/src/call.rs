@@ -1,0 +1,131 @@
+//! `tools/call`: finds the provider, begins, and answers when its work is done.
+//!
+//! A call with a wrong argument must change nothing, and looking a tool up must build nothing.
+
+use futures_util::FutureExt as _;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::answer::Answer;
+use crate::arguments::Refusal;
+use crate::connection::{Caller, Open};
+use crate::message::{Object, RpcError, kind_of, text};
+use crate::nearest::nearest;
+use crate::provider::{Begun, Call, Cancellation, Progress, Step, TIME_LIMIT};
+use crate::session::Session;
+
+/// Calls whose work may be done beside the connection at a time.
+pub(crate) const WORKS_OPEN_MAX: usize = 8;
+
+/// The first version of the protocol whose progress has words.
+const PROGRESS_WORDS_SINCE: &str = "2025-03-26";
+
+impl Session {
+    pub(crate) fn call_tool(&mut self, caller: &Caller, mut params: Object) {
+        for provider in &mut self.providers {
+            provider.called(caller, &params, &self.connection);
+        }
+        let arguments = match params.remove("arguments") {
+            None | Some(Value::Null) => Ok(Object::new()),
+            Some(Value::Object(arguments)) => Ok(arguments),
+            Some(other) => Err(RpcError::invalid_params(format!(
+                "params.arguments: must be an object, got {}",
+                kind_of(&other)
+            ))),
+        };
+        let begun = match text(&params, "name").and_then(|name| Ok((name, arguments?))) {
+            Ok((name, arguments)) if self.tools.contains_key(name) => {
+                match self.connection.options.trouble.clone() {
+                    Some(trouble) => Err(self.connection.with_cause(caller.client.as_deref(), trouble)),
+                    None => self.begin(caller, name, arguments, &params),
+                }
+            }
+            Ok((name, _)) => {
+                let error = RpcError::invalid_params(self.unknown_tool(name));
+                return self.connection.answer(&caller.route, Err(error), Vec::new());
+            }
+            Err(error) => return self.connection.answer(&caller.route, Err(error), Vec::new()),
+        };
+        if let Err(refusal) = begun {
+            self.connection.answer_tool(&caller.route, Answer::error(&refusal), Vec::new());
+        }
+    }
+
+    fn unknown_tool(&self, name: &str) -> String {
+        let names: Vec<&str> = self.tools.keys().map(String::as_str).collect();
+        let hint = nearest(name, &names).map(|known| format!("; did you mean {known}?"));
+        let hint = hint.unwrap_or_else(|| match names.as_slice() {
+            [] => "; there is none, for `tools.sets` names only sets whose source is off".to_owned(),
+            _ => format!("; there are {}", names.join(", ")),
+        });
+        format!("params.name: no tool is named `{name}`{hint}")
+    }
+
+    fn begin(
+        &mut self,
+        caller: &Caller,
+        tool: &str,
+        arguments: Object,
+        params: &Object,
+    ) -> Result<(), Refusal> {
+        let Some(offered) = self.tools.get(tool) else { return Ok(()) };
+        let at = offered.provider;
+        let Some(provider) = self.providers.get_mut(at) else { return Ok(()) };
+        if provider.works() && self.connection.works.len() >= WORKS_OPEN_MAX {
+            return Err(format!(
+                "{WORKS_OPEN_MAX} calls are on their way already; wait for an answer, then call {tool} again"
+            ));
+        }
+        let token = params.get("_meta").and_then(|meta| meta.get("progressToken"));
+        let token = token.filter(|token| token.is_string() || token.is_i64());
+        let progress = token.map(|token| (self.steps.clone(), caller.route.id.clone(), token.clone()));
+        let (cancel, cancelled) = watch::channel(false);
+        let limit = self.connection.host(caller.client.as_deref()).map_or(TIME_LIMIT, |row| row.wait_cap());
+        let call = Call {
+            tool,
+            arguments,
+            params,
+            caller,
+            until: Instant::now() + limit,
+            progress: Progress { to: progress },
+            cancellation: Cancellation(cancelled),
+        };
+        let Begun::Work { answers, work } = provider.call(call, &mut self.connection)? else { return Ok(()) };
+        for provider in &mut self.providers {
+            provider.began(caller, &answers, &self.connection);
+        }
+        let number = self.connection.next_number();
+        self.connection.works.push(work.map(move |answer| (number, answer)).boxed());
+        let route = caller.route.clone();
+        self.connection.open.insert(route.id.clone(), Open::Work { route, number, cancel });
+        Ok(())
+    }
+
+    /// The work of a call is done. A call that was cancelled meanwhile gets no answer.
+    pub(crate) fn on_worked(&mut self, (number, answer): (u64, Answer)) {
+        let id = self.connection.open.iter().find_map(|(id, call)| match call {
+            Open::Work { number: this, .. } if *this == number => Some(id.clone()),
+            _ => None,
+        });
+        if let Some(Open::Work { route, .. }) = id.and_then(|id| self.connection.open.remove(&id)) {
+            self.connection.answer_tool(&route, answer, Vec::new());
+        }
+    }
+
+    /// Work tells how far it is; of a request that has its answer nothing more is told.
+    pub(crate) fn on_step(&mut self, step: &Step) {
+        if !self.connection.open.contains_key(&step.id) {
+            return;
+        }
+        let mut params = json!({"progressToken": step.token, "progress": step.done});
+        if let Some(of) = step.of {
+            params["total"] = of.into();
+        }
+        // The first version of the protocol has no words in its progress.
+        if self.connection.opened.as_ref().is_none_or(|opened| opened.version >= PROGRESS_WORDS_SINCE) {
+            params["message"] = step.message.as_str().into();
+        }
+        self.connection.notify_about(&step.id, "notifications/progress", &params);
+    }
+}

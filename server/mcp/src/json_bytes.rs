@@ -1,0 +1,31 @@
+//! How many bytes a text takes inside JSON, and how much of one fits.
+
+/// The longest beginning of a text that takes at most `room` bytes in a JSON string.
+pub fn json_prefix(whole: &str, room: usize) -> usize {
+    let mut end = 0;
+    let mut used = 0;
+    for (at, c) in whole.char_indices() {
+        used += json_char_bytes(c);
+        if used > room {
+            break;
+        }
+        end = at + c.len_utf8();
+    }
+    // Not inside `&amp;` and its like.
+    if end < whole.len()
+        && let Some(at) = whole[..end].rfind('&')
+        && end - at < "&quot;".len()
+        && !whole[at..end].contains(';')
+    {
+        end = at;
+    }
+    end
+}
+
+fn json_char_bytes(c: char) -> usize {
+    match c {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        c if u32::from(c) < 0x20 => 6,
+        c => c.len_utf8(),
+    }
+}

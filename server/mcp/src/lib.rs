@@ -1,0 +1,37 @@
+//! The connection to one host: framing, both eras of the protocol, dispatch, tools, resources, prompts, progress and
+//! cancellation, over [providers](provider::Provider).
+//!
+//! One loop reads lines, keeps open requests as data, and writes answers in one order. It must never wait for one thing
+//! while another could happen, it writes JSON-RPC lines and nothing else, it asks the host nothing, and it knows no
+//! provider: what they are for is told by the crates above.
+
+pub mod answer;
+pub mod arguments;
+mod call;
+mod cancel;
+pub mod connection;
+mod dispatch;
+pub mod era;
+mod framing;
+pub mod hosts;
+mod id_scan;
+pub mod json_bytes;
+pub mod level;
+mod lifecycle;
+pub mod message;
+pub mod nearest;
+mod outgoing;
+pub mod page;
+pub mod provider;
+pub mod resources;
+mod session;
+pub mod tasks;
+
+pub use answer::{ANSWER_BYTES_MAX, Answer, FRAME_BYTES};
+pub use arguments::{Arguments, Refusal};
+pub use connection::{Caller, Connection, Limits, Opened, Options, Receipt, Route};
+pub use era::{Era, LEGACY_NEWEST, LEGACY_VERSIONS, MODERN_VERSIONS};
+pub use framing::LINE_BYTES_MAX;
+pub use outgoing::OUT_BYTES_MAX;
+pub use provider::{Begun, Call, Cancellation, Offer, Offers, Progress, Provider};
+pub use session::{Exit, serve};

@@ -1,0 +1,113 @@
+//! How a client makes itself known: `initialize` and `notifications/initialized`, or `server/discover`.
+//!
+//! A session begins once: a second `initialize` must change nothing. Neither touches a disk or the network.
+
+use serde_json::{Value, json};
+
+use std::collections::BTreeSet;
+
+use crate::connection::{Caller, Opened};
+use crate::era::{Era, MODERN_VERSIONS, negotiate};
+use crate::level::Level;
+use crate::message::{Object, RpcError, kind_of, text};
+use crate::page::cacheable;
+use crate::session::Session;
+
+/// The family that must be served by `initialize`: its channel does not exist in the modern era.
+const LEGACY_ONLY_FAMILY: &str = "claude-code";
+
+/// How long a client may keep the answer to `server/discover`, in milliseconds.
+const DISCOVER_TTL_MS: u64 = 600_000;
+
+impl Session {
+    pub(crate) fn initialize(&mut self, params: &Object) -> Result<Value, RpcError> {
+        if self.connection.opened.is_some() {
+            return Err(RpcError::invalid_request(
+                "initialize: this session has begun already; it goes on unchanged",
+            ));
+        }
+        let version = negotiate(text(params, "protocolVersion")?);
+        let capabilities = object(params, "capabilities")?;
+        let info = object(params, "clientInfo")?;
+        let client = match info.get("name") {
+            Some(Value::String(name)) => name.clone(),
+            _ => return Err(RpcError::invalid_params("params.clientInfo.name: must be a string")),
+        };
+        let client_version = info.get("version").and_then(Value::as_str).unwrap_or("").to_owned();
+        let family = self.connection.host(Some(&client)).map(|row| row.family);
+        self.connection.opened = Some(Opened {
+            version,
+            client,
+            client_version,
+            capabilities: Value::Object(capabilities.clone()),
+            ready: false,
+            level: Level::INFO,
+            subscribed: BTreeSet::new(),
+        });
+        for provider in &mut self.providers {
+            provider.opened(&self.connection);
+        }
+        Ok(json!({
+            "protocolVersion": version,
+            "capabilities": self.capabilities(Era::Legacy),
+            "serverInfo": self.connection.server_info(),
+            "instructions": self.instructions(family)
+        }))
+    }
+
+    pub(crate) fn on_initialized(&mut self) {
+        let Some(opened) = &mut self.connection.opened else { return };
+        opened.ready = true;
+        for provider in &mut self.providers {
+            provider.opened(&self.connection);
+        }
+    }
+
+    pub(crate) fn discover(&self, caller: &Caller) -> Result<Value, RpcError> {
+        let family = self.connection.host(caller.client.as_deref()).map(|row| row.family);
+        if family == Some(LEGACY_ONLY_FAMILY) {
+            return Err(RpcError::unknown_method("server/discover"));
+        }
+        let result = json!({
+            "supportedVersions": MODERN_VERSIONS,
+            "capabilities": self.capabilities(Era::Modern),
+            "instructions": self.instructions(family)
+        });
+        Ok(cacheable(caller.route.era, result, DISCOVER_TTL_MS))
+    }
+
+    /// What this server can do, by what its providers offer and say.
+    fn capabilities(&self, era: Era) -> Value {
+        let mut capabilities = json!({"logging": {}, "tools": {"listChanged": false}});
+        if !(self.resources.is_empty() && self.templates.is_empty()) {
+            capabilities["resources"] = json!({"subscribe": true, "listChanged": false});
+        }
+        if !self.prompts.is_empty() {
+            capabilities["prompts"] = json!({"listChanged": false});
+        }
+        for provider in &self.providers {
+            provider.declare(era, &mut capabilities);
+        }
+        if let Value::Object(members) = &mut capabilities {
+            members.sort_keys();
+        }
+        capabilities
+    }
+
+    fn instructions(&self, family: Option<&'static str>) -> String {
+        let said: Vec<String> =
+            self.providers.iter().filter_map(|provider| provider.instructions(family)).collect();
+        said.join("\n\n")
+    }
+}
+
+/// An object that must be there.
+fn object<'a>(params: &'a Object, name: &str) -> Result<&'a Object, RpcError> {
+    match params.get(name) {
+        Some(Value::Object(members)) => Ok(members),
+        Some(other) => {
+            Err(RpcError::invalid_params(format!("params.{name}: must be an object, got {}", kind_of(other))))
+        }
+        None => Err(RpcError::invalid_params(format!("params.{name}: missing; it must be an object"))),
+    }
+}

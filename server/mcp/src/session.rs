@@ -1,0 +1,183 @@
+//! One loop for one host: lines in, providers at work, lines out.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::future::{BoxFuture, select_all};
+use rmcp::model::{Prompt, Resource, ResourceTemplate};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::connection::{Connection, Options};
+use crate::framing::Framer;
+use crate::provider::{Offer, Provider, Step};
+
+/// How long answers that are already made may take to leave after the host closed our input, in milliseconds.
+const DRAIN_MS_MAX: u64 = 50;
+
+/// Bytes asked for in one read.
+const READ_BYTES: usize = 16 * 1024;
+
+/// Steps of progress that wait to be written; more are left out.
+const STEPS_MAX: usize = 64;
+
+/// Why a connection ended. None of them is an error: hosts end however they like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// The host closed our input.
+    InputClosed,
+    /// Our input could not be read.
+    InputFailed,
+    /// The host closed our output.
+    OutputClosed,
+    /// The host took nothing for too long, with both directions full.
+    OutputStalled,
+}
+
+/// A tool and the provider that offers it.
+pub(crate) struct Offered {
+    pub(crate) provider: usize,
+    pub(crate) offer: Offer,
+}
+
+/// A connection and its providers.
+pub(crate) struct Session {
+    pub(crate) connection: Connection,
+    pub(crate) providers: Vec<Box<dyn Provider>>,
+    /// Everything that is offered, asked for once; tools by name.
+    pub(crate) tools: BTreeMap<String, Offered>,
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) templates: Vec<ResourceTemplate>,
+    pub(crate) prompts: Vec<Prompt>,
+    pub(crate) steps: mpsc::Sender<Step>,
+}
+
+impl Session {
+    fn new(options: Options, providers: Vec<Box<dyn Provider>>, steps: mpsc::Sender<Step>) -> Self {
+        let mut session = Self {
+            connection: Connection::new(options),
+            providers,
+            tools: BTreeMap::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            prompts: Vec::new(),
+            steps,
+        };
+        for (provider, offers) in session.providers.iter().map(|provider| provider.offers()).enumerate() {
+            for offer in offers.tools {
+                let sets = session.connection.options.tool_sets.as_ref();
+                if sets.is_none_or(|sets| sets.contains(offer.set)) {
+                    session.tools.insert(offer.tool.name.to_string(), Offered { provider, offer });
+                }
+            }
+            session.resources.extend(offers.resources);
+            session.templates.extend(offers.templates);
+            session.prompts.extend(offers.prompts);
+        }
+        session
+    }
+
+    /// Lets every provider say what it has to say by now, in their order.
+    fn pump(&mut self) {
+        for provider in &mut self.providers {
+            if !self.connection.has_room() {
+                return;
+            }
+            provider.pump(&mut self.connection);
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.providers.iter().filter_map(|provider| provider.deadline(&self.connection)).min()
+    }
+}
+
+/// Ends when any provider must be pumped again.
+fn changed(providers: &mut [Box<dyn Provider>], has_room: bool) -> BoxFuture<'_, ()> {
+    let changes: Vec<_> = providers.iter_mut().map(|provider| provider.changed(has_room)).collect();
+    if changes.is_empty() {
+        return Box::pin(std::future::pending());
+    }
+    Box::pin(async move {
+        select_all(changes).await;
+    })
+}
+
+/// Serves one host until its pipes end.
+pub async fn serve(
+    options: Options,
+    providers: Vec<Box<dyn Provider>>,
+    mut reader: impl AsyncRead + Unpin,
+    mut writer: impl AsyncWrite + Unpin,
+) -> Exit {
+    let line_bytes_max = options.limits.line_bytes_max;
+    let mut framer = Framer::new(line_bytes_max);
+    let (steps, mut stepped) = mpsc::channel(STEPS_MAX);
+    let mut session = Session::new(options, providers, steps);
+    let mut chunk = vec![0; READ_BYTES];
+    let mut progress = (0, Instant::now());
+    loop {
+        let mut lines = 0;
+        while session.connection.has_room()
+            && let Some(frame) = framer.next_frame()
+        {
+            session.on_frame(frame);
+            lines += 1;
+        }
+        session.pump();
+        for provider in &mut session.providers {
+            provider.round(lines, &session.connection);
+        }
+        // While the host takes nothing we read on, to see it end, up to this bound.
+        let may_read = framer.buffered_bytes() < 2 * line_bytes_max;
+        let written = session.connection.out.written_bytes_total();
+        if may_read || written != progress.0 {
+            progress = (written, Instant::now());
+        }
+        let has_room = session.connection.has_room();
+        let stalls_at = (!may_read).then(|| progress.1 + session.connection.stall_limit());
+        let deadline = session.deadline().filter(|_| has_room);
+        let deadline = [deadline, stalls_at].into_iter().flatten().min();
+        let connection = &mut session.connection;
+        tokio::select! {
+            biased;
+            written = connection.out.advance(&mut writer), if !connection.out.is_idle() => match written {
+                Ok(receipts) => {
+                    for receipt in receipts {
+                        session.providers.iter_mut().for_each(|provider| provider.written(&receipt));
+                    }
+                }
+                Err(error) => {
+                    tracing::info!(%error, "the host closed our output");
+                    return Exit::OutputClosed;
+                }
+            },
+            read = reader.read(&mut chunk), if may_read => match read {
+                Ok(0) => {
+                    session.end_listens();
+                    // A host that is gone takes nothing; one that only closed our input still gets what is ready.
+                    let drained = session.connection.out.advance(&mut writer);
+                    let _ = timeout(Duration::from_millis(DRAIN_MS_MAX), drained).await;
+                    return Exit::InputClosed;
+                }
+                Ok(count) => framer.push(&chunk[..count]),
+                Err(error) => {
+                    tracing::warn!(%error, "our input could not be read");
+                    return Exit::InputFailed;
+                }
+            },
+            Some(done) = connection.works.next(), if !connection.works.is_empty() => session.on_worked(done),
+            Some(step) = stepped.recv(), if has_room => session.on_step(&step),
+            () = changed(&mut session.providers, has_room) => {}
+            () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                let is_late = stalls_at.is_some_and(|at| at <= Instant::now());
+                if is_late && session.connection.out.written_bytes_total() == progress.0 {
+                    tracing::warn!("the host takes no output and both directions are full");
+                    return Exit::OutputStalled;
+                }
+            }
+        }
+    }
+}

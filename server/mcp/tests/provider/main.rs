@@ -1,0 +1,139 @@
+//! What a provider gets from the connection, tried with the toy: lists in both eras, progress, time, cancellation.
+
+mod toy;
+
+use entraclaw_mcp::{Exit, Options, serve};
+use serde_json::{Value, json};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
+};
+use tokio::task::JoinHandle;
+use tokio::time::{Duration, Instant};
+
+struct Host {
+    to: WriteHalf<DuplexStream>,
+    from: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    server: JoinHandle<Exit>,
+}
+
+impl Host {
+    /// A host of this name, past `initialize`.
+    async fn met(client: &str) -> Self {
+        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        let (reader, writer) = tokio::io::split(theirs);
+        let server = tokio::spawn(serve(Options::default(), vec![Box::new(toy::Toy)], reader, writer));
+        let (from, to) = tokio::io::split(ours);
+        let mut host = Self { to, from: BufReader::new(from).lines(), server };
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": client, "version": "1"}});
+        host.ask(0, "initialize", params).await;
+        host.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+        host
+    }
+
+    async fn say(&mut self, message: &Value) {
+        self.to.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn send(&mut self, id: u64, method: &str, params: Value) {
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
+    }
+
+    async fn hear(&mut self) -> Value {
+        serde_json::from_str(&self.from.next_line().await.unwrap().unwrap()).unwrap()
+    }
+
+    /// The answer to a request, with what was said before it.
+    async fn ask_all(&mut self, id: u64, method: &str, params: Value) -> (Vec<Value>, Value) {
+        self.send(id, method, params).await;
+        let mut said = Vec::new();
+        loop {
+            let line = self.hear().await;
+            if line["id"] == id {
+                return (said, line);
+            }
+            said.push(line);
+        }
+    }
+
+    async fn ask(&mut self, id: u64, method: &str, params: Value) -> Value {
+        self.ask_all(id, method, params).await.1
+    }
+}
+
+fn modern() -> Value {
+    json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}})
+}
+
+fn count_down(seconds: u64) -> Value {
+    json!({"name": "count_down", "arguments": {"seconds": seconds}, "_meta": {"progressToken": "p"}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn everything_that_is_offered_is_listed_and_found_in_both_eras() {
+    let mut host = Host::met("vscode").await;
+    for params in [json!({}), modern()] {
+        for (id, (method, member, names)) in [
+            ("tools/list", "tools", json!(["count_down", "greet"])),
+            ("resources/list", "resources", json!(["rules"])),
+            ("resources/templates/list", "resourceTemplates", json!(["game"])),
+            ("prompts/list", "prompts", json!(["play"])),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let answer = host.ask(id as u64, method, params.clone()).await;
+            let listed = answer["result"][member].as_array().unwrap().iter().map(|item| item["name"].clone());
+            assert_eq!(Value::Array(listed.collect()), names, "{method}");
+        }
+        let with = |more: Value| {
+            let mut params = params.clone();
+            params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            params
+        };
+        let read = host.ask(10, "resources/read", with(json!({"uri": "toy://games/7"}))).await;
+        assert_eq!(read["result"]["contents"][0]["text"], "game 7");
+        let unknown = host.ask(11, "resources/read", with(json!({"uri": "toy://none"}))).await;
+        assert!(unknown["error"]["message"].as_str().unwrap().contains("there is toy://rules"));
+        let prompt = host.ask(12, "prompts/get", with(json!({"name": "play"}))).await;
+        assert_eq!(prompt["result"]["messages"][0]["role"], "user");
+        let called = host.ask(13, "tools/call", with(json!({"name": "greet"}))).await;
+        assert_eq!(called["result"]["content"][0]["text"], "{\"said\":\"hello\"}\n");
+        let wrong = host.ask(14, "prompts/get", with(json!({"name": "pley"}))).await;
+        assert!(wrong["error"]["message"].as_str().unwrap().contains("there are play"));
+    }
+    let discovered = host.ask(20, "server/discover", modern()).await;
+    assert_eq!(discovered["result"]["capabilities"]["prompts"], json!({"listChanged": false}));
+    assert_eq!(discovered["result"]["instructions"], "Play when you are asked to.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_tells_how_far_it_is_and_answers_before_the_host_gives_it_up() {
+    let mut host = Host::met("opencode").await;
+    let (said, answer) = host.ask_all(1, "tools/call", count_down(3)).await;
+    let done: Vec<_> = said.iter().map(|step| step["params"]["progress"].clone()).collect();
+    assert_eq!(done, [json!(1), json!(2), json!(3)], "{said:?}");
+    assert_eq!(said[0]["params"]["total"], 3);
+    assert_eq!(answer["result"]["content"][0]["text"], "{\"said\":\"hello\"}\n");
+    let began = Instant::now();
+    let answer = host.ask(2, "tools/call", count_down(600)).await;
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("toy-1"), "{text}");
+    assert!(began.elapsed() < Duration::from_secs(60), "it outlasted a host that waits a minute");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_call_hears_of_it_and_gets_no_answer() {
+    let mut host = Host::met("vscode").await;
+    host.send(1, "tools/call", count_down(40)).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    host.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}))
+        .await;
+    let (said, _) = host.ask_all(2, "ping", json!({})).await;
+    assert!(said.iter().all(|line| line["method"] == "notifications/progress"), "{said:?}");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let (said, _) = host.ask_all(3, "ping", json!({})).await;
+    assert_eq!(said, Vec::<Value>::new(), "nothing is told of a call that was cancelled");
+    drop(host.to);
+    drop(host.from);
+    assert!(matches!(host.server.await.unwrap(), Exit::InputClosed | Exit::OutputClosed));
+}
