@@ -203,8 +203,7 @@ impl Stage for SimStage {
             }
             DiskStep::Damage(damage) => {
                 let path = self.disk.paths().into_iter().rfind(|path| path.starts_with(&damage.file));
-                let path =
-                    path.with_context(|| format!("no file's path begins with {:?}", damage.file))?;
+                let path = path.with_context(|| format!("no file's path begins with {:?}", damage.file))?;
                 let mut bytes = self.disk.bytes(&path).unwrap_or_default();
                 let lines = bytes.split_inclusive_mut(|byte| *byte == b'\n');
                 let mut met = 0;

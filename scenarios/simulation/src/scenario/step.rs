@@ -491,7 +491,8 @@ pub struct Damage {
     /// How many lines.
     #[serde(default = "one_line")]
     pub lines: usize,
-    /// Whether all their bytes are zero, or one bit of each line is another one.
+    /// Whether all their bytes are zero, newlines too, which takes the line behind them as well. Else one bit of each line is
+    /// another one.
     #[serde(default)]
     pub zeros: bool,
 }
