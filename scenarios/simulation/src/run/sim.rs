@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use anyhow::Context as _;
 use entraclaw::app::{self, App};
 use entraclaw::clock::{Clock, TokioClock};
 use entraclaw::config::{Config, Sources};
@@ -199,6 +200,23 @@ impl Stage for SimStage {
                 for path in paths {
                     self.disk.new_process().remove(&path)?;
                 }
+            }
+            DiskStep::Damage(damage) => {
+                let path = self.disk.paths().into_iter().rfind(|path| path.starts_with(&damage.file));
+                let path = path.with_context(|| format!("no file's path begins with {:?}", damage.file))?;
+                let mut bytes = self.disk.bytes(&path).unwrap_or_default();
+                let lines = bytes.split_inclusive_mut(|byte| *byte == b'\n');
+                let mut met = 0;
+                for line in lines.skip(damage.line.saturating_sub(1)).take(damage.lines) {
+                    met += 1;
+                    match line {
+                        line if damage.zeros => line.fill(0),
+                        [_, .., bad, _, _] => *bad ^= 1,
+                        _ => anyhow::bail!("a line of {path:?} is too short to be damaged"),
+                    }
+                }
+                anyhow::ensure!(met == damage.lines, "{path:?} has no such lines");
+                self.disk.set_bytes(&path, &bytes);
             }
             DiskStep::Heal => {
                 self.disk.set_space_left(None);

@@ -164,8 +164,8 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Entra(step) => entra(play, step)?,
         Step::Disk(step) => {
             play.stage.disk(step)?;
-            if matches!(step, DiskStep::Delete(_)) {
-                // Who was shown what was in these files is not known any more, so all of it may come again.
+            if matches!(step, DiskStep::Delete(_) | DiskStep::Damage(_)) {
+                // Whether anybody was shown what was in these files is not known any more, so all of it may come again.
                 let at_ms = play.now_ms();
                 for session in play.sessions.values() {
                     session.view.borrow_mut().ledger.lose(at_ms);

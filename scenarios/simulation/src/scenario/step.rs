@@ -474,8 +474,31 @@ pub enum DiskStep {
     FailSync,
     /// Somebody deletes every file of the home folder whose path begins so.
     Delete(String),
+    /// Some lines of a file can't be read any more; the file stays as long as it was.
+    Damage(Damage),
     /// The disk works again.
     Heal,
+}
+
+/// Which lines of a file go bad.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Damage {
+    /// The last file of the home folder whose path begins so.
+    pub file: String,
+    /// The first line, from 1.
+    pub line: usize,
+    /// How many lines.
+    #[serde(default = "one_line")]
+    pub lines: usize,
+    /// Whether all their bytes are zero, newlines too, which takes the line behind them as well. Else one bit of each line is
+    /// another one.
+    #[serde(default)]
+    pub zeros: bool,
+}
+
+fn one_line() -> usize {
+    1
 }
 
 /// A line on the pipe that the profile would not send.

@@ -24,6 +24,8 @@ const NEWS_PAUSE: Duration = Duration::from_millis(5);
 const POLICY_LOOKS: u64 = 4;
 /// How often the leader lets the journal try again what the disk did not take.
 const LEAD_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the leader looks whether somebody else has touched the journal's files.
+const FILES_INTERVAL: Duration = Duration::from_secs(9);
 
 /// The leader shows this often that it moves, while it is not alone.
 const BEAT_EVERY: Duration = Duration::from_secs(3);
@@ -117,6 +119,33 @@ impl Beat {
     }
 }
 
+/// The leader's looks at the journal's files. Between two of them nothing is done where the disk says that nobody changes
+/// anything.
+struct FileLook {
+    due: Instant,
+    has_news: bool,
+    failing: Trying,
+}
+
+impl FileLook {
+    fn new() -> Self {
+        Self { due: Instant::now() + FILES_INTERVAL, has_news: false, failing: Trying::default() }
+    }
+
+    fn go_on(&mut self, journal: &Journal) {
+        if self.due > Instant::now() {
+            return;
+        }
+        (self.due, self.has_news) = (Instant::now() + FILES_INTERVAL, false);
+        let outcome = journal.look_at_files();
+        // That the disk takes no writes is told elsewhere.
+        let is_ok = matches!(outcome, Ok(()) | Err(JournalError::NotDurable { .. }));
+        if let (Some(Word::Fails), Err(error)) = (self.failing.note(is_ok), outcome) {
+            tracing::warn!(%error, "it can't be seen whether the journal's files are whole");
+        }
+    }
+}
+
 /// Tries to lead: where nobody does, and where whoever does shows no sign of moving.
 fn try_lead(journal: &Journal, silence: &mut Silence) -> Result<bool, JournalError> {
     if journal.try_lead()? {
@@ -149,7 +178,7 @@ pub(super) async fn keep_up(
     let (mut looking, mut leading) = (Trying::default(), Trying::default());
     refresh(journal, &mut looking);
     let mut look: u64 = 0;
-    let (mut silence, mut beat) = (Silence::new(), Beat::new());
+    let (mut silence, mut beat, mut files) = (Silence::new(), Beat::new(), FileLook::new());
     loop {
         if *lead.borrow() {
             // Only the leader writes, so nobody has news for it.
@@ -161,8 +190,12 @@ pub(super) async fn keep_up(
         if let Some(every_change) = &mut every_change {
             let settled = *lead.borrow() && journal.is_settled() && gate.is_settled();
             if settled && !every_change.is_news() {
-                rest(every_change, (!beat.is_alone).then_some(beat.due)).await;
+                let beat = (!beat.is_alone).then_some(beat.due);
+                let due = files.has_news.then_some(files.due);
+                let until = beat.into_iter().chain(due).min();
+                files.has_news |= rest(every_change, until).await;
             }
+            files.has_news |= every_change.is_news();
             every_change.skip();
         }
         refresh(journal, &mut looking);
@@ -173,6 +206,7 @@ pub(super) async fn keep_up(
             silence = Silence::new();
         } else if *lead.borrow() {
             beat.go_on(journal, storage);
+            files.go_on(journal);
         }
         look += 1;
         if (*lead.borrow() || look.is_multiple_of(POLICY_LOOKS))
@@ -186,7 +220,7 @@ pub(super) async fn keep_up(
             let word = leading.note(outcome.is_ok());
             match outcome {
                 Ok(true) => {
-                    beat = Beat::new();
+                    (beat, files) = (Beat::new(), FileLook::new());
                     tracing::info!("this session leads now: it polls");
                     lead.send_replace(true);
                 }
@@ -220,16 +254,21 @@ fn refresh(journal: &Journal, looking: &mut Trying) {
 
 /// Passes over the looks that would find nothing: comes back at the first one after a change of the disk.
 /// A real disk does not tell of every change, so this is for the simulation; process mode runs the looks themselves.
-async fn rest(every_change: &mut Changes, until: Option<Instant>) {
+/// Returns whether there was one.
+async fn rest(every_change: &mut Changes, until: Option<Instant>) -> bool {
     let began = Instant::now();
-    match until {
-        Some(until) => drop(timeout_at(until, every_change.next()).await),
-        None => every_change.next().await,
-    }
+    let is_news = match until {
+        Some(until) => timeout_at(until, every_change.next()).await.is_ok(),
+        None => {
+            every_change.next().await;
+            true
+        }
+    };
     let late = began.elapsed().as_nanos() % LEAD_INTERVAL.as_nanos();
     if late > 0 {
         sleep(LEAD_INTERVAL.saturating_sub(Duration::from_nanos(u64::try_from(late).unwrap_or(0)))).await;
     }
+    is_news
 }
 
 /// Runs a source whenever this process leads. What it had not appended when the lead was lost is read by whoever leads now.

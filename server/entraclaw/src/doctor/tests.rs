@@ -199,7 +199,13 @@ fn where_all_is_well_nothing_is_to_be_done() {
     Level::Warn, "leader", "1 sessions are running and none polls", "entraclaw status")]
 #[case::damage(
     |f: &mut Facts| f.report.journal.damage = vec!["inbox/x.jsonl: 1 unreadable pieces".to_owned()],
-    Level::Warn, "journal", "1 unreadable", "mends")]
+    Level::Warn, "journal", "1 unreadable", "start a session: it mends")]
+#[case::damage_beside_a_leader(
+    |f: &mut Facts| {
+        lead(f, 1);
+        f.report.journal.damage = vec!["records 1 to 60 are in no file".to_owned()];
+    },
+    Level::Warn, "journal", "1 to 60", "process 77, which polls, mends it within ten seconds")]
 #[case::quarantine(
     |f: &mut Facts| f.report.journal.kept_aside = vec!["x.jsonl.damaged".to_owned()],
     Level::Warn, "journal", "x.jsonl.damaged", "check the disk")]

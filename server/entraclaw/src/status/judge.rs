@@ -171,6 +171,18 @@ pub fn audit(journal: &JournalSummary) -> String {
     )
 }
 
+/// Who mends damage of the journal, and when.
+pub fn mending(report: &Report) -> String {
+    match &report.leader {
+        Some(leader) => format!(
+            "process {0}, which polls, mends it within ten seconds, so look again; if it stays, end process {0}, and the \
+             next session mends it",
+            leader.file.pid
+        ),
+        None => "start a session: it mends the file and keeps what can't be read aside".to_owned(),
+    }
+}
+
 fn journal(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>) {
     let journal = &report.journal;
     if let Some(error) = &journal.error {
@@ -205,9 +217,7 @@ fn journal(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>)
         }
     }
     for damage in &journal.damage {
-        problems.push(format!(
-            "the journal is damaged: {damage}; the next leader mends it and keeps the rest aside"
-        ));
+        problems.push(format!("the journal is damaged: {damage}; {}", mending(report)));
     }
     if !journal.kept_aside.is_empty() {
         notes.push(format!(

@@ -96,7 +96,7 @@ pub struct JournalSummary {
     /// What the files have lost, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
-    /// How many of these messages did not come again from their source.
+    /// How many messages are in no file and have not come again so far.
     #[serde(default)]
     pub gone_total: u64,
     /// Files with what an earlier repair could not read.
@@ -151,7 +151,7 @@ fn journal(
     let mut look = Look::at(storage)?;
     report.journal.records = look.records();
     report.journal.bytes = look.bytes();
-    report.journal.begins = look.begins();
+    report.journal.begins = look.begins()?;
     for name in look.consumers() {
         let sessions = report.sessions.iter().filter(|session| session.alive);
         let sessions = sessions.filter(|session| session.file.consumers.iter().any(|c| c == name.as_str()));
@@ -172,6 +172,6 @@ fn journal(
     report.journal.kept_aside = look.kept_aside().to_vec();
     let losses = look.losses();
     report.journal.lost = losses.noticed_at().map(|_| losses.to_string());
-    report.journal.gone_total = losses.gone();
+    report.journal.gone_total = losses.gone() + look.missing();
     Ok(())
 }

@@ -6,6 +6,7 @@
 mod forget;
 mod known;
 mod lead;
+mod mend;
 mod prune;
 
 pub use forget::Removed;
@@ -26,7 +27,7 @@ use super::interaction::{Interaction, InteractionKind};
 use super::keys::{self, KeyHash, Keys};
 use super::ledger_file::CONSUMERS;
 use super::log::{Entry, Log};
-use super::losses::{Loss, Losses, ReadAgain};
+use super::losses::{Losses, ReadAgain};
 use super::options::{Appended, Finding, Held, JournalOptions, JournalStats, OpenReport};
 use super::segment::FIRST;
 use super::segment::{INBOX, INDEXES};
@@ -39,9 +40,8 @@ use crate::record::{Channel, Draft, Record};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::{Changes, Storage};
 use lead::Lead;
+use mend::Mend;
 
-/// Gaps told one by one; a journal with more has other worries.
-const GAPS_TOLD_MAX: usize = 100;
 /// How often it is told that the audit log can't be written.
 const AUDIT_WARN_EVERY: SignedDuration = SignedDuration::from_hours(1);
 /// Text of one record. The sanitiser stays far below; JSON makes it six times as long at worst, which a line can hold.
@@ -75,6 +75,7 @@ pub(super) struct Core {
     /// What the files have lost, when this process leads.
     losses: Losses,
     are_losses_unsaved: bool,
+    mend: Mend,
     state: StateFile,
     grown: watch::Sender<u64>,
     /// For each open mailbox, up to where its consumer got the records of each channel.
@@ -104,10 +105,15 @@ impl Core {
         let (lead, log) = if let Some((lead, log)) = taken {
             (Some(lead), log)
         } else {
+            // First, for a leader may be appending: what it says later may not be read yet.
+            let witness = StateFile::new(Arc::clone(&storage)).witness();
             let mut log =
                 Log::load(Arc::clone(&storage), None).map_err(JournalError::storage("read the journal"))?;
             if log.is_unsettled {
                 log.forget_all();
+                log.gaps.clear();
+            } else if let Some(known) = witness.map(|witness| witness.last_seq()) {
+                log.note_end(known);
             }
             (None, log)
         };
@@ -128,6 +134,7 @@ impl Core {
             next_seq: 1,
             losses: Losses::default(),
             are_losses_unsaved: false,
+            mend: Mend::default(),
             grown,
             readers: BTreeMap::new(),
             readers_total: 0,
@@ -157,10 +164,9 @@ impl Core {
             let last_seen = self.state.last_seen()?;
             let known = self.state.witness().map_or(last_seen, |witness| witness.last_seq());
             let last = self.log.last_place();
-            if known > last {
-                self.log.gaps.push((last + 1, known));
-            }
+            self.log.note_end(known);
             self.next_seq = last.max(last_seen).max(known) + 1;
+            self.mend = Mend::beginning_at(self.next_seq);
         }
         let newest = self.log.newest(self.options.window_messages_max)?;
         self.window = Window::new(newest, self.options.window_messages_max);
@@ -213,14 +219,13 @@ impl Core {
 
     pub(super) fn refresh(&mut self) -> Result<bool> {
         if self.still_leads()? {
-            if !self.pending.is_empty() {
-                self.store()?;
-            }
+            self.store_what_waits()?;
             return Ok(false);
         }
         let known = self.last_seq();
         let news = self.look_for_news(known).map_err(JournalError::storage("look for new messages"))?;
         for entry in news {
+            self.mend.came(entry.record.seq);
             self.show(entry);
         }
         self.take_findings();
@@ -255,11 +260,17 @@ impl Core {
     }
 
     pub(super) fn is_settled(&self) -> bool {
-        self.is_leader() && self.pending.is_empty()
+        self.is_leader() && self.pending.is_empty() && !self.mend.is_due()
     }
 
     pub(super) fn append(&mut self, drafts: Vec<Draft>) -> Result<Appended> {
         if !self.still_leads()? {
+            return Err(JournalError::NotLeader);
+        }
+        if !drafts.is_empty() {
+            self.mend_newest();
+        }
+        if !self.is_leader() {
             return Err(JournalError::NotLeader);
         }
         let mut appended = Appended::default();
@@ -320,9 +331,10 @@ impl Core {
 
     /// Brings everything that waits to the disk, then tells the audit log, the watchers and the summary.
     fn store(&mut self) -> Result<()> {
-        let waiting: Vec<Interaction> =
-            self.pending.iter().map(|e| Interaction::inbound(&e.record)).collect();
-        let arrived: Vec<_> = self.pending.iter().cloned().collect();
+        // What is written again from memory has arrived before.
+        let arrived: Vec<_> =
+            self.pending.iter().filter(|e| self.mend.is_news(e.record.seq)).cloned().collect();
+        let waiting: Vec<Interaction> = arrived.iter().map(|e| Interaction::inbound(&e.record)).collect();
         let stored = self.write_pending();
         if stored.as_ref().is_err_and(writer::is_outdated) {
             self.step_down();
@@ -333,6 +345,7 @@ impl Core {
             Ok(()) => {
                 for entry in &arrived {
                     story::arrived(&entry.record);
+                    self.mend.arrived(entry.record.seq);
                 }
                 events.extend(waiting);
                 if self.stats.disk_failure.take().is_some() {
@@ -363,6 +376,9 @@ impl Core {
     fn write_pending(&mut self) -> io::Result<()> {
         if self.pending.is_empty() {
             return Ok(());
+        }
+        if self.mend.is_unread() {
+            return Err(io::Error::other("the journal's files were touched and can't be read"));
         }
         let written = match self.write_pending_once() {
             // Another file may do where this one failed, but not on a full disk.
@@ -521,45 +537,9 @@ impl Core {
         }
     }
 
-    /// What the files have lost, as the leader has noted it.
-    pub(super) fn losses(&self) -> Losses {
-        if self.is_leader() {
-            return self.losses.clone();
-        }
-        Losses::load(&*self.storage, self.log.terms.term).unwrap_or_default()
-    }
-
     /// What a source that has dealt with losses up to `done` must read again.
     pub(super) fn to_read_again(&self, done: Option<Timestamp>) -> Option<ReadAgain> {
         self.losses.to_read_again(done)
-    }
-
-    /// Puts down which places are in no file any more, before anything is read again. A follower leaves that to the leader.
-    fn note_losses(&mut self) {
-        let mut gaps = std::mem::take(&mut self.log.gaps);
-        gaps.sort_unstable();
-        let gaps = if self.is_leader() { self.losses.unknown(gaps.into_iter()) } else { Vec::new() };
-        let Some((first, _)) = gaps.first().copied() else { return };
-        let witness = self.state.witness();
-        let is_wanted = gaps.iter().any(|gap| self.state.is_wanted(*gap, witness.as_ref()));
-        let until = witness.and_then(|witness| witness.last_at);
-        // What nobody misses and lay before the first file may be what an older version took away.
-        let is_told = is_wanted || first > 1;
-        let since = self.log.written_before(first).unwrap_or_default().or_else(|| self.log.floor.ends());
-        let since = since.map(|since| since.min(self.clock.now()));
-        self.losses.note(Loss { at: self.clock.now(), since, until, gaps: gaps.clone(), is_wanted });
-        self.save_losses();
-        if is_told {
-            let missing = gaps.iter().map(|&(from_seq, to_seq)| Finding::Missing { from_seq, to_seq });
-            self.log.findings.extend(missing.take(GAPS_TOLD_MAX));
-        }
-        // What is known by its key alone is news again.
-        let _ = self.load_keys();
-    }
-
-    /// Writes what was lost. What can't be written now is true all the same, and goes with what is stored next.
-    fn save_losses(&mut self) {
-        self.are_losses_unsaved = self.losses.save(&*self.storage, self.log.own_term).is_err();
     }
 
     /// Counts and tells what was found while reading files.

@@ -39,11 +39,18 @@ impl Log {
     pub(super) fn reload(&mut self) -> io::Result<()> {
         let known = self.last_place();
         self.read_folder()?;
-        let last = self.last_place();
-        if self.repair && last < known {
-            self.gaps.push((last + 1, known));
+        if self.repair {
+            self.note_end(known);
         }
         Ok(())
+    }
+
+    /// Takes in that the disk once had everything up to a place.
+    pub(super) fn note_end(&mut self, known: u64) {
+        let last = self.last_place();
+        if last < known {
+            self.gaps.push((last + 1, known));
+        }
     }
 
     fn read_folder(&mut self) -> io::Result<()> {
@@ -69,6 +76,8 @@ impl Log {
     /// Adds a file behind those already there.
     pub(super) fn load_segment(&mut self, name: SegmentName, is_last: bool) -> io::Result<()> {
         let path = name.path();
+        // Before it is read: whoever changes it meanwhile changes this.
+        let mut stamp = self.storage.stamp(&path)?;
         let len = self.storage.len(&path)?.unwrap_or(0);
         let floor = self.last_seq().max(self.floor.through_seq);
         if is_last && len > 0 {
@@ -76,6 +85,7 @@ impl Log {
         }
         let saved = self.saved_index(name, floor, len, is_last)?;
         let saved_len = saved.as_ref().map_or(0, |index| index.len);
+        let is_read_whole = saved.is_none();
         let mut index = saved.unwrap_or_else(|| SegmentIndex::above(floor));
         let mut found = scan(&*self.storage, &path, &mut index, len, |_| ())?;
         if found.damaged_pieces > 0 {
@@ -92,9 +102,15 @@ impl Log {
                 self.findings.push(Finding::TornTail { file: path.clone(), bytes, kept_in });
             }
         }
+        if is_read_whole && found.damaged_pieces == 0 && !self.is_given_up(name) {
+            self.tolerated.remove(&name);
+        }
+        if self.repair && index.len < len {
+            stamp = self.storage.stamp(&path)?;
+        }
         let was_eventful = found != Scan::default();
         self.tell_gaps(&path, &mut found);
-        self.push_segment(Segment { name, index, saved_len, before: self.tally });
+        self.push_segment(Segment { name, index, saved_len, before: self.tally, stamp });
         // What was told once is behind the saved index and is not told again.
         if self.repair && (!is_last || was_eventful) {
             self.save_index_of_last();
@@ -131,27 +147,49 @@ impl Log {
 
     /// Reads what was added to the file that is the last one known.
     fn follow_last(&mut self) -> io::Result<Followed> {
-        let Some(Segment { name, index, .. }) = self.segments.last() else { return Ok(Followed::NothingNew) };
-        let (name, path, known_len) = (*name, name.path(), index.len);
-        let anew = match self.storage.len(&path)? {
-            Some(len) if len == known_len => return Ok(Followed::NothingNew),
-            Some(len) if len > known_len => {
+        let Some(Segment { name, index, stamp, .. }) = self.segments.last() else {
+            return Ok(Followed::NothingNew);
+        };
+        let (path, known_len, known) = (name.path(), index.len, *stamp);
+        let Some(now) = self.storage.stamp(&path)? else {
+            return self.reload().map(|()| Followed::Anew);
+        };
+        if Some(now) == known {
+            return Ok(Followed::NothingNew);
+        }
+        let followed = match now.bytes() {
+            len if len > known_len => {
                 self.storage.append(&path, false)?.sync()?;
-                match self.read_tail(name, &path, len)? {
-                    Tail::Records => return Ok(Followed::Records),
-                    Tail::Nothing => return Ok(Followed::NothingNew),
-                    Tail::Garbage => self.reload_once_at(len),
+                match self.read_tail(&path, len)? {
+                    Tail::Records => Followed::Records,
+                    Tail::Nothing => Followed::NothingNew,
+                    Tail::Garbage => {
+                        self.reload_once_at(len)?;
+                        Followed::Anew
+                    }
                 }
             }
+            // It was replaced.
+            len if len == known_len => {
+                self.reload()?;
+                Followed::Anew
+            }
             // It was cut or replaced.
-            Some(len) => self.reload_once_at(len),
-            None => self.reload(),
+            len => {
+                self.reload_once_at(len)?;
+                Followed::Anew
+            }
         };
-        anew.map(|()| Followed::Anew)
+        if followed != Followed::Anew
+            && let Some(segment) = self.segments.last_mut()
+        {
+            segment.stamp = Some(now);
+        }
+        Ok(followed)
     }
 
     /// Reads what was added to the last file.
-    fn read_tail(&mut self, name: SegmentName, path: &str, len: u64) -> io::Result<Tail> {
+    fn read_tail(&mut self, path: &str, len: u64) -> io::Result<Tail> {
         let Some(Segment { index, before, .. }) = self.segments.last_mut() else { return Ok(Tail::Nothing) };
         let (known, known_len) = (index.last_seq, index.len);
         let found = scan(&*self.storage, path, index, len, |_| ())?;
@@ -162,7 +200,7 @@ impl Log {
         }
         // A whole line that can't be read means that this is not the file that it was.
         let tail = Lines::new(&*self.storage, path, known_len, len).next()?.is_some_and(|piece| piece.ended);
-        Ok(if tail && !self.tolerated.contains(&name) { Tail::Garbage } else { Tail::Nothing })
+        Ok(if tail { Tail::Garbage } else { Tail::Nothing })
     }
 
     /// Reads everything anew, but not again for the same length of the last file.

@@ -19,7 +19,7 @@ use super::options::Finding;
 use super::segment::SegmentName;
 use super::term::{self, Terms};
 use crate::record::{Channel, Record};
-use entraclaw_seams::storage::Storage;
+use entraclaw_seams::storage::{Stamp, Storage};
 
 /// Blocks kept in memory.
 const CACHED_BLOCKS_MAX: usize = 4;
@@ -59,6 +59,8 @@ pub(super) struct Segment {
     pub(super) saved_len: u64,
     /// What earlier files hold.
     pub(super) before: Tally,
+    /// The file as this process has read or written it last.
+    pub(super) stamp: Option<Stamp>,
 }
 
 /// All files.
@@ -225,13 +227,32 @@ impl Log {
     pub(super) fn push(&mut self, name: SegmentName, record: &Record, offset: u64, end: u64) {
         if self.segments.last().is_none_or(|segment| segment.name != name) {
             let index = SegmentIndex::above(self.last_place());
-            self.segments.push(Segment { name, index, saved_len: 0, before: self.tally });
+            self.segments.push(Segment { name, index, saved_len: 0, before: self.tally, stamp: None });
             self.newest_name = Some(name);
         }
         if let Some(segment) = self.segments.last_mut() {
             segment.index.push(record.seq, record.channel, offset, end);
             self.tally.add(record.channel, record.seq);
         }
+    }
+
+    /// Takes the last file as this process has left it.
+    pub(super) fn stamp_last(&mut self) {
+        let Some(segment) = self.segments.last_mut() else { return };
+        segment.stamp = self.storage.stamp(&segment.name.path()).unwrap_or_default();
+    }
+
+    /// Which files somebody else has touched; the last one alone, or all.
+    pub(super) fn touched(&self, last_alone: bool) -> io::Result<Vec<SegmentName>> {
+        let mut touched = Vec::new();
+        let first = if last_alone { self.segments.len().saturating_sub(1) } else { 0 };
+        for Segment { name, stamp, .. } in &self.segments[first..] {
+            let now = self.storage.stamp(&name.path())?;
+            if now.is_none() || now != *stamp {
+                touched.push(*name);
+            }
+        }
+        Ok(touched)
     }
 
     /// Saves the open file's index when enough was added to it.
@@ -425,11 +446,16 @@ impl Log {
         Ok((Chunk { entries: entries.into(), first_seq, through, before }, tally == after))
     }
 
+    /// Whether a file was mended so often that it is only tolerated.
+    pub(super) fn is_given_up(&self, name: SegmentName) -> bool {
+        self.heals.get(&name).is_some_and(|heals| *heals > HEALS_MAX)
+    }
+
     /// A file is not what its index says: reads it all, which the leader follows by mending it.
     fn heal(&mut self, name: SegmentName) -> io::Result<()> {
         let heals = self.heals.entry(name).or_default();
         *heals += 1;
-        if *heals > HEALS_MAX {
+        if self.is_given_up(name) {
             self.tolerated.insert(name);
         }
         self.distrusted.insert(name);

@@ -7,6 +7,7 @@ use std::io;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use super::consumer::ConsumerName;
 use super::delivery::Handed;
@@ -34,9 +35,8 @@ impl Look {
         // First, for a leader may be appending: what it says later may not be read yet.
         let witness = StateFile::new(Arc::clone(storage)).witness();
         let mut log = Log::load(Arc::clone(storage), None)?;
-        let last = log.last_place();
-        if let Some(known) = witness.map(|witness| witness.last_seq()).filter(|known| *known > last) {
-            log.gaps.push((last + 1, known));
+        if let Some(known) = witness.map(|witness| witness.last_seq()) {
+            log.note_end(known);
         }
         let mut ledgers = BTreeMap::new();
         for name in storage.list(CONSUMERS)?.iter().filter_map(|name| LedgerFile::consumer_of(name)) {
@@ -61,9 +61,13 @@ impl Look {
         self.log.segments.iter().map(|segment| segment.index.len).sum()
     }
 
-    /// The day on which the journal begins, when there is a record.
-    pub fn begins(&self) -> Option<String> {
-        Some(self.log.segments.first()?.name.day().to_string())
+    /// The day on which the journal begins, when there is a record: that of its first file, or that on which its first
+    /// message was written, where a clock that was wrong has begun the file.
+    pub fn begins(&mut self) -> io::Result<Option<String>> {
+        let Some(first) = self.log.segments.first() else { return Ok(None) };
+        let (day, end) = (first.name.day(), first.index.blocks[0].first_seq.saturating_add(1));
+        let written = self.log.written_before(end)?.map(|at| at.to_zoned(TimeZone::UTC).date());
+        Ok(Some(written.map_or(day, |written| written.min(day)).to_string()))
     }
 
     /// Damage that was met now. What only a leader may mend or sync is not among it, nor what is known to be lost.
@@ -72,6 +76,12 @@ impl Look {
         let gaps = self.losses.unknown(self.log.gaps.iter().copied());
         let missing = gaps.into_iter().map(|(from_seq, to_seq)| Finding::Missing { from_seq, to_seq });
         damaged.map(ToString::to_string).chain(missing.map(|missing| missing.to_string())).collect()
+    }
+
+    /// Messages that no file has any more and that no leader has noted yet.
+    pub fn missing(&self) -> u64 {
+        let gaps = self.losses.unknown(self.log.gaps.iter().copied());
+        gaps.into_iter().map(|(from, to)| to - from + 1).sum()
     }
 
     /// What the files have lost, as a leader has noted it.

@@ -71,10 +71,18 @@ pub(super) struct Loss {
     /// When the newest message was written that is known to have been there; nothing where that is not known.
     #[serde(default)]
     pub(super) until: Option<Timestamp>,
-    /// First and last place of each gap.
+    /// First and last place of each gap that stays.
     pub(super) gaps: Vec<(u64, u64)>,
+    /// Messages that the leader had in memory and wrote to their old places again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) rewritten: u64,
     /// Whether a consumer may not have had all of it.
     pub(super) is_wanted: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The shape on disk.
@@ -88,39 +96,53 @@ struct Stored {
 impl Losses {
     /// Messages that were in no file any more when it was noticed, and that a consumer had not acknowledged.
     pub fn missing(&self) -> u64 {
-        let gaps = self.losses.iter().filter(|loss| loss.is_wanted).flat_map(|loss| &loss.gaps);
-        gaps.map(|(from, to)| to - from + 1).sum()
+        self.places_missing() + self.rewritten()
     }
 
-    /// Messages that were read again since.
+    fn places_missing(&self) -> u64 {
+        self.wanted().flat_map(|loss| &loss.gaps).map(|(from, to)| to - from + 1).sum()
+    }
+
+    /// Of these, messages that were written again from memory: nobody can tell that they were gone.
+    pub fn rewritten(&self) -> u64 {
+        self.wanted().map(|loss| loss.rewritten).sum()
+    }
+
+    /// Of these, messages that came again, from the source or from memory.
     pub fn restored(&self) -> u64 {
-        self.restored.min(self.missing())
+        self.restored.min(self.places_missing())
     }
 
     /// Messages that are lost for good, as far as is known now.
     pub fn gone(&self) -> u64 {
-        self.missing() - self.restored()
+        self.places_missing() - self.restored()
+    }
+
+    fn wanted(&self) -> impl DoubleEndedIterator<Item = &Loss> {
+        self.losses.iter().filter(|loss| loss.is_wanted)
     }
 
     /// When something was last found to be missing that somebody wants.
     pub fn noticed_at(&self) -> Option<Timestamp> {
-        self.losses.iter().rev().find(|loss| loss.is_wanted).map(|loss| loss.at)
+        self.wanted().next_back().map(|loss| loss.at)
     }
 
     /// The words for a model and its user, while it is news.
     pub fn told(&self, now: Timestamp) -> Option<String> {
         let at = self.noticed_at()?;
         let told_for = if self.gone() == 0 { TOLD_WHEN_WHOLE_FOR } else { TOLD_FOR };
-        (now.duration_since(at).abs() <= told_for).then(|| {
-            format!(
-                "{self}; what comes again is marked redelivered; tell your user to run `entraclaw doctor`"
-            )
-        })
+        let marked = if self.rewritten() == self.missing() {
+            "nothing is lost"
+        } else {
+            "what comes again is marked redelivered"
+        };
+        (now.duration_since(at).abs() <= told_for)
+            .then(|| format!("{self}; {marked}; tell your user to run `entraclaw doctor`"))
     }
 
     /// What a source that has dealt with losses up to `done` must read again.
     pub fn to_read_again(&self, done: Option<Timestamp>) -> Option<ReadAgain> {
-        let due = || self.losses.iter().filter(|loss| loss.is_wanted && Some(loss.at) > done);
+        let due = || self.wanted().filter(|loss| !loss.gaps.is_empty() && Some(loss.at) > done);
         let noticed_at = due().next_back()?.at;
         let since = due().map(|loss| loss.since).min()?;
         Some(ReadAgain { noticed_at, since })
@@ -128,9 +150,8 @@ impl Losses {
 
     /// Whether a message that is news now, and was written then, may be one that was lost.
     pub(super) fn may_have_had(&self, written: Timestamp) -> bool {
-        let wanted = || self.losses.iter().filter(|loss| loss.is_wanted);
         self.gone() > 0
-            && wanted().any(|loss| {
+            && self.wanted().filter(|loss| !loss.gaps.is_empty()).any(|loss| {
                 let since = loss.since.map_or(Timestamp::MIN, |since| back(since, LATE_FOR));
                 (since..=loss.until.unwrap_or(loss.at)).contains(&written)
             })
@@ -155,7 +176,8 @@ impl Losses {
         unknown
     }
 
-    fn places(&self) -> Intervals {
+    /// Every place that is known to be lost; no message will ever have it.
+    pub(super) fn places(&self) -> Intervals {
         let mut places = Intervals::default();
         for (from, to) in self.losses.iter().flat_map(|loss| &loss.gaps) {
             places.insert(*from, *to);
@@ -179,8 +201,15 @@ impl Losses {
             next.since = next.since.min(oldest.since);
             next.gaps = [oldest.gaps, std::mem::take(&mut next.gaps)].concat();
             next.until = next.until.max(oldest.until);
+            next.rewritten += oldest.rewritten;
             next.is_wanted |= oldest.is_wanted;
         }
+    }
+
+    /// With what somebody has met who may not note it: the leader will.
+    pub(super) fn with_met(mut self, gaps: Vec<(u64, u64)>, at: Timestamp) -> Self {
+        self.note(Loss { at, since: None, until: None, gaps, rewritten: 0, is_wanted: true });
+        self
     }
 
     /// So many messages came again.
@@ -214,19 +243,30 @@ impl std::fmt::Display for Losses {
             1 => "1 message".to_owned(),
             _ => format!("{count} messages"),
         };
-        let (missing, restored) = (self.missing(), self.restored());
-        let verb = if missing == 1 { "was" } else { "were" };
-        write!(f, "{} {verb} missing from the inbox's files", messages(missing))?;
+        let were = |count: u64| if count == 1 { "was" } else { "were" };
+        let are = |count: u64| if count == 1 { "is" } else { "are" };
+        let (missing, rewritten) = (self.missing(), self.rewritten());
+        let (restored, gone) = (self.restored(), self.gone());
+        write!(f, "{} {} missing from the inbox's files", messages(missing), were(missing))?;
         if let Some(at) = self.noticed_at() {
             write!(f, " at {at:.0}")?;
         }
-        match self.gone() {
-            0 => write!(f, ", and came again from the source"),
-            gone if restored > 0 => {
-                write!(f, ": {restored} came again from the source, {gone} did not")
-            }
-            _ => write!(f, ", and none has come again so far"),
+        if rewritten == missing {
+            return write!(f, ", and {} written there again", were(missing));
         }
+        if gone == 0 && rewritten == 0 {
+            return write!(f, ", and came again");
+        }
+        if gone == missing {
+            return write!(f, ", and none has come again so far");
+        }
+        let parts = [
+            (rewritten, format!("{rewritten} {} written there again", were(rewritten))),
+            (restored, format!("{restored} came again")),
+            (gone, format!("{gone} {} still missing", are(gone))),
+        ];
+        let parts: Vec<String> = parts.into_iter().filter(|(n, _)| *n > 0).map(|(_, part)| part).collect();
+        write!(f, ": {}", parts.join(", "))
     }
 }
 
@@ -249,6 +289,7 @@ mod tests {
             since: Some(at(second - 100)),
             gaps: gaps.to_vec(),
             until: None,
+            rewritten: 0,
             is_wanted: true,
         }
     }
@@ -321,10 +362,30 @@ mod tests {
         assert!(told.starts_with("2 messages were missing from the inbox's files at 1970-"), "{told}");
         assert_eq!(losses.told(at(24 * 3_600 + 1)), None);
         losses.count_restored(1);
-        assert!(losses.told(at(3_601)).unwrap().contains(": 1 came again from the source, 1 did not"));
+        assert!(losses.told(at(3_601)).unwrap().contains(": 1 came again, 1 is still missing"));
         losses.count_restored(1);
         assert!(losses.told(at(3_600)).is_some());
         assert_eq!(losses.told(at(3_601)), None);
+    }
+
+    #[test]
+    fn what_was_written_again_is_told_and_not_read_again() {
+        let mut losses = Losses::default();
+        losses.note(Loss { rewritten: 3, ..loss(1_000, &[]) });
+        assert_eq!((losses.missing(), losses.gone(), losses.to_read_again(None)), (3, 0, None));
+        assert!(!losses.may_have_had(at(950)), "none of them comes again");
+        let told = losses.told(at(1_000)).unwrap();
+        assert!(told.contains(", and were written there again; nothing is lost; "), "{told}");
+        assert_eq!(losses.told(at(1_000 + 3_601)), None);
+        losses.note(loss(1_001, &[(3, 4)]));
+        losses.count_restored(1);
+        assert_eq!((losses.missing(), losses.restored(), losses.gone()), (5, 1, 1));
+        let told = losses.to_string();
+        assert!(told.ends_with(": 3 were written there again, 1 came again, 1 is still missing"), "{told}");
+        let storage = MemoryStorage::new();
+        storage.create_dir("inbox").unwrap();
+        losses.save(&storage, 1).unwrap();
+        assert_eq!(Losses::load(&storage, 1).unwrap(), losses);
     }
 
     #[test]

@@ -382,6 +382,7 @@ impl Mailbox {
         if let Some((&seq, last)) = fresh.last_key_value() {
             let newest = Some(Newest { seq, id: last.id.clone() });
             let spans = joined(fresh.values().map(|item| item.span).collect());
+            let spans = self.journal.core().settle_spans(spans, &self.file.ledger().acked);
             self.note(Note::Ack { spans, newest });
         }
         self.end();

@@ -174,6 +174,12 @@ impl Journal {
         self.core().refresh()
     }
 
+    /// Lets the leader look whether somebody else has touched the journal's files, and mend them. One look at the folder for
+    /// each file, unless somebody has; call it every ten seconds. A follower does nothing.
+    pub fn look_at_files(&self) -> Result<()> {
+        self.core().look_at_files()
+    }
+
     /// Whether another [`Journal::refresh`] of a leader has nothing to do unless something is appended.
     pub fn is_settled(&self) -> bool {
         self.core().is_settled()
@@ -242,7 +248,7 @@ impl Journal {
         self.core().stats()
     }
 
-    /// What the files have lost, as the leader has noted it.
+    /// What the files have lost, as the leader has noted it, and what a follower has met that the leader has not noted yet.
     pub fn losses(&self) -> Losses {
         self.core().losses()
     }

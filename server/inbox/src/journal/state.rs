@@ -108,6 +108,12 @@ impl StateFile {
         self.consumers.is_empty() || !self.consumers.values().all(|file| has_all(file.ledger()))
     }
 
+    /// Whether a consumer has not acknowledged a message.
+    pub(super) fn is_missed(&self, channel: Channel, seq: u64) -> bool {
+        self.consumers.is_empty()
+            || self.consumers.values().any(|file| !file.ledger().acked.has(channel, seq))
+    }
+
     /// Forgets a consumer that was removed on purpose.
     pub(super) fn forget(&mut self, name: &ConsumerName, lock_wait_ms: u64) -> io::Result<()> {
         self.consumers.remove(name);
@@ -217,7 +223,8 @@ impl StateFile {
         Ok(self.consumers.len())
     }
 
-    fn refresh(&mut self) -> io::Result<()> {
+    /// Reads what consumers have noted since.
+    pub(super) fn refresh(&mut self) -> io::Result<()> {
         let names = self.storage.list(CONSUMERS)?;
         let names = names.iter().filter_map(|name| LedgerFile::consumer_of(name));
         for name in names {

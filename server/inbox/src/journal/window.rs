@@ -32,6 +32,11 @@ impl Window {
         }
     }
 
+    /// Forgets the records whose place is one of those that are gone.
+    pub(super) fn forget_all(&mut self, is_gone: impl Fn(u64) -> bool) {
+        self.entries.retain(|entry| !is_gone(entry.record.seq));
+    }
+
     /// Forgets the records after a place.
     pub(super) fn forget_after(&mut self, seq: u64) {
         while self.entries.back().is_some_and(|entry| entry.record.seq > seq) {

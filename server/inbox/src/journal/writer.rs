@@ -70,6 +70,7 @@ impl Writer {
             log.push(open.name, &entry.record, open.good_len, end);
             open.good_len = end;
         }
+        log.stamp_last();
         Ok(())
     }
 
@@ -137,7 +138,7 @@ impl Writer {
     }
 
     /// Cuts what a failed write left.
-    fn undo(&mut self, log: &Log) {
+    fn undo(&mut self, log: &mut Log) {
         let Some(open) = &mut self.open else { return };
         if log.is_term_over().unwrap_or(false) {
             return;
@@ -145,10 +146,11 @@ impl Writer {
         if open.file.truncate(open.good_len).is_err() {
             self.spoil(log);
         }
+        log.stamp_last();
     }
 
     /// Gives the file up, as far as possible without what it should not have.
-    fn spoil(&mut self, log: &Log) {
+    fn spoil(&mut self, log: &mut Log) {
         let Some(mut open) = self.open.take() else { return };
         if log.is_term_over().unwrap_or(false) {
             return;
@@ -158,6 +160,7 @@ impl Writer {
             let _ = log.storage.remove(&open.name.path());
         }
         self.spoiled = Some(open.name);
+        log.stamp_last();
     }
 }
 

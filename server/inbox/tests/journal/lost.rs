@@ -142,18 +142,6 @@ fn a_place_that_was_never_on_the_disk_is_not_missing() {
 }
 
 #[test]
-fn a_file_that_is_deleted_under_a_living_process_takes_no_later_message_with_it() {
-    let home = home();
-    let (journal, _) = home.reopen();
-    journal.append(drafts([7])).unwrap();
-    home.disk.new_process().remove(FILE).unwrap();
-    journal.append(drafts([8])).unwrap();
-    let (journal, _) = home.reopen();
-    assert_eq!(keys(&journal), keys_of([8]));
-    assert_eq!(journal.losses().missing(), 7);
-}
-
-#[test]
 fn a_follower_knows_what_the_leader_has_noticed() {
     let home = home();
     home.disk.new_process().remove(FILE).unwrap();

@@ -7,6 +7,7 @@ mod faults;
 mod handover;
 mod interleaved;
 mod lost;
+mod lost_alive;
 mod model;
 mod notices;
 mod order;

@@ -13,9 +13,16 @@ pub use changes::{Bell, Changes};
 pub use disk::DiskStorage;
 pub use memory::{Crash, Fault, MemoryStorage};
 
-/// Tells one state of a file from another; it can only be compared.
+/// Tells one state of a file from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp(pub(crate) [u64; 4]);
+
+impl Stamp {
+    /// How long the file was.
+    pub fn bytes(self) -> u64 {
+        self.0[1]
+    }
+}
 
 /// A folder tree that belongs to this program alone. Folders 0700, files 0600.
 pub trait Storage: Send + Sync {

@@ -7,6 +7,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::Core;
+use super::mend::Mend;
 use crate::journal::error::{JournalError, Result};
 use crate::journal::interaction::{Interaction, InteractionKind};
 use crate::journal::keys::Keys;
@@ -128,6 +129,7 @@ impl Core {
         let settled = self.pending.front().map_or(u64::MAX, |entry| entry.record.seq - 1);
         let durable = self.log.last_seq().min(settled);
         self.pending.clear();
+        self.mend = Mend::default();
         self.lost_keys.clear();
         self.keys = Keys::new(self.options.dedup_keys_max);
         self.log.repair = false;

@@ -1,0 +1,294 @@
+//! What a process does that meets damage or loss of the journal's files: a leader looks for it, notes it, and brings back
+//! what it has in memory; a follower tells it until the leader has noted it.
+//!
+//! It must never give a message a place twice, put one before what others may have been shown, nor call lost what only
+//! another process has not written yet.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::Core;
+use crate::journal::error::{JournalError, Result};
+use crate::journal::interaction::Interaction;
+use crate::journal::intervals::Intervals;
+use crate::journal::keys;
+use crate::journal::ledger::{Marks, Span, joined};
+use crate::journal::log::Entry;
+use crate::journal::losses::{Loss, Losses};
+use crate::journal::options::Finding;
+use crate::record::{Channel, Record};
+
+/// Gaps told one by one; a journal with more has other worries. A follower keeps no more of them.
+const GAPS_MAX: usize = 100;
+
+/// What is known of damage that is not dealt with yet.
+#[derive(Default)]
+pub(super) struct Mend {
+    /// Files were touched, and reading them anew has not succeeded yet: up to where the disk had everything.
+    unread: Option<u64>,
+    /// Records of the window behind all that the files still have: they are written again as they are.
+    tail: Vec<Arc<Entry>>,
+    /// Records of the window before others that the files still have: they come again at the end.
+    amid: Vec<Arc<Entry>>,
+    /// Up to here it was told that messages arrived.
+    arrived_through: u64,
+    /// What a follower has met that no file has, and when it met that first.
+    met: Intervals,
+    met_at: Option<Timestamp>,
+}
+
+impl Mend {
+    /// Nothing is known, and what comes next gets this place.
+    pub(super) fn beginning_at(next_seq: u64) -> Self {
+        Self { arrived_through: next_seq.saturating_sub(1), ..Self::default() }
+    }
+
+    /// Whether the leader has something to read or to bring back.
+    pub(super) fn is_due(&self) -> bool {
+        self.unread.is_some() || !self.tail.is_empty() || !self.amid.is_empty()
+    }
+
+    /// Whether it is not known what the files have.
+    pub(super) fn is_unread(&self) -> bool {
+        self.unread.is_some()
+    }
+
+    /// Whether a message that is stored now arrived only now.
+    pub(super) fn is_news(&self, seq: u64) -> bool {
+        seq > self.arrived_through
+    }
+
+    pub(super) fn arrived(&mut self, seq: u64) {
+        self.arrived_through = self.arrived_through.max(seq);
+    }
+
+    /// A follower was given a record that it had missed.
+    pub(super) fn came(&mut self, seq: u64) {
+        self.met.remove(seq, seq);
+    }
+}
+
+impl Core {
+    /// Lets the leader look whether somebody else has touched the files. Nothing is read unless somebody has.
+    pub(in crate::journal) fn look_at_files(&mut self) -> Result<()> {
+        if !self.still_leads()? {
+            return Ok(());
+        }
+        self.mend_touched(false).map_err(JournalError::storage("look at the journal's files"))?;
+        self.store_what_waits()
+    }
+
+    /// Stores what waits for the disk, after a look at the file that it goes to.
+    pub(super) fn store_what_waits(&mut self) -> Result<()> {
+        if self.pending.is_empty() && !self.mend.is_due() {
+            return Ok(());
+        }
+        self.mend_newest();
+        if self.pending.is_empty() { Ok(()) } else { self.store() }
+    }
+
+    /// Makes sure that what is written next lies behind all that was there before.
+    pub(super) fn mend_newest(&mut self) {
+        // Nothing is written while what is there can't be read, and that is told.
+        let _ = self.mend_touched(true);
+        self.bring_back();
+    }
+
+    fn mend_touched(&mut self, newest_alone: bool) -> io::Result<()> {
+        let touched = self.log.touched(newest_alone)?;
+        if touched.is_empty() && self.mend.unread.is_none() {
+            return Ok(());
+        }
+        // Who replaces a leader puts its file aside.
+        if self.log.is_term_over()? {
+            self.step_down();
+            return Ok(());
+        }
+        let known = self.log.last_place().max(self.mend.unread.unwrap_or(0));
+        self.mend.unread = Some(known);
+        self.log.distrusted.extend(touched);
+        self.log.reload()?;
+        self.log.note_end(known);
+        self.mend.unread = None;
+        if self.log.is_term_over()? {
+            self.step_down();
+            return Ok(());
+        }
+        self.recount();
+        Ok(())
+    }
+
+    /// Puts down which places are in no file any more, before anything is read again. A follower leaves that to the leader
+    /// and tells it until then.
+    pub(super) fn note_losses(&mut self) {
+        let mut gaps = Intervals::default();
+        for (from, to) in std::mem::take(&mut self.log.gaps) {
+            gaps.insert(from, to);
+        }
+        if gaps.iter().next().is_none() {
+            return;
+        }
+        // Without the newest notes more is told than would have to be.
+        let _ = self.state.refresh();
+        if !self.is_leader() {
+            return self.meet(&gaps);
+        }
+        let gaps = self.losses.unknown(gaps.iter());
+        let Some((first, _)) = gaps.first().copied() else { return };
+        let witness = self.state.witness();
+        let is_wanted = gaps.iter().any(|gap| self.state.is_wanted(*gap, witness.as_ref()));
+        let until = witness.and_then(|witness| witness.last_at);
+        // What nobody misses and lay before the first file may be what an older version took away.
+        let is_told = is_wanted || first > 1;
+        let mut lost = Intervals::default();
+        for (from, to) in &gaps {
+            lost.insert(*from, *to);
+        }
+        let rewritten = self.find_in_memory(&mut lost);
+        let left: Vec<(u64, u64)> = lost.iter().collect();
+        let before = left.first().map_or(first, |(from, _)| *from);
+        let since = self.log.written_before(before).unwrap_or_default().or_else(|| self.log.floor.ends());
+        let since = since.map(|since| since.min(self.clock.now()));
+        self.losses.note(Loss { at: self.clock.now(), since, until, gaps: left, rewritten, is_wanted });
+        self.save_losses();
+        if is_told {
+            let missing = gaps.iter().map(|&(from_seq, to_seq)| Finding::Missing { from_seq, to_seq });
+            self.log.findings.extend(missing.take(GAPS_MAX));
+        }
+        // What is known by its key alone is news again.
+        let _ = self.load_keys();
+    }
+
+    /// Finds what the window still has of lost places. What lies behind all that the files have keeps its place, which
+    /// then counts as lost no more; returns how much that is.
+    fn find_in_memory(&mut self, lost: &mut Intervals) -> u64 {
+        let last = self.log.last_place();
+        let waiting_from = self.pending.front().map_or(u64::MAX, |entry| entry.record.seq);
+        let is_found = |entry: &&Arc<Entry>| {
+            let seq = entry.record.seq;
+            seq < waiting_from && lost.contains(seq)
+        };
+        let found = self.window.after(0).filter(is_found).cloned();
+        let (tail, amid): (Vec<_>, Vec<_>) = found.partition(|entry| entry.record.seq > last);
+        if let (Some(first), Some(last)) = (tail.first(), tail.last()) {
+            // The window has no gaps: what it lacks in between was in no file.
+            lost.remove(first.record.seq, last.record.seq);
+        }
+        let rewritten = tail.len() as u64;
+        self.mend.tail.extend(tail);
+        self.mend.amid.extend(amid);
+        rewritten
+    }
+
+    /// Lets what was found in memory wait for the disk.
+    pub(super) fn bring_back(&mut self) {
+        let (tail, amid) = (std::mem::take(&mut self.mend.tail), std::mem::take(&mut self.mend.amid));
+        if tail.is_empty() && amid.is_empty() {
+            return;
+        }
+        let count = tail.len() + amid.len();
+        let detail = format!("{count} messages that no file had were in memory and are written again");
+        let newer = std::mem::take(&mut self.pending);
+        self.pending = tail.into_iter().chain(newer).collect::<VecDeque<_>>();
+        self.tally = self.log.tally;
+        for entry in &self.pending {
+            self.tally.add(entry.record.channel, entry.record.seq);
+            self.keys.insert(keys::hash(&entry.record.key));
+        }
+        self.window.forget_all(|seq| amid.iter().any(|entry| entry.record.seq == seq));
+        for entry in amid {
+            let key = keys::hash(&entry.record.key);
+            // The source may have brought it meanwhile. What everybody has must not come again from there either.
+            if self.keys.insert(key) && self.state.is_missed(entry.record.channel, entry.record.seq) {
+                self.come_again(&entry.record);
+            }
+        }
+        self.audit(vec![Interaction::fault(detail)]);
+    }
+
+    /// A message gets a place at the end, marked: somebody may have been shown it at its old one, and has seen later ones.
+    fn come_again(&mut self, record: &Record) {
+        let received_at = format!("{:.3}", self.clock.now());
+        let record =
+            Record { seq: self.next_seq, after: None, restored: true, received_at, ..record.clone() };
+        self.next_seq += 1;
+        self.losses.count_restored(1);
+        self.are_losses_unsaved = true;
+        let prev = self.tally.add(record.channel, record.seq);
+        let entry = Arc::new(Entry { record, prev });
+        self.pending.push_back(Arc::clone(&entry));
+        self.show(entry);
+    }
+
+    /// What the leader has noted, and what this process has met beside it and somebody misses.
+    pub(in crate::journal) fn losses(&mut self) -> Losses {
+        if self.is_leader() {
+            return self.losses.clone();
+        }
+        let noted = Losses::load(&*self.storage, self.log.terms.term).unwrap_or_default();
+        let Some(met_at) = self.mend.met_at else { return noted };
+        let _ = self.state.refresh();
+        let witness = self.state.witness();
+        let met = noted.unknown(self.mend.met.iter());
+        let is_wanted = met.iter().any(|gap| self.state.is_wanted(*gap, witness.as_ref()));
+        if is_wanted { noted.with_met(met, met_at) } else { noted }
+    }
+
+    /// A follower takes in what no file has, but what the leader has noted.
+    fn meet(&mut self, gaps: &Intervals) {
+        let noted = Losses::load(&*self.storage, self.log.terms.term).unwrap_or_default();
+        for (from, to) in noted.unknown(gaps.iter()).into_iter().take(GAPS_MAX) {
+            self.mend.met_at.get_or_insert(self.clock.now());
+            self.mend.met.insert(from, to);
+        }
+    }
+
+    /// Makes what is to be acknowledged true where files have lost something. A span reaches back to the message before it
+    /// in its channel, so it may reach over a place that the leader has not noted or filled yet: who acknowledged that would
+    /// never get what was there. A place that is noted gets no message any more and must hold no consumer back.
+    pub(in crate::journal) fn settle_spans(&self, spans: Vec<Span>, acked: &Marks) -> Vec<Span> {
+        let has_holes = || Channel::ALL.into_iter().any(|channel| acked.of(channel).iter().nth(1).is_some());
+        let noted = if self.is_leader() {
+            Cow::Borrowed(&self.losses)
+        } else if self.mend.met_at.is_some() || has_holes() {
+            Cow::Owned(Losses::load(&*self.storage, self.log.terms.term).unwrap_or_default())
+        } else {
+            return spans;
+        };
+        let open = noted.unknown(self.mend.met.iter());
+        let settled = noted.places();
+        let mut left = Vec::new();
+        for Span(channel, from, to) in spans {
+            let mut places = Intervals::default();
+            places.insert(from, to);
+            for (from, to) in &open {
+                places.remove(*from, *to);
+            }
+            left.extend(places.iter().map(|(from, to)| Span(channel, from, to)));
+        }
+        for channel in Channel::ALL {
+            let mut places = acked.of(channel).clone();
+            for Span(_, from, to) in left.iter().filter(|span| span.0 == channel) {
+                places.insert(*from, *to);
+            }
+            loop {
+                let next = places.through() + 1;
+                let Some((_, to)) = settled.iter().find(|(from, to)| (*from..=*to).contains(&next)) else {
+                    break;
+                };
+                places.insert(next, to);
+                left.push(Span(channel, next, to));
+            }
+        }
+        joined(left)
+    }
+
+    /// Writes what was lost. What can't be written now is true all the same, and goes with what is stored next.
+    pub(super) fn save_losses(&mut self) {
+        self.are_losses_unsaved = self.losses.save(&*self.storage, self.log.own_term).is_err();
+    }
+}
