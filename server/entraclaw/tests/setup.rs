@@ -679,3 +679,41 @@ fn nothing_is_written_while_a_folder_or_a_file_is_protected() {
     mode(&user.home.join(".claude.json"), 0o600);
     user.done(&["claude-code"]);
 }
+
+/// A home folder that can't be written says what helps. The program runs as an ordinary user, also where the tests run as root.
+#[cfg(unix)]
+#[test]
+fn a_home_folder_that_is_read_only_is_refused_with_what_helps() {
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+    use std::os::unix::process::CommandExt as _;
+    const NOBODY: u32 = 65_534;
+    let mode = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    mode(folder.path(), 0o755);
+    // The folder of the build may be root's alone.
+    let program = folder.path().join("entraclaw");
+    fs::copy(cargo_bin("entraclaw"), &program).unwrap();
+    let user = folder.path().join("user");
+    let home = user.join(".entraclaw");
+    fs::create_dir_all(&home).unwrap();
+    let is_root = nix::unistd::geteuid().is_root();
+    for path in [&user, &home] {
+        mode(path, 0o700);
+        if is_root {
+            chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+    }
+    mode(&home, 0o500);
+    let mut command = std::process::Command::new(&program);
+    command.args(["setup", "codex"]).env_clear().env("HOME", &user).current_dir(&user);
+    if is_root {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    mode(&home, 0o700);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("setup.lock: Permission denied"), "{said}");
+    assert!(said.contains("chmod 700") && said.contains("ENTRACLAW_HOME"), "{said}");
+    assert!(!user.join(".codex").exists(), "nothing is written");
+}
