@@ -278,6 +278,9 @@ keys! {
     TEAMS_GROUP_MESSAGES = "teams"."group_messages" =>
         Takes::OneOf(&["mentioned", "all"]), "mentioned",
         "Which messages of group and meeting chats are heard: those that mention the agent, or all.";
+    TEAMS_REACTIONS = "teams"."reactions" =>
+        Takes::Truth, "true",
+        "Whether the model has the tool `react`, which puts an emoji under a message.";
     TEAMS_WATCHABLE = "teams"."watchable" =>
         Takes::Text("chat ids with commas between, or `*`"), "",
         "Group chats that the model may choose to hear whole with `watch_chat`.";

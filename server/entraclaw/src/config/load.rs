@@ -369,6 +369,7 @@ impl Loader {
             group_messages: self.group_messages(),
             watchable: self.watchable(),
             idle_poll_interval,
+            reactions: self.truth(&key::TEAMS_REACTIONS, usual.reactions),
         }
     }
 

@@ -46,6 +46,9 @@ pub struct TeamsDoor {
     pub options: Settings,
 }
 
+/// The tool that `reactions = false` leaves out.
+const REACT: &str = "react";
+
 /// What one call does.
 type Work = BoxFuture<'static, Result<Value, String>>;
 
@@ -54,7 +57,7 @@ impl Door for TeamsDoor {
         let chat_id = json!({"type": "string", "description": "The chat_id of a message or of list_chats."});
         let message_id = json!({"type": "string", "description": "The id of the message."});
         let offer = |set, tool| Offer { set, tool };
-        vec![
+        let mut offers = vec![
             offer(
                 ToolSet::Chats,
                 described(
@@ -120,7 +123,7 @@ impl Door for TeamsDoor {
             offer(
                 ToolSet::Reply,
                 described(
-                    "react",
+                    REACT,
                     "React to a message",
                     "Puts an emoji under a message in a chat, as a short acknowledgement, or takes yours away.",
                     &json!({
@@ -181,7 +184,9 @@ impl Door for TeamsDoor {
                     acts(),
                 ),
             ),
-        ]
+        ];
+        offers.retain(|offer| self.options.reactions || offer.tool.name != REACT);
+        offers
     }
 
     fn call(&self, name: &str, arguments: Map<String, Value>) -> Result<Started, Refusal> {
@@ -218,7 +223,7 @@ impl Door for TeamsDoor {
                 let chat_id = id(&mut given, "chat_id")?;
                 (Vec::new(), Box::pin(async move { door.mark_read(&chat_id).await }))
             }
-            "react" => {
+            REACT => {
                 let (chat_id, message_id) = (id(&mut given, "chat_id")?, id(&mut given, "message_id")?);
                 let reaction = act::reaction(&given.text("reaction", act::REACTION_DEFAULT)?)?;
                 let remove = given.boolean("remove", false)?;
