@@ -53,8 +53,11 @@ impl FakeGraph {
         });
         if next < mails.len() {
             let mut link = call.url.clone();
-            let kept: Vec<(String, String)> =
-                link.query_pairs().filter(|(name, _)| name != "$skip").map(|(n, v)| (n.into(), v.into())).collect();
+            let kept: Vec<(String, String)> = link
+                .query_pairs()
+                .filter(|(name, _)| name != "$skip")
+                .map(|(n, v)| (n.into(), v.into()))
+                .collect();
             link.query_pairs_mut().clear().extend_pairs(kept).append_pair("$skip", &next.to_string());
             let query = link.query().unwrap_or_default();
             body["@odata.nextLink"] = json!(format!("{}{}?{query}", self.base_url, link.path()));
@@ -65,8 +68,10 @@ impl FakeGraph {
 
 /// What can be seen there now, newest first.
 fn in_the_inbox(mailbox: &Mailbox, now_ms: Ms) -> Vec<&Mail> {
-    let arrived =
-        mailbox.changes.iter().filter(|change| change.kind == ChangeKind::Created && change.visible_ms <= now_ms);
+    let arrived = mailbox
+        .changes
+        .iter()
+        .filter(|change| change.kind == ChangeKind::Created && change.visible_ms <= now_ms);
     let mails = arrived.filter_map(|change| mailbox.mails.get(change.number));
     let mut mails: Vec<&Mail> = mails.filter(|mail| mail.folder == Folder::Inbox).collect();
     mails.sort_by_key(|mail| std::cmp::Reverse((mail.received_ms, mail.number)));
