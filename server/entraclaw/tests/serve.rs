@@ -253,6 +253,24 @@ fn the_list_of_tools_keeps_its_budget(#[case] variables: &[(&str, &str)], #[case
     server.end();
 }
 
+/// Who wants no emoji under messages gets a model that has no tool for them.
+#[rstest]
+#[case(&[], true)]
+#[case(&[("ENTRACLAW_TEAMS_REACTIONS", "false")], false)]
+fn reactions_can_be_switched_off(#[case] variables: &[(&str, &str)], #[case] has_react: bool) {
+    let home = home();
+    let mut server = Server::start(&home.path().join("home"), variables);
+    server.initialize();
+    let listed = server.request("tools/list", &json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let named = |name: &str| tools.iter().any(|tool| tool["name"] == name);
+    assert_eq!((named("react"), named("edit_message")), (has_react, true), "{listed}");
+    let called = server.request("tools/call", &json!({"name": "react", "arguments": {}}));
+    let is_unknown = called.to_string().contains("no tool is named `react`");
+    assert_eq!(is_unknown, !has_react, "{called}");
+    server.end();
+}
+
 /// A leader that is stopped by the system is replaced by a session that follows, and follows it when it goes on.
 #[cfg(unix)]
 #[test]

@@ -53,6 +53,12 @@ impl User {
         told
     }
 
+    fn other(&self, command: &str) -> String {
+        let mut entraclaw = Command::new(cargo_bin("entraclaw"));
+        entraclaw.env_clear().env("HOME", &self.home).current_dir(&self.project).arg(command);
+        String::from_utf8(entraclaw.timeout(Duration::from_secs(60)).output().unwrap().stdout).unwrap()
+    }
+
     fn refused(&self, arguments: &[&str]) -> String {
         let before = self.tree();
         let (code, told, complaint) = self.run(arguments);
@@ -128,11 +134,7 @@ fn with_carriers(host: &str) -> Vec<&'static str> {
 fn what_stops_the_first_answer_is_said_by_setup_status_and_doctor_until_it_is_let_out() {
     const STOPS: &str = "the first answer of Claude Code stops at a dialog";
     let user = User::new();
-    let other = |command: &str| {
-        let mut entraclaw = Command::new(cargo_bin("entraclaw"));
-        entraclaw.env_clear().env("HOME", &user.home).current_dir(&user.project).arg(command);
-        String::from_utf8(entraclaw.timeout(Duration::from_secs(60)).output().unwrap().stdout).unwrap()
-    };
+    let other = |command: &str| user.other(command);
     let told = user.done(&["claude-code"]);
     assert!(told.contains("The first answer stops at a dialog of Claude Code"), "{told}");
     for command in ["status", "doctor"] {
@@ -149,6 +151,89 @@ fn what_stops_the_first_answer_is_said_by_setup_status_and_doctor_until_it_is_le
     assert!(!other("status").contains(STOPS));
     let (code, _, complaint) = user.run(&["cursor", "--allow-answers"]);
     assert!(code == 2 && complaint.contains("not known how Cursor"), "{complaint}");
+}
+
+/// Before they leave, a person learns that nothing wakes the host they chose: from setup, from status, and from doctor.
+#[test]
+fn what_nothing_wakes_is_said_by_setup_status_and_doctor_until_a_way_in_is_added() {
+    let user = User::new();
+    for (host, title, flag) in [
+        ("codex", "nothing wakes Codex CLI while it is idle", "queue"),
+        ("opencode", "nothing wakes opencode while it is idle", "port"),
+    ] {
+        let told = user.done(&[host, "--allow-answers"]);
+        let leaving = told.split("Before you leave:\n").nth(1).unwrap();
+        let sentence = title.replacen("nothing", "Nothing", 1);
+        assert!(leaving.contains(&sentence) && leaving.contains(&format!("--with {flag}")), "{told}");
+        for command in ["status", "doctor"] {
+            let said = user.other(command);
+            assert!(said.contains(title) && said.contains(&format!("--with {flag}")), "{said}");
+        }
+        let told = user.done(&[host, "--allow-answers", "--with", flag]);
+        assert!(!told.to_lowercase().contains(&title.to_lowercase()), "{told}");
+        assert!(!user.other("status").contains(title) && !user.other("doctor").contains(title));
+        user.done(&[host, "--remove"]);
+        assert!(!user.other("status").contains(title));
+    }
+    let told = user.done(&["cursor"]);
+    assert!(told.contains("Nothing wakes Cursor while it is idle"), "{told}");
+    // What the configuration opens needs no flag of setup.
+    user.write(".entraclaw/config.toml", "[doors]\ncodex_queue = true\n");
+    assert!(!user.done(&["codex"]).contains("Nothing wakes"));
+}
+
+/// The session that runs knows best what it has: its host's version, and which way in was opened for it.
+#[test]
+fn what_nothing_wakes_is_said_by_status_of_the_session_that_runs() {
+    use entraclaw::status::{HostLine, SessionFile, session_file, session_lock};
+    use entraclaw_seams::storage::{DiskStorage, Storage as _};
+    let user = User::new();
+    user.done(&["codex", "--allow-answers"]);
+    let disk = DiskStorage::open(&user.home.join(".entraclaw")).unwrap();
+    disk.create_dir("sessions").unwrap();
+    let _alive = disk.try_lock(&session_lock("one")).unwrap().unwrap();
+    let said = |name: &str, version: &str, carriers: &[&str]| {
+        let file = SessionFile {
+            v: 1,
+            id: "one".to_owned(),
+            may_lead: true,
+            leads: true,
+            hosts: vec![HostLine { name: name.to_owned(), version: version.to_owned() }],
+            carriers: carriers.iter().map(|name| (*name).to_owned()).collect(),
+            ..SessionFile::default()
+        };
+        disk.replace(&session_file("one"), &serde_json::to_vec(&file).unwrap()).unwrap();
+        user.other("status")
+    };
+    for (name, version, carriers, words) in [
+        ("codex-mcp-client", "0.169.0", vec!["wait"], Some("nothing wakes Codex CLI 0.169.0 while")),
+        ("codex-mcp-client", "0.169.0", vec!["codex queue (waits for a first call)"], None),
+        ("opencode", "1.18.33", vec![], Some("nothing wakes opencode 1.18.33 while")),
+        ("opencode", "1.18.33", vec!["opencode port"], None),
+        ("claude-code", "2.1.330", vec!["inbox socket", "channel"], None),
+        ("claude-code", "2.1.148", vec!["waking hook"], None),
+        ("claude-code", "2.0.73", vec!["waking hook"], Some("Claude Code 2.0.73 has no wake-up of its own")),
+        ("claude-code", "2.1.330", vec!["channel"], Some("Claude Code 2.1.330 has no wake-up of its own")),
+        ("copilot-cli", "1.0.102", vec![], None),
+        ("copilot-cli", "0.0.0", vec![], None),
+        ("github-copilot-developer", "1.0.0", vec![], Some("asks at every start of `entraclaw-wait`")),
+        ("github-copilot-developer", "0.0.384", vec![], Some("nothing wakes GitHub Copilot CLI 0.0.384")),
+        ("gemini-cli-mcp-client-entraclaw", "0.61.0", vec![], None),
+        ("qwen-cli-mcp-client-entraclaw", "0.24.4", vec![], None),
+        ("Visual Studio Code", "1.110.0", vec![], Some("nothing wakes Visual Studio Code 1.110.0")),
+        ("my-own-host", "", vec!["resource"], Some("nothing wakes my-own-host while")),
+    ] {
+        let said = said(name, version, &carriers);
+        let lines: Vec<&str> =
+            said.lines().filter(|line| line.contains("wakes") || line.contains("wake-up")).collect();
+        // Codex was set up without its queue, and no session of it runs beside another host's.
+        let others = lines.iter().filter(|line| line.contains("Codex CLI while")).count();
+        assert_eq!(others, usize::from(name != "codex-mcp-client"), "{said}");
+        match words {
+            Some(words) => assert!(said.contains(words), "{name} {version}: {said}"),
+            None => assert_eq!(lines.len(), others, "{name} {version}: {said}"),
+        }
+    }
 }
 
 /// What lets answers out goes again, with its receipt or without.
@@ -593,4 +678,42 @@ fn nothing_is_written_while_a_folder_or_a_file_is_protected() {
     assert!(told.contains("protected") && told.contains("chmod u+w "), "{told}");
     mode(&user.home.join(".claude.json"), 0o600);
     user.done(&["claude-code"]);
+}
+
+/// A home folder that can't be written says what helps. The program runs as an ordinary user, also where the tests run as root.
+#[cfg(unix)]
+#[test]
+fn a_home_folder_that_is_read_only_is_refused_with_what_helps() {
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+    use std::os::unix::process::CommandExt as _;
+    const NOBODY: u32 = 65_534;
+    let mode = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    mode(folder.path(), 0o755);
+    // The folder of the build may be root's alone.
+    let program = folder.path().join("entraclaw");
+    fs::copy(cargo_bin("entraclaw"), &program).unwrap();
+    let user = folder.path().join("user");
+    let home = user.join(".entraclaw");
+    fs::create_dir_all(&home).unwrap();
+    let is_root = nix::unistd::geteuid().is_root();
+    for path in [&user, &home] {
+        mode(path, 0o700);
+        if is_root {
+            chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+    }
+    mode(&home, 0o500);
+    let mut command = std::process::Command::new(&program);
+    command.args(["setup", "codex"]).env_clear().env("HOME", &user).current_dir(&user);
+    if is_root {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    mode(&home, 0o700);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("setup.lock: Permission denied"), "{said}");
+    assert!(said.contains("chmod 700") && said.contains("ENTRACLAW_HOME"), "{said}");
+    assert!(!user.join(".codex").exists(), "nothing is written");
 }

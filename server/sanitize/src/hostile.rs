@@ -20,9 +20,12 @@ const fn framed(name: &'static str, start: &'static str, unit: &'static str, end
 }
 
 /// All shapes, in the order in which a table shows them.
-pub const SHAPES: [Shape; 36] = [
+pub const SHAPES: [Shape; 39] = [
     repeated("open image tags", "<img "),
     framed("open image tags, one end", "", "<img ", ">"),
+    repeated("open tags of no name", "<q1 "),
+    framed("open tags of no name, one end", "", "<q1 ", ">"),
+    framed("open tags of no name, quotes", "", "<q a=\"<q b='", ">"),
     repeated("unclosed links", "<a href=\"x\">"),
     repeated("unclosed links with text", "<a href=\"https://x.example/\">t"),
     repeated("links that name hosts", "<a href=\"https://x.example/\">contoso.com</a> "),

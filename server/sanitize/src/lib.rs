@@ -22,10 +22,11 @@
 //! - *Look-alike brackets*: the compatibility forms of `<` and `>` (full-width `＜ ＞`, small `﹤ ﹥`) become `<` and
 //!   `>` and are escaped, so that `＜/channel＞` cannot turn into a tag when someone normalises later.
 //!   Other similar marks (`‹`, `〈`, `⟨`) are punctuation of living languages and stay.
-//! - *Unknown tags* (`<bob@contoso.com>`, `List<String>`, `</channel>`) are text, escaped.
+//! - *Unknown tags* (`<bob@contoso.com>`, `List<String>`, `</channel>`) are text, escaped, where they end.
 //! - *Paragraphs* (`p`) are a blank line apart, `div` and `br` one line; never more than two blank lines in a row.
-//! - *Open ends*: a tag, declaration or comment that is open at the end of the input is dropped with all that it
-//!   swallows, as browsers do, and counted.
+//! - *Open ends*: in HTML a tag of any name, a declaration or a comment that is open at the end of the input is dropped
+//!   with all that it swallows, as browsers do, and counted. A program that makes HTML of what a person types writes
+//!   their `<` as an entity, so nothing typed is lost; in plain text every `<` stays.
 //! - *Hidden* is what a person would not have seen, however that is written; `css` decides it by thresholds. Text in the
 //!   colour of its background is hidden; where no background is stated it is taken as white. What is folded away is
 //!   hidden, its summary is not. Rules in style sheets are not read, so text that is hidden only through a class stays

@@ -14,11 +14,22 @@ const TYPED: char = '\u{ff1c}';
 const MAX_ATTRIBUTES: usize = 64;
 /// How many tags may turn out to have too many attributes; after that every `<` is text.
 const MAX_OVERFULL: usize = 8;
+/// How often, counted over the whole input, a byte may be looked at for the end of tags with a name that HTML does not
+/// know; after that their `<` is text.
+const LOOKS_FOR_ENDS: usize = 4;
 
 /// The input with typed brackets as [`TYPED`]. Also takes out CDATA sections, which HTML has no name for.
 pub(super) fn keep_typed<'a>(input: &'a str, tally: &mut Tally) -> Cow<'a, str> {
     let last_end = input.rfind('>').unwrap_or(0);
-    let mut scan = Scan { input, last_end, out: String::new(), copied: 0, overfull: 0, cdata_ends: true };
+    let mut scan = Scan {
+        input,
+        last_end,
+        out: String::new(),
+        copied: 0,
+        overfull: 0,
+        looks_left: input.len() * LOOKS_FOR_ENDS,
+        cdata_ends: true,
+    };
     let mut at = 0;
     while let Some(found) = input[at..].find('<') {
         let open = at + found;
@@ -39,6 +50,8 @@ struct Scan<'a> {
     /// What of the input is in the output.
     copied: usize,
     overfull: usize,
+    /// How many bytes may still be looked at for the ends of tags with unknown names.
+    looks_left: usize,
     /// False once a CDATA section turned out to have no end.
     cdata_ends: bool,
 }
@@ -120,7 +133,13 @@ impl Scan<'_> {
             let element = elements::known(std::str::from_utf8(name).ok()?)?;
             Some((element, name_start + len))
         });
-        let Some((element, name_end)) = known else { return Some(self.typed(open)) };
+        let Some((element, name_end)) = known else {
+            // A browser drops what is open at the end by any name; what ends and is no tag of HTML was typed.
+            if self.never_ends(name_start) {
+                return self.unfinished(open, "hidden", tally);
+            }
+            return Some(self.typed(open));
+        };
         if name_end > self.last_end {
             return self.unfinished(open, "hidden", tally);
         }
@@ -134,11 +153,29 @@ impl Scan<'_> {
             }
             TagEnd::At(end) => Some(end),
             TagEnd::Missing => self.unfinished(open, "hidden", tally),
-            TagEnd::TooManyAttributes => {
+            TagEnd::TooManyAttributes(_) => {
                 self.overfull += 1;
                 Some(self.typed(open))
             }
         }
+    }
+
+    /// Whether a tag with an unknown name is open to the end of the input, from the start of its name.
+    fn never_ends(&mut self, name_start: usize) -> bool {
+        if name_start > self.last_end {
+            return true;
+        }
+        let bytes = self.input.as_bytes();
+        let seen = &bytes[..bytes.len().min(name_start + self.looks_left)];
+        let ends_name = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'/' | b'>');
+        let name_end = seen[name_start..].iter().position(ends_name).map(|length| name_start + length);
+        let end = match name_end.map(|name_end| tag_end(seen, name_end)) {
+            Some(TagEnd::At(end) | TagEnd::TooManyAttributes(end)) => end,
+            Some(TagEnd::Missing) | None if seen.len() == bytes.len() => return true,
+            Some(TagEnd::Missing) | None => seen.len(),
+        };
+        self.looks_left -= end - name_start;
+        false
     }
 }
 
@@ -180,7 +217,8 @@ enum TagEnd {
     /// Just after the `>`.
     At(usize),
     Missing,
-    TooManyAttributes,
+    /// Where the first one too many begins.
+    TooManyAttributes(usize),
 }
 
 /// Finds a tag's end from the end of its name, by the standard's attribute rules.
@@ -197,7 +235,7 @@ fn tag_end(bytes: &[u8], mut at: usize) -> TagEnd {
             Some(_) => attributes += 1,
         }
         if attributes > MAX_ATTRIBUTES {
-            return TagEnd::TooManyAttributes;
+            return TagEnd::TooManyAttributes(at);
         }
         // The name; an equals sign at its start belongs to it.
         at += 1;
@@ -251,6 +289,8 @@ mod tests {
             ("a < b <3", "a ＜ b ＜3"),
             ("</3 and </>", "＜/3 and ＜/>"),
             ("<scr<script>x</script>", "＜scr<script>x</script>"),
+            ("x<y and y>z", "x＜y and y>z"),
+            ("<x y=\"b>c\">d", "＜x y=\"b>c\">d"),
         ] {
             assert_eq!(kept(input), want);
         }
@@ -266,7 +306,12 @@ mod tests {
             ("x<!bang", "x"),
             ("x<?y", "x"),
             ("x<img<img<img ", "x"),
-            ("1 <2 <three <b", "1 ＜2 ＜three "),
+            ("1 <2 <three <b", "1 ＜2 "),
+            ("<p>hello</p><x y=1", "<p>hello</p>"),
+            ("a </x", "a "),
+            ("a <x", "a "),
+            ("<bob@contoso.com> <x y=\"b>c</p>", "＜bob@contoso.com> "),
+            ("a <a-name-of-many-letters-that-no-element-has b", "a "),
         ] {
             assert_eq!(kept(input), want);
         }
@@ -288,6 +333,26 @@ mod tests {
     #[test]
     fn cdata_goes_as_a_whole() {
         assert_eq!(kept("a<![CDATA[secret <b>x</b>]]>b"), "ab");
+    }
+
+    /// Looking for ends must not cost more than it may, and a person's words are kept where it would.
+    #[test]
+    fn the_ends_of_unknown_tags_are_not_looked_for_for_ever() {
+        let nested = format!("{}>", "<q a".repeat(5_000));
+        assert_eq!(kept(&nested), nested.replace('<', "＜"));
+        let mut scan = Scan {
+            input: "<q a> <q a> <q",
+            last_end: 10,
+            out: String::new(),
+            copied: 0,
+            overfull: 0,
+            looks_left: 6,
+            cdata_ends: true,
+        };
+        assert!(!scan.never_ends(1) && !scan.never_ends(7));
+        assert_eq!(scan.looks_left, 0);
+        assert!(!scan.never_ends(1), "what can't be looked at is kept");
+        assert!(scan.never_ends(13), "behind the last end nothing has to be looked at");
     }
 
     #[test]

@@ -541,6 +541,19 @@ proptest! {
         prop_assert_eq!(from_text.text, from_html.text);
     }
 
+    /// A browser shows nothing of a tag that is open at the end, by whatever name; in plain text it is what somebody typed.
+    #[test]
+    fn what_is_open_at_the_end_is_gone_from_html_and_stays_in_text(
+        tag in "[!?]|/?[a-z][a-z0-9:-]{0,30}",
+        rest in prop::collection::vec("[a-z0-9<=\"' /._-]{1,12}", 0..20),
+    ) {
+        let open = format!("<{tag} {}", rest.join(" "));
+        let html = sanitize(&format!("<p>hello</p>{open}"), Markup::Html, &Context::default(), &Limits::default());
+        prop_assert_eq!(html.text, "hello");
+        let text = sanitize(&open, Markup::Text, &Context::default(), &Limits::default());
+        prop_assert_eq!(unescaped(&text.text), open.trim_end());
+    }
+
     #[test]
     fn names_are_safe_and_stay(input in prop_oneof![any::<String>(), hostile_text()]) {
         let name = clean_name(&input);

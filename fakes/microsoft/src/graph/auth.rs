@@ -174,7 +174,7 @@ pub(super) fn scopes_for(operation: Operation) -> &'static [&'static str] {
         Operation::ShareContent => &["Files.Read.All", "Files.ReadWrite.All"],
         Operation::ListSponsors => &["Application.Read.All"],
         Operation::AddMember => &["ChatMember.ReadWrite", "Chat.ReadWrite"],
-        Operation::MailDelta => &["Mail.ReadBasic", "Mail.Read", "Mail.ReadWrite"],
+        Operation::MailDelta | Operation::ListMail => &["Mail.ReadBasic", "Mail.Read", "Mail.ReadWrite"],
         Operation::GetMail => &["Mail.Read", "Mail.ReadWrite"],
         Operation::CreateMail | Operation::EditMail | Operation::CreateReply => &["Mail.ReadWrite"],
         Operation::ReplyMail | Operation::SendDraft => &["Mail.Send"],

@@ -52,6 +52,8 @@ pub enum Operation {
     ChatDelta,
     /// `GET …/mailFolders/{id}/messages/delta`.
     MailDelta,
+    /// `GET …/mailFolders/{id}/messages`.
+    ListMail,
     /// `GET …/messages/{id}`.
     GetMail,
     /// `POST …/messages`.
@@ -97,6 +99,7 @@ impl Operation {
         matches!(
             self,
             Self::MailDelta
+                | Self::ListMail
                 | Self::GetMail
                 | Self::CreateMail
                 | Self::EditMail
@@ -203,6 +206,10 @@ fn mail_verbs(route: &mut Route, rest: &[&str]) -> Option<&'static [(&'static st
         ["mailFolders", folder, "messages", "delta"] => {
             route.action = Some((*folder).to_owned());
             Some(&[("GET", Operation::MailDelta)])
+        }
+        ["mailFolders", folder, "messages"] => {
+            route.action = Some((*folder).to_owned());
+            Some(&[("GET", Operation::ListMail)])
         }
         ["messages"] => Some(&[("POST", Operation::CreateMail)]),
         ["messages", mail] => {

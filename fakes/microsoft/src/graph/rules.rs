@@ -290,6 +290,10 @@ rules! {
         "invitations are in the inbox as eventMessage, told apart by @odata.type";
     MailGone "mail-gone" Doc "graph/errors, Outlook"
         "a mail that is not there answers 404 ErrorItemNotFound";
+    MailList "mail-list" Doc "graph/api/user-list-messages"
+        "the list of a folder shows what is in it, 10 mails a page or as many as $top says, up to 1,000, with a next link";
+    MailListOptions "mail-list-options" Guess "which options the service refuses together was not read"
+        "the list takes $select, $top, $skip and $orderby receivedDateTime desc; other options answer 400";
     MailDelta "mail-delta" Doc "graph/api/message-delta"
         "the delta is of one folder; it begins with everything that is there and goes on with what changed";
     MailDeltaLinks "mail-delta-links" Doc "graph/delta-query-overview"

@@ -311,6 +311,7 @@ impl FakeGraph {
                 "delta is not supported on the messages of one chat",
             )),
             Operation::MailDelta => self.mail_delta(call),
+            Operation::ListMail => self.mail_list(call),
             Operation::GetMail => self.get_mail(call),
             Operation::CreateMail => self.create_mail(call),
             Operation::EditMail => self.edit_mail(call),

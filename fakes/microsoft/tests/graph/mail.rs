@@ -135,6 +135,29 @@ cases! {
         assert_eq!(answer.status, 404);
     }
 
+    the_list_of_the_inbox_has_pages_and_says_nothing_of_changes [MailList, MailListOptions] |b| {
+        const LIST: &str = "/v1.0/me/mailFolders/inbox/messages";
+        mailbox(b, &MailboxSpec::default());
+        assert_eq!(b.json(LIST)["value"], json!([]));
+        mail_as(b, "older", &MailSpec { received_ago_ms: 60_000, ..MailSpec::default() });
+        mail_as(b, "late", &MailSpec { visible_after_ms: 30_000, ..MailSpec::default() });
+        for n in 0..11 { mail(b, &format!("m{n}")); }
+        let page = b.json(&format!("{LIST}?$top=1&$select=id"));
+        assert_eq!(page["value"][0].as_object().unwrap().keys().collect::<Vec<_>>(), ["id"]);
+        let first = b.json(LIST);
+        assert_eq!(first["value"].as_array().unwrap().len(), 10);
+        assert!(first.get("@odata.deltaLink").is_none());
+        let second = b.json(&next_link(&first).unwrap());
+        assert_eq!(subjects(second["value"].as_array().unwrap()), ["m0", "older"]);
+        assert!(next_link(&second).is_none());
+        let all = b.at(30_000).json(&format!("{LIST}?$top=1000"));
+        assert_eq!(all["value"].as_array().unwrap().len(), 13);
+        for query in ["$top=0", "$top=1001", "$skip=x", "$filter=isRead eq false", "$orderby=subject"] {
+            b.refused(&format!("{LIST}?{query}"), 400, RuleId::MailListOptions);
+        }
+        assert_eq!(b.get("/v1.0/me/mailFolders/archive/messages").status, 404);
+    }
+
     rough_edges_of_a_round [MailDeltaDuplicates, MailDeltaReplay, MailEmptyPage] |b| {
         mailbox(b, &MailboxSpec { duplicates: true, replays: true, empty_pages: 2, ..MailboxSpec::default() });
         mail(b, "a");

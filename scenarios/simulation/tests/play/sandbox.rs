@@ -48,6 +48,11 @@ fn a_message_from_the_page_reaches_a_real_session_and_the_answer_comes_back() {
     server.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     page.until("polled", |state| state["polling"]["is"] == "now");
 
+    let doctor = Command::new(self::server()).arg("doctor").env_clear().envs(environment.clone()).output();
+    let doctor = doctor.expect("it ends");
+    let found = String::from_utf8_lossy(&doctor.stdout);
+    assert!(doctor.status.success() && found.contains("the inbox can be read"), "{found}");
+
     page.submit("say", "place=alice&from=alice&text=Are+you+there%3F+%3Cb%3E");
     let heard = server.call(2, "wait_for_inbound_message", &json!({"timeout_s": 50}));
     let heard = &heard["messages"][0];

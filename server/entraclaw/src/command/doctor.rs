@@ -10,7 +10,7 @@ use super::environment::Environment;
 use super::output;
 use super::place::{Entry, Home, Place};
 use super::serve;
-use super::setup::waiting_for_a_person;
+use super::setup::unattended;
 use crate::app::App;
 use crate::doctor::{
     Answered, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, Level, SignIn, TokenFacts,
@@ -99,7 +99,7 @@ async fn facts(place: &Place, environment: &Environment) -> Facts {
         certificate: if place.config_trouble.is_empty() { certificate(&app).await } else { None },
         graph,
         doors: doors(&app).await,
-        unattended: place.disk.iter().flat_map(waiting_for_a_person).collect(),
+        unattended: place.disk.iter().flat_map(|disk| unattended(disk, &config.doors)).collect(),
         report: gather(&place.storage(), &place.home_text(), now, config.retention.consumer_idle_days),
     }
 }

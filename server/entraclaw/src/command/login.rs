@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::environment::Environment;
 use super::loopback::Loopback;
 use super::place::{Entry, Home, Place};
@@ -133,11 +135,16 @@ async fn sign_in(flags: LoginFlags) -> Done {
         Auth::AgentUser(who) => {
             let with_files = with_files(&config.auth, keys.clone());
             bring_keys(&flags, who, &*keys, &*with_files).await?;
+            let ids = (who.tenant_id.as_str(), who.blueprint_id.as_str());
+            if flags.key.is_some() {
+                // Whatever the hops say, the key is here.
+                record(&place, config.auth.mode(), ids, None)?;
+            }
             say(&format!("Trying the three hops at {} …", config.sign_in.authority.name()));
             let resource = graph_resource(&config.graph.origin);
             let signed_in =
                 check_agent_user(parts, with_files, who, &resource).await.map_err(|error| failed(&error))?;
-            record(&place, config.auth.mode(), who.tenant_id.as_str(), who.blueprint_id.as_str())?;
+            record(&place, config.auth.mode(), ids, Some(SystemClock.now()))?;
             say_who(&signed_in);
             Ok(())
         }
@@ -160,7 +167,8 @@ async fn sign_in(flags: LoginFlags) -> Done {
                 LoginBy::Browser => by_browser(parts, keys.clone(), who, flags.no_browser).await,
             };
             let signed_in = signed_in.map_err(|error| failed(&error))?;
-            record(&place, config.auth.mode(), who.tenant_id.as_str(), who.client_id.as_str())?;
+            let ids = (who.tenant_id.as_str(), who.client_id.as_str());
+            record(&place, config.auth.mode(), ids, Some(SystemClock.now()))?;
             say_who(&signed_in);
             say(&format!("The refresh token is kept in {}. `entraclaw logout` removes it.", keys.name()));
             Ok(())
@@ -269,14 +277,20 @@ async fn bring_keys(flags: &LoginFlags, who: &AgentUser, keys: &dyn KeyStore, kn
     Ok(())
 }
 
-fn record(place: &Place, mode: &str, tenant_id: &str, client_id: &str) -> Done {
+/// Notes which store has the secrets of this tenant and application, and when they last signed in.
+fn record(
+    place: &Place,
+    mode: &str,
+    (tenant_id, client_id): (&str, &str),
+    signed_in_at: Option<Timestamp>,
+) -> Done {
     let record = SignInRecord {
         version: 1,
         mode: mode.to_owned(),
         key_store: place.config.sign_in.key_store.as_str().to_owned(),
         tenant_id: tenant_id.to_owned(),
         client_id: client_id.to_owned(),
-        signed_in_at: SystemClock.now(),
+        signed_in_at,
     };
     record.write(&*place.storage()).map_err(|error| {
         (FAILED, format!("sign-in.json can't be written: {error}; see that the home folder is yours"))

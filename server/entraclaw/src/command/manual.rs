@@ -21,6 +21,7 @@ Examples:
   entraclaw completions bash > ~/.local/share/bash-completion/completions/entraclaw
   entraclaw completions zsh > \"${fpath[1]}/_entraclaw\"
   entraclaw completions fish > ~/.config/fish/completions/entraclaw.fish
+  entraclaw completions bash --program entraclaw-wait > ~/.local/share/bash-completion/completions/entraclaw-wait
 Exit codes: 0 printed, 2 wrong usage.";
 
 const MAN_EXAMPLE: &str = "\
@@ -34,6 +35,18 @@ pub(super) struct CompletionFlags {
     /// The shell
     #[arg(value_enum)]
     shell: Shell,
+    /// For which program
+    #[arg(long, value_enum, default_value_t)]
+    program: Program,
+}
+
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+enum Program {
+    /// All of it
+    #[default]
+    Entraclaw,
+    /// The program that can only wait
+    EntraclawWait,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -65,7 +78,11 @@ pub(super) struct ManFlags {
     dir: PathBuf,
 }
 
-pub(super) fn completions(flags: &CompletionFlags, mut program: clap::Command) -> ExitCode {
+pub(super) fn completions(flags: &CompletionFlags, [whole, wait]: [clap::Command; 2]) -> ExitCode {
+    let mut program = match flags.program {
+        Program::Entraclaw => whole,
+        Program::EntraclawWait => wait,
+    };
     let name = program.get_name().to_owned();
     program.set_bin_name(name);
     program.build();
@@ -76,8 +93,8 @@ pub(super) fn completions(flags: &CompletionFlags, mut program: clap::Command) -
     output::text(&String::from_utf8_lossy(&script), ExitCode::SUCCESS)
 }
 
-pub(super) fn pages(flags: &ManFlags, program: clap::Command) -> ExitCode {
-    match write_pages(&flags.dir, program) {
+pub(super) fn pages(flags: &ManFlags, programs: [clap::Command; 2]) -> ExitCode {
+    match write_pages(&flags.dir, programs) {
         Ok(count) => {
             let done =
                 format!("{count} man pages written; see `man {}`\n", flags.dir.join("entraclaw.1").display());
@@ -91,9 +108,11 @@ pub(super) fn pages(flags: &ManFlags, program: clap::Command) -> ExitCode {
     }
 }
 
-fn write_pages(dir: &Path, program: clap::Command) -> io::Result<usize> {
+fn write_pages(dir: &Path, [whole, wait]: [clap::Command; 2]) -> io::Result<usize> {
     fs::create_dir_all(dir)?;
-    clap_mangen::generate_to(program, dir)?;
+    clap_mangen::generate_to(whole, dir)?;
+    // The page of `entraclaw wait` would have the name of the program that can only wait; that one's page says both.
+    clap_mangen::generate_to(wait, dir)?;
     let pages = fs::read_dir(dir)?.filter_map(Result::ok);
     let ours = |name: &str| {
         name.starts_with("entraclaw") && Path::new(name).extension().is_some_and(|ext| ext == "1")

@@ -32,7 +32,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use entraclaw_inbox::notice::WaitAsk;
 use entraclaw_inbox::rules::WaitCommand;
@@ -111,7 +111,7 @@ pub fn wait_ask(words: &[&str], command: WaitCommand) -> Result<(Option<PathBuf>
 
 /// `entraclaw wait` as a program of its own.
 #[derive(Debug, Parser)]
-#[command(name = "entraclaw-wait", version, max_term_width = 100, after_help = wait::EXAMPLE)]
+#[command(name = "entraclaw-wait", version, max_term_width = 100)]
 #[command(about = "Wait until somebody writes, print it and end. It can do nothing else.")]
 struct WaitLine {
     #[command(flatten)]
@@ -120,12 +120,18 @@ struct WaitLine {
 
 /// The description of both programs' command lines, `entraclaw` first: what the reference pages are made of.
 pub fn command_lines() -> [clap::Command; 2] {
-    [CommandLine::command(), WaitLine::command()]
+    [CommandLine::command(), wait_line()]
+}
+
+/// The description of the program that can only wait, with an example of its own.
+fn wait_line() -> clap::Command {
+    WaitLine::command().after_help(wait::EXAMPLE_OF_PROGRAM)
 }
 
 /// Runs the program that can only wait, with its arguments, and returns its exit code.
 pub fn run_wait() -> ExitCode {
-    match WaitLine::try_parse() {
+    let line = wait_line().try_get_matches().and_then(|found| WaitLine::from_arg_matches(&found));
+    match line {
         Ok(WaitLine { flags }) => wait::run(flags),
         Err(error) => {
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
@@ -152,8 +158,8 @@ pub fn run() -> ExitCode {
             Command::Logout(flags) => login::logout(flags),
             Command::Import(flags) => import::run(flags),
             Command::Init(flags) => init::run(flags),
-            Command::Completions(flags) => manual::completions(&flags, CommandLine::command()),
-            Command::Man(flags) => manual::pages(&flags, CommandLine::command()),
+            Command::Completions(flags) => manual::completions(&flags, command_lines()),
+            Command::Man(flags) => manual::pages(&flags, command_lines()),
         },
         Err(error) => {
             // Help and version are asked for, and belong on stdout; clap knows which is which.

@@ -149,7 +149,15 @@ impl Place {
             }
             Auth::Delegated(_) => "nobody has signed in here yet, so nothing is read; run `entraclaw login`",
         };
-        SignInRecord::read(&*self.storage()).is_none().then(|| wants.to_owned())
+        match SignInRecord::read(&*self.storage()) {
+            None => Some(wants.to_owned()),
+            Some(record) if record.signed_in_at.is_some() => None,
+            Some(_) => Some(
+                "the key that was brought here has not signed in yet; run `entraclaw login`, which tries it and says what \
+                 is wrong"
+                    .to_owned(),
+            ),
+        }
     }
 
     /// The same for whoever connects a host, also where no way to sign in is chosen yet.
@@ -218,16 +226,19 @@ fn open(home: Option<&Path>, entry: Entry) -> Result<Option<DiskStorage>, String
         Entry::Take => DiskStorage::open(home).map(Some),
         Entry::Look => DiskStorage::look(home),
     };
-    opened.map_err(|error| {
-        let fix = match error.kind() {
-            // Refusals of our own already say what to do.
-            io::ErrorKind::PermissionDenied if error.to_string().contains(';') => "",
-            io::ErrorKind::PermissionDenied => {
-                "; make the folder yours (`chown`, `chmod 700`), or set ENTRACLAW_HOME to a folder that is"
-            }
-            io::ErrorKind::ReadOnlyFilesystem => "; set ENTRACLAW_HOME to a folder that can be written",
-            _ => "; repair it, or set ENTRACLAW_HOME to another folder",
-        };
-        format!("the home folder can't be used: {error}{fix}")
-    })
+    opened.map_err(|error| unusable(&error))
+}
+
+/// That a home folder can't be used, with what helps.
+pub(super) fn unusable(error: &io::Error) -> String {
+    let fix = match error.kind() {
+        // Refusals of our own already say what to do.
+        io::ErrorKind::PermissionDenied if error.to_string().contains(';') => "",
+        io::ErrorKind::PermissionDenied => {
+            "; make the folder yours (`chown`, `chmod 700`), or set ENTRACLAW_HOME to a folder that is"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => "; set ENTRACLAW_HOME to a folder that can be written",
+        _ => "; repair it, or set ENTRACLAW_HOME to another folder",
+    };
+    format!("the home folder can't be used: {error}{fix}")
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::environment::Environment;
 use super::output;
 use super::place::{Entry, Home, Place};
-use super::setup::waiting_for_a_person;
+use super::setup::unattended;
 use crate::status::{Report, gather, judge, show};
 use entraclaw_inbox::gate::operator;
 use entraclaw_microsoft::entra::Auth;
@@ -64,7 +64,7 @@ fn report(place: &Place, now: Timestamp) -> Report {
     }
     troubles.extend(operator::read(&*place.storage()).err());
     judge::judge(&mut report, &troubles, now);
-    report.notes.extend(place.disk.iter().flat_map(waiting_for_a_person));
+    report.notes.extend(place.disk.iter().flat_map(|disk| unattended(disk, &place.config.doors)));
     if let Some(file) = operator::kept_aside(&*place.storage()) {
         report.notes.push(format!(
             "a broken policy is kept aside as {file}; repair it and put it back, or delete it"

@@ -16,10 +16,22 @@ use entraclaw_inbox::rules::WaitCommand;
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::storage::Storage;
 
-pub(super) const EXAMPLE: &str = "\
-Example: entraclaw wait --consumer claude-code --timeout 8h
-Messages that are printed stay unread: the agent's next inbox_pull brings them again, marked, unless it has answered them.
-Exit codes: 0 messages came, 1 the inbox can't be read, 2 wrong usage, 3 nobody wrote in this time, 4 no session has polled for ten minutes, or in all of a shorter wait.";
+/// What follows an example, for both programs.
+macro_rules! to_know {
+    () => {
+        "Messages that are printed stay unread: the agent's next inbox_pull brings them again, marked, unless it has answered them.
+Exit codes: 0 messages came, 1 the inbox can't be read, 2 wrong usage, 3 nobody wrote in this time, 4 no session has polled for ten minutes, or in all of a shorter wait."
+    };
+}
+
+const EXAMPLE: &str = concat!("Example: entraclaw wait --consumer claude-code --timeout 8h\n", to_know!());
+
+/// The same for the program that can only wait.
+pub(super) const EXAMPLE_OF_PROGRAM: &str = concat!(
+    "Example: entraclaw-wait --consumer claude-code --timeout 8h\n",
+    "`entraclaw wait` is the same, in a program that can do more.\n",
+    to_know!()
+);
 
 /// Flags of `wait`.
 #[derive(Debug, clap::Args)]

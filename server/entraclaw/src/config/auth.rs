@@ -11,7 +11,7 @@ use entraclaw_seams::secret::Secret;
 
 use super::error::Origin;
 use super::key::{self, Key};
-use super::load::Loader;
+use super::load::{Loader, meant};
 
 /// What a person's or account's own sign-in asks for.
 const SCOPES_DEFAULT: &str = "offline_access User.Read Chat.Read ChatMessage.Send";
@@ -38,7 +38,7 @@ impl Loader {
             Some((text, _)) if text == "file" => KeyStoreKind::File,
             Some((text, at)) => {
                 let fix = "write \"system\", or \"file\" to keep secrets in files with mode 0600";
-                self.error(&at, format!("`auth.key_store` is {text:?}"), fix);
+                self.not_one_of(&key::AUTH_KEY_STORE, &text, &at, &["system", "file"], fix);
                 KeyStoreKind::System
             }
         };
@@ -74,10 +74,7 @@ impl Loader {
                 // Not repeated: people put the token itself here.
                 let problem =
                     format!("`auth.mode` is none that is known ({} characters)", other.chars().count());
-                let close = entraclaw_mcp::nearest::nearest(other, &MODE_NAMES);
-                let fix = close
-                    .map_or_else(|| MODES.to_owned(), |close| format!("did you mean \"{close}\"? {MODES}"));
-                self.error(&at, problem, fix);
+                self.error(&at, problem, format!("{}{MODES}", meant(other, &MODE_NAMES)));
                 Auth::None
             }
         }
@@ -149,7 +146,8 @@ impl Loader {
             Some((text, _)) if text == "PS256" => Algorithm::Ps256,
             Some((text, _)) if text == "RS256" => Algorithm::Rs256,
             Some((text, at)) => {
-                self.error(&at, format!("`auth.algorithm` is {text:?}"), "write \"PS256\" or \"RS256\"");
+                let fix = "write \"PS256\" or \"RS256\"";
+                self.error(&at, format!("`auth.algorithm` is {text:?}"), fix);
                 Algorithm::Ps256
             }
         }

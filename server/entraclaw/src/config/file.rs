@@ -6,6 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, Origin};
 use super::key::{self, Key};
+use entraclaw_mcp::nearest::nearest;
 
 /// A setting as text, and where it stands.
 pub(super) type Setting = (&'static Key, String, Origin);
@@ -81,9 +82,13 @@ impl Reader<'_> {
                 let problem = format!("`{section}` stands above every table");
                 self.error(at, problem, format!("move it below a line {owners}"));
             } else {
-                let known = key::ALL.iter().map(|k| k.section).chain([ALLOW]);
-                let close = key::nearest(section, known).unwrap_or(ALLOW);
-                self.error(at, format!("unknown table `{section}`"), format!("did you mean `{close}`?"));
+                let mut known: Vec<&str> = key::ALL.iter().map(|k| k.section).chain([ALLOW]).collect();
+                known.dedup();
+                let fix = match nearest(section, &known) {
+                    Some(close) => format!("did you mean `{close}`?"),
+                    None => format!("the tables are {}", known.join(", ")),
+                };
+                self.error(at, format!("unknown table `{section}`"), fix);
             }
         }
     }
@@ -147,9 +152,11 @@ impl Reader<'_> {
                     "mail" => &mut person.mail,
                     "name" => &mut person.name,
                     other => {
-                        let close = key::nearest(other, ALLOW_KEYS.iter().copied()).unwrap_or("object_id");
-                        let problem = format!("unknown key `allow.{other}`");
-                        self.error(at, problem, format!("did you mean `allow.{close}`?"));
+                        let fix = match nearest(other, ALLOW_KEYS) {
+                            Some(close) => format!("did you mean `allow.{close}`?"),
+                            None => format!("an entry of `allow` takes {}", ALLOW_KEYS.join(", ")),
+                        };
+                        self.error(at, format!("unknown key `allow.{other}`"), fix);
                         continue;
                     }
                 };
@@ -188,13 +195,12 @@ fn owners(name: &str) -> Option<String> {
 
 /// What an unknown key of a table was probably meant to be.
 fn meant(section: &str, name: &str) -> String {
-    let of_section = || key::ALL.iter().filter(|k| k.section == section).map(|k| k.name);
-    let is_close = |close: &&str| key::distance(name, close) <= close.len() / 3;
-    if let Some(close) = key::nearest(name, of_section()).filter(is_close) {
+    let of_section: Vec<&str> = key::ALL.iter().filter(|k| k.section == section).map(|k| k.name).collect();
+    if let Some(close) = nearest(name, &of_section) {
         format!("did you mean `{section}.{close}`?")
     } else if let Some(owners) = owners(name) {
         format!("`{name}` belongs below {owners}")
     } else {
-        format!("[{section}] takes {}", of_section().collect::<Vec<_>>().join(", "))
+        format!("[{section}] takes {}", of_section.join(", "))
     }
 }

@@ -1,6 +1,8 @@
 //! The names of all settings with what each takes and is for, and what a misspelt one was probably meant to be.
 //! It must never hold a value.
 
+use entraclaw_mcp::nearest::{distance, nearest};
+
 /// One setting of the file, with the environment variables that also set it.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
@@ -276,6 +278,9 @@ keys! {
     TEAMS_GROUP_MESSAGES = "teams"."group_messages" =>
         Takes::OneOf(&["mentioned", "all"]), "mentioned",
         "Which messages of group and meeting chats are heard: those that mention the agent, or all.";
+    TEAMS_REACTIONS = "teams"."reactions" =>
+        Takes::Truth, "true",
+        "Whether the model has the tool `react`, which puts an emoji under a message.";
     TEAMS_WATCHABLE = "teams"."watchable" =>
         Takes::Text("chat ids with commas between, or `*`"), "",
         "Group chats that the model may choose to hear whole with `watch_chat`.";
@@ -362,11 +367,6 @@ const FOREIGN_VARIABLES: &[&str] = &[
 /// The most letters that a misspelling may differ by and still be taken for the known name.
 const TYPO_LETTERS_MAX: usize = 2;
 
-/// The known name that is closest to `name`; ties go to the first.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known.into_iter().min_by_key(|candidate| distance(name, candidate))
-}
-
 /// Whether `variable` is a setting, a mistake, or none of our business.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Variable {
@@ -374,8 +374,8 @@ pub enum Variable {
     Sets(&'static Key),
     /// Read elsewhere, or not ours.
     Other,
-    /// Looks like a setting and is none; this one was probably meant.
-    Misspelt(String),
+    /// Looks like a setting and is none; which one was probably meant, where one is near.
+    Misspelt(Option<String>),
 }
 
 /// Classifies a variable by name.
@@ -395,7 +395,7 @@ pub fn classify(variable: &str) -> Variable {
         .flat_map(|k| std::iter::once(k.variable()).chain(k.aliases.iter().map(|a| (*a).to_owned())))
         .chain(fixed.map(str::to_owned))
         .collect();
-    let Some(close) = nearest(variable, names.iter().map(String::as_str)) else { return Variable::Other };
+    let close = nearest(variable, &names);
     let of_a_section =
         ALL.iter().any(|k| variable.starts_with(&format!("ENTRACLAW_{}_", k.section.to_ascii_uppercase())));
     // The section was left out: `ENTRACLAW_POLL_INTERVAL`.
@@ -403,29 +403,12 @@ pub fn classify(variable: &str) -> Variable {
     let without_section = ALL.iter().filter(|k| k.name.contains('_') && distance(&bare, k.name) <= 1);
     let without_section: Vec<String> = without_section.map(|k| k.variable()).collect();
     if !without_section.is_empty() {
-        Variable::Misspelt(without_section.join(" or "))
-    } else if of_a_section || distance(variable, close) <= TYPO_LETTERS_MAX {
-        Variable::Misspelt(close.to_owned())
+        Variable::Misspelt(Some(without_section.join(" or ")))
+    } else if of_a_section || close.is_some_and(|close| distance(variable, close) <= TYPO_LETTERS_MAX) {
+        Variable::Misspelt(close.map(str::to_owned))
     } else {
         Variable::Other
     }
-}
-
-/// Edits between two names: insertions, deletions, replacements.
-pub(super) fn distance(a: &str, b: &str) -> usize {
-    const NAME_LETTERS_MAX: usize = 64;
-    let b: Vec<char> = b.chars().take(NAME_LETTERS_MAX).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().take(NAME_LETTERS_MAX).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -439,20 +422,21 @@ mod tests {
     #[case("ENTRACLAW_AUTH", Variable::Sets(&AUTH_MODE))]
     #[case("ENTRACLAW_AUTH_MODE", Variable::Sets(&AUTH_MODE))]
     #[case("ENTRACLAW_TENANT_ID", Variable::Sets(&IDENTITY_TENANT_ID))]
-    #[case("ENTRACLAW_GRAPH_UR", Variable::Misspelt("ENTRACLAW_GRAPH_URL".to_owned()))]
-    #[case("ENTRACLAW_GRPAH_URL", Variable::Misspelt("ENTRACLAW_GRAPH_URL".to_owned()))]
-    #[case("ENTRACLAW_TEAMS_INTERVAL", Variable::Misspelt("ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned()))]
-    #[case("ENTRACLAW_ALOW", Variable::Misspelt("ENTRACLAW_ALLOW".to_owned()))]
-    #[case("ENTRACLAW_POLL_INTERVAL", Variable::Misspelt("ENTRACLAW_MAIL_POLL_INTERVAL or ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned()))]
-    #[case("ENTRACLAW_REQUEST_TIMEOUTS", Variable::Misspelt("ENTRACLAW_GRAPH_REQUEST_TIMEOUT".to_owned()))]
-    #[case("ENTRACLAW_TEAM_POLL_INTERVAL", Variable::Misspelt("ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned()))]
+    #[case("ENTRACLAW_GRAPH_UR", Variable::Misspelt(Some("ENTRACLAW_GRAPH_URL".to_owned())))]
+    #[case("ENTRACLAW_GRPAH_URL", Variable::Misspelt(Some("ENTRACLAW_GRAPH_URL".to_owned())))]
+    #[case("ENTRACLAW_TEAMS_INTERVAL", Variable::Misspelt(Some("ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned())))]
+    #[case("ENTRACLAW_ALOW", Variable::Misspelt(Some("ENTRACLAW_ALLOW".to_owned())))]
+    #[case("ENTRACLAW_POLL_INTERVAL", Variable::Misspelt(Some("ENTRACLAW_MAIL_POLL_INTERVAL or ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned())))]
+    #[case("ENTRACLAW_REQUEST_TIMEOUTS", Variable::Misspelt(Some("ENTRACLAW_GRAPH_REQUEST_TIMEOUT".to_owned())))]
+    #[case("ENTRACLAW_TEAM_POLL_INTERVAL", Variable::Misspelt(Some("ENTRACLAW_TEAMS_POLL_INTERVAL".to_owned())))]
+    #[case("ENTRACLAW_TEAMS_ZZZZZZZZZZZZZZZZZZZZZZZZZZZ", Variable::Misspelt(None))]
     #[case("ENTRACLAW_MODE", Variable::Other)]
     #[case("ENTRACLAW_SHARED", Variable::Other)]
     #[case("ENTRACLAW_BLUEPRINT_OBJECT_ID", Variable::Other)]
     #[case("ENTRABOT_BLUEPRINT_APP_ID", Variable::Sets(&AUTH_BLUEPRINT_ID))]
     #[case("ENTRACLAW_DOORS_CODEX_QUEUE", Variable::Sets(&DOORS_CODEX_QUEUE))]
     #[case("ENTRACLAW_DOORS_OPENCODE_PASSWORD", Variable::Other)]
-    #[case("ENTRACLAW_DOORS_OPENCODE_PASWORD", Variable::Misspelt("ENTRACLAW_DOORS_OPENCODE_PASSWORD".to_owned()))]
+    #[case("ENTRACLAW_DOORS_OPENCODE_PASWORD", Variable::Misspelt(Some("ENTRACLAW_DOORS_OPENCODE_PASSWORD".to_owned())))]
     #[case("ENTRACLAW_LOGIN_URL", Variable::Sets(&AUTH_LOGIN_URL))]
     #[case("PATH", Variable::Other)]
     fn variables_are_told_apart(#[case] name: &str, #[case] verdict: Variable) {

@@ -15,6 +15,7 @@ use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_inbox::knock::WholeText;
 use entraclaw_inbox::tool::ToolSet;
 use entraclaw_inbox::upkeep::{Limits, Retention};
+use entraclaw_mcp::nearest::nearest;
 use entraclaw_microsoft::teams::{GroupMessages, PAGE_SIZE_MAX, Watchable};
 use entraclaw_microsoft::{graph, mail, teams};
 
@@ -54,7 +55,13 @@ impl Loader {
                 key::Variable::Misspelt(close) => self.errors.push(ConfigError {
                     origin: Origin::Environment(name.clone()),
                     problem: "it is not a known setting".to_owned(),
-                    fix: format!("did you mean {close}?"),
+                    fix: close.map_or_else(
+                        || {
+                            "none is like it; unset it, and see the settings that `entraclaw init` writes"
+                                .to_owned()
+                        },
+                        |close| format!("did you mean {close}?"),
+                    ),
                 }),
                 key::Variable::Other => {}
             }
@@ -80,7 +87,10 @@ impl Loader {
     }
 
     fn build(&mut self, environment: &BTreeMap<String, String>) -> Config {
-        let origin = self.graph_origin();
+        let found = self.graph_origin();
+        // One that can't be read may have meant this machine.
+        let may_be_local = found.as_ref().is_none_or(graph::Origin::is_loopback);
+        let origin = found.unwrap_or_else(graph::Origin::microsoft);
         let identity = Identity {
             tenant_id: self.guid(&key::IDENTITY_TENANT_ID),
             object_id: self.guid(&key::IDENTITY_OBJECT_ID),
@@ -100,10 +110,10 @@ impl Loader {
                 file_mb: self.number(&key::LOG_FILE_MB, 5, 1, 1_024),
                 files: self.number(&key::LOG_FILES, 5, 1, 100),
             },
-            mail: self.mail(origin.is_loopback()),
+            mail: self.mail(may_be_local),
             mcp: Mcp { events: self.truth(&key::MCP_EVENTS, false) },
             retention: self.retention(),
-            teams: self.teams(origin.is_loopback()),
+            teams: self.teams(may_be_local),
             tools: self.tool_sets(),
             whole_text: self.whole_text(),
             allow: self.people(),
@@ -127,13 +137,12 @@ impl Loader {
         self.settings.get(key).cloned()
     }
 
-    fn graph_origin(&mut self) -> graph::Origin {
+    /// Where Graph is; `None` where what is written is no place.
+    fn graph_origin(&mut self) -> Option<graph::Origin> {
         let (text, at) =
             self.value(&key::GRAPH_URL).unwrap_or_else(|| (graph::DEFAULT_ROOT.to_owned(), Origin::Default));
-        graph::Origin::parse(&text).unwrap_or_else(|error| {
-            self.error(&at, format!("`graph.url` {}", error.problem), error.fix);
-            graph::Origin::microsoft()
-        })
+        let parsed = graph::Origin::parse(&text);
+        parsed.map_err(|error| self.error(&at, format!("`graph.url` {}", error.problem), error.fix)).ok()
     }
 
     /// Whether something that stands there has been found wrong already.
@@ -190,11 +199,8 @@ impl Loader {
         const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
         let Some((text, at)) = self.value(&key::LOG_LEVEL) else { return "info".to_owned() };
         if !LEVELS.contains(&text.as_str()) {
-            self.error(
-                &at,
-                format!("`log.level` is {text:?}"),
-                "write off, error, warn, info, debug or trace",
-            );
+            let fix = "write off, error, warn, info, debug or trace";
+            self.not_one_of(&key::LOG_LEVEL, &text, &at, &LEVELS, fix);
         }
         text
     }
@@ -229,6 +235,18 @@ impl Loader {
             self.error(&at, format!("`{}` is {}", key.field(), duration::show(parsed)), fix);
         }
         parsed
+    }
+
+    /// A word that is none of those that a key takes, with the one that was probably meant.
+    pub(super) fn not_one_of(
+        &mut self,
+        key: &'static Key,
+        text: &str,
+        at: &Origin,
+        known: &[&str],
+        fix: &str,
+    ) {
+        self.error(at, format!("`{}` is {text:?}", key.field()), format!("{}{fix}", meant(text, known)));
     }
 
     fn not_a_duration(&mut self, key: &'static Key, text: &str, at: &Origin) {
@@ -351,6 +369,7 @@ impl Loader {
             group_messages: self.group_messages(),
             watchable: self.watchable(),
             idle_poll_interval,
+            reactions: self.truth(&key::TEAMS_REACTIONS, usual.reactions),
         }
     }
 
@@ -362,7 +381,8 @@ impl Loader {
 
     fn tool_sets(&mut self) -> BTreeSet<ToolSet> {
         let Some((text, at)) = self.value(&key::TOOLS_SETS) else { return ToolSet::ALL.into() };
-        let names = ToolSet::ALL.map(ToolSet::as_str).join(", ");
+        let known_sets = ToolSet::ALL.map(ToolSet::as_str);
+        let names = known_sets.join(", ");
         let given = words(&text);
         if given.is_empty() {
             let fix = format!("write some of {names}, with commas between, or leave it out for all of them");
@@ -375,7 +395,7 @@ impl Loader {
             self.error(
                 &at,
                 format!("`tools.sets` names {word:?}"),
-                format!("write some of {names}, with commas between"),
+                format!("{}write some of {names}, with commas between", meant(&word, &known_sets)),
             );
         }
         known.into_iter().filter_map(Result::ok).collect()
@@ -389,7 +409,8 @@ impl Loader {
             "nobody" => WholeText::Nobody,
             _ => {
                 let fix = "write \"operator\", \"allowed\" or \"nobody\"";
-                self.error(&at, format!("`wake.whole_text` is {text:?}"), fix);
+                let known = ["operator", "allowed", "nobody"];
+                self.not_one_of(&key::WAKE_WHOLE_TEXT, &text, &at, &known, fix);
                 WholeText::default()
             }
         }
@@ -414,7 +435,7 @@ impl Loader {
             "mentioned" => GroupMessages::Mentioned,
             _ => {
                 let fix = "write \"all\" or \"mentioned\"";
-                self.error(&at, format!("`teams.group_messages` is {text:?}"), fix);
+                self.not_one_of(&key::TEAMS_GROUP_MESSAGES, &text, &at, &["all", "mentioned"], fix);
                 GroupMessages::Mentioned
             }
         }
@@ -489,6 +510,11 @@ fn allow_from_word(word: &str) -> file::AllowText {
     } else {
         file::AllowText { object_id: Some(word.to_owned()), ..Default::default() }
     }
+}
+
+/// Asks whether the nearest of the known words was meant, in front of what can be written.
+pub(super) fn meant(word: &str, known: &[&str]) -> String {
+    nearest(word, known).map(|close| format!("did you mean {close}? ")).unwrap_or_default()
 }
 
 /// What stands between commas.

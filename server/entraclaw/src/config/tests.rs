@@ -153,6 +153,28 @@ fn a_token_is_taken_and_never_shown() {
     "config.toml, line 2: unknown key `graph.agent_id`; `agent_id` belongs below [auth] or [identity]"
 )]
 #[case("[inbox]\nreader = 1", "config.toml, line 2: unknown key `inbox.reader`; [inbox] takes consumer")]
+#[case(
+    "\n\n[zzz]\nx = 1",
+    "config.toml, line 3: unknown table `zzz`; the tables are auth, bot, doors, gate, graph, identity, inbox, log, mail, mcp, \
+     retention, teams, tools, wake, allow"
+)]
+#[case(
+    "[[allow]]\nmail = \"a@b\"\nzzzzzzzz = 1",
+    "config.toml, line 3: unknown key `allow.zzzzzzzz`; an entry of `allow` takes tenant_id, object_id, mail, name"
+)]
+#[case(
+    "[tools]\nsets = \"inbond\"",
+    "config.toml, line 2: `tools.sets` names \"inbond\"; did you mean inbound? write some of inbound, reply, chats, people, \
+     files, mail, bot, with commas between"
+)]
+#[case(
+    "[wake]\nwhole_text = \"operatr\"",
+    "config.toml, line 2: `wake.whole_text` is \"operatr\"; did you mean operator? write \"operator\", \"allowed\" or \"nobody\""
+)]
+#[case(
+    "[graph]\nurl = \"http://127.0.0.1:8000/graph?x\"\n[teams]\npoll_interval = \"300ms\"",
+    "config.toml, line 2: `graph.url` holds a query or a fragment; write a root such as \"https://graph.microsoft.com\""
+)]
 #[case("\n\n[team]\nx = 1", "config.toml, line 3: unknown table `team`; did you mean `teams`?")]
 #[case("teams = 3", "config.toml, line 1: `teams` is not a table; write [teams] on a line of its own")]
 #[case(
@@ -291,7 +313,7 @@ fn a_file_that_is_not_toml_names_the_line(#[case] text: &str, #[case] start: &st
 #[case(&[("ENTRACLAW_GRAPH_URL", "https://a:b@contoso.com")], "environment variable ENTRACLAW_GRAPH_URL: `graph.url` holds user information; remove the part before the @")]
 #[case(&[("ENTRACLAW_ALLOW", "Alice")], "environment variable ENTRACLAW_ALLOW: `allow.object_id` is \"Alice\", which is not a GUID; write it like 00000000-0000-0000-0000-000000000000\nenvironment variable ENTRACLAW_ALLOW: an entry of `allow` has no `tenant_id`; add `tenant_id`: a person is a tenant id with an object id")]
 #[case(&[("ENTRACLAW_AUTH", "magic")], "environment variable ENTRACLAW_AUTH: `auth.mode` is none that is known (5 characters); write \"agent-user\", \"device-code\", \"browser\" or \"static\"")]
-#[case(&[("ENTRACLAW_AUTH", "satic")], "environment variable ENTRACLAW_AUTH: `auth.mode` is none that is known (5 characters); did you mean \"static\"? write \"agent-user\", \"device-code\", \"browser\" or \"static\"")]
+#[case(&[("ENTRACLAW_AUTH", "satic")], "environment variable ENTRACLAW_AUTH: `auth.mode` is none that is known (5 characters); did you mean static? write \"agent-user\", \"device-code\", \"browser\" or \"static\"")]
 #[case(&[("ENTRACLAW_TOOLS_SETS", ",")], "environment variable ENTRACLAW_TOOLS_SETS: `tools.sets` names no set of tools; write some of inbound, reply, chats, people, files, mail, bot, with commas between, or leave it out for all of them")]
 #[case(&[("ENTRACLAW_GRAPH_URI", "x")], "environment variable ENTRACLAW_GRAPH_URI: it is not a known setting; did you mean ENTRACLAW_GRAPH_URL?")]
 fn a_bad_environment_names_the_variable(#[case] pairs: &[(&str, &str)], #[case] message: &str) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{env_file, positions};
-use crate::config::key::{self, Key, Variable};
+use crate::config::key::{self, Key, Takes, Variable};
 use crate::config::{Config, Origin, Sources};
 use entraclaw_microsoft::{mail, teams};
 
@@ -15,6 +15,8 @@ const PREFIXES: [&str; 2] = ["ENTRABOT_", "ENTRACLAW_"];
 const MODES: [&str; 2] = ["agent-user", "device-code"];
 /// Words in a name that make it a secret.
 const SECRET_WORDS: [&str; 6] = ["PASSWORD", "SECRET", "TOKEN", "PRIVATE", "CREDENTIAL", "CONNECTION_STRING"];
+/// Its switch of reactions, whose name here is another.
+const REACTIONS: &str = "REACTIONS_ENABLED";
 /// Names that are read together, as people who may speak.
 const PEOPLE: [&str; 7] = [
     "HUMAN_USER_ID",
@@ -132,6 +134,9 @@ impl Plan {
             (k, "warning") if *k == key::LOG_LEVEL => "warn".to_owned(),
             (k, "critical" | "fatal") if *k == key::LOG_LEVEL => "error".to_owned(),
             (k, lower) if *k == key::LOG_LEVEL => lower.to_owned(),
+            (k, "yes" | "on") if k.takes == Takes::Truth => "true".to_owned(),
+            (k, "no" | "off") if k.takes == Takes::Truth => "false".to_owned(),
+            (k, lower) if k.takes == Takes::Truth => lower.to_owned(),
             _ => value.to_owned(),
         };
         let Some(why) = mistake(key, &value) else { return Some(value) };
@@ -266,6 +271,9 @@ fn mistake(key: &'static Key, value: &str) -> Option<String> {
 }
 
 fn key_of(name: &str, bare: &str) -> Option<&'static Key> {
+    if bare == REACTIONS {
+        return Some(&key::TEAMS_REACTIONS);
+    }
     [name.to_owned(), format!("ENTRACLAW_{bare}")].iter().find_map(|name| match key::classify(name) {
         Variable::Sets(key) => Some(key),
         Variable::Misspelt(_) | Variable::Other => None,

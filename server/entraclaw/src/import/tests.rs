@@ -181,3 +181,18 @@ fn a_list_that_is_none_is_told() {
     let found = Found { watched_chats_json: Some("[1]".to_owned()), ..Found::default() };
     assert!(left(&plan(&found, |_| false))["watched_chats.json"].contains("no JSON object"));
 }
+
+/// The switch of reactions goes on as the peer had it, in any of the words that it took.
+#[rstest]
+#[case("True", true)]
+#[case("on", true)]
+#[case("1", true)]
+#[case("False", false)]
+#[case("no", false)]
+#[case("0", false)]
+fn the_switch_of_reactions_is_taken(#[case] word: &str, #[case] reactions: bool) {
+    let plan = plan(&environment(&format!("ENTRABOT_REACTIONS_ENABLED={word}\n")), |_| false);
+    assert!(plan.left_out.is_empty(), "{:?}", plan.left_out);
+    let (text, _) = merged("", &plan).unwrap();
+    assert_eq!(loaded(&text).teams.reactions, reactions, "{text}");
+}

@@ -7,6 +7,7 @@ mod approval;
 mod block;
 mod content;
 mod diff;
+mod idle;
 mod json;
 mod names;
 mod receipt;
@@ -22,6 +23,7 @@ pub use answers::{ANSWERS, AnswersRow, FirstAnswer, first_answer, lets_answer, t
 pub use approval::{ALLOW_ANSWERS, APPROVAL_EVENT, Approval};
 pub use content::{Content, Edit, Op, Path, Problem};
 pub use diff::unified;
+pub use idle::{WaysIn, not_woken, told_of_idle};
 pub use receipt::{Found, Outcome, Receipt, digest, fresh, with, without};
 pub use recipe::{FileRecipe, Recipe, recipe};
 pub use request::{Carrier, Host, LeftOut, Os, Places, Request, Scope};

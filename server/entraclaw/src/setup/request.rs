@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use crate::config::key::{ACCESS_TOKEN_VARIABLE, BOT_SECRET_VARIABLE, HOME_VARIABLE};
 use entraclaw_inbox::rules::{Shell, WaitCommand};
 use entraclaw_mcp::hosts::{HOSTS, HandsDown};
+use entraclaw_mcp::nearest::nearest;
 
 /// The port of opencode's server when none is given; also its own first choice.
 const OPENCODE_PORT: u16 = 4096;
@@ -140,7 +141,10 @@ impl Carrier {
             }
             ("input-file", Some(_)) => Err("input-file: give an absolute path".to_owned()),
             ("channel" | "extension" | "queue", Some(_)) => Err(format!("{name} takes no value")),
-            _ => Err(format!("{name:?} is none of channel, extension, queue, port[=N], input-file[=PATH]")),
+            _ => Err(format!(
+                "{name:?} is none of channel, extension, queue, port[=N], input-file[=PATH]{}",
+                meant(name, &["channel", "extension", "queue", "port", "input-file"])
+            )),
         }
     }
 
@@ -186,7 +190,8 @@ impl LeftOut {
             "waking-hook" => Ok(Self::WakingHook),
             "peer-protocol" => Ok(Self::PeerProtocol),
             _ => Err(format!(
-                "{text:?} is none of inbox-socket, waking-hook and peer-protocol, which can be left out"
+                "{text:?} is none of inbox-socket, waking-hook and peer-protocol, which can be left out{}",
+                meant(text, &["inbox-socket", "waking-hook", "peer-protocol"])
             )),
         }
     }
@@ -207,6 +212,10 @@ impl LeftOut {
             Self::PeerProtocol => Host::QwenCode,
         }
     }
+}
+
+fn meant(word: &str, known: &[&str]) -> String {
+    nearest(word, known).map(|close| format!("; did you mean {close}?")).unwrap_or_default()
 }
 
 /// Which system's places and shell count.
@@ -415,6 +424,9 @@ mod tests {
         {
             assert!(Carrier::parse(wrong).is_err(), "{wrong}");
         }
+        assert!(Carrier::parse("quue").unwrap_err().ends_with("; did you mean queue?"));
+        assert!(!Carrier::parse("radio").unwrap_err().contains("did you mean"));
+        assert!(LeftOut::parse("waking-hok").unwrap_err().ends_with("; did you mean waking-hook?"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
+use entraclaw_inbox::knock::Doors;
 
 fn request(host: Host, scope: Scope) -> Request {
     Request {
@@ -121,7 +122,7 @@ fn a_home_folder_elsewhere_reaches_server_hooks_and_wait() {
             home_is_default: false,
             ..request(host, Scope::User)
         };
-        let page = runbook(&elsewhere);
+        let page = runbook(&elsewhere, &Doors::default());
         assert!(page.contains("/srv/it's here; every command"), "{page}");
         for line in page.lines().filter(|line| line.contains("/opt/entraclaw hook ")) {
             assert!(line.contains(r"--home '/srv/it'\\''s here'") || line.contains(r#""""'it'"""#), "{line}");
@@ -410,7 +411,7 @@ fn the_consumer_of_the_configuration_is_the_one_that_is_waited_for() {
         let carriers = carriers(host);
         let request =
             Request { consumer: Some("reviewer".to_owned()), carriers, ..request(host, Scope::User) };
-        let page = runbook(&request);
+        let page = runbook(&request, &Doors::default());
         assert!(page.contains("/opt/entraclaw-wait --consumer reviewer"), "{page}");
         assert!(!page.contains(&format!("--consumer {}", host.name())), "{page}");
         assert!(!page.contains(&format!("\"--consumer\",\"{}\"", host.name())), "{page}");
@@ -452,9 +453,9 @@ fn variables_are_passed_on_by_name_where_the_host_keeps_them_and_never_by_value(
         assert_eq!(text.contains("\"$ENTRACLAW_AUTH\""), host == Host::GeminiCli);
     }
     let queue = Request { carriers: vec![Carrier::Queue], ..request(Host::Codex, Scope::User) };
-    assert!(runbook(&queue).contains("No program `codex` was found"));
+    assert!(runbook(&queue, &Doors::default()).contains("No program `codex` was found"));
     let found = Request { codex: Some("/opt/my codex".to_owned()), ..queue };
-    let page = runbook(&found);
+    let page = runbook(&found, &Doors::default());
     assert!(page.contains("ENTRACLAW_DOORS_CODEX_COMMAND = \"/opt/my codex\""), "{page}");
 }
 

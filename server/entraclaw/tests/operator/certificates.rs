@@ -65,6 +65,27 @@ fn a_certificate_that_is_not_valid_today_is_not_taken(
     assert!(said.code == 1 && said.err.contains(problem), "{}", said.err);
 }
 
+/// The key is here from the moment that login says so, and what comes next does not ask for it again.
+#[test]
+fn a_key_that_was_brought_and_could_not_sign_in_yet_is_not_asked_for_again() {
+    let desk = desk();
+    let pem = desk.file("brought.pem", &format!("{KEY}{}", certificate(-3, 400)));
+    let said = desk.run(&["login", "--key", pem.to_str().unwrap()]);
+    assert!(
+        said.code == 1 && said.out.contains("The private key is kept in files"),
+        "{} {}",
+        said.out,
+        said.err
+    );
+    let said = desk.run(&["status"]);
+    assert!(said.code == 1 && !said.out.contains("no key has been brought"), "{}", said.out);
+    assert!(
+        said.out.contains("has not signed in yet; run `entraclaw login`, which tries it"),
+        "{}",
+        said.out
+    );
+}
+
 #[rstest]
 #[case::ended(-400, -3, Level::Fail, "ended on ", Some("login --key"))]
 #[case::not_yet(3, 400, Level::Fail, "is not valid before ", Some("clock"))]

@@ -38,11 +38,24 @@ fn completions_and_man_pages_name_every_command() {
         }
     }
     assert_eq!(desk.run(&["completions", "tcsh"]).code, 2);
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let said = desk.run(&["completions", shell, "--program", "entraclaw-wait"]);
+        assert!(said.code == 0 && said.out.contains("entraclaw-wait"), "{shell}: {}", said.err);
+        assert!(said.out.contains("consumer") && !said.out.contains("doctor"), "{shell}: {}", said.out);
+    }
     let pages = desk.folder.path().join("man/man1");
     let said = desk.run(&["man", pages.to_str().unwrap()]);
     assert_eq!(said.code, 0, "{}", said.err);
     let page = fs::read_to_string(pages.join("entraclaw-wait.1")).unwrap();
-    assert!(page.contains(".TH") && page.contains("background shell"), "{page}");
+    let synopsis = page.split(".SH SYNOPSIS").nth(1).unwrap().split(".SH").next().unwrap();
+    assert!(page.contains(".TH entraclaw\\-wait 1") || page.contains(".TH entraclaw-wait 1"), "{page}");
+    assert!(synopsis.contains("entraclaw\\-wait") && !synopsis.contains("entraclaw wait"), "{synopsis}");
+    assert!(
+        page.contains("It can do nothing else") && page.contains("`entraclaw wait` is the same"),
+        "{page}"
+    );
+    let whole = fs::read_to_string(pages.join("entraclaw.1")).unwrap();
+    assert!(whole.contains("entraclaw\\-wait(1)"), "{whole}");
     assert!(pages.join("entraclaw.1").exists() && pages.join("entraclaw-consumers-remove.1").exists());
     let file = desk.folder.path().join("a-file");
     fs::write(&file, "").unwrap();

@@ -27,6 +27,11 @@ pub fn last_told(storage: &dyn Storage, family: &str) -> Option<[u64; 3]> {
     of_family.max_by_key(|(at, _)| at.as_str()).map(|(_, host)| version(&host.name, &host.version))
 }
 
+/// The family of a host by the name that it gives, or a word of its own, and the version that it tells.
+pub fn who_is(name: &str, told: &str) -> (String, [u64; 3]) {
+    (consumer_of(HOSTS, Some(name)), version(name, told))
+}
+
 fn version(name: &str, told: &str) -> [u64; 3] {
     let parts = numbers(told);
     if name == "copilot-cli" && parts == UNTOLD { COPILOT_RENAMED } else { parts }

@@ -16,7 +16,7 @@ mod waking;
 use std::sync::Arc;
 
 pub use hook::{BLOCKS_IN_A_ROW_MAX, HookAsk, Hooked, hook};
-pub use host_version::last_told;
+pub use host_version::{last_told, who_is};
 pub use rows::{Form, HOOKS, HookRow, Moment};
 pub use text::NoticeView;
 pub use wait::{EXIT_FAILED, EXIT_NOBODY_POLLS, EXIT_NOTHING_CAME, Format, WaitAsk, Waited, wait};

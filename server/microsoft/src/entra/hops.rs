@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use super::assertion::Credential;
 use super::authority::form;
-use super::certificate::Validity;
+use super::certificate::{Validity, day};
 use super::challenge::with_capability;
 use super::exchange::Exchange;
 use super::grant::Grant;
@@ -66,17 +66,18 @@ impl Hops {
         if error.failure != AuthFailure::Credential {
             return error;
         }
-        let dates = certificate.and_then(Validity::read);
-        if let Some(Err(dated)) = dates.map(|dates| dates.check(self.exchange.server_now())) {
-            let problem = format!("{}: {}", error.problem.trim_end_matches('.'), dated.problem);
-            return AuthError { problem, fix: dated.fix, ..error };
-        }
         let place = match (&self.who.certificate_file, certificate) {
-            (Some(_), _) => "it is the one of `auth.certificate_file`".to_owned(),
+            (Some(path), _) => format!("it is the one of `auth.certificate_file`, {}", path.display()),
             (None, Some(_)) => format!("it is kept in {}", self.keys.name()),
             (None, None) => "it is named by `auth.certificate_thumbprint`".to_owned(),
         };
-        AuthError { fix: format!("{} ({place})", error.fix), ..error }
+        let dates = certificate.and_then(Validity::read);
+        if let Some(Err(dated)) = dates.map(|dates| dates.check(self.exchange.server_now())) {
+            let problem = format!("{}: {} ({place})", error.problem.trim_end_matches('.'), dated.problem);
+            return AuthError { problem, fix: dated.fix, ..error };
+        }
+        let end = dates.map(|dates| format!(" and ends on {}", day(dates.until))).unwrap_or_default();
+        AuthError { fix: format!("{} ({place}{end})", error.fix), ..error }
     }
 
     async fn credential(&self) -> Result<(Credential, Option<Secret>), AuthError> {
@@ -158,5 +159,76 @@ impl Hops {
 
     async fn token(&self, step: Step, fields: &[(&str, &str)]) -> Result<Grant, AuthError> {
         Grant::read(step, &self.exchange.ask(step, "token", fields).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use rstest::rstest;
+
+    use super::*;
+    use crate::entra::keys::MemoryKeyStore;
+    use crate::entra::{Algorithm, Authority, EntraParts};
+    use crate::graph::script::{Reply, Script};
+    use entraclaw_inbox::gate::Guid;
+    use entraclaw_seams::clock::TokioClock;
+    use entraclaw_seams::random::SplitMix;
+
+    const KEY: &str = include_str!("../../../../fakes/microsoft/src/entra/credentials/blueprint.key.pem");
+    const CERTIFICATE: &str =
+        include_str!("../../../../fakes/microsoft/src/entra/credentials/blueprint.cert.pem");
+
+    fn guid(digit: char) -> Guid {
+        Guid::parse(&format!("{}-0000-0000-0000-000000000001", digit.to_string().repeat(8))).unwrap()
+    }
+
+    /// A person who is told that their certificate is refused learns which one it is, and whether it has ended.
+    #[rstest]
+    #[case::kept("2026-11-21T10:00:00Z", None, "(it is kept in ", "and ends on 2126-10-29 01:59 UTC)")]
+    #[case::given(
+        "2026-11-21T10:00:00Z",
+        Some("/etc/agent.pem"),
+        "(it is the one of `auth.certificate_file`, /etc/agent.pem ",
+        "and ends on 2126-10-29 01:59 UTC)"
+    )]
+    #[case::ended("2127-01-01T00:00:00Z", None, "the certificate ended on 2126-10-29", "(it is kept in ")]
+    #[tokio::test(start_paused = true)]
+    async fn a_refused_certificate_is_named_with_its_end(
+        #[case] now: &str,
+        #[case] file: Option<&str>,
+        #[case] first: &str,
+        #[case] second: &str,
+    ) {
+        let body = r#"{"error":"invalid_client","error_description":"AADSTS700027: no such key."}"#;
+        let parts = EntraParts {
+            transport: Script::new(move |_| Reply::raw(401, body)),
+            clock: Arc::new(TokioClock::starting_at(now.parse().unwrap())),
+            random: Arc::new(SplitMix::seeded(7)),
+            authority: Authority::microsoft(),
+            request_timeout: Duration::from_secs(20),
+            retries_max: 0,
+        };
+        let who = AgentUser {
+            tenant_id: guid('a'),
+            blueprint_id: guid('b'),
+            agent_id: guid('c'),
+            user: AgentUserName::ObjectId(guid('d')),
+            algorithm: Algorithm::Ps256,
+            thumbprint: None,
+            key_file: None,
+            certificate_file: file.map(PathBuf::from),
+        };
+        let name = |kept| KeyName { kept, tenant_id: guid('a'), client_id: guid('b') };
+        let keys = MemoryKeyStore::default()
+            .with(name(Kept::PrivateKey), Secret::new(KEY))
+            .with(name(Kept::Certificate), Secret::new(CERTIFICATE));
+        let exchange = Exchange::new(parts, guid('a'));
+        let hops = Hops { exchange, keys: Arc::new(keys), who, scope: String::new() };
+        let told = hops.all(None).await.err().unwrap().to_string();
+        assert!(told.contains("AADSTS700027") && told.contains("login --key"), "{told}");
+        assert!(told.contains(first) && told.contains(second), "{told}");
     }
 }

@@ -26,9 +26,10 @@ pub struct SignInRecord {
     pub tenant_id: String,
     /// The application that was signed in with.
     pub client_id: String,
-    /// When.
-    #[schemars(with = "String")]
-    pub signed_in_at: Timestamp,
+    /// When; absent when a key was brought that has not signed in yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub signed_in_at: Option<Timestamp>,
 }
 
 impl SignInRecord {
@@ -60,7 +61,7 @@ mod tests {
             key_store: "system".to_owned(),
             tenant_id: "aaaaaaaa-0000-0000-0000-000000000001".to_owned(),
             client_id: "bbbbbbbb-0000-0000-0000-000000000002".to_owned(),
-            signed_in_at: "2026-11-21T10:00:00Z".parse().unwrap(),
+            signed_in_at: Some("2026-11-21T10:00:00Z".parse().unwrap()),
         }
     }
 
@@ -86,7 +87,9 @@ mod tests {
             std::fs::write(PATH, &schema).unwrap();
         }
         assert_eq!(std::fs::read_to_string(PATH).unwrap(), schema, "run with UPDATE_SCHEMAS=1");
-        let document = serde_json::to_value(record()).unwrap();
-        assert_eq!(schemas::own::check("sign-in", &document), Ok(vec![]));
+        for signed_in_at in [record().signed_in_at, None] {
+            let document = serde_json::to_value(SignInRecord { signed_in_at, ..record() }).unwrap();
+            assert_eq!(schemas::own::check("sign-in", &document), Ok(vec![]));
+        }
     }
 }

@@ -29,6 +29,8 @@ pub struct Settings {
     pub watchable: Watchable,
     /// Time between two looks when nothing has happened for `hot_for`; the same as `poll_interval` unless it is set.
     pub idle_poll_interval: Duration,
+    /// Whether the model has the tool that puts an emoji under a message.
+    pub reactions: bool,
 }
 
 /// Chats of which the agent may choose to hear every message of allowed people.
@@ -72,6 +74,7 @@ impl Default for Settings {
             group_messages: GroupMessages::Mentioned,
             watchable: Watchable::Only(BTreeSet::new()),
             idle_poll_interval: Duration::from_secs(5),
+            reactions: true,
         }
     }
 }

@@ -13,11 +13,13 @@ pub(super) enum Colour {
     Solid(u8, u8, u8),
     /// Nothing is drawn.
     Transparent,
+    /// A colour, but it can't be worked out which; it looks like no other.
+    Unknown,
 }
 
 impl Colour {
     pub(super) const WHITE: Self = Self::Solid(255, 255, 255);
-    const BLACK: Self = Self::Solid(0, 0, 0);
+    pub(super) const BLACK: Self = Self::Solid(0, 0, 0);
 }
 
 /// What is no more opaque than this cannot be read.
@@ -35,6 +37,7 @@ pub(super) fn of(item: &Item) -> Option<Colour> {
             let (red, green, blue, alpha) = parse_hash_color(digits.as_bytes()).ok()?;
             Some(with_alpha(Some(alpha), Colour::Solid(red, green, blue)))
         }
+        Item::Call(function, arguments) if function == "color-mix" => mix(arguments),
         Item::Call(function, arguments) => {
             let parts = arguments.iter().filter(|item| !matches!(item, Item::Sign(',' | '/')));
             call(function, &parts.collect::<Vec<_>>())
@@ -60,6 +63,20 @@ pub(super) fn look_alike(a: Colour, b: Colour) -> bool {
         .all(|&(one, other)| one.abs_diff(other) <= MAX_LOOKALIKE_DISTANCE)
 }
 
+/// A share of white, as a colour.
+pub(super) fn grey(share: f32) -> Colour {
+    let light = to_channel(share * 255.0);
+    Colour::Solid(light, light, light)
+}
+
+/// The colour that inverting makes of another.
+pub(super) fn inverted(colour: Colour) -> Colour {
+    match colour {
+        Colour::Solid(red, green, blue) => Colour::Solid(255 - red, 255 - green, 255 - blue),
+        other => other,
+    }
+}
+
 fn named(name: &str) -> Option<Colour> {
     match name {
         "transparent" => Some(Colour::Transparent),
@@ -73,6 +90,10 @@ fn named(name: &str) -> Option<Colour> {
 fn call(function: &str, parts: &[&Item]) -> Option<Colour> {
     let alpha = |at: usize| parts.get(at).and_then(|item| share(item));
     let (first, rest) = parts.split_first()?;
+    if first.is_word("from") {
+        let (origin, channels) = rest.split_first()?;
+        return relative(function, of(origin)?, channels);
+    }
     match (function, rest) {
         ("rgb" | "rgba", [green, blue, ..]) => {
             let solid = Colour::Solid(channel(first)?, channel(green)?, channel(blue)?);
@@ -91,9 +112,19 @@ fn call(function: &str, parts: &[&Item]) -> Option<Colour> {
                 with_alpha(alpha(3), Colour::Solid(light, light, light))
             })
         }
-        ("lab" | "lch", [_, _, ..]) => by_lightness(hundredth(first)?, alpha(3)),
-        ("oklab" | "oklch", [_, _, ..]) => by_lightness(share(first)?, alpha(3)),
-        ("color", [red, green, blue, ..]) if first.is_word("srgb") => {
+        ("lab" | "lch", [_, _, ..]) => Some(by_lightness(hundredth(first)?, alpha(3))),
+        ("oklab" | "oklch", [_, _, ..]) => Some(by_lightness(share(first)?, alpha(3))),
+        ("color", [red, green, blue, ..]) if !first.is_word("srgb") => {
+            let spaces = ["srgb-linear", "display-p3", "a98-rgb", "prophoto-rgb", "rec2020"];
+            if !spaces.into_iter().any(|space| first.is_word(space)) {
+                return None;
+            }
+            let parts = [share(red)?, share(green)?, share(blue)?];
+            let is_one_end = parts.iter().all(|part| *part >= NEAR_END);
+            let is_other = parts.iter().all(|part| *part <= 1.0 - NEAR_END);
+            Some(if is_one_end || is_other { by_lightness(parts[0], alpha(4)) } else { Colour::Unknown })
+        }
+        ("color", [red, green, blue, ..]) => {
             let part = |item: &Item| share(item).map(|part| to_channel(part * 255.0));
             Some(with_alpha(alpha(4), Colour::Solid(part(red)?, part(green)?, part(blue)?)))
         }
@@ -102,13 +133,113 @@ fn call(function: &str, parts: &[&Item]) -> Option<Colour> {
     }
 }
 
-fn by_lightness(lightness: f32, alpha: Option<f32>) -> Option<Colour> {
+fn by_lightness(lightness: f32, alpha: Option<f32>) -> Colour {
     let solid = match lightness {
         l if l >= NEAR_END => Colour::WHITE,
         l if l <= 1.0 - NEAR_END => Colour::BLACK,
-        _ => return alpha.filter(|alpha| *alpha <= MAX_UNSEEN_OPACITY).map(|_| Colour::Transparent),
+        _ => Colour::Unknown,
     };
-    Some(with_alpha(alpha, solid))
+    with_alpha(alpha, solid)
+}
+
+/// One that is made of another: `rgb(from white r g b / alpha)`.
+fn relative(function: &str, origin: Colour, channels: &[&Item]) -> Option<Colour> {
+    let channels = if function == "color" { channels.get(1..)? } else { channels };
+    let names = match function {
+        "rgb" | "rgba" | "color" => ["r", "g", "b"],
+        "hsl" | "hsla" => ["h", "s", "l"],
+        "hwb" => ["h", "w", "b"],
+        "lab" | "oklab" => ["l", "a", "b"],
+        "lch" | "oklch" => ["l", "c", "h"],
+        _ => return None,
+    };
+    let [first, second, third, ..] = channels else { return None };
+    let alpha = match channels.get(3) {
+        None => None,
+        Some(item) if item.is_word("alpha") => None,
+        Some(item) => share(item),
+    };
+    let Colour::Solid(red, green, blue) = origin else {
+        let stays = alpha.is_none_or(|alpha| alpha <= MAX_UNSEEN_OPACITY);
+        return Some(if origin == Colour::Transparent && stays { origin } else { Colour::Unknown });
+    };
+    if channels.iter().zip(names).all(|(item, name)| item.is_word(name)) {
+        return Some(with_alpha(alpha, origin));
+    }
+    match function {
+        "rgb" | "rgba" => {
+            let values = [red, green, blue].map(f32::from);
+            let put = |item: &Item| with_channels(item, names, values);
+            let solid = Colour::Solid(channel(&put(first))?, channel(&put(second))?, channel(&put(third))?);
+            Some(with_alpha(alpha, solid))
+        }
+        // Only what has no hue left is of interest.
+        "hsl" | "hsla" => Some(hundredth(third).map_or(Colour::Unknown, |l| by_lightness(l, alpha))),
+        "lab" | "lch" => Some(hundredth(first).map_or(Colour::Unknown, |l| by_lightness(l, alpha))),
+        "oklab" | "oklch" => Some(share(first).map_or(Colour::Unknown, |l| by_lightness(l, alpha))),
+        _ => Some(with_alpha(alpha, Colour::Unknown)),
+    }
+}
+
+/// An item with the names of channels replaced by their values.
+fn with_channels(item: &Item, names: [&str; 3], values: [f32; 3]) -> Item {
+    match item {
+        Item::Word(word) => {
+            let at = names.iter().position(|name| name == word);
+            at.map_or_else(|| item.clone(), |at| Item::Number(values[at]))
+        }
+        Item::Call(name, inside) => {
+            let inside = inside.iter().map(|item| with_channels(item, names, values)).collect();
+            Item::Call(name.clone(), inside)
+        }
+        item => item.clone(),
+    }
+}
+
+/// `color-mix(in SPACE, ONE 30%, OTHER)`.
+fn mix(arguments: &[Item]) -> Option<Colour> {
+    let mut parts = arguments.split(|item| *item == Item::Sign(','));
+    let [Item::Word(within), Item::Word(space), ..] = parts.next()? else { return None };
+    if within != "in" {
+        return None;
+    }
+    let read = |part: Option<&[Item]>| -> Option<(Colour, Option<f32>)> {
+        let part = part?;
+        let percent = part.iter().find_map(|item| match item {
+            Item::Percent(percent) => Some(percent.clamp(0.0, 100.0)),
+            _ => None,
+        });
+        Some((part.iter().find_map(of)?, percent))
+    };
+    let ((one, of_one), (other, of_other)) = (read(parts.next())?, read(parts.next())?);
+    let (of_one, of_other) = match (of_one, of_other) {
+        (None, None) => (50.0, 50.0),
+        (Some(one), None) => (one, 100.0 - one),
+        (None, Some(other)) => (100.0 - other, other),
+        (Some(one), Some(other)) => (one, other),
+    };
+    let whole = of_one + of_other;
+    if whole <= 0.0 {
+        return None;
+    }
+    let (weight, alpha) = (of_one / whole, (whole / 100.0).min(1.0));
+    Some(match (one, other) {
+        (Colour::Transparent, Colour::Transparent) => Colour::Transparent,
+        (solid, Colour::Transparent) => with_alpha(Some(alpha * weight), solid),
+        (Colour::Transparent, solid) => with_alpha(Some(alpha * (1.0 - weight)), solid),
+        (one, other) if look_alike(one, other) || weight >= NEAR_END => with_alpha(Some(alpha), one),
+        (_, other) if weight <= 1.0 - NEAR_END => with_alpha(Some(alpha), other),
+        (Colour::Solid(red, green, blue), Colour::Solid(other_red, other_green, other_blue))
+            if space == "srgb" =>
+        {
+            let mixed =
+                |one: u8, other: u8| to_channel(f32::from(one) * weight + f32::from(other) * (1.0 - weight));
+            let solid =
+                Colour::Solid(mixed(red, other_red), mixed(green, other_green), mixed(blue, other_blue));
+            with_alpha(Some(alpha), solid)
+        }
+        _ => with_alpha(Some(alpha), Colour::Unknown),
+    })
 }
 
 fn from_hsl(hue: f32, saturation: f32, lightness: f32) -> Colour {
@@ -174,16 +305,62 @@ mod tests {
             "color(srgb 1 1 1)",
             "light-dark(#fff, #000)",
             "Canvas",
+            "color(display-p3 1 1 1)",
+            "color-mix(in srgb, white, #fff)",
+            "color-mix(in oklab, white 99%, red)",
+            "color-mix(in srgb, black 0%, white)",
+            "color-mix(in srgb, color-mix(in lch, white, white), white)",
+            "rgb(from white r g b)",
+            "rgb(from white r g b / alpha)",
+            "rgb(from red r 255 255)",
+            "rgb(from #000 calc(r + 255) calc(255 - g) 255)",
+            "hsl(from white h s l)",
+            "hsl(from red h s 100%)",
+            "oklch(from red 1 c h)",
+            "color(from white srgb r g b)",
         ] {
             assert_eq!(parse(white), Some(Colour::WHITE), "{white}");
         }
-        for clear in ["transparent", "rgba(0,0,0,0)", "rgb(0 0 0 / 1%)", "#fff0", "lab(50 0 0 / 0)"] {
+        for clear in [
+            "transparent",
+            "rgba(0,0,0,0)",
+            "rgb(0 0 0 / 1%)",
+            "#fff0",
+            "lab(50 0 0 / 0)",
+            "color-mix(in srgb, black 1%, transparent)",
+            "color-mix(in srgb, red 2%, blue 2%)",
+            "rgb(from black r g b / 0)",
+            "rgb(from transparent r g b)",
+        ] {
             assert_eq!(parse(clear), Some(Colour::Transparent), "{clear}");
         }
         for unknown in ["", "#ff", "#ééé", "var(--x)", "inherit", "rgb(a)", "rgb()", "hsl(1)", "color(x)"]
         {
             assert_eq!(parse(unknown), None, "{unknown}");
         }
+        for kept_back in [
+            "lab(50 0 0)",
+            "color(display-p3 1 0 0)",
+            "color-mix(in oklab, white, red)",
+            "hsl(from red h s l / alpha)",
+            "oklch(from red calc(l * .5) c h)",
+            "rgb(from lab(50 0 0) r g b)",
+        ] {
+            let found = parse(kept_back).unwrap();
+            assert!(
+                !look_alike(found, Colour::WHITE) && found != Colour::Transparent,
+                "{kept_back}: {found:?}"
+            );
+        }
+        for wrong in [
+            "color-mix(white, white)",
+            "color-mix(in srgb, white)",
+            "rgb(from white r g)",
+            "rgb(from x r g b)",
+        ] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+        assert_eq!(parse("color-mix(in srgb, black 20%, white)"), Some(Colour::Solid(204, 204, 204)));
         assert_eq!(parse("hsl(240, 100%, 50%)"), Some(Colour::Solid(0, 0, 255)));
         assert_eq!(parse("rebeccapurple"), Some(Colour::Solid(102, 51, 153)));
     }

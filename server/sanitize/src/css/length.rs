@@ -75,7 +75,7 @@ fn at_depth(item: &Item, base: Base, depth: u32) -> Option<f32> {
             },
             _ => None,
         },
-        Item::Word(_) | Item::Hash(_) | Item::Sign(_) => None,
+        Item::Word(_) | Item::Hash(_) | Item::Text(_) | Item::Sign(_) => None,
     }
 }
 

@@ -24,6 +24,12 @@ const MAX_BEHIND_PAGE_PX: f32 = 4_000.0;
 const MAX_UNSEEN_EXTENT_PX: f32 = 2.0;
 /// Letters closer together than this share of their size lie on each other.
 const MIN_LETTER_SPACING: f32 = -0.4;
+/// The same for words, of which the shortest has about so many letters.
+const MIN_WORD_SPACING: f32 = -4.0;
+/// A first line that begins further to the right than this is out of any box that cuts it off.
+const PAGE_PX: f32 = 1_000.0;
+/// What an `ex` is of a font's size where nothing is stated.
+const USUAL_ASPECT: f32 = 0.5;
 /// Lines of less than this share of the text's size have no height.
 const MAX_UNSEEN_LINE: f32 = 0.1;
 
@@ -43,6 +49,9 @@ pub(super) struct Style {
     scale: f32,
     opacity: f32,
     letter_spacing_px: f32,
+    word_spacing_px: f32,
+    /// What `font-size-adjust` makes of a size, never more than it was.
+    adjusted: f32,
     moved: Moved,
     colour: Option<Colour>,
     /// None when it is not known: a picture or a gradient.
@@ -61,6 +70,8 @@ impl Default for Style {
             scale: 1.0,
             opacity: 1.0,
             letter_spacing_px: 0.0,
+            word_spacing_px: 0.0,
+            adjusted: 1.0,
             moved: Moved::default(),
             colour: None,
             background: Some(Colour::WHITE),
@@ -104,8 +115,19 @@ struct Boxed {
     opacity: Option<f32>,
     filter: Option<f32>,
     zoom: Option<f32>,
-    /// By property: `transform`, `scale`, `translate`, `rotate`.
-    moves: [Option<shape::Move>; 4],
+    /// By property: `transform`, `scale`, `translate`, `rotate`, `offset-path`.
+    moves: [Option<shape::Move>; 5],
+    /// Its back can't be seen.
+    backless: bool,
+    /// Its first line begins outside of it, and there is no second one.
+    starts_outside: bool,
+    one_line: bool,
+    /// What a filter makes of black and of white.
+    greys: Option<(f32, f32)>,
+    /// It has a background of its own, whatever it is.
+    has_background: bool,
+    /// The plain colour that it states for its background.
+    plain: Option<Colour>,
     /// The background is seen through the letters only.
     through_letters: bool,
 }
@@ -118,12 +140,13 @@ impl Style {
             (Some(colour), Some(background)) => colour::look_alike(colour, background),
             _ => false,
         };
-        let piled = self.letter_spacing_px < self.font_px * MIN_LETTER_SPACING;
+        let piled = self.letter_spacing_px < self.font_px * MIN_LETTER_SPACING
+            || self.word_spacing_px < self.font_px * MIN_WORD_SPACING;
         self.gone
             || self.invisible
             || self.folded
             || self.flat
-            || self.font_px * self.scale < MIN_FONT_PX
+            || self.font_px * self.scale * self.adjusted < MIN_FONT_PX
             || self.opacity <= colour::MAX_UNSEEN_OPACITY
             || self.moved.is_off_page()
             || piled
@@ -194,13 +217,16 @@ impl Style {
     fn take_over(&mut self, boxed: &Boxed) {
         self.opacity *= boxed.opacity.unwrap_or(1.0) * boxed.filter.unwrap_or(1.0);
         self.scale *= boxed.zoom.unwrap_or(1.0).abs();
+        let mut turned = false;
         for one in boxed.moves.iter().flatten() {
+            turned ^= one.turned;
             self.scale *= one.scale;
             self.moved.by(Moved::ACROSS, one.x_px);
             self.moved.by(Moved::ALONG, one.y_px);
         }
         let no_extent = boxed.extent_px.is_some_and(|extent| extent <= MAX_UNSEEN_EXTENT_PX);
-        self.gone |= boxed.cuts_overflow && no_extent;
+        self.gone |= boxed.cuts_overflow && (no_extent || boxed.starts_outside && boxed.one_line);
+        self.gone |= boxed.backless && turned;
         match boxed.line {
             Some(true) => self.flat |= boxed.cuts_overflow && boxed.extent_px.is_none(),
             Some(false) => self.flat = false,
@@ -208,6 +234,23 @@ impl Style {
         }
         if boxed.through_letters && self.background.is_none() && self.colour == Some(Colour::Transparent) {
             self.colour = None;
+        }
+        if let Some(greys) = boxed.greys {
+            self.paint(greys, boxed.has_background);
+        }
+    }
+
+    /// What a filter that changes black and white leaves to be seen. It changes an element with its own background, and
+    /// never what is behind that.
+    fn paint(&mut self, greys: (f32, f32), has_background: bool) {
+        if shape::is_one_grey(greys) {
+            let paint = colour::grey(greys.0);
+            let is_alike = self.background.is_some_and(|behind| colour::look_alike(paint, behind));
+            self.gone |= has_background || is_alike;
+        } else if shape::is_inverted(greys) && !has_background {
+            // To invert the text shows the same as to invert what is behind it.
+            self.background = self.background.map(colour::inverted);
+            self.colour = self.colour.or(Some(Colour::BLACK));
         }
     }
 
@@ -240,12 +283,27 @@ impl Style {
             // On an element, as opposed to before one, only a picture takes the place of the text.
             "content" => self.gone |= matches!(first, Some(Item::Call(name, _)) if name == "url"),
             "opacity" => boxed.opacity = first.and_then(share).map(|o| o.clamp(0.0, 1.0)).or(boxed.opacity),
-            "filter" => boxed.filter = Some(shape::filter(value, self.font_px)),
+            "filter" => {
+                boxed.filter = Some(shape::filter(value, self.font_px));
+                boxed.greys = shape::greys(value);
+            }
             "zoom" => boxed.zoom = first.and_then(share).or(boxed.zoom),
             "transform" => boxed.moves[0] = Some(shape::transform(value, self.font_px)),
             "scale" => boxed.moves[1] = Some(shape::single(property, value, self.font_px)),
             "translate" => boxed.moves[2] = Some(shape::single(property, value, self.font_px)),
             "rotate" => boxed.moves[3] = Some(shape::single(property, value, self.font_px)),
+            "offset" | "offset-path" => boxed.moves[4] = Some(shape::carried(value)),
+            "backface-visibility" => boxed.backless = has("hidden"),
+            "white-space" | "text-wrap" | "text-wrap-mode" => {
+                boxed.one_line = has("nowrap") || has("pre");
+            }
+            "font-size-adjust" => {
+                let aspect = value.iter().find_map(|item| match item {
+                    Item::Number(number) => Some(*number),
+                    _ => None,
+                });
+                self.adjusted = aspect.map_or(1.0, |aspect| (aspect / USUAL_ASPECT).clamp(0.0, 1.0));
+            }
             "font" => {
                 let behind = value.iter().position(|item| *item == Item::Sign('/'));
                 let line = behind.and_then(|at| value.get(at + 1));
@@ -256,8 +314,17 @@ impl Style {
                 let px = first.and_then(|item| length(item, page));
                 self.letter_spacing_px = px.unwrap_or(0.0);
             }
+            "word-spacing" => {
+                let px = first.and_then(|item| length(item, page));
+                self.word_spacing_px = px.unwrap_or(0.0);
+            }
             "color" | "text-fill-color" => self.colour = first.and_then(colour::of).or(self.colour),
-            "background" | "background-color" | "background-image" => self.background_value(value, boxed),
+            "background" | "background-color" | "background-image" => {
+                if property == "background" {
+                    boxed.plain = None;
+                }
+                self.background_value(value, boxed);
+            }
             "background-clip" => boxed.through_letters |= has("text"),
             "max-width" | "max-inline-size" if is_cell => {}
             "height" | "max-height" | "width" | "max-width" | "block-size" | "max-block-size"
@@ -270,8 +337,12 @@ impl Style {
                 boxed.cuts_overflow |= ["hidden", "clip", "scroll", "auto"].into_iter().any(has);
             }
             "contain" => boxed.cuts_overflow |= ["paint", "content", "strict"].into_iter().any(has),
-            "text-indent"
-            | "left"
+            "text-indent" => {
+                let px = first.and_then(|item| length(item, page)).unwrap_or(0.0);
+                boxed.starts_outside = px >= PAGE_PX;
+                self.moved.by(Moved::ACROSS, px);
+            }
+            "left"
             | "right"
             | "margin-left"
             | "margin-inline"
@@ -317,6 +388,10 @@ impl Style {
 
     fn background_value(&mut self, value: &[Item], boxed: &mut Boxed) {
         boxed.through_letters |= value.iter().any(|item| item.is_word("text"));
+        // What is behind a transparent one shows through.
+        let stated = value.iter().filter_map(colour::of).find(|colour| *colour != Colour::Transparent);
+        boxed.plain = stated.or(boxed.plain);
+        boxed.has_background |= stated.is_some();
         for item in value {
             match item {
                 Item::Call(name, inside) if name.ends_with("gradient") => {
@@ -327,20 +402,19 @@ impl Style {
                         .copied()
                         .filter(|first| colours.iter().all(|other| colour::look_alike(*first, *other)));
                     self.background = plain;
+                    boxed.has_background = true;
                     return;
                 }
                 Item::Call(name, _) if matches!(name.as_str(), "url" | "image" | "image-set" | "src") => {
-                    self.background = None;
+                    // Nobody knows the picture; a colour that is stated with it is what most programs show in its place.
+                    self.background = boxed.plain;
+                    boxed.has_background = true;
                     return;
                 }
-                item => {
-                    // What is behind a transparent one shows through.
-                    if let Some(solid @ Colour::Solid(..)) = colour::of(item) {
-                        self.background = Some(solid);
-                    }
-                }
+                _ => {}
             }
         }
+        self.background = stated.or(self.background);
     }
 }
 

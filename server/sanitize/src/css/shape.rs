@@ -13,6 +13,10 @@ const MAX_TURN_DEGREES: f32 = 86.0;
 const MAX_BLUR: f32 = 0.5;
 /// Brightened by more than this factor, everything is white.
 const MAX_BRIGHTNESS: f32 = 10.0;
+/// A reader who is nearer to the page than this is taken to be at this distance.
+const MIN_DISTANCE_PX: f32 = 1.0;
+/// Of two shades of grey that differ by less than this share, neither can be told from the other.
+const MAX_SAME_GREY: f32 = 0.05;
 /// One percent of an element's own size, as a movement.
 const OWN_SHARE_PX: f32 = 5.0;
 
@@ -22,10 +26,14 @@ pub(super) struct Move {
     pub(super) scale: f32,
     pub(super) x_px: f32,
     pub(super) y_px: f32,
+    /// Towards the reader; it counts only together with a perspective.
+    z_px: f32,
+    /// Whether its back is turned to the reader.
+    pub(super) turned: bool,
 }
 
 impl Move {
-    pub(super) const NONE: Self = Self { scale: 1.0, x_px: 0.0, y_px: 0.0 };
+    pub(super) const NONE: Self = Self { scale: 1.0, x_px: 0.0, y_px: 0.0, z_px: 0.0, turned: false };
 }
 
 fn arguments(items: &[Item]) -> Vec<&Item> {
@@ -35,12 +43,24 @@ fn arguments(items: &[Item]) -> Vec<&Item> {
 /// What the functions of a `transform` do in all.
 pub(super) fn transform(items: &[Item], font_px: f32) -> Move {
     let mut all = Move::NONE;
+    let mut distance_px = None;
     for item in items {
         let Item::Call(name, inside) = item else { continue };
+        if name == "perspective" {
+            let given = inside.first().and_then(|item| length(item, Base::page(font_px)));
+            distance_px = given.map(|px| px.max(MIN_DISTANCE_PX)).or(distance_px);
+            continue;
+        }
         let one = function(name, &arguments(inside), font_px);
         all.x_px += one.x_px;
         all.y_px += one.y_px;
+        all.z_px += one.z_px;
         all.scale *= one.scale;
+        all.turned ^= one.turned;
+    }
+    if let Some(distance) = distance_px {
+        // What lies behind the reader is not drawn.
+        all.scale *= if all.z_px < distance { distance / (distance - all.z_px) } else { 0.0 };
     }
     all
 }
@@ -51,25 +71,36 @@ fn function(name: &str, arguments: &[&Item], font_px: f32) -> Move {
     let factor = |at: usize| arguments.get(at).and_then(|item| share(item)).map(f32::abs);
     let angle = |at: usize| arguments.get(at).and_then(|item| degrees(item)).unwrap_or(0.0);
     let scaled = |scale: Option<f32>| Move { scale: scale.unwrap_or(1.0), ..Move::NONE };
+    let turned = |degrees: f32| Move {
+        scale: seen_of(degrees),
+        turned: (degrees.rem_euclid(360.0) - 180.0).abs() < 90.0,
+        ..Move::NONE
+    };
+    let is_negative = |at: usize| arguments.get(at).and_then(|item| share(item)).is_some_and(|z| z < 0.0);
     match name {
-        "translate" | "translate3d" => Move { x_px: moved(0), y_px: moved(1), ..Move::NONE },
+        "translatez" => Move { z_px: moved(0), ..Move::NONE },
+        "translate" | "translate3d" => Move { x_px: moved(0), y_px: moved(1), z_px: moved(2), ..Move::NONE },
         "translatex" => Move { x_px: moved(0), ..Move::NONE },
         "translatey" => Move { y_px: moved(0), ..Move::NONE },
-        // The depth of a flat thing does not matter.
-        "scale" | "scale3d" => scaled(factor(0).map(|x| factor(1).map_or(x, |y| x.min(y)))),
+        // The depth of a flat thing does not matter, but on which side its front is.
+        "scale" | "scale3d" => {
+            let scale = factor(0).map(|x| factor(1).map_or(x, |y| x.min(y)));
+            Move { turned: is_negative(2), ..scaled(scale) }
+        }
+        "scalez" => Move { turned: is_negative(0), ..Move::NONE },
         "scalex" | "scaley" => scaled(factor(0)),
-        "rotatex" | "rotatey" => scaled(Some(seen_of(angle(0)))),
-        "rotate3d" if factor(2).is_some_and(|z| z == 0.0) => scaled(Some(seen_of(angle(3)))),
+        "rotatex" | "rotatey" => turned(angle(0)),
+        "rotate3d" if factor(2).is_some_and(|z| z == 0.0) => turned(angle(3)),
         "skew" | "skewx" | "skewy" => scaled(Some(seen_of(angle(0)).min(seen_of(angle(1))))),
         "matrix" => {
             let side = |a: usize, b: usize| factor(a).zip(factor(b)).map(|(a, b)| a.max(b));
             let scale = side(0, 1).zip(side(2, 3)).map_or(1.0, |(x, y)| x.min(y));
-            Move { scale, x_px: moved(4), y_px: moved(5) }
+            Move { scale, x_px: moved(4), y_px: moved(5), ..Move::NONE }
         }
         "matrix3d" => {
             let side = |a: usize, b: usize| factor(a).zip(factor(b)).map(|(a, b)| a.max(b));
             let scale = side(0, 1).zip(side(4, 5)).map_or(1.0, |(x, y)| x.min(y));
-            Move { scale, x_px: moved(12), y_px: moved(13) }
+            Move { scale, x_px: moved(12), y_px: moved(13), ..Move::NONE }
         }
         _ => Move::NONE,
     }
@@ -118,6 +149,33 @@ pub(super) fn filter(items: &[Item], font_px: f32) -> f32 {
     seen
 }
 
+/// What a `filter` makes of black and of white, as shares of white; `None` where it leaves both as they are.
+pub(super) fn greys(items: &[Item]) -> Option<(f32, f32)> {
+    let mut ends = (0.0, 1.0);
+    for item in items {
+        let Item::Call(name, inside) = item else { continue };
+        let share = inside.iter().find_map(share).unwrap_or(1.0);
+        let change = |grey: f32| match name.as_str() {
+            "brightness" => grey * share,
+            "invert" => grey * (1.0 - 2.0 * share.clamp(0.0, 1.0)) + share.clamp(0.0, 1.0),
+            "contrast" => (grey - 0.5) * share + 0.5,
+            _ => grey,
+        };
+        ends = (change(ends.0).clamp(0.0, 1.0), change(ends.1).clamp(0.0, 1.0));
+    }
+    (ends != (0.0, 1.0)).then_some(ends)
+}
+
+/// Whether everything becomes one grey.
+pub(super) fn is_one_grey((black, white): (f32, f32)) -> bool {
+    (black - white).abs() < MAX_SAME_GREY
+}
+
+/// Whether black and white change places.
+pub(super) fn is_inverted((black, white): (f32, f32)) -> bool {
+    black > 1.0 - MAX_SAME_GREY && white < MAX_SAME_GREY
+}
+
 /// Whether `clip: rect(…)` shows nothing.
 pub(super) fn clips_all(items: &[Item], font_px: f32) -> bool {
     let Some(Item::Call(name, inside)) = items.first() else { return false };
@@ -141,6 +199,11 @@ pub(super) fn path_clips_all(items: &[Item], font_px: f32) -> bool {
 }
 
 fn shape_is_empty(name: &str, inside: &[Item], font_px: f32) -> bool {
+    if name == "path" {
+        return path_reach(inside).is_some_and(|[left, right, top, bottom]| {
+            (right - left).min(bottom - top) < MIN_CLIP_PX || right < 0.0 || bottom < 0.0
+        });
+    }
     // Of a shape only the part before `round` and `at` matters. A percent is one of a box of a hundred pixels.
     let base = Base { font_px, percent_px: 1.0 };
     let end = inside.iter().position(|item| item.is_word("round") || item.is_word("at"));
@@ -164,6 +227,119 @@ fn shape_is_empty(name: &str, inside: &[Item], font_px: f32) -> bool {
         }
         _ => false,
     }
+}
+
+/// How far an `offset-path` moves what it carries, at the least.
+pub(super) fn carried(items: &[Item]) -> Move {
+    let paths = items.iter().filter_map(|item| match item {
+        Item::Call(name, inside) if name == "path" => path_reach(inside),
+        _ => None,
+    });
+    let nearest = |from: f32, to: f32| if to < 0.0 { to } else { from.max(0.0) };
+    paths.fold(Move::NONE, |all, [left, right, top, bottom]| Move {
+        x_px: all.x_px + nearest(left, right),
+        y_px: all.y_px + nearest(top, bottom),
+        ..all
+    })
+}
+
+/// Between which edges a path lies: left, right, top, bottom. None for one that is not known in all of its parts.
+fn path_reach(inside: &[Item]) -> Option<[f32; 4]> {
+    let text = inside.iter().find_map(|item| match item {
+        Item::Text(text) => Some(text.as_str()),
+        _ => None,
+    })?;
+    let mut reach: Option<[f32; 4]> = None;
+    let mut at = [0.0_f32; 2];
+    let mut touch = |[x, y]: [f32; 2]| {
+        let [left, right, top, bottom] = reach.unwrap_or([x, x, y, y]);
+        reach = Some([left.min(x), right.max(x), top.min(y), bottom.max(y)]);
+    };
+    for step in steps(text)? {
+        let is_relative = step.letter.is_ascii_lowercase();
+        let from = |at: [f32; 2]| if is_relative { at } else { [0.0; 2] };
+        match step.letter.to_ascii_uppercase() {
+            'Z' if step.numbers.is_empty() => {}
+            'H' => {
+                for x in step.numbers {
+                    at[0] = from(at)[0] + x;
+                    touch(at);
+                }
+            }
+            'V' => {
+                for y in step.numbers {
+                    at[1] = from(at)[1] + y;
+                    touch(at);
+                }
+            }
+            // A curve stays between the points that it is drawn by.
+            letter => {
+                let points = match letter {
+                    'M' | 'L' | 'T' => 1,
+                    'S' | 'Q' => 2,
+                    'C' => 3,
+                    _ => return None,
+                };
+                let (all, rest) = step.numbers.as_chunks::<2>();
+                if !rest.is_empty() || all.len() % points != 0 || all.is_empty() {
+                    return None;
+                }
+                for group in all.chunks(points) {
+                    let origin = from(at);
+                    for [x, y] in group {
+                        at = [origin[0] + x, origin[1] + y];
+                        touch(at);
+                    }
+                }
+            }
+        }
+    }
+    // A curve that goes on from the one before can swing out further.
+    if text.contains(['T', 't', 'S', 's']) { None } else { reach }
+}
+
+/// A letter of a path with its numbers.
+struct PathStep {
+    letter: char,
+    numbers: Vec<f32>,
+}
+
+/// The steps of a path, which begins with a move.
+fn steps(path: &str) -> Option<Vec<PathStep>> {
+    let mut steps: Vec<PathStep> = Vec::new();
+    let mut rest = path.trim_start();
+    while let Some(first) = rest.chars().next() {
+        if first.is_ascii_alphabetic() {
+            steps.push(PathStep { letter: first, numbers: Vec::new() });
+            rest = &rest[1..];
+        } else if first == ',' || first.is_ascii_whitespace() {
+            rest = &rest[1..];
+        } else {
+            let (number, behind) = number(rest)?;
+            steps.last_mut()?.numbers.push(number);
+            rest = behind;
+        }
+    }
+    let begins = steps.first().is_some_and(|step| step.letter.eq_ignore_ascii_case(&'m'));
+    begins.then_some(steps)
+}
+
+/// The number at the start of a text, and what stands behind it.
+fn number(text: &str) -> Option<(f32, &str)> {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| from + bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+    let is_at = |at: usize, signs: &[u8]| bytes.get(at).is_some_and(|b| signs.contains(b));
+    let mut end = digits(usize::from(is_at(0, b"+-")));
+    if is_at(end, b".") {
+        end = digits(end + 1);
+    }
+    if is_at(end, b"eE") {
+        let sign = end + 1 + usize::from(is_at(end + 1, b"+-"));
+        let power = digits(sign);
+        end = if power > sign { power } else { end };
+    }
+    let (number, behind) = text.split_at_checked(end)?;
+    Some((number.parse().ok()?, behind))
 }
 
 /// Whether a mask shows nothing: a picture that is not known, or a gradient that is clear from end to end.

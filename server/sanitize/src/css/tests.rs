@@ -111,6 +111,32 @@ fn hides_inside(styles: &[&str]) -> bool {
 #[case("-webkit-mask-image:url(x.png)")]
 #[case("mask:linear-gradient(rgba(0,0,0,0),transparent)")]
 #[case("mso-hide:all")]
+#[case("color:color-mix(in srgb, white, white)")]
+#[case("color:color-mix(in srgb, red 1%, transparent)")]
+#[case("color:rgb(from white r g b)")]
+#[case("color:#fff;background:#fff url(x)")]
+#[case("color:#fff;background-image:url(x);background-color:#fff")]
+#[case("color:#fff;background-color:#fff;background-image:url(x)")]
+#[case("text-indent:100%;overflow:hidden;white-space:nowrap")]
+#[case("white-space:nowrap;text-indent:150%;overflow:clip")]
+#[case("word-spacing:-999em")]
+#[case("font-size-adjust:0")]
+#[case("font-size-adjust:ex-height 0.01")]
+#[case("clip-path:path('M0 0')")]
+#[case("clip-path:path(\"M 10,10 L 90,10 H 20 Z\")")]
+#[case("clip-path:path(evenodd, 'm5 5l.5 0 0 .5z')")]
+#[case("clip-path:path('M-90-90h40v40h-40z')")]
+#[case("offset-path:path('M-9999 0')")]
+#[case("offset:path('M 0 -9999 L 100 -9000') 50%")]
+#[case("transform:perspective(0) translateZ(-1000px)")]
+#[case("transform:perspective(10px) translate3d(0,0,20px)")]
+#[case("backface-visibility:hidden;transform:rotateY(180deg)")]
+#[case("rotate:y 180deg;-webkit-backface-visibility:hidden")]
+#[case("transform:rotate3d(1,0,0,.5turn);backface-visibility:hidden")]
+#[case("filter:brightness(0) invert(1)")]
+#[case("filter:invert(1)")]
+#[case("filter:invert()")]
+#[case("background:navy;color:white;filter:brightness(0)")]
 fn hiding_styles_hide(#[case] style: &str) {
     assert!(hides(style), "{style}");
     // However much stands before it.
@@ -165,6 +191,39 @@ fn hiding_styles_hide(#[case] style: &str) {
 #[case("mask:none")]
 #[case("mask-image:linear-gradient(black,transparent)")]
 #[case("display:inline-block;color:")]
+#[case("color:color-mix(in oklab, white, red)")]
+#[case("color:color-mix(in srgb, black 40%, white)")]
+#[case("color:lab(50 20 20)")]
+#[case("color:rgb(from red r g b)")]
+#[case("color:#fff;background:#333 url(x)")]
+#[case("color:#fff;background-color:#fff;background:url(x)")]
+#[case("color:#fff;background:color-mix(in oklab, white, red)")]
+#[case("color:contrast-color(white)")]
+#[case("text-indent:100%")]
+#[case("text-indent:2em;overflow:hidden;white-space:nowrap")]
+#[case("overflow:hidden;white-space:nowrap;text-overflow:ellipsis")]
+#[case("word-spacing:-1px")]
+#[case("font-size-adjust:.45")]
+#[case("font-size-adjust:none")]
+#[case("line-clamp:0")]
+#[case("-webkit-line-clamp:3;overflow:hidden")]
+#[case("clip-path:path('M0 0H900V90H0Z')")]
+#[case("clip-path:path('M0 0A9 9 0 0 0 9 9')")]
+#[case("clip-path:path('M0 0S50 0 50 50')")]
+#[case("clip-path:path('what')")]
+#[case("offset-path:path('M0 0L100 100')")]
+#[case("offset-path:none")]
+#[case("transform:perspective(500px) rotateY(20deg)")]
+#[case("transform:perspective(0)")]
+#[case("transform:translateZ(-1000px)")]
+#[case("backface-visibility:hidden")]
+#[case("backface-visibility:hidden;transform:rotateY(180deg) rotateY(180deg)")]
+#[case("backface-visibility:hidden;transform:rotate(180deg)")]
+#[case("transform:rotateY(180deg)")]
+#[case("filter:brightness(0)")]
+#[case("filter:brightness(.9) contrast(1.1)")]
+#[case("background:#000;color:#fff;filter:invert(1)")]
+#[case("filter:invert(1) hue-rotate(180deg);background:#fff;color:#000")]
 #[case(":::;;}{)(")]
 #[case("font-size:NaNpx;opacity:x")]
 fn ordinary_styles_do_not(#[case] style: &str) {
@@ -190,6 +249,10 @@ fn what_hides_only_together_hides() {
     assert!(hides_inside(&["margin-left:-300px", "text-indent:-300px"]));
     assert!(hides_inside(&["background:#111", "color:#121212"]));
     assert!(hides_inside(&["--x:#fff", "color:var(--x)"]));
+    assert!(hides_inside(&["color:white;background:#333", "filter:brightness(0);background:#fff"]));
+    assert!(hides_inside(&["filter:invert(1)", "color:#000"]));
+    assert!(!hides_inside(&["filter:invert(1)", "color:#fff"]));
+    assert!(!hides_inside(&["color:white", "color:oklch(from red calc(l * .5) c h)"]));
     assert!(!hides_inside(&["opacity:.5", "opacity:.5"]));
     assert!(!hides_inside(&["font-size:0", "font-size:14px"]));
     assert!(!hides_inside(&["background:#111", "color:#eee"]));

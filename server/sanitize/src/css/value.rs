@@ -21,6 +21,8 @@ pub(super) enum Item {
     Dimension(f32, String),
     /// Without its `#`.
     Hash(String),
+    /// What stands in quotes, as it is.
+    Text(String),
     /// A function with what stands in its brackets; plain brackets have no name.
     Call(String, Vec<Item>),
     /// A comma, a slash, a sign of arithmetic.
@@ -136,6 +138,7 @@ fn items(parser: &mut Parser<'_>, variables: &Variables) -> Vec<Item> {
             Token::Percentage { unit_value, .. } => Item::Percent(unit_value * 100.0),
             Token::Dimension { value, unit, .. } => Item::Dimension(value, unit.to_ascii_lowercase()),
             Token::Hash(digits) | Token::IDHash(digits) => Item::Hash(digits.to_ascii_lowercase()),
+            Token::QuotedString(text) => Item::Text(text.to_string()),
             Token::UnquotedUrl(_) | Token::BadUrl(_) => Item::Call("url".to_owned(), Vec::new()),
             Token::Comma => Item::Sign(','),
             Token::Delim(sign) => Item::Sign(sign),

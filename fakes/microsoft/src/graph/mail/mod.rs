@@ -2,6 +2,7 @@
 //! It shares the requests, faults, limits and rules of the chats; only the mailbox is its own.
 
 mod delta;
+mod list;
 mod mailbox;
 mod script;
 mod sent;

@@ -1,23 +1,23 @@
 //! `entraclaw setup`: shows what it changes in a host's files, keeps a backup beside each, and takes it all out again.
 //! It must never write anything while one of the files can't be changed safely.
 
-mod answers;
 mod disk;
 mod folders;
+mod unattended;
 mod work;
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(super) use self::answers::waiting_for_a_person;
+pub(super) use self::unattended::unattended;
 use self::work::{Step, Work};
 use super::environment::Environment;
 use super::place::{Entry, Home, Place, open_home};
 use super::{output, waiter};
 use crate::setup::{
     ALLOW_ANSWERS, Carrier, FirstAnswer, Host, LeftOut, Os, Places, Request, Scope, first_answer, recipe,
-    runbook, told_of_answers, unified,
+    runbook, told_of_answers, told_of_idle, unified,
 };
 use entraclaw_inbox::notice::last_told;
 
@@ -74,10 +74,12 @@ pub(super) fn run(flags: Flags) -> ExitCode {
         Err(problem) => return output::complain(&problem, ExitCode::from(2)),
     };
     if flags.print {
-        return output::text(&runbook(&request), ExitCode::SUCCESS);
+        return output::text(&runbook(&request, &place.config.doors), ExitCode::SUCCESS);
     }
     let entry = if flags.dry_run || flags.remove { Entry::Look } else { Entry::Take };
-    let not_signed_in = place.without_sign_in();
+    let mut before_leaving: Vec<String> = place.without_sign_in().into_iter().collect();
+    before_leaving.extend(told_of_idle(&request, &place.config.doors));
+    before_leaving.push(told_of_answers(&request));
     let home = match open_home(entry, flags.home, &environment) {
         Ok(home) => home,
         Err(trouble) => return output::complain(&trouble, ExitCode::FAILURE),
@@ -97,7 +99,7 @@ pub(super) fn run(flags: Flags) -> ExitCode {
             return output::complain(&told, ExitCode::FAILURE);
         }
     };
-    let code = perform(&work, &steps, flags.remove, flags.dry_run, not_signed_in.as_deref());
+    let code = perform(&work, &steps, flags.remove, flags.dry_run, &before_leaving);
     drop(lock);
     code
 }
@@ -107,7 +109,7 @@ fn perform(
     steps: &[Step],
     remove: bool,
     dry_run: bool,
-    not_signed_in: Option<&str>,
+    before_leaving: &[String],
 ) -> ExitCode {
     let mut told = String::new();
     for step in steps {
@@ -139,9 +141,8 @@ fn perform(
     }
     told.push_str(&summary(work.request, steps, changed, remove));
     if !remove {
-        let answers = told_of_answers(work.request);
         told.push_str("Before you leave:\n");
-        for line in not_signed_in.into_iter().chain([answers.as_str()]) {
+        for line in before_leaving {
             told.extend(["  ", line, "\n"]);
         }
     }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::super::place::unusable;
 use super::folders::FOLDER;
 use super::{disk, folders};
 use crate::setup::{self, Carrier, FileRecipe, Found, Host, Outcome, Receipt, Request, digest, recipe};
@@ -52,7 +53,7 @@ impl Work<'_> {
         match home.lock("setup.lock", LOCK_WAIT_MS) {
             Ok(Some(lock)) => Ok(Some(lock)),
             Ok(None) => Err("another setup is at work; wait until it has ended".to_owned()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(unusable(&error)),
         }
     }
 

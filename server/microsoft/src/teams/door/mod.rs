@@ -47,6 +47,9 @@ pub struct TeamsProvider {
     pub options: Settings,
 }
 
+/// The tool that `reactions = false` leaves out.
+const REACT: &str = "react";
+
 /// What one call does.
 type Work = BoxFuture<'static, Result<Value, String>>;
 
@@ -55,7 +58,7 @@ impl Provider for TeamsProvider {
         let chat_id = json!({"type": "string", "description": "The chat_id of a message or of list_chats."});
         let message_id = json!({"type": "string", "description": "The id of the message."});
         let offer = |set: ToolSet, tool| Offer::new(set.as_str(), tool);
-        let tools = vec![
+        let mut tools = vec![
             offer(
                 ToolSet::Chats,
                 described(
@@ -121,7 +124,7 @@ impl Provider for TeamsProvider {
             offer(
                 ToolSet::Reply,
                 described(
-                    "react",
+                    REACT,
                     "React to a message",
                     "Puts an emoji under a message in a chat, as a short acknowledgement, or takes yours away.",
                     &json!({
@@ -183,6 +186,7 @@ impl Provider for TeamsProvider {
                 ),
             ),
         ];
+        tools.retain(|offer| self.options.reactions || offer.tool.name != REACT);
         Offers { tools, ..Offers::default() }
     }
 
@@ -220,7 +224,7 @@ impl Provider for TeamsProvider {
                 let chat_id = id(&mut given, "chat_id")?;
                 (Vec::new(), Box::pin(async move { door.mark_read(&chat_id).await }))
             }
-            "react" => {
+            REACT => {
                 let (chat_id, message_id) = (id(&mut given, "chat_id")?, id(&mut given, "message_id")?);
                 let reaction = act::reaction(&given.text("reaction", act::REACTION_DEFAULT)?)?;
                 let remove = given.boolean("remove", false)?;

@@ -1,0 +1,125 @@
+//! What can't be left alone on this machine: by the receipts in the home folder and by what running sessions say, which hosts
+//! would wait for a person at their first answer, and which nothing wakes.
+//!
+//! It must never fail because of a receipt that can't be read: then it says less.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::folders::FOLDER;
+use super::work::{RECEIPT_BYTES_MAX, is_receipt};
+use crate::setup::{
+    ALLOW_ANSWERS, Content, FirstAnswer, Host, Receipt, WaysIn, first_answer, lets_answer, not_woken,
+};
+use entraclaw_inbox::knock::Doors;
+use entraclaw_inbox::notice::{last_told, who_is};
+use entraclaw_inbox::sessions::sessions;
+use entraclaw_seams::storage::{DiskStorage, Storage as _, read_whole};
+
+/// What one setup has left in its receipts.
+#[derive(Debug, Clone, Copy)]
+struct SetUp {
+    answers: bool,
+    ways: WaysIn,
+}
+
+/// What is said of each such host, with what helps. `doors` is what the configuration has on.
+pub(in crate::command) fn unattended(home: &DiskStorage, doors: &Doors) -> Vec<String> {
+    let owners = owners(home, doors);
+    let mut told: Vec<String> =
+        owners.iter().filter(|(_, left)| !left.answers).filter_map(|(owner, _)| stops(owner)).collect();
+    let mut attached = BTreeSet::new();
+    for session in sessions(home).iter().filter(|session| session.alive) {
+        for host in &session.file.hosts {
+            let (family, version) = who_is(&host.name, &host.version);
+            attached.insert(family.clone());
+            let extension = owners.iter().any(|(owner, left)| is_of(owner, &family) && left.ways.extension);
+            let ways = WaysIn::of_carriers(&session.file.carriers, extension);
+            let known = Host::ALL.into_iter().find(|host| host.name() == family);
+            let title = known.map_or_else(|| host.name.clone(), |known| known.title().to_owned());
+            let title = format!("{title} {}", host.version);
+            let place = format!(" to its `entraclaw setup {family}`");
+            told.extend(not_woken(title.trim_end(), &family, Some(version), ways, &place));
+        }
+    }
+    // What a session says of itself is nearer to the truth.
+    let away = owners.iter().filter(|(owner, _)| !attached.iter().any(|family| is_of(owner, family)));
+    for (owner, left) in away {
+        let Some((host, place, flag)) = parts(owner) else { continue };
+        let name = host.name();
+        let fix = format!(" to its `entraclaw setup {name}{flag}`");
+        let title = format!("{}{place}", host.title());
+        told.extend(not_woken(&title, name, last_told(home, name), left.ways, &fix));
+    }
+    let mut seen = BTreeSet::new();
+    told.retain(|line| seen.insert(line.clone()));
+    told
+}
+
+fn is_of(owner: &str, family: &str) -> bool {
+    owner.split_once('/').is_some_and(|(name, _)| name == family)
+}
+
+fn owners(home: &DiskStorage, doors: &Doors) -> BTreeMap<String, SetUp> {
+    let mut owners: BTreeMap<String, SetUp> = BTreeMap::new();
+    for name in home.list(FOLDER).unwrap_or_default().iter().filter(|name| is_receipt(name)) {
+        let path = format!("{FOLDER}/{name}");
+        let Ok(Some(bytes)) = read_whole(home, &path, RECEIPT_BYTES_MAX) else { continue };
+        let Ok(receipt) = serde_json::from_slice::<Receipt>(&bytes) else { continue };
+        for (owner, content) in &receipt.owners {
+            let fresh = SetUp { answers: false, ways: WaysIn::of_doors(doors) };
+            let left = owners.entry(owner.clone()).or_insert(fresh);
+            left.answers |= lets_answer(content);
+            let text = serde_json::to_string(content).unwrap_or_default();
+            // A switch that setup turns off is written as `false`.
+            left.ways.inbox_socket &= !text.contains("ENTRACLAW_DOORS_INBOX_SOCKET");
+            left.ways.waking_hook &= !text.contains("ENTRACLAW_DOORS_WAKING_HOOK");
+            left.ways.queue |= text.contains("ENTRACLAW_DOORS_CODEX_QUEUE");
+            left.ways.port |= text.contains("ENTRACLAW_DOORS_OPENCODE_PORT");
+            left.ways.extension |= is_extension(&receipt.path, content);
+        }
+    }
+    owners
+}
+
+fn is_extension(path: &str, content: &Content) -> bool {
+    matches!(content, Content::Whole(_)) && Path::new(path).ends_with("extensions/entraclaw/extension.mjs")
+}
+
+/// Host, where it was set up, and the flag that says so.
+fn parts(owner: &str) -> Option<(Host, String, &'static str)> {
+    let (name, scope) = owner.split_once('/')?;
+    let host = Host::ALL.into_iter().find(|host| host.name() == name)?;
+    Some(match scope.strip_prefix("project:") {
+        Some(folder) => (host, format!(" in {folder}"), " --scope project"),
+        None => (host, String::new(), ""),
+    })
+}
+
+fn stops(owner: &str) -> Option<String> {
+    let (host, place, flag) = parts(owner)?;
+    if first_answer(host) != FirstAnswer::Stops {
+        return None;
+    }
+    Some(format!(
+        "the first answer of {}{place} stops at a dialog until somebody is there; before you leave it alone, add \
+         {ALLOW_ANSWERS} to its `entraclaw setup {}{flag}`",
+        host.title(),
+        host.name()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_hosts_that_are_known_to_ask_are_named() {
+        assert!(stops("codex/user").unwrap().contains("Codex CLI stops"));
+        let project = stops("claude-code/project:/srv/a b").unwrap();
+        assert!(project.contains("in /srv/a b stops") && project.contains("--scope project"), "{project}");
+        for owner in ["opencode/user", "vscode/user", "unknown/user", "codex", ""] {
+            assert_eq!(stops(owner), None, "{owner}");
+        }
+    }
+}
