@@ -81,7 +81,10 @@ impl Session {
         let token = token.filter(|token| token.is_string() || token.is_i64());
         let progress = token.map(|token| (self.steps.clone(), caller.route.id.clone(), token.clone()));
         let (cancel, cancelled) = watch::channel(false);
-        let limit = self.connection.host(caller.client.as_deref()).map_or(TIME_LIMIT, |row| row.wait_cap());
+        let limit = self
+            .connection
+            .host(caller.client.as_deref())
+            .map_or(TIME_LIMIT, crate::hosts::HostRow::wait_cap);
         let call = Call {
             tool,
             arguments,

@@ -167,8 +167,10 @@ impl Session {
             (_, "resources/read") => return self.read_resource(caller, &params),
             (Era::Modern, "subscriptions/listen") => return self.listen(caller, &params),
             (_, "tools/list") => page(era, &params, "tools", self.list_tools(caller)),
-            (_, "resources/list") => page(era, &params, "resources", list(&self.resources)),
-            (_, "resources/templates/list") => page(era, &params, "resourceTemplates", list(&self.templates)),
+            (_, "resources/list") => page(era, &params, "resources", list(self.resources.iter())),
+            (_, "resources/templates/list") => {
+                page(era, &params, "resourceTemplates", list(self.templates.iter()))
+            }
             (Era::Modern, "server/discover") => self.discover(caller),
             (Era::Legacy, "ping") => Ok(json!({})),
             (Era::Legacy, "logging/setLevel") => self.set_level(&params),
@@ -181,7 +183,7 @@ impl Session {
                 if self.prompts.is_empty() {
                     Ok(json!({"prompts": []}))
                 } else {
-                    page(era, &params, "prompts", list(&self.prompts))
+                    page(era, &params, "prompts", list(self.prompts.iter().map(|(_, prompt)| prompt)))
                 }
             }
             _ => {
@@ -221,18 +223,13 @@ impl Session {
                 )));
             }
         };
-        let offers = |provider: &Box<dyn crate::Provider>| {
-            provider.offers().prompts.iter().any(|prompt| prompt.name == name)
-        };
-        match self.providers.iter().position(offers).and_then(|at| self.providers.get_mut(at)) {
-            Some(provider) => provider.prompt(name, arguments, caller),
-            None => {
-                let names: Vec<&str> = self.prompts.iter().map(|prompt| prompt.name.as_str()).collect();
-                let error =
-                    format!("params.name: no prompt is named `{name}`; there are {}", names.join(", "));
-                Err(RpcError::invalid_params(error))
-            }
+        let offered = self.prompts.iter().find(|(_, prompt)| prompt.name == name).map(|(at, _)| *at);
+        if let Some(provider) = offered.and_then(|at| self.providers.get_mut(at)) {
+            return provider.prompt(name, arguments, caller);
         }
+        let names: Vec<&str> = self.prompts.iter().map(|(_, prompt)| prompt.name.as_str()).collect();
+        let error = format!("params.name: no prompt is named `{name}`; there are {}", names.join(", "));
+        Err(RpcError::invalid_params(error))
     }
 
     fn set_level(&mut self, params: &Object) -> Result<Value, RpcError> {
@@ -247,6 +244,6 @@ impl Session {
     }
 }
 
-fn list(items: &[impl serde::Serialize]) -> Vec<Value> {
-    items.iter().map(|item| serde_json::to_value(item).unwrap_or_default()).collect()
+fn list<'a, T: serde::Serialize + 'a>(items: impl Iterator<Item = &'a T>) -> Vec<Value> {
+    items.map(|item| serde_json::to_value(item).unwrap_or_default()).collect()
 }

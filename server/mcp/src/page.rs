@@ -48,7 +48,7 @@ pub fn cacheable(era: Era, mut result: Value, ttl_ms: u64) -> Value {
 mod tests {
     use super::*;
 
-    fn params(cursor: Value) -> Object {
+    fn params(cursor: &Value) -> Object {
         let Value::Object(params) = json!({"cursor": cursor}) else { panic!("no object") };
         params
     }
@@ -58,7 +58,7 @@ mod tests {
         let items: Vec<Value> = (0..1_234).map(Value::from).collect();
         let (mut gathered, mut cursor) = (Vec::new(), Value::Null);
         for _ in 0..10 {
-            let list = page(Era::Legacy, &params(cursor.clone()), "items", items.clone()).unwrap();
+            let list = page(Era::Legacy, &params(&cursor), "items", items.clone()).unwrap();
             gathered.extend(list["items"].as_array().unwrap().clone());
             cursor = list.get("nextCursor").cloned().unwrap_or(Value::Null);
             if cursor.is_null() {
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_cursor_that_was_not_given_out_is_refused() {
         for cursor in [json!("1"), json!("x"), json!(1), json!("0"), json!("")] {
-            assert!(page(Era::Legacy, &params(cursor), "items", vec![Value::Null]).is_err());
+            assert!(page(Era::Legacy, &params(&cursor), "items", vec![Value::Null]).is_err());
         }
     }
 }

@@ -127,7 +127,7 @@ impl Cancellation {
     pub async fn cancelled(&mut self) {
         if self.0.wait_for(|cancelled| *cancelled).await.is_err() {
             // The call has its answer.
-            pending().await
+            pending::<()>().await;
         }
     }
 }

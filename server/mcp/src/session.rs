@@ -50,7 +50,8 @@ pub(crate) struct Session {
     pub(crate) tools: BTreeMap<String, Offered>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
-    pub(crate) prompts: Vec<Prompt>,
+    /// Prompts, each with the provider that offers it.
+    pub(crate) prompts: Vec<(usize, Prompt)>,
     pub(crate) steps: mpsc::Sender<Step>,
 }
 
@@ -74,7 +75,7 @@ impl Session {
             }
             session.resources.extend(offers.resources);
             session.templates.extend(offers.templates);
-            session.prompts.extend(offers.prompts);
+            session.prompts.extend(offers.prompts.into_iter().map(|prompt| (provider, prompt)));
         }
         session
     }

@@ -257,12 +257,11 @@ fn refresh(journal: &Journal, looking: &mut Trying) {
 /// Returns whether there was one.
 async fn rest(every_change: &mut Changes, until: Option<Instant>) -> bool {
     let began = Instant::now();
-    let is_news = match until {
-        Some(until) => timeout_at(until, every_change.next()).await.is_ok(),
-        None => {
-            every_change.next().await;
-            true
-        }
+    let is_news = if let Some(until) = until {
+        timeout_at(until, every_change.next()).await.is_ok()
+    } else {
+        every_change.next().await;
+        true
     };
     let late = began.elapsed().as_nanos() % LEAD_INTERVAL.as_nanos();
     if late > 0 {

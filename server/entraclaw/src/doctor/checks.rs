@@ -463,7 +463,7 @@ fn journal(facts: &Facts) -> Vec<Check> {
         }
     }
     for damage in &journal.damage {
-        checks.push(warn("journal", damage, &judge::mending(&facts.report)));
+        checks.push(warn("journal", damage, judge::mending(&facts.report)));
     }
     if !journal.kept_aside.is_empty() {
         let found = format!("unreadable pieces are kept in inbox/: {}", journal.kept_aside.join(", "));

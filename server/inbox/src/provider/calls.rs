@@ -215,7 +215,7 @@ impl InboxProvider {
                 None
             }
             Ok(batch) => {
-                self.log_for(connection, reader, &batch);
+                log_for(connection, reader, &batch);
                 let messages = self.hand_over(connection, reader, delivery, &batch);
                 let result = WaitResult {
                     next: wait::next_step(batch.unread_remaining, may_park).to_owned(),
@@ -227,16 +227,6 @@ impl InboxProvider {
                 Some((Answer::json(&result), vec![receipt]))
             }
             Err(error) => Some((Answer::error(&inbox_failed(error)), Vec::new())),
-        }
-    }
-
-    /// The log ping of a request that asked for one: it belongs to that request, so it goes before its answer.
-    fn log_for(&mut self, connection: &mut Connection, reader: &Reader, batch: &Batch) {
-        let asked = reader.log_level.is_some_and(|level| level <= Level::INFO);
-        if let (true, Some(newest)) = (asked, batch.items.last()) {
-            let ping =
-                log_ping::request_ping(&newest.record, batch.items.len() as u64, batch.unread_remaining);
-            connection.notify_about(&reader.route.id, log_ping::METHOD, &ping);
         }
     }
 
@@ -307,6 +297,15 @@ impl InboxProvider {
         let health = health.map(|warning| connection.with_cause(client.as_deref(), warning));
         let warnings: Vec<String> = disk.into_iter().chain(lost).chain(health).collect();
         (!warnings.is_empty()).then(|| warnings.join("; "))
+    }
+}
+
+/// The log ping of a request that asked for one: it belongs to that request, so it goes before its answer.
+fn log_for(connection: &mut Connection, reader: &Reader, batch: &Batch) {
+    let asked = reader.log_level.is_some_and(|level| level <= Level::INFO);
+    if let (true, Some(newest)) = (asked, batch.items.last()) {
+        let ping = log_ping::request_ping(&newest.record, batch.items.len() as u64, batch.unread_remaining);
+        connection.notify_about(&reader.route.id, log_ping::METHOD, &ping);
     }
 }
 

@@ -180,7 +180,7 @@ impl InboxProvider {
                 return;
             }
             let Some(mut stream) = self.streams.remove(&id) else { continue };
-            if !self.may_tell(connection, &stream) || self.feed(connection, &mut stream) {
+            if !may_tell(connection, &stream) || self.feed(connection, &mut stream) {
                 self.streams.insert(id, stream);
             } else {
                 connection.release(&id);
@@ -189,15 +189,10 @@ impl InboxProvider {
         }
     }
 
-    /// In a session nothing is sent before the host has said that it is ready.
-    fn may_tell(&self, connection: &Connection, stream: &Stream) -> bool {
-        stream.route.era == Era::Modern || connection.opened.as_ref().is_some_and(|session| session.ready)
-    }
-
     /// Sends one piece of a stream and what its time has come for. Returns whether it goes on.
     fn feed(&mut self, connection: &mut Connection, stream: &mut Stream) -> bool {
         if let Some(truncated) = stream.begins_truncated.take() {
-            self.tell(
+            tell(
                 connection,
                 stream,
                 events::METHOD_ACTIVE,
@@ -216,20 +211,20 @@ impl InboxProvider {
                 events::PAGE,
             );
             match piece {
-                Ok(piece) => self.tell_piece(connection, stream, &piece),
+                Ok(piece) => tell_piece(connection, stream, &piece),
                 Err(error) => {
                     stream.failures += 1;
                     stream.beats_at = next_beat();
                     let ends = stream.failures == events::FAILURES_MAX;
                     let method = if ends { events::METHOD_TERMINATED } else { events::METHOD_ERROR };
-                    self.tell(connection, stream, method, &failed(&unreadable(&error)));
+                    tell(connection, stream, method, &failed(&unreadable(&error)));
                     return !ends;
                 }
             }
         }
         if beats {
             self.tell_warning(connection, stream);
-            self.tell(
+            tell(
                 connection,
                 stream,
                 events::METHOD_HEARTBEAT,
@@ -240,39 +235,44 @@ impl InboxProvider {
         true
     }
 
-    fn tell_piece(&mut self, connection: &mut Connection, stream: &mut Stream, piece: &events::Replay) {
-        stream.failures = 0;
-        if piece.truncated {
-            let cursor = stream.cursor.to_string();
-            self.tell(connection, stream, events::METHOD_ACTIVE, &EventActive { cursor, truncated: true });
-        }
-        for event in &piece.events {
-            self.tell(connection, stream, events::METHOD_EVENT, event);
-        }
-        stream.cursor = piece.cursor;
-    }
-
     /// Why messages may not be coming, once for each reason.
     fn tell_warning(&mut self, connection: &mut Connection, stream: &mut Stream) {
         let warning = self.warning(connection);
         if let Some(warning) = warning.as_ref().filter(|warning| stream.told.as_ref() != Some(*warning)) {
             let error = RpcError::new(ErrorCode::INTERNAL_ERROR, warning.clone());
-            self.tell(connection, stream, events::METHOD_ERROR, &failed(&error));
+            tell(connection, stream, events::METHOD_ERROR, &failed(&error));
         }
         stream.told = warning;
-    }
-
-    fn tell(&mut self, connection: &mut Connection, stream: &Stream, method: &str, params: &impl Serialize) {
-        let mut params = to_value(params).unwrap_or_default();
-        params["_meta"] = json!({META_SUBSCRIPTION: stream.route.id.to_json()});
-        connection.notify_about(&stream.route.id, method, &params);
     }
 
     /// When a stream has to be looked at by itself.
     pub(super) fn stream_deadline(&self, connection: &Connection, stream: &Stream) -> Option<Instant> {
         let is_behind = stream.failures == 0 && stream.cursor.seq() < *self.grown.borrow();
-        self.may_tell(connection, stream).then(|| if is_behind { Instant::now() } else { stream.beats_at })
+        may_tell(connection, stream).then(|| if is_behind { Instant::now() } else { stream.beats_at })
     }
+}
+
+/// In a session nothing is sent before the host has said that it is ready.
+fn may_tell(connection: &Connection, stream: &Stream) -> bool {
+    stream.route.era == Era::Modern || connection.opened.as_ref().is_some_and(|session| session.ready)
+}
+
+fn tell(connection: &mut Connection, stream: &Stream, method: &str, params: &impl Serialize) {
+    let mut params = to_value(params).unwrap_or_default();
+    params["_meta"] = json!({META_SUBSCRIPTION: stream.route.id.to_json()});
+    connection.notify_about(&stream.route.id, method, &params);
+}
+
+fn tell_piece(connection: &mut Connection, stream: &mut Stream, piece: &events::Replay) {
+    stream.failures = 0;
+    if piece.truncated {
+        let cursor = stream.cursor.to_string();
+        tell(connection, stream, events::METHOD_ACTIVE, &EventActive { cursor, truncated: true });
+    }
+    for event in &piece.events {
+        tell(connection, stream, events::METHOD_EVENT, event);
+    }
+    stream.cursor = piece.cursor;
 }
 
 fn next_beat() -> Instant {

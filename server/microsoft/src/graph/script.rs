@@ -43,6 +43,7 @@ impl Reply {
         Self { after: Duration::ZERO, outcome }
     }
 
+    #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         if let Ok(response) = &mut self.outcome {
             response.headers.push((name.to_owned(), value.to_owned()));
@@ -50,6 +51,7 @@ impl Reply {
         self
     }
 
+    #[must_use]
     pub fn after(mut self, after: Duration) -> Self {
         self.after = after;
         self

@@ -41,6 +41,12 @@ pub fn start_of_time() -> Timestamp {
     "2026-11-21T10:00:00Z".parse().unwrap()
 }
 
+impl Default for Mini {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Mini {
     pub fn new() -> Self {
         let started = Some(tokio::time::Instant::now());
