@@ -202,6 +202,7 @@ impl Session {
         self.host.bell.hang(None);
         self.host.bell.host_ends();
         if let Some(running) = self.running.take() {
+            self.view.borrow_mut().attention.gone(self.watch.now_ms());
             for task in running.tasks {
                 task.abort();
             }
@@ -320,6 +321,7 @@ impl SessionPort {
 
     /// The model uses a tool of the host's own.
     pub(crate) fn work(&self) {
+        self.view.borrow_mut().attention.worked(self.watch.now_ms());
         self.act(Action::Work);
     }
 
