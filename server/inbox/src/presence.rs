@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use tokio::sync::watch;
 
 use entraclaw_sanitize::clean_name;
@@ -32,6 +33,8 @@ pub struct PresenceState {
     pub carriers: BTreeSet<&'static str>,
     /// Waiting calls that are open, tasks included.
     pub waiting_calls: usize,
+    /// From when on the host's own door may be used again, while it has brought as much as an hour may have.
+    pub wake_ups_from: Option<Timestamp>,
     /// Lines read so far.
     pub lines_total: u64,
 }
@@ -77,6 +80,11 @@ impl Presence {
             }
             state.carriers.insert(now);
         });
+    }
+
+    /// From when on the door may be used again, or that it may now.
+    pub(crate) fn wake_ups_from(&self, from: Option<Timestamp>) {
+        self.update(|state| state.wake_ups_from = from);
     }
 
     /// The model took messages by this way.

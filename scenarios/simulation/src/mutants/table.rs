@@ -375,6 +375,27 @@ pub const MUTANTS: &[Mutant] = &[
         Way::Setting("ENTRACLAW_TEAMS_POLL_INTERVAL", "60s"),
     ),
     mutant(
+        "leaves-the-rested-alone",
+        "looks once a minute, with nobody at the keyboard",
+        ("expect.model", "of rest or the next boundary"),
+        ("days.unattended-door", CLAUDE),
+        Way::Setting("ENTRACLAW_TEAMS_POLL_INTERVAL", "60s"),
+    ),
+    mutant(
+        "leaves-the-busy-alone",
+        "looks every twenty seconds, which a tool of the host's own does not wait for",
+        ("expect.model", "of rest or the next boundary"),
+        ("days.unattended-whole-text", CLAUDE),
+        Way::Setting("ENTRACLAW_TEAMS_POLL_INTERVAL", "20s"),
+    ),
+    mutant(
+        "wakes-sixty-an-hour",
+        "wakes an idle session sixty times an hour at most",
+        ("expect.model", "of rest or the next boundary"),
+        ("carriers.socket-hundred-an-hour", CLAUDE),
+        Way::Setting("ENTRACLAW_DOORS_MESSAGES_PER_HOUR", "60"),
+    ),
+    mutant(
         "hears-all-in-groups",
         "hands out what was said to others in a group",
         ("expect.model", ""),

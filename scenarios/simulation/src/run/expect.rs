@@ -68,7 +68,7 @@ pub(crate) fn is_absence(expect: &Expect) -> bool {
 /// Checks a demand now.
 pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
     match expect {
-        Expect::Model(e) => play.with_view(e.on.as_deref(), |view| model(e, view)),
+        Expect::Model(e) => play.with_view(e.on.as_deref(), |view| model(e, view, play.now_ms())),
         Expect::Result(e) => result(e, play),
         Expect::Wire(e) => play.with_view(e.on.as_deref(), |view| wire(e, view)),
         Expect::Reply(e) => play.with_view(e.on.as_deref(), |view| reply(e, view)),
@@ -99,7 +99,7 @@ fn waking(expect: &WakingExpect, play: &Play) -> Checked {
     Err(Miss::new(format!("{count} of our hooks run beside session `{name}`, not {}", expect.count)))
 }
 
-fn model(expect: &ModelExpect, view: &SessionView) -> Checked {
+fn model(expect: &ModelExpect, view: &SessionView, now_ms: u64) -> Checked {
     let ledger = &view.ledger;
     let wanted: Vec<&Written> = match &expect.message {
         Some(label) => ledger.by_label(label).into_iter().collect(),
@@ -109,6 +109,7 @@ fn model(expect: &ModelExpect, view: &SessionView) -> Checked {
         return Err(Miss::new("nobody has written such a message yet"));
     }
     for message in wanted {
+        in_time(expect, message, view, now_ms)?;
         one_message(expect, message, &ledger.showings(message), ledger.new_showings(message).len())?;
     }
     if expect.in_order
@@ -117,6 +118,23 @@ fn model(expect: &ModelExpect, view: &SessionView) -> Checked {
         return Err(Miss::new(wrong.message));
     }
     Ok(())
+}
+
+/// Whether a message was shown as soon as it had to be. One that is still unread is late when its time is over.
+fn in_time(expect: &ModelExpect, message: &Written, view: &SessionView, now_ms: u64) -> Checked {
+    let Some(within) = expect.heard_within else { return Ok(()) };
+    let due_ms = view.attention.due_ms(message.visible_ms, within.ms(), expect.at_every_tool);
+    let first_ms = view.ledger.showings(message).first().map(|sighting| sighting.at_ms);
+    match due_ms.filter(|due_ms| first_ms.unwrap_or(now_ms) > *due_ms) {
+        Some(due_ms) => Err(Miss::new(format!(
+            "message `{}`, there since {} ms, was shown at {}, not at {due_ms} ms at the latest: {} ms of rest or the next boundary",
+            message.label,
+            message.visible_ms,
+            first_ms.map_or_else(|| "no time".to_owned(), |at_ms| format!("{at_ms} ms")),
+            within.ms()
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn one_message(expect: &ModelExpect, message: &Written, showings: &[&Sighting], as_new: usize) -> Checked {

@@ -204,6 +204,7 @@ impl Session {
         self.host.bell.hang(None);
         self.host.bell.host_ends();
         if let Some(running) = self.running.take() {
+            self.view.borrow_mut().attention.gone(self.watch.now_ms());
             for task in running.tasks {
                 task.abort();
             }

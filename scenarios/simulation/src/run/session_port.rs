@@ -70,6 +70,7 @@ impl SessionPort {
 
     /// The model uses a tool of the host's own.
     pub(crate) fn work(&self) {
+        self.view.borrow_mut().attention.worked(self.watch.now_ms());
         self.act(Action::Work);
     }
 

@@ -7,6 +7,7 @@ use reports::event::{Arrival, Failure, Lane, ModelLine, WireLine};
 use schemas::{Direction, WireValidator};
 use serde_json::Value;
 
+use super::attention::Attention;
 use crate::oracle::{Answers, Heard, Ledger, Sighting, Written, look, quoted};
 
 /// Lines of a transcript that are kept; later ones are counted.
@@ -74,6 +75,8 @@ pub(crate) struct SessionView {
     pub(crate) dialogs: Vec<String>,
     /// Turns that began, or went on, with nobody at the keyboard.
     pub(crate) turns_by_itself: u64,
+    /// When its model could have been told something.
+    pub(crate) attention: Attention,
     /// Whether the host's own lines are judged; not on a bare pipe, where a scenario breaks them on purpose.
     judge_host: bool,
     /// Methods that the real host is known to send without the capability for it, so that the fake does too.
@@ -112,6 +115,7 @@ impl SessionView {
             in_turn: false,
             dialogs: Vec::new(),
             turns_by_itself: 0,
+            attention: Attention::default(),
             judge_host: profile.is_some(),
             undeclared: undeclared.unwrap_or_default(),
             validator: WireValidator::at_host(),
@@ -210,8 +214,9 @@ impl SessionView {
     }
 
     /// A turn of the model began or is over.
-    pub(crate) fn turn(&mut self, running: bool, by_itself: bool) {
+    pub(crate) fn turn(&mut self, at_ms: u64, running: bool, by_itself: bool) {
         self.in_turn = running;
+        self.attention.turn(at_ms, running);
         self.turns_by_itself += u64::from(by_itself);
         if !running {
             self.woken_by = None;
@@ -344,6 +349,7 @@ impl SessionView {
 
     /// A call ended.
     pub(crate) fn call_ended(&mut self, label: &str, mut end: CallEnd) {
+        self.attention.called(end.at_ms);
         if let Some((text, is_error)) = self.texts.remove(label) {
             (end.text, end.is_error) = (text, is_error);
         }

@@ -19,9 +19,12 @@ pub(crate) async fn follow(
     view: Rc<RefCell<SessionView>>,
     changed: Rc<Notify>,
 ) {
+    let mut last_ms = began_ms;
     while let Some(event) = events.recv().await {
+        last_ms = began_ms + event.at_ms;
         take(event, began_ms, &mut view.borrow_mut());
         while let Ok(event) = events.try_recv() {
+            last_ms = began_ms + event.at_ms;
             take(event, began_ms, &mut view.borrow_mut());
         }
         changed.notify_waiters();
@@ -29,6 +32,7 @@ pub(crate) async fn follow(
     {
         let mut view = view.borrow_mut();
         (view.alive, view.in_turn) = (false, false);
+        view.attention.gone(last_ms);
     }
     changed.notify_waiters();
 }
@@ -69,13 +73,14 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
         }
         HostEventKind::Ready => {
             view.ready = true;
+            view.attention.ready(at_ms);
             view.note(at_ms, Lane::Event, "the host is ready");
         }
         HostEventKind::Failed(reason) => {
             view.note(at_ms, Lane::Event, &format!("the host gives the server up: {reason}"));
             view.facts.insert("given up".to_owned(), reason);
         }
-        HostEventKind::Turn { running, by_itself } => view.turn(running, by_itself),
+        HostEventKind::Turn { running, by_itself } => view.turn(at_ms, running, by_itself),
         HostEventKind::Dialogs(tools) => view.dialogs = tools,
         HostEventKind::Knocked(text) => view.knocked(at_ms, &text),
         HostEventKind::Printed(text) => view.printed(at_ms, &text),

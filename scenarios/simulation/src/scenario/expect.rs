@@ -85,6 +85,11 @@ pub struct ModelExpect {
     pub marked: Option<bool>,
     /// From the moment Graph shows it to its first showing.
     pub delivered_within: Option<Span>,
+    /// The model has not rested for longer with it unread, nor passed a boundary of a turn for which the server had as
+    /// long. A boundary is the result of a call of the server's.
+    pub heard_within: Option<Span>,
+    /// The result of a tool of the host's own is a boundary too, as it is where a carrier brings whole texts there.
+    pub at_every_tool: bool,
     /// It woke an idle session.
     pub woke: Option<bool>,
     /// The text of its last showing is exactly this.

@@ -93,7 +93,7 @@ mod tests {
         );
         assert!(!doors.codex_queue && doors.opencode_port.is_none() && doors.qwen_input_file.is_none());
         assert_eq!((doors.codex_command.as_str(), doors.min_interval.as_secs()), ("codex", 10));
-        assert_eq!(doors.messages_per_hour, 60);
+        assert_eq!(doors.messages_per_hour, 360);
     }
 
     #[test]

@@ -172,10 +172,10 @@ keys! {
         "The file or pipe of `qwen --input-file`. It must be there and yours.";
     DOORS_MIN_INTERVAL = "doors"."min_interval" =>
         time(1_000, HOUR_MS), "10s",
-        "Least time between two wake-ups. What comes in between goes together.";
+        "How long a wake-up keeps back the next one, unless the agent calls a tool before. What comes in between goes together.";
     DOORS_MESSAGES_PER_HOUR = "doors"."messages_per_hour" =>
-        number(1, 600), "60",
-        "Messages that may go this way in an hour. The others wait for a pull.";
+        number(1, 600), "360",
+        "Messages that may go this way in an hour; an announcement is one. The others wait for the next hour or a pull.";
     GATE_PAIRING = "gate"."pairing" =>
         Takes::Truth, "false",
         "Whether a stranger who writes in a 1:1 chat is told a code for `entraclaw pair`.";

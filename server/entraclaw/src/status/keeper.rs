@@ -186,6 +186,7 @@ impl Keeper {
             hosts: seen.hosts.iter().map(host).collect(),
             consumers: seen.consumers.iter().cloned().collect(),
             carriers: seen.carriers.iter().map(|carrier| (*carrier).to_owned()).collect(),
+            wake_ups_from: seen.wake_ups_from.map(|from| from.to_string()),
             waiting_calls: seen.waiting_calls as u64,
             journal: stats.clone().into(),
         }

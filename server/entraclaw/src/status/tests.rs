@@ -110,6 +110,25 @@ fn the_living_are_told_from_the_dead() {
     }
 }
 
+/// What a person sees of an idle agent that has been woken as often as they let it.
+#[test]
+fn a_session_whose_wake_ups_are_used_up_says_until_when() {
+    let disk = MemoryStorage::new();
+    let process = disk.new_process();
+    let shown = |from: i64| {
+        let from = Some((now() + SignedDuration::from_secs(from)).to_string());
+        put(&disk, "sessions/one.json", &SessionFile { wake_ups_from: from, ..session("one", true) });
+        anstream::adapter::strip_str(&show::human(&looked(&disk), now())).to_string()
+    };
+    put(&disk, "sessions/one.json", &session("one", true));
+    let alive = process.try_lock("sessions/one.lock").unwrap().unwrap();
+    let words = "its wake-ups wait until 2026-11-21T12:20:00Z: the last hour had as many as `doors.messages_per_hour` lets through";
+    assert!(shown(1_200).contains(words), "{}", shown(1_200));
+    assert!(!shown(-1).contains("wake-ups wait"), "it is over");
+    drop(alive);
+    assert!(!shown(1_200).contains("wake-ups wait"), "the session is dead");
+}
+
 #[rstest]
 #[case::source_error(
     |s: &mut StatusFile, _: &mut SessionFile| {

@@ -11,7 +11,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, sleep_until};
 
 use super::Doors;
@@ -174,6 +174,7 @@ impl DoorCarrier {
         if !has_grown && !looks && round.left.is_empty() {
             return sooner(round.grave_look_at, round.remind_at);
         }
+        self.tell_spent(round);
         if let Err(until) = self.is_free(round) {
             return until;
         }
@@ -273,14 +274,30 @@ impl DoorCarrier {
         let outstanding =
             round.outstanding.filter(|(woke_at, _)| sighted.called_at.is_none_or(|at| at < *woke_at));
         let outstanding = outstanding.map(|(_, until)| until);
-        while round.hour.front().is_some_and(|at| now.duration_since(*at) >= HOUR) {
-            round.hour.pop_front();
-        }
-        let spent = round.hour.len() >= self.hour_max();
-        let again = spent.then(|| round.hour.front().map(|at| *at + HOUR)).flatten();
+        let again = self.spent_until(round);
         let until =
             [sighted.busy_until(now), again, outstanding, Some(round.next_at)].into_iter().flatten().max();
         until.filter(|until| *until > now).map_or(Ok(()), |until| Err(Some(until)))
+    }
+
+    /// Until when no knock may go because the last hour has had as many messages as it may.
+    fn spent_until(&self, round: &mut Round) -> Option<Instant> {
+        let now = Instant::now();
+        while round.hour.front().is_some_and(|at| now.duration_since(*at) >= HOUR) {
+            round.hour.pop_front();
+        }
+        let is_spent = round.hour.len() >= self.hour_max();
+        round.hour.front().filter(|_| is_spent).map(|at| *at + HOUR)
+    }
+
+    /// Tells for `entraclaw status` whether a message waits for the next hour, and until when.
+    fn tell_spent(&self, round: &mut Round) {
+        let until = self.spent_until(round);
+        let until = until.filter(|_| !matches!(self.plan(round), Ok(Plan::Nothing)));
+        self.presence.wake_ups_from(until.and_then(|until| {
+            let wait = SignedDuration::try_from(until.duration_since(Instant::now())).ok()?;
+            self.clock.now().checked_add(wait).ok()
+        }));
     }
 
     fn hour_max(&self) -> usize {
@@ -297,6 +314,11 @@ impl DoorCarrier {
         let spent = if wake.form == Form::Notice { 1 } else { wake.records.len() };
         round.hour.extend(std::iter::repeat_n(now, spent));
         round.outstanding = Some((now, now + self.doors.min_interval));
+        if matches!(round.door, HostDoor::InboxSocket(_)) {
+            // What came too fast would vanish without a sign, however fast the agent reads.
+            round.handed_in.spend(now);
+            round.next_at = round.handed_in.takes_at();
+        }
         round.wakes += 1;
         self.tell(round, DoorState::Ready);
         let door = round.door.name(DoorState::Ready);

@@ -15,7 +15,7 @@ use super::{DoorState, HostDoor, KnockError, KnockRequest};
 use crate::journal::{JournalError, Mailbox};
 use crate::record::Record;
 
-/// Messages that the inbox takes at once.
+/// Messages that an inbox takes at once, of Qwen Code and of Claude Code alike.
 const BURST: u32 = 30;
 /// Then it takes one in so long.
 const REFILL: Duration = Duration::from_secs(2);
@@ -148,8 +148,7 @@ impl DoorCarrier {
         let Outstanding { id, text, .. } = &*outstanding;
         let sent = self.knock.knock(KnockRequest::Peer { id: id.clone(), text: text.clone() }).await;
         let now = Instant::now();
-        let full_at = round.handed_in.full_at.map_or(now, |at| at.max(now));
-        round.handed_in.full_at = Some(full_at + REFILL);
+        round.handed_in.spend(now);
         outstanding.may_be_there |= !sent.as_ref().is_err_and(KnockError::is_certain);
         if let Err(error) = sent {
             tracing::warn!(%error, "a message could not be handed in at Qwen Code and is tried again");
@@ -293,8 +292,14 @@ impl Outstanding {
 }
 
 impl HandedIn {
+    /// One more went in.
+    pub(super) fn spend(&mut self, now: Instant) {
+        let full_at = self.full_at.map_or(now, |at| at.max(now));
+        self.full_at = Some(full_at + REFILL);
+    }
+
     /// When the inbox takes one more.
-    fn takes_at(&self) -> Instant {
+    pub(super) fn takes_at(&self) -> Instant {
         let now = Instant::now();
         let full_at = self.full_at.unwrap_or(now);
         full_at.checked_sub(REFILL * (BURST - 1)).unwrap_or(now).max(now)

@@ -37,7 +37,8 @@ pub struct Doors {
     pub qwen_peer: bool,
     /// The file that Qwen Code was started with, as an absolute path.
     pub qwen_input_file: Option<String>,
-    /// Least time between two uses of a door; what comes in between goes together.
+    /// How long one use of a door keeps back the next, unless the host calls a tool before; what comes in between goes
+    /// together.
     pub min_interval: Duration,
     /// Messages that may go through a door in an hour; the others wait for a pull.
     pub messages_per_hour: u32,
@@ -55,7 +56,7 @@ impl Default for Doors {
             qwen_peer: true,
             qwen_input_file: None,
             min_interval: Duration::from_secs(10),
-            messages_per_hour: 60,
+            messages_per_hour: 360,
         }
     }
 }

@@ -119,6 +119,9 @@ pub struct SessionFile {
     /// are sent unasked;
     /// the host's own door by its name, with a word in brackets while it waits or fails.
     pub carriers: Vec<String>,
+    /// From when on its wake-ups go again, RFC 3339, UTC, while those of the last hour are as many as may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wake_ups_from: Option<String>,
     /// Waiting calls that are open.
     pub waiting_calls: u64,
     /// Its view of the journal.

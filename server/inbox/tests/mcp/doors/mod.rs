@@ -314,12 +314,42 @@ async fn an_hour_has_so_many_messages_and_the_others_come_later() {
     let mut codex = connect(&home, doors, &Scripted::new(), None);
     codex.begin(CODEX).await;
     home.receive(1..=5);
+    assert_eq!(codex.presence.get().wake_ups_from, None);
     sleep(Duration::from_secs(3_500)).await;
     assert_eq!(codex.door.count(), 1);
+    let from = codex.presence.get().wake_ups_from.unwrap().to_string();
+    assert!(from.starts_with("2026-01-01T01:00:0"), "an hour after the first: {from}");
     sleep(Duration::from_secs(4_000)).await;
+    assert_eq!(codex.presence.get().wake_ups_from, None);
     let texts = codex.door.texts();
     assert_eq!(texts.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [0, 3_600, 7_200]);
     assert!(texts[2].1.contains("\n> text 5\n"));
+}
+
+/// Claude Code drops what comes faster than thirty at once and then one in two seconds, and the same text twice in half a
+/// minute, and says nothing.
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_reads_fast_is_not_woken_faster_than_its_inbox_takes() {
+    const FASTEST: Duration = Duration::from_millis(500);
+    let home = Home::new();
+    let doors = Doors { messages_per_hour: 600, ..Doors::default() };
+    let mut claude = connect(&home, doors, &Scripted::new(), None);
+    claude.begin("claude-code").await;
+    for n in 1..=200 {
+        home.receive([n]);
+        sleep(FASTEST).await;
+        claude.pull().await;
+    }
+    let moved = claude.door.moved.lock().unwrap().clone();
+    assert!(moved.len() >= 60, "the pause between two knocks is no bound here: {}", moved.len());
+    for (n, (from, text)) in moved.iter().enumerate() {
+        for (more, (to, other)) in moved.iter().enumerate().skip(n + 1) {
+            let (count, apart) = (u32::try_from(more - n + 1).unwrap(), *to - *from);
+            let taken = 30 + u32::try_from(apart.as_millis() / 2_000).unwrap();
+            assert!(count <= taken, "{count} within {apart:?}");
+            assert!(text != other || apart >= Duration::from_secs(30), "twice within {apart:?}: {text}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

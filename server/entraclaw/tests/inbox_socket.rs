@@ -1,0 +1,110 @@
+//! What is looked at and written at the path of an inbox socket: whole processes' files, and this program's own listener.
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use entraclaw::config::Secret;
+use entraclaw::knock::{Knock as _, KnockError, KnockRequest, ProductionKnock, look_at_socket};
+use tempfile::TempDir;
+use tokio::io::AsyncReadExt as _;
+
+const CREDENTIAL: &str = "{\"type\":\"auth\",\"token\":\"hush\"}";
+
+/// A folder and the path of a socket in it, where nothing is yet.
+fn place() -> (TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("inbox.sock");
+    (folder, path)
+}
+
+async fn write(path: &Path, line: &str) -> Result<(), KnockError> {
+    let (path, line) = (path.display().to_string(), line.to_owned());
+    let request = KnockRequest::Socket { path, credential: Secret::new(CREDENTIAL), line };
+    ProductionKnock::new(BTreeMap::new()).knock(request).await.map(|_| ())
+}
+
+/// Looking and writing refuse for the same reason, of which the caller can be sure.
+async fn is_refused(path: &Path, why: &str) {
+    let error = write(path, "{}").await.unwrap_err();
+    assert!(error.to_string().contains(why) && error.is_certain(), "{error}");
+    assert!(!error.to_string().contains("hush"), "{error}");
+    assert_eq!(look_at_socket(&path.display().to_string()), Err(error));
+}
+
+#[tokio::test]
+async fn the_two_lines_are_written_and_that_half_is_closed() {
+    let (_folder, path) = place();
+    let listener = tokio::net::UnixListener::bind(&path).unwrap();
+    assert_eq!(look_at_socket(&path.display().to_string()), Ok(()));
+    let read = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await.unwrap();
+        text
+    };
+    // More than a socket holds at once.
+    let line = format!("\"{}\"", "x".repeat(1_000_000));
+    let (text, written) = tokio::join!(read, write(&path, &line));
+    written.unwrap();
+    assert!(text == format!("{CREDENTIAL}\n{line}\n"), "{} bytes", text.len());
+}
+
+#[tokio::test]
+async fn where_no_socket_is_nothing_is_written() {
+    let (folder, path) = place();
+    is_refused(&path, "No such file").await;
+    is_refused(folder.path(), "it is not a socket").await;
+
+    #[expect(clippy::disallowed_methods, reason = "the other side's file")]
+    std::fs::write(&path, "as it was").unwrap();
+    is_refused(&path, "it is not a socket").await;
+    #[expect(clippy::disallowed_methods, reason = "the other side's file")]
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(text, "as it was");
+}
+
+#[tokio::test]
+async fn a_symlink_is_not_followed_to_a_socket_of_ones_own() {
+    let (folder, path) = place();
+    let listener = UnixListener::bind(&path).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let link = folder.path().join("link");
+    symlink(&path, &link).unwrap();
+    is_refused(&link, "it is a symlink").await;
+    assert!(listener.accept().is_err(), "nobody has connected");
+}
+
+/// Only root can make a file of another user; anybody else has nothing to try here.
+#[tokio::test]
+async fn a_socket_of_another_user_gets_no_token() {
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let (_folder, path) = place();
+    let listener = UnixListener::bind(&path).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    std::os::unix::fs::chown(&path, Some(65_534), Some(65_534)).unwrap();
+    is_refused(&path, "it belongs to another user").await;
+    assert!(listener.accept().is_err(), "nobody has connected");
+}
+
+#[tokio::test]
+async fn a_socket_that_its_listener_has_left_is_refused() {
+    let (_folder, path) = place();
+    drop(UnixListener::bind(&path).unwrap());
+    assert_eq!(look_at_socket(&path.display().to_string()), Ok(()), "its file is there");
+    let error = write(&path, "{}").await.unwrap_err();
+    assert!(matches!(error, KnockError::Socket { .. }) && error.is_certain(), "{error}");
+}
+
+#[tokio::test]
+async fn nobody_is_waited_for_who_does_not_read() {
+    let (_folder, path) = place();
+    let _listener = UnixListener::bind(&path).unwrap();
+    let error = write(&path, &"x".repeat(4_000_000)).await.unwrap_err();
+    assert!(matches!(error, KnockError::TimeUp { limit_ms: 2_000, .. }), "{error}");
+    assert!(!error.is_certain(), "a part of it is there");
+}
