@@ -169,7 +169,13 @@ pub async fn serve(
                     return Exit::InputFailed;
                 }
             },
-            Some(done) = connection.works.next(), if !connection.works.is_empty() => session.on_worked(done),
+            Some(done) = connection.works.next(), if !connection.works.is_empty() => {
+                // What it told with its last step goes before its answer.
+                while let Ok(step) = stepped.try_recv() {
+                    session.on_step(&step);
+                }
+                session.on_worked(done);
+            }
             Some(step) = stepped.recv(), if has_room => session.on_step(&step),
             () = changed(&mut session.providers, has_room) => {}
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
