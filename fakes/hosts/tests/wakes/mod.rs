@@ -103,7 +103,13 @@ fn block() -> Value {
     json!({"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "read your mail"}}),
     "<system-reminder>\nStop hook additional context: read your mail\n</system-reminder>")]
 #[case("claude-code@2.1.148", "Stop", "hook_event_name", block(), "Stop hook feedback:\nread your mail")]
-#[case("copilot-cli@1.0.102", "agentStop", "sessionId", block(), "read your mail")]
+#[case(
+    "copilot-cli@1.0.102",
+    "agentStop",
+    "sessionId",
+    block(),
+    "<current_datetime>2026-01-01T00:00:00.000Z</current_datetime>\n\nread your mail"
+)]
 fn a_hook_at_the_end_of_a_turn_makes_it_go_on(
     #[case] host: &str,
     #[case] event: &str,
@@ -213,7 +219,8 @@ fn a_hook_adds_to_the_prompt_and_to_a_tool_result() {
     bench.answer_hook(&json!({"additionalContext": "two"}).to_string());
     assert_eq!((waits, bench.called().len()), (1, 2), "the next step waits for the hook");
     let model: Vec<String> = bench.model().into_iter().map(|entry| entry.text).collect();
-    assert_eq!(model, ["hello", "one", "done", "two"]);
+    let added = "Tool \"wait\" succeeded. Additional guidance from postToolUse hooks:\ntwo";
+    assert_eq!(model, ["hello", "one", "done", added]);
 }
 
 #[rstest]
@@ -373,4 +380,63 @@ fn an_old_version_waits_for_the_hook_and_goes_on_with_its_words() {
     end_turn(&mut bench);
     end_waking(&mut bench, 2, 0);
     assert!(!bench.host.in_turn());
+}
+
+/// What the model of Qwen Code reads at the end of our command: quotes and angle brackets as XML writes them.
+#[test]
+fn a_shell_is_shown_as_its_host_escapes_it() {
+    let shown = |host: &str| {
+        let options = HostOptions { shell: true, ..HostOptions::default() };
+        let mut bench = Bench::open_with(host, options, &["wait"]);
+        let arguments = vec!["w".to_owned(), "--consumer".to_owned(), "a'b".to_owned()];
+        bench.act(Action::StartShell { arguments, description: "wait".to_owned(), label: "s".to_owned() });
+        bench.act(Action::EndTurn);
+        let end = ShellEnd { output: "chat_id \"19:c\" & &lt;b>\n".to_owned(), code: 0 };
+        let effects = bench.host.on_shell_end(bench.now_ms, 1, end);
+        bench.keep(effects);
+        bench.shown(Carrier::BackgroundShell).pop().unwrap().text
+    };
+    let text = shown("qwen-code@0.24.4");
+    for words in [
+        "<summary>Shell command \"w --consumer a&apos;b\" completed.</summary>",
+        "<command>w --consumer a&apos;b</command>\n<cwd>/home/alice/project</cwd>\n<pid>4001</pid>\n<exit-code>0</exit-code>",
+        "<output-tail truncated=\"false\">chat_id &quot;19:c&quot; &amp; &amp;lt;b&gt;</output-tail>",
+    ] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    assert!(shown("gemini-cli@0.61.0").contains("chat_id \"19:c\" & &lt;b>\n"));
+}
+
+/// What only plans asks for all but reading, whatever the settings let run.
+#[test]
+fn a_session_that_only_plans_asks_before_it_answers() {
+    for (plans, expected) in [(false, 1), (true, 0)] {
+        let options = HostOptions { unasked: Some(vec!["*".to_owned()]), ..HostOptions::default() };
+        let mut bench = Bench::open_with("claude-code@2.1.330", options, &["wait"]);
+        if plans {
+            bench.act(Action::OnlyPlan);
+        }
+        bench.call("wait");
+        bench.silence();
+        assert_eq!(bench.count("tools/call"), expected, "plans: {plans}");
+        bench.act(Action::AnswerDialog { allow: true });
+        assert_eq!(bench.count("tools/call"), 1);
+    }
+}
+
+/// Another conversation has another id for its hooks, and going back brings the first one.
+#[test]
+fn another_conversation_has_another_id() {
+    let options = HostOptions { hooks: true, ..HostOptions::default() };
+    let mut bench = Bench::open_with("claude-code@2.1.330", options, &["wait"]);
+    let first = bench.hook().1["session_id"].clone();
+    bench.silence();
+    bench.act(Action::ChangeSession { back: false });
+    let (event, cleared) = bench.hook();
+    assert_eq!((event.as_str(), cleared["source"].as_str()), ("SessionStart", Some("clear")));
+    assert_ne!(cleared["session_id"], first);
+    bench.silence();
+    bench.act(Action::ChangeSession { back: true });
+    assert_eq!(bench.hook().1["session_id"], first);
+    assert_eq!(bench.hook().1["source"], "resume");
 }

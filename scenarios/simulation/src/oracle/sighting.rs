@@ -19,12 +19,23 @@ pub struct Sighting {
     pub version: String,
     /// Its text, as the model read it.
     pub text: String,
+    /// Which part of it that is, where it is not the whole.
+    pub part: Part,
     /// Marked as shown before.
     pub redelivered: bool,
     /// Marked as pushed before.
     pub pushed: bool,
     /// Whether it woke an idle session.
     pub woke: bool,
+}
+
+/// A part of a text that was too long for one answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Where it begins, in bytes.
+    pub from: usize,
+    /// More is behind it.
+    pub goes_on: bool,
 }
 
 /// The bodies of the messages in a text that came through a host's door: runs of lines behind `> `, in which `＠` and `＄`
@@ -76,6 +87,7 @@ fn printed(at_ms: u64, carrier: &str, woke: bool, text: &str) -> Vec<Sighting> {
                 chat_id,
                 version: version(from.contains(", an edit"), from.contains(", taken back"), None),
                 text: std::mem::take(&mut body).join("\n"),
+                part: Part::default(),
                 redelivered: from.contains(", you may have seen it before"),
                 pushed: false,
                 woke,
@@ -83,6 +95,16 @@ fn printed(at_ms: u64, carrier: &str, woke: bool, text: &str) -> Vec<Sighting> {
         }
     }
     found
+}
+
+/// What a model reads in a notification whose words its host escapes as XML: the output that stands in it, with each
+/// character as it was printed. Nothing where there is no such output.
+pub fn unescaped_output(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("<output-tail ")?;
+    let (_, rest) = rest.split_once('>')?;
+    let (output, _) = rest.split_once("</output-tail>")?;
+    // What was escaped twice stays escaped once, as it was printed.
+    Some(unescaped(output))
 }
 
 /// Every message in `text`. A tool result holds a JSON object with `messages`; a channel push is one element.
@@ -98,6 +120,7 @@ pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text
                 chat_id,
                 version,
                 text,
+                part: Part::default(),
                 redelivered,
                 pushed: false,
                 woke,
@@ -149,12 +172,20 @@ fn in_value(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, value: &V
                     message.pointer("/meta/edited_at").and_then(Value::as_str),
                 ),
                 text: message.get("content_text_sanitized")?.as_str()?.to_owned(),
+                part: Part {
+                    from: message.get("part_from").and_then(Value::as_u64).map_or(0, bytes),
+                    goes_on: message.get("rest_since_id").is_some(),
+                },
                 redelivered: flag(message, "redelivered"),
                 pushed: flag(message, "pushed"),
                 woke,
             })
         })
         .collect()
+}
+
+fn bytes(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 /// A message is shown again when it is edited or taken back, which is no repeat.
@@ -247,12 +278,13 @@ fn channels(text: &str) -> Vec<Channel> {
 fn attribute(head: &str, name: &str) -> Option<String> {
     let start = head.find(&format!("{name}=\""))? + name.len() + 2;
     let end = head[start..].find('"')? + start;
-    let value = head[start..end]
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", "\"")
-        .replace("&#39;", "'");
-    Some(value.replace("&apos;", "'").replace("&amp;", "&"))
+    Some(unescaped(&head[start..end]))
+}
+
+/// A text without the escapes of XML, one layer of them.
+fn unescaped(text: &str) -> String {
+    let value = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'");
+    value.replace("&apos;", "'").replace("&amp;", "&")
 }
 
 #[cfg(test)]
@@ -279,6 +311,24 @@ mod tests {
         assert_eq!(seen[0].text, "one &lt;b&gt;\n\nAnswer with x");
         assert!(!seen[0].redelivered && seen[1].redelivered && seen[1].woke);
         assert_eq!((seen[1].chat_id.as_str(), seen[1].message_id.as_str()), ("", "<a@contoso.com>"));
+    }
+
+    /// Qwen Code escapes what our command prints, in which a stranger's `<` stands as `&lt;` already.
+    #[test]
+    fn of_an_escaped_notification_the_model_reads_what_was_printed() {
+        let text = "<task-notification>\n<command>w --consumer &apos;a&apos;</command>\n<output-tail truncated=\"false\">Entraclaw: 1.\n\n\
+            From Alice by teams, t\n    &amp;lt;b&amp;gt; said &quot;hi&quot;\nAnswer with send_teams_message: chat_id &quot;19:c&quot;, reply_to \
+            [&quot;7&quot;]\n\nNext: run `w --consumer &apos;a&apos;`.</output-tail>\n</task-notification>";
+        assert!(
+            sightings(5, "background_shell", None, true, text).is_empty(),
+            "the ids are not in it as they are"
+        );
+        let read = unescaped_output(text).unwrap();
+        let seen = sightings(5, "background_shell", None, true, &read);
+        assert_eq!((seen[0].chat_id.as_str(), seen[0].message_id.as_str()), ("19:c", "7"));
+        assert_eq!(seen[0].text, "&lt;b&gt; said \"hi\"");
+        assert!(read.ends_with("run `w --consumer 'a'`."));
+        assert_eq!(unescaped_output("<task-notification>\n</task-notification>"), None);
     }
 
     #[test]

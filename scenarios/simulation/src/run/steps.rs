@@ -14,7 +14,7 @@ use super::operator;
 use super::play::{MAIN, Play};
 use super::random;
 use super::speed::scaled;
-use super::vector::{is_meant, is_plain};
+use super::vector::{is_meant, is_plain, lengthened};
 use super::view::SessionView;
 use crate::oracle::{Heard, Written};
 use crate::scenario::{
@@ -380,6 +380,18 @@ async fn host(play: &mut Play<'_>, step: &HostStep) -> Played {
             play.session(name)?.order(Order::Act(Action::Interrupt));
             tokio::time::sleep(SETTLE).await;
         }
+        HostStep::Clear(name) => {
+            play.session(name)?.order(Order::Act(Action::ChangeSession { back: false }));
+            tokio::time::sleep(SETTLE).await;
+        }
+        HostStep::Resume(name) => {
+            play.session(name)?.order(Order::Act(Action::ChangeSession { back: true }));
+            tokio::time::sleep(SETTLE).await;
+        }
+        HostStep::Plan(name) => {
+            play.session(name)?.order(Order::Act(Action::OnlyPlan));
+            tokio::time::sleep(SETTLE).await;
+        }
         HostStep::LoseReply(name) => {
             play.session(name)?.order(Order::LoseReply);
             tokio::time::sleep(SETTLE).await;
@@ -429,7 +441,7 @@ async fn write_messages(play: &Play<'_>, write: &Write) -> anyhow::Result<()> {
     for n in 1..=count {
         let mut message = write.message.clone().unwrap_or_default();
         let number = |text: &String| text.replace("{n}", &n.to_string());
-        message.text = write.text.as_ref().map(number).or(message.text);
+        message.text = write.text.as_ref().map(|text| lengthened(&number(text))).or(message.text);
         message.html = write.html.as_ref().map(number).or(message.html);
         let label = match &write.label {
             Some(label) if count > 1 => format!("{label}-{n}"),

@@ -1,4 +1,4 @@
-//! Texts of the sanitiser's vectors: which are meant, and which it leaves as they are.
+//! Texts that people write: which of the sanitiser's vectors are meant, which it leaves as they are, and long ones.
 
 /// `all`, an id, or the beginning of ids with a `*`.
 pub(super) fn is_meant(vector: &str, id: &str) -> bool {
@@ -12,4 +12,20 @@ pub(super) fn is_meant(vector: &str, id: &str) -> bool {
 pub(super) fn is_plain(text: &str) -> bool {
     let harmless = |c: char| c.is_ascii_alphanumeric() || " ,.?!'".contains(c);
     text.chars().all(harmless) && text.trim() == text && !text.contains("  ")
+}
+
+/// A text with numbered words in the place of ` $fill:N` at its end, `N` characters in all; no part of it is like another.
+pub(super) fn lengthened(text: &str) -> String {
+    let filled =
+        text.rsplit_once(" $fill:").and_then(|(text, chars)| Some((text, chars.parse::<usize>().ok()?)));
+    let Some((begun, chars)) = filled else { return text.to_owned() };
+    let mut text = begun.to_owned();
+    for number in 0.. {
+        if text.len() >= chars {
+            break;
+        }
+        text.push(' ');
+        text.push_str(&i32::to_string(&number));
+    }
+    text.chars().take(chars).collect::<String>().trim_end().to_owned()
 }

@@ -1,5 +1,6 @@
 //! What has been seen of one host session so far: its wire, its model's view, its calls. It decides nothing.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fake_hosts::Profile;
@@ -8,7 +9,7 @@ use schemas::{Direction, WireValidator};
 use serde_json::Value;
 
 use super::attention::Attention;
-use crate::oracle::{Answers, Heard, Ledger, Sighting, Written, look, quoted};
+use crate::oracle::{Answers, Heard, Ledger, Part, Sighting, Written, look, quoted, unescaped_output};
 
 /// Lines of a transcript that are kept; later ones are counted.
 const TRANSCRIPT_LINES_MAX: usize = 4_000;
@@ -79,6 +80,8 @@ pub(crate) struct SessionView {
     pub(crate) attention: Attention,
     /// Whether the host's own lines are judged; not on a bare pipe, where a scenario breaks them on purpose.
     judge_host: bool,
+    /// Whether the host escapes what it shows of a background shell.
+    escapes_shell: bool,
     /// Methods that the real host is known to send without the capability for it, so that the fake does too.
     undeclared: Vec<&'static str>,
     validator: WireValidator,
@@ -90,6 +93,8 @@ pub(crate) struct SessionView {
     /// What began the turn that runs, where that was not a person.
     woken_by: Option<String>,
     texts: BTreeMap<String, (String, bool)>,
+    /// What was read so far of texts that come in parts, by chat and message.
+    begun: BTreeMap<(String, String), Sighting>,
 }
 
 impl SessionView {
@@ -117,6 +122,7 @@ impl SessionView {
             turns_by_itself: 0,
             attention: Attention::default(),
             judge_host: profile.is_some(),
+            escapes_shell: profile.is_some_and(|profile| *profile.shell.escaped),
             undeclared: undeclared.unwrap_or_default(),
             validator: WireValidator::at_host(),
             secret: secret.to_owned(),
@@ -124,6 +130,7 @@ impl SessionView {
             reached_by: BTreeMap::new(),
             woken_by: None,
             texts: BTreeMap::new(),
+            begun: BTreeMap::new(),
         }
     }
 
@@ -292,6 +299,7 @@ impl SessionView {
                 chat_id: message.chat_id.clone(),
                 version,
                 text: body,
+                part: Part::default(),
                 redelivered,
                 pushed: false,
                 woke: line.woke,
@@ -300,6 +308,13 @@ impl SessionView {
             self.reached_by.entry(ids).or_insert_with(|| line.carrier.clone());
             self.ledger.see(sighting);
         }
+    }
+
+    /// A text as the model reads it.
+    pub(crate) fn as_read<'a>(&self, line: &'a ModelLine) -> Cow<'a, str> {
+        let is_escaped = self.escapes_shell && line.carrier == "background_shell";
+        let output = is_escaped.then(|| unescaped_output(&line.text)).flatten();
+        output.map_or(Cow::Borrowed(&line.text), Cow::Owned)
     }
 
     /// The model was shown something.
@@ -318,7 +333,8 @@ impl SessionView {
             self.through_the_door(&line);
             return self.model.push(line);
         }
-        let (odd, seen) = look(line.at_ms, &line.carrier, line.tool.as_deref(), line.woke, &line.text);
+        let text = self.as_read(&line);
+        let (odd, seen) = look(line.at_ms, &line.carrier, line.tool.as_deref(), line.woke, &text);
         if let Some(odd) = odd {
             self.fail("oracle.unreadable", line.at_ms, odd, Some(&line.text));
         }
@@ -327,9 +343,43 @@ impl SessionView {
             let by = self.woken_by.clone().or_else(|| line.tool.clone()).filter(|_| read);
             let ids = (sighting.chat_id.clone(), sighting.message_id.clone());
             self.reached_by.entry(ids).or_insert_with(|| by.unwrap_or_else(|| line.carrier.clone()));
-            self.ledger.see(sighting);
+            if let Some(whole) = self.joined(sighting) {
+                self.ledger.see(whole);
+            }
         }
         self.model.push(line);
+    }
+
+    /// A message once its model has read all of it, with the marks of its first part; nothing before.
+    fn joined(&mut self, part: Sighting) -> Option<Sighting> {
+        let ids = (part.chat_id.clone(), part.message_id.clone());
+        let (at_ms, Part { from, goes_on }) = (part.at_ms, part.part);
+        let mut all = if from == 0 { Some(part) } else { self.continued(&ids, part) }?;
+        if goes_on {
+            self.begun.insert(ids, all);
+            return None;
+        }
+        (all.at_ms, all.part) = (at_ms, Part::default());
+        Some(all)
+    }
+
+    /// What was read of a text so far, with the next part of it.
+    fn continued(&mut self, ids: &(String, String), part: Sighting) -> Option<Sighting> {
+        let before = self.begun.remove(ids).filter(|before| before.text.len() == part.part.from);
+        let Some(mut before) = before else {
+            self.fail(
+                "oracle.unreadable",
+                part.at_ms,
+                format!(
+                    "a part of {} came that begins at {}, and not what stands before it",
+                    ids.1, part.part.from
+                ),
+                Some(&part.text),
+            );
+            return None;
+        };
+        before.text.push_str(&part.text);
+        Some(before)
     }
 
     /// A call began.
