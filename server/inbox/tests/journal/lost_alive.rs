@@ -371,3 +371,29 @@ fn a_look_of_somebody_who_does_not_lead_does_nothing() {
     follower.look_at_files().unwrap();
     assert_eq!(home.disk.bytes(FILE), None);
 }
+
+/// A replaced file may be exactly as long as it was: a line that everybody has is gone, and a message of the same length came.
+#[test]
+fn a_follower_sees_a_file_that_was_replaced_by_one_of_the_same_length() {
+    let (home, leader) = led_home();
+    let (follower, _) = home.open();
+    let mut reader = mailbox(&follower, "reader");
+    let len = home.disk.bytes(FILE).unwrap().len();
+    damage(&home, [1]);
+    leader.look_at_files().unwrap();
+    leader.append(drafts([7])).unwrap();
+    assert_eq!(home.disk.bytes(FILE).unwrap().len(), len);
+    follower.refresh().unwrap();
+    assert_eq!(ids(&take(&mut reader, &all())), ["m4", "m5", "m6", "m7"]);
+}
+
+#[test]
+fn a_clock_that_was_wrong_does_not_let_the_journal_begin_in_the_future() {
+    let home = Home::new();
+    let (leader, _) = home.open();
+    home.clock.move_by(24 * 365 * 200);
+    leader.append(drafts([1])).unwrap();
+    home.clock.move_by(-24 * 365 * 200);
+    let storage: Arc<dyn Storage> = Arc::new(home.disk.new_process());
+    assert_eq!(Look::at(&storage).unwrap().begins().unwrap().as_deref(), Some(DAY));
+}
