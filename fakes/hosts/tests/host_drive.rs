@@ -130,30 +130,29 @@ async fn a_server_of_this_program_that_ends_is_started_again_by_the_next_call() 
 /// Drives a host with orders given at once; what came over the wire and how calls ended.
 async fn ordered(id: &str, orders: Vec<Order>) -> Vec<HostEvent> {
     let local = tokio::task::LocalSet::new();
-    local
-        .run_until(async {
-            let mut server = TaskServer::new(serve);
-            let (give, take) = mpsc::channel(16);
-            let (events, mut heard) = mpsc::channel(16);
-            for order in orders {
-                give.send(order).await.unwrap();
-            }
-            let driven = drive(host(id), &mut server, take, events);
-            let listened = async {
-                let mut seen = Vec::new();
-                while let Some(event) = heard.recv().await {
-                    let done = matches!(event.kind, HostEventKind::CallDone { .. });
-                    seen.push(event);
-                    if done {
-                        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-                        give.send(Order::Act(Action::Exit)).await.unwrap();
-                    }
+    let run = local.run_until(async {
+        let mut server = TaskServer::new(serve);
+        let (give, take) = mpsc::channel(16);
+        let (events, mut heard) = mpsc::channel(16);
+        for order in orders {
+            give.send(order).await.unwrap();
+        }
+        let driven = drive(host(id), &mut server, take, events);
+        let listened = async {
+            let mut seen = Vec::new();
+            while let Some(event) = heard.recv().await {
+                let done = matches!(event.kind, HostEventKind::CallDone { .. });
+                seen.push(event);
+                if done {
+                    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                    give.send(Order::Act(Action::Exit)).await.unwrap();
                 }
-                seen
-            };
-            tokio::join!(driven, listened).1
-        })
-        .await
+            }
+            seen
+        };
+        tokio::join!(driven, listened).1
+    });
+    Box::pin(run).await
 }
 
 fn call(seconds: u64) -> Order {
