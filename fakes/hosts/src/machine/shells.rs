@@ -10,14 +10,25 @@ use crate::wire::fill;
 
 /// Most shells that run at once.
 const SHELLS_MAX: usize = 16;
+/// Longest command in a line for people, in characters.
+const LABEL_CHARS_MAX: usize = 80;
+/// The process id of the first shell.
+const FIRST_PID: u64 = 4_000;
 
 /// The shells that run, and the one that ended last.
 #[derive(Debug, Default)]
 pub(super) struct Shells {
     begun: u64,
-    /// What the model said that each is for.
-    running: BTreeMap<u64, String>,
+    running: BTreeMap<u64, Running>,
     last: Option<ShellEnd>,
+}
+
+/// A shell that runs.
+#[derive(Debug)]
+struct Running {
+    /// What the model said that it is for.
+    description: String,
+    command: String,
 }
 
 impl HostMachine {
@@ -38,7 +49,7 @@ impl HostMachine {
         }
         self.shells.begun += 1;
         let id = self.shells.begun;
-        self.shells.running.insert(id, description);
+        self.shells.running.insert(id, Running { description, command: arguments.join(" ") });
         let text = format!("The command runs in the background as {}.", shell_name(id));
         self.show(Carrier::ToolResult, None, Some(label.clone()), text, false, false);
         self.effects.push(Effect::Shell { id, arguments });
@@ -57,23 +68,28 @@ impl HostMachine {
     }
 
     pub(super) fn shell_end(&mut self, id: u64, end: ShellEnd) {
-        let Some(description) = self.shells.running.remove(&id) else {
+        let Some(Running { description, command }) = self.shells.running.remove(&id) else {
             return self.note(format!("nobody waits for {}", shell_name(id)));
         };
         self.note(format!("{} ended with code {}", shell_name(id), end.code));
         let facts = self.profile.shell.clone();
         let name = shell_name(id);
-        let text = fill(
-            &facts.text,
-            &[
-                ("id", name.as_str()),
-                ("description", description.as_str()),
-                ("status", if end.code == 0 { "completed" } else { "failed" }),
-                ("code", end.code.to_string().as_str()),
-                ("path", format!("/tmp/{name}.output").as_str()),
-                ("output", end.output.as_str()),
-            ],
-        );
+        let values = [
+            ("id", name.clone()),
+            ("description", description.clone()),
+            ("status", (if end.code == 0 { "completed" } else { "failed" }).to_owned()),
+            ("code", end.code.to_string()),
+            ("path", format!("/tmp/{name}.output")),
+            ("label", label(&command)),
+            ("command", command),
+            ("cwd", self.options.working_directory.clone()),
+            ("pid", (FIRST_PID + id).to_string()),
+            ("tail", end.output.trim_end().to_owned()),
+            ("output", end.output.clone()),
+        ];
+        let values = values.map(|(key, value)| (key, if *facts.escaped { escaped(&value) } else { value }));
+        let values: Vec<(&str, &str)> = values.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let text = fill(&facts.text, &values);
         self.shells.last = Some(end);
         let notice = Notice::new(Carrier::BackgroundShell, text);
         self.comes_by_itself(notice, self.mode(&facts.wakes), *facts.busy);
@@ -91,4 +107,28 @@ impl HostMachine {
 
 fn shell_name(id: u64) -> String {
     format!("shell-{id}")
+}
+
+/// A command as people are shown it.
+fn label(command: &str) -> String {
+    if command.chars().count() <= LABEL_CHARS_MAX {
+        return command.to_owned();
+    }
+    command.chars().take(LABEL_CHARS_MAX - 3).chain("...".chars()).collect()
+}
+
+/// A text as it stands in XML.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&apos;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
 }

@@ -104,6 +104,8 @@ facts! {
         /// That text. `{id}`, `{description}`, `{status}`, `{code}`, `{path}` and `{output}` are filled in.
         text: String,
         /// What the person must set for that; nothing when the host does it by itself.
+        /// Whether what is filled in is escaped as in XML, quotes and apostrophes too.
+        escaped: bool,
         setting: Option<String>,
     }
 }

@@ -37,6 +37,7 @@ impl Bench {
         bench.keep(effects);
         let offer = json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}});
         bench.reply(&bench.last_id("server/discover"), json!({"result": offer}));
+        bench.notify("notifications/subscriptions/acknowledged", &json!({}));
         let items: Vec<Value> =
             tools.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).collect();
         bench.reply(&bench.last_id("tools/list"), json!({"result": {"tools": items, "ttlMs": 600_000}}));

@@ -103,7 +103,13 @@ fn block() -> Value {
     json!({"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "read your mail"}}),
     "<system-reminder>\nStop hook additional context: read your mail\n</system-reminder>")]
 #[case("claude-code@2.1.148", "Stop", "hook_event_name", block(), "Stop hook feedback:\nread your mail")]
-#[case("copilot-cli@1.0.102", "agentStop", "sessionId", block(), "read your mail")]
+#[case(
+    "copilot-cli@1.0.102",
+    "agentStop",
+    "sessionId",
+    block(),
+    "<current_datetime>2026-01-01T00:00:00.000Z</current_datetime>\n\nread your mail"
+)]
 fn a_hook_at_the_end_of_a_turn_makes_it_go_on(
     #[case] host: &str,
     #[case] event: &str,
@@ -213,7 +219,8 @@ fn a_hook_adds_to_the_prompt_and_to_a_tool_result() {
     bench.answer_hook(&json!({"additionalContext": "two"}).to_string());
     assert_eq!((waits, bench.called().len()), (1, 2), "the next step waits for the hook");
     let model: Vec<String> = bench.model().into_iter().map(|entry| entry.text).collect();
-    assert_eq!(model, ["hello", "one", "done", "two"]);
+    let added = "Tool \"wait\" succeeded. Additional guidance from postToolUse hooks:\ntwo";
+    assert_eq!(model, ["hello", "one", "done", added]);
 }
 
 #[rstest]

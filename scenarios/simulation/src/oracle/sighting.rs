@@ -97,6 +97,16 @@ pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text
                 message_id,
                 chat_id,
                 version,
+/// What a model reads in a notification whose words its host escapes as XML: the output that stands in it, with each
+/// character as it was printed. Nothing where there is no such output.
+pub fn unescaped_output(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("<output-tail ")?;
+    let (_, rest) = rest.split_once('>')?;
+    let (output, _) = rest.split_once("</output-tail>")?;
+    // What was escaped twice stays escaped once, as it was printed.
+    Some(unescaped(output))
+}
+
                 text,
                 redelivered,
                 pushed: false,
@@ -247,12 +257,13 @@ fn channels(text: &str) -> Vec<Channel> {
 fn attribute(head: &str, name: &str) -> Option<String> {
     let start = head.find(&format!("{name}=\""))? + name.len() + 2;
     let end = head[start..].find('"')? + start;
-    let value = head[start..end]
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", "\"")
-        .replace("&#39;", "'");
-    Some(value.replace("&apos;", "'").replace("&amp;", "&"))
+    Some(unescaped(&head[start..end]))
+}
+
+/// A text without the escapes of XML, one layer of them.
+fn unescaped(text: &str) -> String {
+    let value = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'");
+    value.replace("&apos;", "'").replace("&amp;", "&")
 }
 
 #[cfg(test)]
@@ -302,6 +313,24 @@ mod tests {
         let seen = sightings(0, "channel", None, true, text);
         assert_eq!(seen.len(), 2);
         assert_eq!((seen[0].chat_id.as_str(), seen[0].text.as_str()), ("c&1", "line &lt;one&gt;\n\nthree"));
+    /// Qwen Code escapes what our command prints, in which a stranger's `<` stands as `&lt;` already.
+    #[test]
+    fn of_an_escaped_notification_the_model_reads_what_was_printed() {
+        let text = "<task-notification>\n<command>w --consumer &apos;a&apos;</command>\n<output-tail truncated=\"false\">Entraclaw: 1.\n\n\
+            From Alice by teams, t\n    &amp;lt;b&amp;gt; said &quot;hi&quot;\nAnswer with send_teams_message: chat_id &quot;19:c&quot;, reply_to \
+            [&quot;7&quot;]\n\nNext: run `w --consumer &apos;a&apos;`.</output-tail>\n</task-notification>";
+        assert!(
+            sightings(5, "background_shell", None, true, text).is_empty(),
+            "the ids are not in it as they are"
+        );
+        let read = unescaped_output(text).unwrap();
+        let seen = sightings(5, "background_shell", None, true, &read);
+        assert_eq!((seen[0].chat_id.as_str(), seen[0].message_id.as_str()), ("19:c", "7"));
+        assert_eq!(seen[0].text, "&lt;b&gt; said \"hi\"");
+        assert!(read.ends_with("run `w --consumer 'a'`."));
+        assert_eq!(unescaped_output("<task-notification>\n</task-notification>"), None);
+    }
+
         assert_eq!(seen[1].message_id, "2");
     }
 }

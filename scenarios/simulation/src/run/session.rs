@@ -361,7 +361,7 @@ impl SessionPort {
     fn told_last(&self) -> Option<String> {
         let view = self.view.borrow();
         let mut shown = view.model.iter().rev().filter(|line| line.carrier == "background_shell");
-        shown.find_map(|line| told_to_run(&line.text)).map(str::to_owned)
+        shown.find_map(|line| told_to_run(&view.as_read(line)).map(str::to_owned))
     }
 
     /// Reads what the command wrote that ended last.

@@ -1,5 +1,6 @@
 //! What has been seen of one host session so far: its wire, its model's view, its calls. It decides nothing.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fake_hosts::Profile;
@@ -8,7 +9,7 @@ use schemas::{Direction, WireValidator};
 use serde_json::Value;
 
 use super::attention::Attention;
-use crate::oracle::{Answers, Heard, Ledger, Sighting, Written, look, quoted};
+use crate::oracle::{Answers, Heard, Ledger, Sighting, Written, look, quoted, unescaped_output};
 
 /// Lines of a transcript that are kept; later ones are counted.
 const TRANSCRIPT_LINES_MAX: usize = 4_000;
@@ -79,6 +80,8 @@ pub(crate) struct SessionView {
     pub(crate) attention: Attention,
     /// Whether the host's own lines are judged; not on a bare pipe, where a scenario breaks them on purpose.
     judge_host: bool,
+    /// Whether the host escapes what it shows of a background shell.
+    escapes_shell: bool,
     /// Methods that the real host is known to send without the capability for it, so that the fake does too.
     undeclared: Vec<&'static str>,
     validator: WireValidator,
@@ -119,6 +122,7 @@ impl SessionView {
             judge_host: profile.is_some(),
             undeclared: undeclared.unwrap_or_default(),
             validator: WireValidator::at_host(),
+            escapes_shell: profile.is_some_and(|profile| *profile.shell.escaped),
             secret: secret.to_owned(),
             busy: BTreeSet::new(),
             reached_by: BTreeMap::new(),
@@ -306,6 +310,13 @@ impl SessionView {
     pub(crate) fn shown(&mut self, line: ModelLine) {
         let is_door = [DOOR, WAKING_HOOK].contains(&line.carrier.as_str());
         let quotes = is_door && !quoted(&line.text).is_empty();
+    /// A text as the model reads it.
+    pub(crate) fn as_read<'a>(&self, line: &'a ModelLine) -> Cow<'a, str> {
+        let is_escaped = self.escapes_shell && line.carrier == "background_shell";
+        let output = is_escaped.then(|| unescaped_output(&line.text)).flatten();
+        output.map_or(Cow::Borrowed(&line.text), Cow::Owned)
+    }
+
         if line.carrier == "background_shell" || (is_door && !quotes) {
             // Where it is only told of, what the command took is shown later, with a mark.
             self.ledger.disturb(line.at_ms);
@@ -318,7 +329,8 @@ impl SessionView {
             self.through_the_door(&line);
             return self.model.push(line);
         }
-        let (odd, seen) = look(line.at_ms, &line.carrier, line.tool.as_deref(), line.woke, &line.text);
+        let text = self.as_read(&line);
+        let (odd, seen) = look(line.at_ms, &line.carrier, line.tool.as_deref(), line.woke, &text);
         if let Some(odd) = odd {
             self.fail("oracle.unreadable", line.at_ms, odd, Some(&line.text));
         }
