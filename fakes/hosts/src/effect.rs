@@ -56,6 +56,13 @@ pub enum Action {
     EndTurn,
     /// The person interrupts (Esc, Ctrl+C).
     Interrupt,
+    /// The person begins another conversation in this session, or goes back to the one before.
+    ChangeSession {
+        /// Whether they go back.
+        back: bool,
+    },
+    /// The person lets the model only plan.
+    OnlyPlan,
     /// The model or the person reads a resource, where the host can.
     ReadResource {
         /// The resource.

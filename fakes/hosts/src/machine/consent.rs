@@ -10,9 +10,12 @@ use crate::profile::{Hook, HookAnswer, Unallowed};
 impl HostMachine {
     /// What becomes of a call of this tool, by the person's settings alone.
     pub(super) fn consent_to(&self, tool: &str) -> Unallowed {
-        let Some(unasked) = &self.options.unasked else { return Unallowed::Runs };
         let facts = &self.profile.consent;
         let only_reads = self.catalog.find(tool).is_some_and(|tool| tool.read_only);
+        if self.only_plans && !only_reads {
+            return self.mode(&facts.plan);
+        }
+        let Some(unasked) = &self.options.unasked else { return Unallowed::Runs };
         if unasked.iter().any(|name| name == "*" || name == tool) || (*facts.spares_reading && only_reads) {
             return Unallowed::Runs;
         }

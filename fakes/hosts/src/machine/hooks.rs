@@ -9,10 +9,12 @@ use super::turn::Notice;
 use super::{HostMachine, Timer};
 use crate::effect::{Carrier, Effect, Outcome};
 use crate::profile::{Hook, HookAnswer, HookInput, WhileBusy};
-use crate::wire::fill;
+use crate::wire::{fill, uuid};
 
 /// Most hooks that run at once.
 const HOOKS_MAX: usize = 64;
+/// Ids of conversations that were begun within a session are numbered from here.
+const CHANGED: u64 = 1 << 40;
 
 /// The hooks that run.
 #[derive(Debug, Default)]
@@ -23,6 +25,9 @@ pub(super) struct Hooks {
     arrived: BTreeMap<u64, (Notice, bool, WhileBusy)>,
     /// How often in a row the end of the turn was blocked.
     blocks: u64,
+    /// How often the conversation was another one, and the id of the one before.
+    changes: u64,
+    before: Option<String>,
 }
 
 impl Hooks {
@@ -61,6 +66,20 @@ impl HostMachine {
     pub(super) fn begin_session(&mut self) {
         let hook = self.profile.hooks.session_start.value.clone();
         self.run_hook(hook, Moment::SessionStart, vec![("source", json!("startup"))]);
+    }
+
+    /// The conversation is another one; what runs beside it stays as it is.
+    pub(super) fn change_session(&mut self, back: bool) {
+        if self.turn.running {
+            return self.note("the conversation can't change while a turn runs");
+        }
+        let other = if back { self.hooks.before.take() } else { None };
+        self.hooks.changes += 1;
+        let id = other.unwrap_or_else(|| uuid(CHANGED | self.hooks.changes));
+        self.hooks.before = Some(std::mem::replace(&mut self.options.session_id, id));
+        let source = if back { "resume" } else { "clear" };
+        let hook = self.profile.hooks.session_start.value.clone();
+        self.run_hook(hook, Moment::SessionStart, vec![("source", json!(source))]);
     }
 
     /// Some versions begin their session with every prompt and every turn that goes on.

@@ -230,6 +230,8 @@ pub struct HostMachine {
     steps_begun: u64,
     /// Calls about which a dialog is open, the oldest first.
     dialogs: VecDeque<u64>,
+    /// The person lets the model only plan.
+    only_plans: bool,
     asked: VecDeque<(Value, Asked)>,
     shells: Shells,
     hooks: Hooks,
@@ -270,6 +272,7 @@ impl HostMachine {
             step: None,
             steps_begun: 0,
             dialogs: VecDeque::new(),
+            only_plans: false,
             asked: VecDeque::new(),
             shells: Shells::default(),
             hooks: Hooks::default(),
@@ -406,6 +409,8 @@ impl HostMachine {
             Action::BeginTurn { prompt } => self.type_prompt(prompt),
             Action::EndTurn => self.end_turn(),
             Action::Interrupt => self.interrupt(),
+            Action::ChangeSession { back } => self.change_session(back),
+            Action::OnlyPlan => self.only_plans = true,
             Action::ReadResource { uri, label } => self.read_resource(uri, label),
             Action::GetPrompt { name, arguments, label } => self.get_prompt(&name, arguments, label),
             Action::AnswerSampling { model, text } => self.answer_sampling(&model, &text),

@@ -25,6 +25,8 @@ facts! {
         calls: PerMode<Unallowed>,
         /// Whether a tool that says that it only reads runs without being let.
         spares_reading: bool,
+        /// A call of a tool that does not only read, although the person's settings let it run, while the session only plans.
+        plan: PerMode<Unallowed>,
         /// The event at which a command of the person may give the consent; nothing where there is none.
         hook: Option<String>,
     }

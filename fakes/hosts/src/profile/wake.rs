@@ -101,11 +101,12 @@ facts! {
         busy: WhileBusy,
         /// What the model is shown at its end.
         shown: ShellShown,
-        /// That text. `{id}`, `{description}`, `{status}`, `{code}`, `{path}` and `{output}` are filled in.
+        /// That text. `{id}`, `{description}`, `{status}`, `{code}`, `{path}`, `{command}`, `{label}` (the command, cut to eighty
+        /// characters), `{cwd}`, `{pid}`, `{output}` and `{tail}` (the output without the white space at its end) are filled in.
         text: String,
-        /// What the person must set for that; nothing when the host does it by itself.
         /// Whether what is filled in is escaped as in XML, quotes and apostrophes too.
         escaped: bool,
+        /// What the person must set for that; nothing when the host does it by itself.
         setting: Option<String>,
     }
 }
@@ -194,6 +195,8 @@ facts! {
         chars_max: Option<u64>,
         /// From a message to the receipt for it, in milliseconds.
         receipt_ms: u64,
+        /// Whether a text behind a wrong token is kept from the model, where a token is asked for.
+        checks_token: bool,
     }
 }
 

@@ -381,3 +381,62 @@ fn an_old_version_waits_for_the_hook_and_goes_on_with_its_words() {
     end_waking(&mut bench, 2, 0);
     assert!(!bench.host.in_turn());
 }
+
+/// What the model of Qwen Code reads at the end of our command: quotes and angle brackets as XML writes them.
+#[test]
+fn a_shell_is_shown_as_its_host_escapes_it() {
+    let shown = |host: &str| {
+        let options = HostOptions { shell: true, ..HostOptions::default() };
+        let mut bench = Bench::open_with(host, options, &["wait"]);
+        let arguments = vec!["w".to_owned(), "--consumer".to_owned(), "a'b".to_owned()];
+        bench.act(Action::StartShell { arguments, description: "wait".to_owned(), label: "s".to_owned() });
+        bench.act(Action::EndTurn);
+        let end = ShellEnd { output: "chat_id \"19:c\" & &lt;b>\n".to_owned(), code: 0 };
+        let effects = bench.host.on_shell_end(bench.now_ms, 1, end);
+        bench.keep(effects);
+        bench.shown(Carrier::BackgroundShell).pop().unwrap().text
+    };
+    let text = shown("qwen-code@0.24.4");
+    for words in [
+        "<summary>Shell command \"w --consumer a&apos;b\" completed.</summary>",
+        "<command>w --consumer a&apos;b</command>\n<cwd>/home/alice/project</cwd>\n<pid>4001</pid>\n<exit-code>0</exit-code>",
+        "<output-tail truncated=\"false\">chat_id &quot;19:c&quot; &amp; &amp;lt;b&gt;</output-tail>",
+    ] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    assert!(shown("gemini-cli@0.61.0").contains("chat_id \"19:c\" & &lt;b>\n"));
+}
+
+/// What only plans asks for all but reading, whatever the settings let run.
+#[test]
+fn a_session_that_only_plans_asks_before_it_answers() {
+    for (plans, expected) in [(false, 1), (true, 0)] {
+        let options = HostOptions { unasked: Some(vec!["*".to_owned()]), ..HostOptions::default() };
+        let mut bench = Bench::open_with("claude-code@2.1.330", options, &["wait"]);
+        if plans {
+            bench.act(Action::OnlyPlan);
+        }
+        bench.call("wait");
+        bench.silence();
+        assert_eq!(bench.count("tools/call"), expected, "plans: {plans}");
+        bench.act(Action::AnswerDialog { allow: true });
+        assert_eq!(bench.count("tools/call"), 1);
+    }
+}
+
+/// Another conversation has another id for its hooks, and going back brings the first one.
+#[test]
+fn another_conversation_has_another_id() {
+    let options = HostOptions { hooks: true, ..HostOptions::default() };
+    let mut bench = Bench::open_with("claude-code@2.1.330", options, &["wait"]);
+    let first = bench.hook().1["session_id"].clone();
+    bench.silence();
+    bench.act(Action::ChangeSession { back: false });
+    let (event, cleared) = bench.hook();
+    assert_eq!((event.as_str(), cleared["source"].as_str()), ("SessionStart", Some("clear")));
+    assert_ne!(cleared["session_id"], first);
+    bench.silence();
+    bench.act(Action::ChangeSession { back: true });
+    assert_eq!(bench.hook().1["session_id"], first);
+    assert_eq!(bench.hook().1["source"], "resume");
+}

@@ -323,6 +323,7 @@ mod tests {
             chat_id: "c".into(),
             version: String::new(),
             text: text.into(),
+            part: crate::oracle::Part::default(),
             redelivered,
             pushed: false,
             woke: false,

@@ -7,4 +7,4 @@ mod sighting;
 
 pub use answers::{Answers, Posted, judge as judge_answers};
 pub use ledger::{Heard, Ledger, Written};
-pub use sighting::{Sighting, look, oddity, quoted, sightings, unescaped_output};
+pub use sighting::{Part, Sighting, look, oddity, quoted, sightings, unescaped_output};

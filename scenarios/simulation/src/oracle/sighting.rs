@@ -19,12 +19,23 @@ pub struct Sighting {
     pub version: String,
     /// Its text, as the model read it.
     pub text: String,
+    /// Which part of it that is, where it is not the whole.
+    pub part: Part,
     /// Marked as shown before.
     pub redelivered: bool,
     /// Marked as pushed before.
     pub pushed: bool,
     /// Whether it woke an idle session.
     pub woke: bool,
+}
+
+/// A part of a text that was too long for one answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Where it begins, in bytes.
+    pub from: usize,
+    /// More is behind it.
+    pub goes_on: bool,
 }
 
 /// The bodies of the messages in a text that came through a host's door: runs of lines behind `> `, in which `＠` and `＄`
@@ -76,6 +87,7 @@ fn printed(at_ms: u64, carrier: &str, woke: bool, text: &str) -> Vec<Sighting> {
                 chat_id,
                 version: version(from.contains(", an edit"), from.contains(", taken back"), None),
                 text: std::mem::take(&mut body).join("\n"),
+                part: Part::default(),
                 redelivered: from.contains(", you may have seen it before"),
                 pushed: false,
                 woke,
@@ -83,6 +95,16 @@ fn printed(at_ms: u64, carrier: &str, woke: bool, text: &str) -> Vec<Sighting> {
         }
     }
     found
+}
+
+/// What a model reads in a notification whose words its host escapes as XML: the output that stands in it, with each
+/// character as it was printed. Nothing where there is no such output.
+pub fn unescaped_output(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("<output-tail ")?;
+    let (_, rest) = rest.split_once('>')?;
+    let (output, _) = rest.split_once("</output-tail>")?;
+    // What was escaped twice stays escaped once, as it was printed.
+    Some(unescaped(output))
 }
 
 /// Every message in `text`. A tool result holds a JSON object with `messages`; a channel push is one element.
@@ -97,17 +119,8 @@ pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text
                 message_id,
                 chat_id,
                 version,
-/// What a model reads in a notification whose words its host escapes as XML: the output that stands in it, with each
-/// character as it was printed. Nothing where there is no such output.
-pub fn unescaped_output(text: &str) -> Option<String> {
-    let (_, rest) = text.split_once("<output-tail ")?;
-    let (_, rest) = rest.split_once('>')?;
-    let (output, _) = rest.split_once("</output-tail>")?;
-    // What was escaped twice stays escaped once, as it was printed.
-    Some(unescaped(output))
-}
-
                 text,
+                part: Part::default(),
                 redelivered,
                 pushed: false,
                 woke,
@@ -159,12 +172,20 @@ fn in_value(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, value: &V
                     message.pointer("/meta/edited_at").and_then(Value::as_str),
                 ),
                 text: message.get("content_text_sanitized")?.as_str()?.to_owned(),
+                part: Part {
+                    from: message.get("part_from").and_then(Value::as_u64).map_or(0, bytes),
+                    goes_on: message.get("rest_since_id").is_some(),
+                },
                 redelivered: flag(message, "redelivered"),
                 pushed: flag(message, "pushed"),
                 woke,
             })
         })
         .collect()
+}
+
+fn bytes(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 /// A message is shown again when it is edited or taken back, which is no repeat.
@@ -292,6 +313,24 @@ mod tests {
         assert_eq!((seen[1].chat_id.as_str(), seen[1].message_id.as_str()), ("", "<a@contoso.com>"));
     }
 
+    /// Qwen Code escapes what our command prints, in which a stranger's `<` stands as `&lt;` already.
+    #[test]
+    fn of_an_escaped_notification_the_model_reads_what_was_printed() {
+        let text = "<task-notification>\n<command>w --consumer &apos;a&apos;</command>\n<output-tail truncated=\"false\">Entraclaw: 1.\n\n\
+            From Alice by teams, t\n    &amp;lt;b&amp;gt; said &quot;hi&quot;\nAnswer with send_teams_message: chat_id &quot;19:c&quot;, reply_to \
+            [&quot;7&quot;]\n\nNext: run `w --consumer &apos;a&apos;`.</output-tail>\n</task-notification>";
+        assert!(
+            sightings(5, "background_shell", None, true, text).is_empty(),
+            "the ids are not in it as they are"
+        );
+        let read = unescaped_output(text).unwrap();
+        let seen = sightings(5, "background_shell", None, true, &read);
+        assert_eq!((seen[0].chat_id.as_str(), seen[0].message_id.as_str()), ("19:c", "7"));
+        assert_eq!(seen[0].text, "&lt;b&gt; said \"hi\"");
+        assert!(read.ends_with("run `w --consumer 'a'`."));
+        assert_eq!(unescaped_output("<task-notification>\n</task-notification>"), None);
+    }
+
     #[test]
     fn a_text_from_the_door_is_what_stands_behind_the_marks() {
         let text = "[Entraclaw] 2 messages from outside\nRules.\n\n1. \"Alice\" wrote in Teams:\n> ask ＠Bob\n> \n> \n\n2. \"Bob\":\n> b\n\nTo answer";
@@ -313,24 +352,6 @@ mod tests {
         let seen = sightings(0, "channel", None, true, text);
         assert_eq!(seen.len(), 2);
         assert_eq!((seen[0].chat_id.as_str(), seen[0].text.as_str()), ("c&1", "line &lt;one&gt;\n\nthree"));
-    /// Qwen Code escapes what our command prints, in which a stranger's `<` stands as `&lt;` already.
-    #[test]
-    fn of_an_escaped_notification_the_model_reads_what_was_printed() {
-        let text = "<task-notification>\n<command>w --consumer &apos;a&apos;</command>\n<output-tail truncated=\"false\">Entraclaw: 1.\n\n\
-            From Alice by teams, t\n    &amp;lt;b&amp;gt; said &quot;hi&quot;\nAnswer with send_teams_message: chat_id &quot;19:c&quot;, reply_to \
-            [&quot;7&quot;]\n\nNext: run `w --consumer &apos;a&apos;`.</output-tail>\n</task-notification>";
-        assert!(
-            sightings(5, "background_shell", None, true, text).is_empty(),
-            "the ids are not in it as they are"
-        );
-        let read = unescaped_output(text).unwrap();
-        let seen = sightings(5, "background_shell", None, true, &read);
-        assert_eq!((seen[0].chat_id.as_str(), seen[0].message_id.as_str()), ("19:c", "7"));
-        assert_eq!(seen[0].text, "&lt;b&gt; said \"hi\"");
-        assert!(read.ends_with("run `w --consumer 'a'`."));
-        assert_eq!(unescaped_output("<task-notification>\n</task-notification>"), None);
-    }
-
         assert_eq!(seen[1].message_id, "2");
     }
 }

@@ -145,6 +145,7 @@ async fn answer_all(port: &SessionPort, answered: &mut BTreeSet<String>) -> u32 
         let page = first_json(&end.text).unwrap_or_default();
         let messages = page.get("messages").and_then(Value::as_array).cloned().unwrap_or_default();
         for message in &messages {
+            read_on(port, message).await;
             let id = message.get("id").and_then(Value::as_str).unwrap_or_default();
             if answered.insert(id.to_owned()) {
                 answer(port, message).await;
@@ -154,6 +155,17 @@ async fn answer_all(port: &SessionPort, answered: &mut BTreeSet<String>) -> u32 
         if messages.is_empty() || page.get("unread_remaining").and_then(Value::as_u64) == Some(0) {
             return news;
         }
+    }
+}
+
+/// Reads the rest of a text that was too long for one answer.
+async fn read_on(port: &SessionPort, message: &Value) {
+    let rest = |message: &Value| message.get("rest_since_id").and_then(Value::as_str).map(str::to_owned);
+    let mut next = rest(message);
+    while let Some(since_id) = next {
+        let end = port.call("inbox_pull", json!({"since_id": since_id})).await;
+        let page = first_json(&end.text).unwrap_or_default();
+        next = page.pointer("/messages/0").and_then(rest);
     }
 }
 
@@ -236,9 +248,12 @@ async fn listen(port: &SessionPort) -> Vec<Value> {
     if end.outcome != "ok" || end.is_error {
         tokio::time::sleep(AFTER_ERROR).await;
     }
-    first_json(&end.text)
-        .and_then(|v| v.get("messages").and_then(Value::as_array).cloned())
-        .unwrap_or_default()
+    let messages = first_json(&end.text).and_then(|v| v.get("messages").and_then(Value::as_array).cloned());
+    let messages = messages.unwrap_or_default();
+    for message in &messages {
+        read_on(port, message).await;
+    }
+    messages
 }
 
 /// One pull; how much is left.
@@ -248,8 +263,11 @@ async fn pull(port: &SessionPort) -> u64 {
         tokio::time::sleep(AFTER_ERROR).await;
         return 0;
     }
-    let remaining = first_json(&end.text).and_then(|v| v.get("unread_remaining").and_then(Value::as_u64));
-    remaining.unwrap_or(0)
+    let page = first_json(&end.text).unwrap_or_default();
+    for message in page.get("messages").and_then(Value::as_array).into_iter().flatten() {
+        read_on(port, message).await;
+    }
+    page.get("unread_remaining").and_then(Value::as_u64).unwrap_or(0)
 }
 
 async fn answer(port: &SessionPort, message: &Value) {

@@ -208,9 +208,10 @@ impl Bell {
             KnockRequest::Socket { path, credential, line } => {
                 let refused =
                     |reason: &str| KnockError::Socket { path: path.clone(), reason: reason.to_owned() };
-                let is_there =
-                    self.kind == DoorKind::InboxSocket && path == SOCKET && self.socket().is_there();
-                if !is_there || !self.is_open() {
+                if let Some(reason) = self.socket().in_the_way() {
+                    return Err(refused(reason));
+                }
+                if self.kind != DoorKind::InboxSocket || path != SOCKET || !self.is_open() {
                     return Err(refused("there is no such socket"));
                 }
                 let read = |line: &str| serde_json::from_str::<Value>(line).unwrap_or_default();
@@ -218,6 +219,7 @@ impl Bell {
                 // Nothing is answered, whatever becomes of it.
                 let lost = |text: &str| self.order(Order::Swallow(text.to_owned()));
                 let is_ours = credential == json!({"type": "auth", "token": TOKEN})
+                    && self.socket().takes_token()
                     && line.get("type").and_then(Value::as_str) == Some("user")
                     // One with another session's id is dropped; after `/clear` no server knows the present one.
                     && line.get("session_id").is_none();
@@ -285,10 +287,9 @@ impl Knock for Doorway {
     }
 
     fn look(&self, socket: &str) -> Result<(), KnockError> {
-        if self.bell.socket().is_there() {
-            return Ok(());
-        }
-        Err(KnockError::Socket { path: socket.to_owned(), reason: "there is no such file".to_owned() })
+        let refusal =
+            |reason: &str| KnockError::Socket { path: socket.to_owned(), reason: reason.to_owned() };
+        self.bell.socket().in_the_way().map_or(Ok(()), |reason| Err(refusal(reason)))
     }
 
     fn has_peer(&self) -> bool {

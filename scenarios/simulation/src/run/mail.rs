@@ -5,7 +5,7 @@ use fake_microsoft::graph::{MailSpec, ScriptError};
 
 use super::play::Play;
 use super::scaled;
-use super::steps::{is_meant, is_plain};
+use super::steps::{is_meant, is_plain, lengthened};
 use crate::oracle::{Heard, Written};
 use crate::scenario::{MailWrite, MailboxStep};
 use crate::vectors;
@@ -43,7 +43,7 @@ pub(super) async fn write(play: &Play<'_>, mail: &MailWrite) -> anyhow::Result<(
     for n in 1..=count {
         let mut spec = mail.message.clone().unwrap_or_default();
         let number = |text: &String| text.replace("{n}", &n.to_string());
-        spec.text = mail.text.as_ref().map(number).or(spec.text);
+        spec.text = mail.text.as_ref().map(|text| lengthened(&number(text))).or(spec.text);
         spec.html = mail.html.as_ref().map(number).or(spec.html);
         spec.subject = mail.subject.as_ref().map(number).unwrap_or(spec.subject);
         let label = match &mail.label {

@@ -101,7 +101,11 @@ impl PeerInbox {
                 }
             }
             // Nothing is known of this inbox behind a dialog, or without its file.
-            PeerStep::Dialog(_) | PeerStep::Gone => {}
+            PeerStep::Dialog(_)
+            | PeerStep::Gone
+            | PeerStep::Replaced(_)
+            | PeerStep::Back
+            | PeerStep::OtherToken => {}
             PeerStep::Deny => {
                 for (id, _) in std::mem::take(&mut self.held) {
                     self.settle(&id, ReceiptStatus::Denied);

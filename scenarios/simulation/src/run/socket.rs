@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use fake_hosts::Profile;
 
-use crate::scenario::{Inbound, PeerStep};
+use crate::scenario::{Inbound, PeerStep, Replacement};
 
 /// Texts that wait for the person, or for a dialog to close, at most.
 const WAITING_MAX: usize = 100;
@@ -23,6 +23,8 @@ pub(crate) struct SocketLimits {
     held_ms: Option<i64>,
     /// Longest line, in characters; none where nothing limits it.
     chars_max: Option<u64>,
+    /// Whether a text behind a wrong token is kept from the model.
+    checks_token: bool,
 }
 
 impl SocketLimits {
@@ -36,6 +38,7 @@ impl SocketLimits {
             same_ms: signed(*door.same_ms),
             held_ms: door.held_ms.map(signed),
             chars_max: *door.chars_max,
+            checks_token: *door.checks_token,
         }
     }
 }
@@ -51,6 +54,8 @@ pub(crate) struct InboxSocketState {
     /// What waits for a dialog to close.
     waiting: VecDeque<String>,
     is_gone: bool,
+    replaced: Option<Replacement>,
+    has_other_token: bool,
     /// The last text and when it came.
     last: Option<(String, i64)>,
     /// Until when the texts so far use up what a sender has.
@@ -67,9 +72,20 @@ impl InboxSocketState {
         *self = Self { inbound: self.inbound, ..Self::new(self.limits) };
     }
 
-    /// Whether its file is there.
-    pub(crate) fn is_there(&self) -> bool {
-        !self.is_gone
+    /// What keeps a writer that looks from its path.
+    pub(crate) fn in_the_way(&self) -> Option<&'static str> {
+        match self.replaced {
+            _ if self.is_gone => Some("there is no such file"),
+            Some(Replacement::Symlink) => Some("it is a symlink"),
+            Some(Replacement::File) => Some("it is not a socket"),
+            Some(Replacement::OtherUser) => Some("it belongs to another user"),
+            None => None,
+        }
+    }
+
+    /// Whether a text behind the token that the server was given is taken.
+    pub(crate) fn takes_token(&self) -> bool {
+        !(self.limits.checks_token && self.has_other_token)
     }
 
     /// A line came with this text. Whether it is shown now.
@@ -105,6 +121,18 @@ impl InboxSocketState {
             }
             PeerStep::Gone => {
                 self.is_gone = true;
+                VecDeque::new()
+            }
+            PeerStep::Replaced(replacement) => {
+                self.replaced = Some(replacement);
+                VecDeque::new()
+            }
+            PeerStep::Back => {
+                (self.is_gone, self.replaced) = (false, None);
+                VecDeque::new()
+            }
+            PeerStep::OtherToken => {
+                self.has_other_token = true;
                 VecDeque::new()
             }
             PeerStep::Dialog(is_open) => {
@@ -161,6 +189,27 @@ mod tests {
     }
 
     #[test]
+    fn another_token_matters_only_where_the_host_looks_at_it() {
+        for checks_token in [false, true] {
+            let mut socket = InboxSocketState::new(SocketLimits { checks_token, ..SocketLimits::default() });
+            assert!(socket.takes_token());
+            change(&mut socket, PeerStep::OtherToken, 0);
+            assert_eq!(socket.takes_token(), !checks_token);
+        }
+    }
+
+    #[test]
+    fn what_stands_in_the_place_of_the_file_is_in_the_way_until_it_is_back() {
+        let mut socket = socket();
+        for replacement in [Replacement::Symlink, Replacement::File, Replacement::OtherUser] {
+            change(&mut socket, PeerStep::Replaced(replacement), 0);
+            assert!(socket.in_the_way().is_some(), "{replacement:?}");
+            change(&mut socket, PeerStep::Back, 0);
+            assert!(socket.in_the_way().is_none());
+        }
+    }
+
+    #[test]
     fn of_a_hundred_at_once_thirty_come_and_then_one_in_two_seconds() {
         let mut socket = socket();
         let count = (0..100).filter(|n| socket.admit("", &n.to_string(), 0)).count();
@@ -187,8 +236,8 @@ mod tests {
         assert!(!socket.admit("", "c", 300_000));
         assert_eq!(change(&mut socket, PeerStep::Dialog(false), 900_000), ["c"]);
         change(&mut socket, PeerStep::Gone, 900_000);
-        assert!(!socket.is_there());
+        assert!(socket.in_the_way().is_some());
         socket.begin();
-        assert!(socket.is_there());
+        assert!(socket.in_the_way().is_none());
     }
 }

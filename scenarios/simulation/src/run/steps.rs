@@ -387,6 +387,18 @@ async fn host(play: &mut Play<'_>, step: &HostStep) -> Played {
             session(play, name)?.order(Order::Act(Action::Interrupt));
             tokio::time::sleep(SETTLE).await;
         }
+        HostStep::Clear(name) => {
+            session(play, name)?.order(Order::Act(Action::ChangeSession { back: false }));
+            tokio::time::sleep(SETTLE).await;
+        }
+        HostStep::Resume(name) => {
+            session(play, name)?.order(Order::Act(Action::ChangeSession { back: true }));
+            tokio::time::sleep(SETTLE).await;
+        }
+        HostStep::Plan(name) => {
+            session(play, name)?.order(Order::Act(Action::OnlyPlan));
+            tokio::time::sleep(SETTLE).await;
+        }
         HostStep::LoseReply(name) => {
             session(play, name)?.order(Order::LoseReply);
             tokio::time::sleep(SETTLE).await;
@@ -436,7 +448,7 @@ async fn write_messages(play: &Play<'_>, write: &Write) -> anyhow::Result<()> {
     for n in 1..=count {
         let mut message = write.message.clone().unwrap_or_default();
         let number = |text: &String| text.replace("{n}", &n.to_string());
-        message.text = write.text.as_ref().map(number).or(message.text);
+        message.text = write.text.as_ref().map(|text| lengthened(&number(text))).or(message.text);
         message.html = write.html.as_ref().map(number).or(message.html);
         let label = match &write.label {
             Some(label) if count > 1 => format!("{label}-{n}"),
@@ -467,6 +479,22 @@ fn plain(message: &MessageSpec) -> Option<String> {
         MessageSpec { text: message.text.clone(), visible_after_ms, ..MessageSpec::default() } == *message;
     let text = message.text.as_ref().filter(|_| alone)?;
     is_plain(text).then(|| text.clone())
+}
+
+/// A text with numbered words in the place of ` $fill:N` at its end, `N` characters in all; no part of it is like another.
+pub(super) fn lengthened(text: &str) -> String {
+    let filled =
+        text.rsplit_once(" $fill:").and_then(|(text, chars)| Some((text, chars.parse::<usize>().ok()?)));
+    let Some((begun, chars)) = filled else { return text.to_owned() };
+    let mut text = begun.to_owned();
+    for number in 0.. {
+        if text.len() >= chars {
+            break;
+        }
+        text.push(' ');
+        text.push_str(&i32::to_string(&number));
+    }
+    text.chars().take(chars).collect::<String>().trim_end().to_owned()
 }
 
 /// Whether the sanitiser leaves a text as it is for certain.

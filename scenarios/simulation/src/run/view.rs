@@ -9,7 +9,7 @@ use schemas::{Direction, WireValidator};
 use serde_json::Value;
 
 use super::attention::Attention;
-use crate::oracle::{Answers, Heard, Ledger, Sighting, Written, look, quoted, unescaped_output};
+use crate::oracle::{Answers, Heard, Ledger, Part, Sighting, Written, look, quoted, unescaped_output};
 
 /// Lines of a transcript that are kept; later ones are counted.
 const TRANSCRIPT_LINES_MAX: usize = 4_000;
@@ -93,6 +93,8 @@ pub(crate) struct SessionView {
     /// What began the turn that runs, where that was not a person.
     woken_by: Option<String>,
     texts: BTreeMap<String, (String, bool)>,
+    /// What was read so far of texts that come in parts, by chat and message.
+    begun: BTreeMap<(String, String), Sighting>,
 }
 
 impl SessionView {
@@ -120,14 +122,15 @@ impl SessionView {
             turns_by_itself: 0,
             attention: Attention::default(),
             judge_host: profile.is_some(),
+            escapes_shell: profile.is_some_and(|profile| *profile.shell.escaped),
             undeclared: undeclared.unwrap_or_default(),
             validator: WireValidator::at_host(),
-            escapes_shell: profile.is_some_and(|profile| *profile.shell.escaped),
             secret: secret.to_owned(),
             busy: BTreeSet::new(),
             reached_by: BTreeMap::new(),
             woken_by: None,
             texts: BTreeMap::new(),
+            begun: BTreeMap::new(),
         }
     }
 
@@ -296,6 +299,7 @@ impl SessionView {
                 chat_id: message.chat_id.clone(),
                 version,
                 text: body,
+                part: Part::default(),
                 redelivered,
                 pushed: false,
                 woke: line.woke,
@@ -306,10 +310,6 @@ impl SessionView {
         }
     }
 
-    /// The model was shown something.
-    pub(crate) fn shown(&mut self, line: ModelLine) {
-        let is_door = [DOOR, WAKING_HOOK].contains(&line.carrier.as_str());
-        let quotes = is_door && !quoted(&line.text).is_empty();
     /// A text as the model reads it.
     pub(crate) fn as_read<'a>(&self, line: &'a ModelLine) -> Cow<'a, str> {
         let is_escaped = self.escapes_shell && line.carrier == "background_shell";
@@ -317,6 +317,10 @@ impl SessionView {
         output.map_or(Cow::Borrowed(&line.text), Cow::Owned)
     }
 
+    /// The model was shown something.
+    pub(crate) fn shown(&mut self, line: ModelLine) {
+        let is_door = [DOOR, WAKING_HOOK].contains(&line.carrier.as_str());
+        let quotes = is_door && !quoted(&line.text).is_empty();
         if line.carrier == "background_shell" || (is_door && !quotes) {
             // Where it is only told of, what the command took is shown later, with a mark.
             self.ledger.disturb(line.at_ms);
@@ -339,9 +343,43 @@ impl SessionView {
             let by = self.woken_by.clone().or_else(|| line.tool.clone()).filter(|_| read);
             let ids = (sighting.chat_id.clone(), sighting.message_id.clone());
             self.reached_by.entry(ids).or_insert_with(|| by.unwrap_or_else(|| line.carrier.clone()));
-            self.ledger.see(sighting);
+            if let Some(whole) = self.joined(sighting) {
+                self.ledger.see(whole);
+            }
         }
         self.model.push(line);
+    }
+
+    /// A message once its model has read all of it, with the marks of its first part; nothing before.
+    fn joined(&mut self, part: Sighting) -> Option<Sighting> {
+        let ids = (part.chat_id.clone(), part.message_id.clone());
+        let (at_ms, Part { from, goes_on }) = (part.at_ms, part.part);
+        let mut all = if from == 0 { Some(part) } else { self.continued(&ids, part) }?;
+        if goes_on {
+            self.begun.insert(ids, all);
+            return None;
+        }
+        (all.at_ms, all.part) = (at_ms, Part::default());
+        Some(all)
+    }
+
+    /// What was read of a text so far, with the next part of it.
+    fn continued(&mut self, ids: &(String, String), part: Sighting) -> Option<Sighting> {
+        let before = self.begun.remove(ids).filter(|before| before.text.len() == part.part.from);
+        let Some(mut before) = before else {
+            self.fail(
+                "oracle.unreadable",
+                part.at_ms,
+                format!(
+                    "a part of {} came that begins at {}, and not what stands before it",
+                    ids.1, part.part.from
+                ),
+                Some(&part.text),
+            );
+            return None;
+        };
+        before.text.push_str(&part.text);
+        Some(before)
     }
 
     /// A call began.

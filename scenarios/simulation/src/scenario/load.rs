@@ -385,6 +385,9 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
             | HostStep::Exit(name)
             | HostStep::Kill(name)
             | HostStep::Interrupt(name)
+            | HostStep::Clear(name)
+            | HostStep::Resume(name)
+            | HostStep::Plan(name)
             | HostStep::LoseReply(name),
         )
         | Step::Server(

@@ -35,7 +35,8 @@ pub use setup::{FileExpect, Ours, SetupExpect, SetupStep};
 pub use step::{
     AgentPolicy, Call, ChatMessages, ChatStep, DialogStep, DiskStep, Edit, EntraStep, Heartbeat, HostStep,
     Inbound, MailWrite, MailboxStep, Members, MessageRef, OperatorStep, OverwriteStep, PairCodeStep,
-    PairStep, PeerStep, PermissionStep, PersonRef, Raw, ServerStep, ShellStep, Step, TurnStep, Write,
+    PairStep, PeerStep, PermissionStep, PersonRef, Raw, Replacement, ServerStep, ShellStep, Step, TurnStep,
+    Write,
 };
 
 /// One scenario file.

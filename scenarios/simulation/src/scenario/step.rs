@@ -87,6 +87,24 @@ pub enum PeerStep {
     Dialog(bool),
     /// Another program deletes the socket's file.
     Gone,
+    /// Another program puts this in the place of the socket's file.
+    Replaced(Replacement),
+    /// The socket's file is again where it was.
+    Back,
+    /// From now on the session's token is another than the server has.
+    OtherToken,
+}
+
+/// What stands where the socket was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Replacement {
+    /// A symlink to it.
+    Symlink,
+    /// A plain file.
+    File,
+    /// A socket of another user.
+    OtherUser,
 }
 
 /// A setting of the host: what becomes of messages that come in.
@@ -110,7 +128,8 @@ pub struct Write {
     pub chat: Option<String>,
     /// Person handle; the first person of the chat when left out.
     pub from: Option<String>,
-    /// Plain text. `{n}` is the number of the message when `count` is more than 1.
+    /// Plain text. `{n}` is the number of the message when `count` is more than 1. With ` $fill:8000` at its end it goes
+    /// on in numbered words up to so many characters.
     pub text: Option<String>,
     /// Teams HTML.
     pub html: Option<String>,
@@ -138,7 +157,7 @@ pub struct MailWrite {
     pub from: Option<String>,
     /// The subject. `{n}` is the number of the mail when `count` is more than 1.
     pub subject: Option<String>,
-    /// Plain text, with `{n}` as in the subject.
+    /// Plain text, with `{n}` as in the subject and ` $fill:8000` as in a message.
     pub text: Option<String>,
     /// HTML, with `{n}` as in the subject.
     pub html: Option<String>,
@@ -421,6 +440,12 @@ pub enum HostStep {
     Kill(String),
     /// The person presses Esc in the named session while a call runs.
     Interrupt(String),
+    /// The person clears the conversation of the named session, which has another id from then on.
+    Clear(String),
+    /// The person goes back to the conversation before, with its id.
+    Resume(String),
+    /// From now on the named session only plans: what does not only read is asked about.
+    Plan(String),
     /// The named session's next tool result is held up on its way until the host has given up on the call.
     LoseReply(String),
 }

@@ -10,7 +10,7 @@ use super::pieces::From;
 use crate::plan::Cell;
 use crate::scenario::{
     BotStep, DiskStep, EntraStep, HostStep, Inbound, MailWrite, MailboxStep, MessageRef, OperatorStep,
-    PeerStep, PersonRef, ServerStep, Span, Step, Write,
+    PeerStep, PersonRef, Replacement, ServerStep, Span, Step, Write,
 };
 use hostcheck::json_in_yaml::yaml;
 
@@ -122,6 +122,16 @@ fn step(step: &Step) -> Option<Value> {
         Step::Peer(PeerStep::Deny) => json!({"peer": "deny"}),
         Step::Peer(PeerStep::Dialog(is_open)) => json!({"peer": {"dialog": is_open}}),
         Step::Peer(PeerStep::Gone) => json!({"peer": "gone"}),
+        Step::Peer(PeerStep::Back) => json!({"peer": "back"}),
+        Step::Peer(PeerStep::OtherToken) => json!({"peer": "other_token"}),
+        Step::Peer(PeerStep::Replaced(replacement)) => {
+            let replacement = match replacement {
+                Replacement::Symlink => "symlink",
+                Replacement::File => "file",
+                Replacement::OtherUser => "other_user",
+            };
+            json!({"peer": {"replaced": replacement}})
+        }
         Step::Disk(DiskStep::Full { after_bytes }) => json!({"disk": {"full": {"after_bytes": after_bytes}}}),
         Step::Disk(DiskStep::FailSync) => json!({"disk": "fail_sync"}),
         Step::Disk(DiskStep::Delete(prefix)) => json!({"disk": {"delete": prefix}}),
