@@ -138,7 +138,7 @@ async fn ordered(id: &str, orders: Vec<Order>) -> Vec<HostEvent> {
             for order in orders {
                 give.send(order).await.unwrap();
             }
-            let driven = drive(host(id), &mut server, take, events);
+            let driven = Box::pin(drive(host(id), &mut server, take, events));
             let listened = async {
                 let mut seen = Vec::new();
                 while let Some(event) = heard.recv().await {

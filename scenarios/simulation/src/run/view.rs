@@ -354,7 +354,7 @@ impl SessionView {
     fn joined(&mut self, part: Sighting) -> Option<Sighting> {
         let ids = (part.chat_id.clone(), part.message_id.clone());
         let (at_ms, Part { from, goes_on }) = (part.at_ms, part.part);
-        let mut all = if from == 0 { Some(part) } else { self.continued(&ids, part) }?;
+        let mut all = if from == 0 { Some(part) } else { self.continued(&ids, &part) }?;
         if goes_on {
             self.begun.insert(ids, all);
             return None;
@@ -364,7 +364,7 @@ impl SessionView {
     }
 
     /// What was read of a text so far, with the next part of it.
-    fn continued(&mut self, ids: &(String, String), part: Sighting) -> Option<Sighting> {
+    fn continued(&mut self, ids: &(String, String), part: &Sighting) -> Option<Sighting> {
         let before = self.begun.remove(ids).filter(|before| before.text.len() == part.part.from);
         let Some(mut before) = before else {
             self.fail(
