@@ -209,7 +209,7 @@ impl Connection {
         hosts::row(self.options.hosts, client?)
     }
 
-    /// Keeps a request open; whoever does answers it later, or hears that it was cancelled.
+    /// Keeps a request open. The provider that holds it answers it later, or hears that it was cancelled.
     pub fn hold(&mut self, route: &Route) {
         self.open.insert(route.id.clone(), Open::Held(route.clone()));
     }

@@ -179,7 +179,7 @@ impl Session {
             (_, "prompts/get") if !self.prompts.is_empty() => self.get_prompt(caller, &params),
             // Not declared without prompts, yet some hosts ask without looking and show an error as a broken server.
             (era, "prompts/list") if era == Era::Legacy || !self.prompts.is_empty() => {
-                // What no prompt was ever in is answered without the marks of a list.
+                // Without prompts the list is empty and has no page, as these hosts have always been answered.
                 if self.prompts.is_empty() {
                     Ok(json!({"prompts": []}))
                 } else {
