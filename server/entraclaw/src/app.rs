@@ -283,6 +283,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     }));
     session.providers.extend(bot.iter().map(|bot| Box::new(bot.door(&journal)) as Box<dyn Provider>));
     session.tool_sets.clone_from(&app.config.tools);
+    session.why_no_tools = ", for `tools.sets` names only sets whose source is off";
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
     let sight = Sight::default();
