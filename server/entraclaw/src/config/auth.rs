@@ -32,15 +32,10 @@ impl Loader {
             self.error(&at, format!("`auth.login_url` {}", error.problem), error.fix);
             entra::Authority::microsoft()
         });
-        let key_store = match self.value(&key::AUTH_KEY_STORE) {
-            None => KeyStoreKind::System,
-            Some((text, _)) if text == "system" => KeyStoreKind::System,
-            Some((text, _)) if text == "file" => KeyStoreKind::File,
-            Some((text, at)) => {
-                let fix = "write \"system\", or \"file\" to keep secrets in files with mode 0600";
-                self.not_one_of(&key::AUTH_KEY_STORE, &text, &at, &["system", "file"], fix);
-                KeyStoreKind::System
-            }
+        let fix = "write \"system\", or \"file\" to keep secrets in files with mode 0600";
+        let key_store = match self.word(&key::AUTH_KEY_STORE, fix) {
+            "file" => KeyStoreKind::File,
+            _ => KeyStoreKind::System,
         };
         SignIn { authority, key_store }
     }
@@ -95,7 +90,10 @@ impl Loader {
         let blueprint_id = self.needed(at, &key::AUTH_BLUEPRINT_ID, "the blueprint's application id");
         let agent_id = self.needed(at, &key::AUTH_AGENT_ID, "the agent identity's application id");
         let user = self.agent_user_name(at);
-        let algorithm = self.algorithm();
+        let algorithm = match self.word(&key::AUTH_ALGORITHM, "write \"PS256\" or \"RS256\"") {
+            "RS256" => Algorithm::Rs256,
+            _ => Algorithm::Ps256,
+        };
         let thumbprint = self.thumbprint();
         let path = |key| self.value(key).map(|(text, _)| PathBuf::from(text));
         let (key_file, certificate_file) = (path(&key::AUTH_KEY_FILE), path(&key::AUTH_CERTIFICATE_FILE));
@@ -138,19 +136,6 @@ impl Loader {
             self.error(at, problem, "set `identity.object_id`, or `identity.user_name`");
         }
         None
-    }
-
-    fn algorithm(&mut self) -> Algorithm {
-        match self.value(&key::AUTH_ALGORITHM) {
-            None => Algorithm::Ps256,
-            Some((text, _)) if text == "PS256" => Algorithm::Ps256,
-            Some((text, _)) if text == "RS256" => Algorithm::Rs256,
-            Some((text, at)) => {
-                let fix = "write \"PS256\" or \"RS256\"";
-                self.error(&at, format!("`auth.algorithm` is {text:?}"), fix);
-                Algorithm::Ps256
-            }
-        }
     }
 
     fn thumbprint(&mut self) -> Option<Thumbprint> {

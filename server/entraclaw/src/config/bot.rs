@@ -13,8 +13,6 @@ use entraclaw_seams::secret::Secret;
 
 /// The port that Bot Framework tools expect.
 const LISTEN_DEFAULT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3978);
-const OPENID_URL: &str = "https://login.botframework.com/v1/.well-known/openidconfiguration";
-const LOGIN_URL: &str = "https://login.microsoftonline.com";
 
 impl Loader {
     pub(super) fn bot(&mut self, environment: &BTreeMap<String, String>) -> Settings {
@@ -26,13 +24,13 @@ impl Loader {
             .iter()
             .find_map(|name| environment.get(*name).map(|text| text.trim()).filter(|text| !text.is_empty()));
         Settings {
-            enabled: self.truth(&key::BOT_ENABLED, false),
+            enabled: self.truth(&key::BOT_ENABLED),
             listen: self.listen(),
             app_id: self.guid(&key::BOT_APP_ID),
             tenant_id: tenant_id.or(own),
             secret: secret.map(Secret::new),
-            openid_url: self.service(&key::BOT_OPENID_URL, OPENID_URL),
-            login_url: self.service(&key::BOT_LOGIN_URL, LOGIN_URL),
+            openid_url: self.service(&key::BOT_OPENID_URL),
+            login_url: self.service(&key::BOT_LOGIN_URL),
         }
     }
 
@@ -55,7 +53,8 @@ impl Loader {
     }
 
     /// Microsoft's host, or one on this machine for tests: whoever answers there decides who is believed.
-    fn service(&mut self, key: &'static Key, default: &str) -> Url {
+    fn service(&mut self, key: &'static Key) -> Url {
+        let default = key.default;
         let microsoft = Url::parse(default).unwrap_or_else(|_| unreachable!("the defaults are tested"));
         let Some((text, at)) = self.value(key) else { return microsoft };
         let url =

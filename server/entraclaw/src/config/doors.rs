@@ -9,38 +9,29 @@ use super::load::Loader;
 use entraclaw_inbox::knock::Doors;
 use entraclaw_seams::secret::Secret;
 
-/// The most messages an hour that can be allowed.
-const MESSAGES_PER_HOUR_MAX: u32 = 600;
-const HOUR_MS: u64 = 3_600_000;
 /// Longest program name or path, in bytes.
 const PATH_BYTES_MAX: usize = 4_096;
 
 impl Loader {
     pub(super) fn doors(&mut self, environment: &BTreeMap<String, String>) -> Doors {
         let password = environment.get(key::OPENCODE_PASSWORD_VARIABLE).filter(|text| !text.is_empty());
-        let port = self.number(&key::DOORS_OPENCODE_PORT, 0, 0, u32::from(u16::MAX));
-        let usual = Doors::default();
+        let port = self.number(&key::DOORS_OPENCODE_PORT);
         Doors {
-            inbox_socket: self.truth(&key::DOORS_INBOX_SOCKET, usual.inbox_socket),
-            waking_hook: self.truth(&key::DOORS_WAKING_HOOK, usual.waking_hook),
-            codex_queue: self.truth(&key::DOORS_CODEX_QUEUE, usual.codex_queue),
+            inbox_socket: self.truth(&key::DOORS_INBOX_SOCKET),
+            waking_hook: self.truth(&key::DOORS_WAKING_HOOK),
+            codex_queue: self.truth(&key::DOORS_CODEX_QUEUE),
             codex_command: self.codex_command(),
             opencode_port: u16::try_from(port).ok().filter(|port| *port > 0),
             opencode_password: password.map(Secret::new),
-            qwen_peer: self.truth(&key::DOORS_QWEN_PEER, usual.qwen_peer),
+            qwen_peer: self.truth(&key::DOORS_QWEN_PEER),
             qwen_input_file: self.qwen_input_file(),
-            min_interval: self.duration(&key::DOORS_MIN_INTERVAL, usual.min_interval, 1_000, HOUR_MS),
-            messages_per_hour: self.number(
-                &key::DOORS_MESSAGES_PER_HOUR,
-                usual.messages_per_hour,
-                1,
-                MESSAGES_PER_HOUR_MAX,
-            ),
+            min_interval: self.duration(&key::DOORS_MIN_INTERVAL),
+            messages_per_hour: self.number(&key::DOORS_MESSAGES_PER_HOUR),
         }
     }
 
     fn codex_command(&mut self) -> String {
-        let usual = || Doors::default().codex_command;
+        let usual = || key::DOORS_CODEX_COMMAND.default.to_owned();
         let Some((text, at)) = self.value(&key::DOORS_CODEX_COMMAND) else { return usual() };
         let program = text.trim();
         // A relative path would name another program in every folder that the host is started in.

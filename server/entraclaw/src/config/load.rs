@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::error::{ConfigError, ConfigErrors, Origin};
-use super::key::{self, Key};
+use super::key::{self, Key, Takes};
 use super::{
-    ALLOW_ENTRIES_MAX, Allow, Config, Gate, Graph, Identity, Inbox, Log, MAIL_MESSAGES_PER_HOUR_MAX, Mcp,
-    POLL_INTERVAL_REMOTE_MIN, Sources, duration, file,
+    ALLOW_ENTRIES_MAX, Allow, Config, Gate, Graph, Identity, Inbox, Log, Mcp, POLL_INTERVAL_REMOTE_MIN,
+    Sources, duration, file,
 };
 use entraclaw_inbox::gate::{Guid, Person, WILDCARDS};
 use entraclaw_inbox::journal::ConsumerName;
@@ -16,7 +16,7 @@ use entraclaw_inbox::knock::WholeText;
 use entraclaw_inbox::tool::ToolSet;
 use entraclaw_inbox::upkeep::{Limits, Retention};
 use entraclaw_mcp::nearest::nearest;
-use entraclaw_microsoft::teams::{GroupMessages, PAGE_SIZE_MAX, Watchable};
+use entraclaw_microsoft::teams::{GroupMessages, Watchable};
 use entraclaw_microsoft::{graph, mail, teams};
 
 /// See [`Config::load`].
@@ -105,27 +105,19 @@ impl Loader {
             gate: self.gate(),
             inbox: Inbox { consumer: self.consumer() },
             log: Log {
-                level: self.log_level(),
-                file: self.truth(&key::LOG_FILE, false),
-                file_mb: self.number(&key::LOG_FILE_MB, 5, 1, 1_024),
-                files: self.number(&key::LOG_FILES, 5, 1, 100),
+                level: self.word(&key::LOG_LEVEL, "write off, error, warn, info, debug or trace").to_owned(),
+                file: self.truth(&key::LOG_FILE),
+                file_mb: self.number(&key::LOG_FILE_MB),
+                files: self.number(&key::LOG_FILES),
             },
             mail: self.mail(may_be_local),
-            mcp: Mcp { events: self.truth(&key::MCP_EVENTS, false) },
+            mcp: Mcp { events: self.truth(&key::MCP_EVENTS) },
             retention: self.retention(),
             teams: self.teams(may_be_local),
             tools: self.tool_sets(),
             whole_text: self.whole_text(),
             allow: self.people(),
-            graph: Graph {
-                origin,
-                request_timeout: self.duration(
-                    &key::GRAPH_REQUEST_TIMEOUT,
-                    Duration::from_secs(20),
-                    100,
-                    300_000,
-                ),
-            },
+            graph: Graph { origin, request_timeout: self.duration(&key::GRAPH_REQUEST_TIMEOUT) },
         }
     }
 
@@ -139,8 +131,9 @@ impl Loader {
 
     /// Where Graph is; `None` where what is written is no place.
     fn graph_origin(&mut self) -> Option<graph::Origin> {
-        let (text, at) =
-            self.value(&key::GRAPH_URL).unwrap_or_else(|| (graph::DEFAULT_ROOT.to_owned(), Origin::Default));
+        let (text, at) = self
+            .value(&key::GRAPH_URL)
+            .unwrap_or_else(|| (key::GRAPH_URL.default.to_owned(), Origin::Default));
         let parsed = graph::Origin::parse(&text);
         parsed.map_err(|error| self.error(&at, format!("`graph.url` {}", error.problem), error.fix)).ok()
     }
@@ -152,9 +145,9 @@ impl Loader {
 
     fn gate(&mut self) -> Gate {
         let gate = Gate {
-            sponsors: self.truth(&key::GATE_SPONSORS, false),
-            pairing: self.truth(&key::GATE_PAIRING, false),
-            permission_relay: self.truth(&key::GATE_PERMISSION_RELAY, false),
+            sponsors: self.truth(&key::GATE_SPONSORS),
+            pairing: self.truth(&key::GATE_PAIRING),
+            permission_relay: self.truth(&key::GATE_PERMISSION_RELAY),
             operator: self.operator(),
         };
         if gate.sponsors && self.value(&key::IDENTITY_AGENT_ID).is_none() {
@@ -195,17 +188,8 @@ impl Loader {
         consumer
     }
 
-    fn log_level(&mut self) -> String {
-        const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
-        let Some((text, at)) = self.value(&key::LOG_LEVEL) else { return "info".to_owned() };
-        if !LEVELS.contains(&text.as_str()) {
-            let fix = "write off, error, warn, info, debug or trace";
-            self.not_one_of(&key::LOG_LEVEL, &text, &at, &LEVELS, fix);
-        }
-        text
-    }
-
-    pub(super) fn truth(&mut self, key: &'static Key, default: bool) -> bool {
+    pub(super) fn truth(&mut self, key: &'static Key) -> bool {
+        let default = key.default == "true";
         let Some((text, at)) = self.value(key) else { return default };
         match text.as_str() {
             "true" | "1" => true,
@@ -217,13 +201,9 @@ impl Loader {
         }
     }
 
-    pub(super) fn duration(
-        &mut self,
-        key: &'static Key,
-        default: Duration,
-        ms_min: u64,
-        ms_max: u64,
-    ) -> Duration {
+    pub(super) fn duration(&mut self, key: &'static Key) -> Duration {
+        let Takes::Time { ms_min, ms_max } = key.takes else { unreachable!("{} is a time", key.name) };
+        let default = duration::parse(key.default).unwrap_or_default();
         let Some((text, at)) = self.value(key) else { return default };
         let Some(parsed) = duration::parse(&text) else {
             self.not_a_duration(key, &text, &at);
@@ -237,16 +217,15 @@ impl Loader {
         parsed
     }
 
-    /// A word that is none of those that a key takes, with the one that was probably meant.
-    pub(super) fn not_one_of(
-        &mut self,
-        key: &'static Key,
-        text: &str,
-        at: &Origin,
-        known: &[&str],
-        fix: &str,
-    ) {
-        self.error(at, format!("`{}` is {text:?}", key.field()), format!("{}{fix}", meant(text, known)));
+    /// One of the words that a key takes. Where it is none, the one that was probably meant is asked for.
+    pub(super) fn word(&mut self, key: &'static Key, fix: &str) -> &'static str {
+        let Takes::OneOf(known) = key.takes else { unreachable!("{} is a word", key.name) };
+        let Some((text, at)) = self.value(key) else { return key.default };
+        if let Some(word) = known.iter().find(|word| **word == text) {
+            return word;
+        }
+        self.error(&at, format!("`{}` is {text:?}", key.field()), format!("{}{fix}", meant(&text, known)));
+        key.default
     }
 
     fn not_a_duration(&mut self, key: &'static Key, text: &str, at: &Origin) {
@@ -259,51 +238,56 @@ impl Loader {
         self.error(at, format!("`{field}` is {text:?}, which is not a duration"), fix);
     }
 
-    pub(super) fn number(&mut self, key: &'static Key, default: u32, min: u32, max: u32) -> u32 {
+    pub(super) fn number(&mut self, key: &'static Key) -> u32 {
+        self.number_or(key, |min, max| format!("write a whole number from {min} to {max}"))
+    }
+
+    /// The same where what is to be written is said in other words.
+    fn number_or(&mut self, key: &'static Key, fix: impl FnOnce(u32, u32) -> String) -> u32 {
+        let Takes::Number { min, max } = key.takes else { unreachable!("{} is a number", key.name) };
+        let default = key.default.parse().unwrap_or(min);
         let Some((text, at)) = self.value(key) else { return default };
         match text.parse() {
             Ok(number) if (min..=max).contains(&number) => number,
             _ => {
-                let fix = format!("write a whole number from {min} to {max}");
-                self.error(&at, format!("`{}` is {text:?}", key.field()), fix);
+                self.error(&at, format!("`{}` is {text:?}", key.field()), fix(min, max));
                 default
             }
         }
     }
 
     /// Zero is no limit.
-    fn limit(&mut self, key: &'static Key, default: u32) -> Option<u32> {
-        const MAX: u32 = 1_000_000;
-        Some(self.number(key, default, 0, MAX)).filter(|limit| *limit > 0)
+    fn limit(&mut self, key: &'static Key) -> Option<u32> {
+        Some(self.number(key)).filter(|limit| *limit > 0)
     }
 
     fn retention(&mut self) -> Retention {
         Retention {
             journal: Limits {
-                days: self.limit(&key::RETENTION_JOURNAL_DAYS, 90),
-                mb: self.limit(&key::RETENTION_JOURNAL_MB, 512),
+                days: self.limit(&key::RETENTION_JOURNAL_DAYS),
+                mb: self.limit(&key::RETENTION_JOURNAL_MB),
             },
             interactions: Limits {
-                days: self.limit(&key::RETENTION_INTERACTIONS_DAYS, 90),
-                mb: self.limit(&key::RETENTION_INTERACTIONS_MB, 128),
+                days: self.limit(&key::RETENTION_INTERACTIONS_DAYS),
+                mb: self.limit(&key::RETENTION_INTERACTIONS_MB),
             },
             attachments: Limits {
-                days: self.limit(&key::RETENTION_ATTACHMENTS_DAYS, 30),
-                mb: self.limit(&key::RETENTION_ATTACHMENTS_MB, 512),
+                days: self.limit(&key::RETENTION_ATTACHMENTS_DAYS),
+                mb: self.limit(&key::RETENTION_ATTACHMENTS_MB),
             },
-            log_days: self.limit(&key::RETENTION_LOG_DAYS, 30),
-            consumer_idle_days: self.number(&key::RETENTION_CONSUMER_IDLE_DAYS, 30, 1, 3_650),
+            log_days: self.limit(&key::RETENTION_LOG_DAYS),
+            consumer_idle_days: self.number(&key::RETENTION_CONSUMER_IDLE_DAYS),
         }
     }
 
     /// A poll interval; below a second only for a Graph on this machine.
-    fn poll_interval(&mut self, key: &'static Key, default: Duration, graph_is_local: bool) -> Duration {
-        let interval = self.duration(key, default, 10, 24 * HOUR_MS);
+    fn poll_interval(&mut self, key: &'static Key, graph_is_local: bool) -> Duration {
+        let interval = self.duration(key);
         if interval < POLL_INTERVAL_REMOTE_MIN && !graph_is_local {
             let at = self.value(key).map_or(Origin::Default, |(_, at)| at);
             let problem = format!("`{}` is {}", key.field(), duration::show(interval));
             let fix = "write 1s or more; less is for a Graph on loopback, set by `graph.url`";
-            if !self.errors.iter().any(|e| e.origin == at) {
+            if !self.has_error_at(&at) {
                 self.error(&at, problem, fix);
             }
         }
@@ -311,13 +295,14 @@ impl Loader {
     }
 
     fn mail(&mut self, graph_is_local: bool) -> mail::Settings {
-        let usual = mail::Settings::default();
         mail::Settings {
-            enabled: self.truth(&key::MAIL_ENABLED, usual.enabled),
-            poll_interval: self.poll_interval(&key::MAIL_POLL_INTERVAL, usual.poll_interval, graph_is_local),
-            look_back: self.duration(&key::MAIL_LOOK_BACK, usual.look_back, 0, 30 * 24 * HOUR_MS),
+            enabled: self.truth(&key::MAIL_ENABLED),
+            poll_interval: self.poll_interval(&key::MAIL_POLL_INTERVAL, graph_is_local),
+            look_back: self.duration(&key::MAIL_LOOK_BACK),
             authserv_id: self.authserv_id(),
-            messages_per_hour: self.messages_per_hour(),
+            messages_per_hour: self.number_or(&key::MAIL_MESSAGES_PER_HOUR, |min, max| {
+                format!("write a number from {min} to {max}")
+            }),
         }
     }
 
@@ -332,44 +317,26 @@ impl Loader {
         (shaped && !name.is_empty()).then_some(name)
     }
 
-    fn messages_per_hour(&mut self) -> u32 {
-        const DEFAULT: u32 = 10;
-        let Some((text, at)) = self.value(&key::MAIL_MESSAGES_PER_HOUR) else { return DEFAULT };
-        if let Ok(count @ 1..=MAIL_MESSAGES_PER_HOUR_MAX) = text.parse() {
-            return count;
-        }
-        let fix = format!("write a number from 1 to {MAIL_MESSAGES_PER_HOUR_MAX}");
-        self.error(&at, format!("`mail.messages_per_hour` is {text:?}"), fix);
-        DEFAULT
-    }
-
     fn teams(&mut self, graph_is_local: bool) -> teams::Settings {
-        let usual = teams::Settings::default();
-        let poll_interval =
-            self.poll_interval(&key::TEAMS_POLL_INTERVAL, usual.poll_interval, graph_is_local);
+        let poll_interval = self.poll_interval(&key::TEAMS_POLL_INTERVAL, graph_is_local);
         let idle_poll_interval = match self.value(&key::TEAMS_IDLE_POLL_INTERVAL) {
             None => poll_interval,
-            Some(_) => self
-                .duration(&key::TEAMS_IDLE_POLL_INTERVAL, Duration::from_secs(60), 10, 24 * HOUR_MS)
-                .max(poll_interval),
+            Some(_) => self.duration(&key::TEAMS_IDLE_POLL_INTERVAL).max(poll_interval),
         };
         teams::Settings {
-            enabled: self.truth(&key::TEAMS_ENABLED, usual.enabled),
+            enabled: self.truth(&key::TEAMS_ENABLED),
             poll_interval,
-            overlap: self.duration(&key::TEAMS_OVERLAP, usual.overlap, 0, HOUR_MS),
-            page_size: self.page_size(),
-            look_back: self.duration(&key::TEAMS_LOOK_BACK, usual.look_back, 0, 30 * 24 * HOUR_MS),
-            sweep_interval: self.duration(
-                &key::TEAMS_SWEEP_INTERVAL,
-                usual.sweep_interval,
-                1_000,
-                24 * HOUR_MS,
-            ),
-            hot_for: self.duration(&key::TEAMS_HOT_FOR, usual.hot_for, 0, 24 * HOUR_MS),
+            overlap: self.duration(&key::TEAMS_OVERLAP),
+            page_size: self.number_or(&key::TEAMS_PAGE_SIZE, |min, max| {
+                format!("write a number from {min} to {max}, the most that Graph gives")
+            }),
+            look_back: self.duration(&key::TEAMS_LOOK_BACK),
+            sweep_interval: self.duration(&key::TEAMS_SWEEP_INTERVAL),
+            hot_for: self.duration(&key::TEAMS_HOT_FOR),
             group_messages: self.group_messages(),
             watchable: self.watchable(),
             idle_poll_interval,
-            reactions: self.truth(&key::TEAMS_REACTIONS, usual.reactions),
+            reactions: self.truth(&key::TEAMS_REACTIONS),
         }
     }
 
@@ -402,42 +369,17 @@ impl Loader {
     }
 
     fn whole_text(&mut self) -> WholeText {
-        let Some((text, at)) = self.value(&key::WAKE_WHOLE_TEXT) else { return WholeText::default() };
-        match text.as_str() {
-            "operator" => WholeText::Operator,
+        match self.word(&key::WAKE_WHOLE_TEXT, "write \"operator\", \"allowed\" or \"nobody\"") {
             "allowed" => WholeText::Allowed,
             "nobody" => WholeText::Nobody,
-            _ => {
-                let fix = "write \"operator\", \"allowed\" or \"nobody\"";
-                let known = ["operator", "allowed", "nobody"];
-                self.not_one_of(&key::WAKE_WHOLE_TEXT, &text, &at, &known, fix);
-                WholeText::default()
-            }
+            _ => WholeText::Operator,
         }
-    }
-
-    fn page_size(&mut self) -> u32 {
-        let Some((text, at)) = self.value(&key::TEAMS_PAGE_SIZE) else { return PAGE_SIZE_MAX };
-        if let Ok(size @ 1..=PAGE_SIZE_MAX) = text.parse() {
-            return size;
-        }
-        let fix = format!("write a number from 1 to {PAGE_SIZE_MAX}, the most that Graph gives");
-        self.error(&at, format!("`teams.page_size` is {text:?}"), fix);
-        PAGE_SIZE_MAX
     }
 
     fn group_messages(&mut self) -> GroupMessages {
-        let Some((text, at)) = self.value(&key::TEAMS_GROUP_MESSAGES) else {
-            return GroupMessages::Mentioned;
-        };
-        match text.as_str() {
+        match self.word(&key::TEAMS_GROUP_MESSAGES, "write \"all\" or \"mentioned\"") {
             "all" => GroupMessages::All,
-            "mentioned" => GroupMessages::Mentioned,
-            _ => {
-                let fix = "write \"all\" or \"mentioned\"";
-                self.not_one_of(&key::TEAMS_GROUP_MESSAGES, &text, &at, &["all", "mentioned"], fix);
-                GroupMessages::Mentioned
-            }
+            _ => GroupMessages::Mentioned,
         }
     }
 
@@ -494,7 +436,6 @@ impl Loader {
     }
 }
 
-const HOUR_MS: u64 = 3_600_000;
 const GUID_FIX: &str = "write it like 00000000-0000-0000-0000-000000000000";
 
 /// `tenant/object` or `mail@host`.

@@ -29,8 +29,6 @@ pub use entraclaw_seams::secret::Secret;
 pub const ALLOW_ENTRIES_MAX: usize = 1_000;
 /// The shortest poll interval against a Graph that is not on this machine.
 pub const POLL_INTERVAL_REMOTE_MIN: Duration = Duration::from_secs(1);
-/// The most mails an hour that can be allowed in one conversation.
-pub const MAIL_MESSAGES_PER_HOUR_MAX: u32 = 100;
 
 /// Everything that can be decided from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
