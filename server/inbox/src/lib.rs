@@ -18,3 +18,4 @@ pub mod sessions;
 pub mod source;
 pub mod tool;
 pub mod upkeep;
+pub mod watched;

@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use tokio::sync::watch;
 
+use crate::watched::Watched;
 use entraclaw_sanitize::clean_name;
 
 /// Hosts named on one connection; a pipe of the modern era may carry several.
@@ -39,29 +39,10 @@ pub struct PresenceState {
     pub lines_total: u64,
 }
 
-/// A handle to what is known; a cheap clone.
-#[derive(Debug, Clone, Default)]
-pub struct Presence(watch::Sender<PresenceState>);
+/// A handle to what is known.
+pub type Presence = Watched<PresenceState>;
 
 impl Presence {
-    /// What is known now.
-    pub fn get(&self) -> PresenceState {
-        self.0.borrow().clone()
-    }
-
-    /// Tells of changes.
-    pub fn watch(&self) -> watch::Receiver<PresenceState> {
-        self.0.subscribe()
-    }
-
-    pub(crate) fn update(&self, change: impl FnOnce(&mut PresenceState)) {
-        self.0.send_if_modified(|state| {
-            let before = state.clone();
-            change(state);
-            *state != before
-        });
-    }
-
     /// A host said who it is.
     pub(crate) fn met(&self, name: &str, version: &str) {
         let host = HostSeen { name: clean_name(name), version: clean_name(version) };

@@ -19,6 +19,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::journal::{Journal, RetentionPolicy};
+use crate::watched::Watched;
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::Storage;
 
@@ -92,25 +93,8 @@ pub struct Round {
     pub error: Option<String>,
 }
 
-/// A handle to the last round; a cheap clone.
-#[derive(Debug, Clone, Default)]
-pub struct LastRound(watch::Sender<Option<Round>>);
-
-impl LastRound {
-    /// The last round, when there was one.
-    pub fn get(&self) -> Option<Round> {
-        self.0.borrow().clone()
-    }
-
-    /// Tells of changes.
-    pub fn watch(&self) -> watch::Receiver<Option<Round>> {
-        self.0.subscribe()
-    }
-
-    fn set(&self, round: Round) {
-        self.0.send_replace(Some(round));
-    }
-}
+/// The last round, when there was one.
+pub type LastRound = Watched<Option<Round>>;
 
 /// Everything a round needs.
 pub struct Upkeep {
@@ -150,7 +134,7 @@ impl Upkeep {
             if let Some(error) = &round.error {
                 tracing::warn!(error, "old files could not be deleted");
             }
-            self.last.set(round);
+            self.last.update(|last| *last = Some(round));
             sleep(ROUND_EVERY).await;
         }
     }

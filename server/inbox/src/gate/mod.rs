@@ -26,4 +26,4 @@ pub use mail::MailGate;
 pub use pairing::Stranger;
 pub use policy::WILDCARDS;
 pub use policy::{ChatRule, POLICY_PEOPLE_MAX, POLICY_VERSION, Pending, Person, Policy};
-pub use refusals::{REFUSALS_PER_HOUR_MAX, Refusals};
+pub use refusals::{REFUSALS_PER_HOUR_MAX, Refusal, Refusals};

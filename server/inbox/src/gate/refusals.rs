@@ -1,15 +1,33 @@
-//! Which refusals are worth a line in the interaction log, so that a stranger can't fill the disk.
+//! Tells the logs of refusals; only some are worth a line in the interaction log, so that a stranger can't fill the disk.
 //! It must never hold more than ids.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::Reason;
+use crate::journal::{self, Interaction, InteractionKind, Journal};
+use crate::record::Channel;
 
 /// Different refusals that are written in one hour; also how many are remembered.
 pub const REFUSALS_PER_HOUR_MAX: usize = 100;
 const WINDOW: SignedDuration = SignedDuration::from_hours(1);
+
+/// A message that was refused.
+#[derive(Debug)]
+pub struct Refusal<'a, R = Reason> {
+    /// Where it came from.
+    pub channel: Channel,
+    /// Its conversation.
+    pub chat_id: &'a str,
+    /// Its id.
+    pub id: &'a str,
+    /// Who wrote it, as the interaction log may have it.
+    pub who: Option<String>,
+    /// Why.
+    pub reason: R,
+}
 
 /// Remembers for an hour what has been written.
 #[derive(Debug)]
@@ -25,9 +43,30 @@ impl<R> Default for Refusals<R> {
     }
 }
 
-impl<R: Ord> Refusals<R> {
+impl<R: Ord + Display> Refusals<R> {
+    /// Tells the log of a refusal, and the interaction log too where it is worth a line there.
+    pub fn write(&mut self, journal: &Journal, refusal: Refusal<'_, R>, now: Timestamp) {
+        let Refusal { channel, chat_id, id, who, reason } = refusal;
+        let said = reason.to_string();
+        journal::refused(channel, id, &said);
+        let Some(unwritten) = self.note(chat_id, who.as_deref().unwrap_or_default(), reason, now) else {
+            return;
+        };
+        let detail = match unwritten {
+            0 => said,
+            _ => format!("{said}; {unwritten} refusals before it were not written"),
+        };
+        journal.interaction(Interaction {
+            channel: Some(channel),
+            chat_id: Some(chat_id.to_owned()),
+            id: Some(id.to_owned()),
+            who,
+            ..Interaction::new(InteractionKind::Refused).detail(detail)
+        });
+    }
+
     /// Whether to write a refusal of this sender in this chat, and how many were not written before it.
-    pub fn note(&mut self, chat_id: &str, who: &str, reason: R, now: Timestamp) -> Option<u64> {
+    fn note(&mut self, chat_id: &str, who: &str, reason: R, now: Timestamp) -> Option<u64> {
         if self.window.is_none_or(|start| now.duration_since(start) >= WINDOW || now < start) {
             self.window = Some(now);
             self.written.clear();

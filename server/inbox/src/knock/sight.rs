@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::journal::ConsumerName;
+use crate::watched::Watched;
 
 /// A permission request counts as open for so long when nobody answers it here; the host's dialog may be longer.
 const ASKING: Duration = Duration::from_secs(30 * 60);
@@ -56,32 +56,13 @@ impl Sighted {
     }
 }
 
-/// A handle to what is seen; a cheap clone.
-#[derive(Debug, Clone, Default)]
-pub struct Sight(watch::Sender<Sighted>);
+/// A handle to what is seen.
+pub type Sight = Watched<Sighted>;
 
 impl Sight {
-    /// What is seen now.
-    pub fn get(&self) -> Sighted {
-        self.0.borrow().clone()
-    }
-
     /// The host, once it has begun.
     pub fn host(&self) -> Option<Met> {
-        self.0.borrow().host.clone()
-    }
-
-    /// Tells of changes.
-    pub fn watch(&self) -> watch::Receiver<Sighted> {
-        self.0.subscribe()
-    }
-
-    fn update(&self, change: impl FnOnce(&mut Sighted)) {
-        self.0.send_if_modified(|state| {
-            let before = state.clone();
-            change(state);
-            *state != before
-        });
+        self.get().host
     }
 
     /// A host has begun.
@@ -121,7 +102,7 @@ impl Sight {
 
     /// Whether one was seen.
     pub fn can_be_woken_by_hook(&self) -> bool {
-        self.0.borrow().has_waking_hook
+        self.get().has_waking_hook
     }
 
     /// The host asks its user for a permission.

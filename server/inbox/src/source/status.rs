@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::watch;
+
+use crate::watched::Watched;
 
 /// Silence that is worth a word. A hiccup is over sooner.
 const SILENCE_MAX: SignedDuration = SignedDuration::from_secs(15);
@@ -89,27 +90,5 @@ pub fn silence(
     (waits && time > SILENCE_MAX).then_some(time)
 }
 
-/// A handle to the state; a cheap clone.
-#[derive(Debug, Clone, Default)]
-pub struct SourceStatus(watch::Sender<SourceState>);
-
-impl SourceStatus {
-    /// The state now.
-    pub fn get(&self) -> SourceState {
-        self.0.borrow().clone()
-    }
-
-    /// Changes the state.
-    pub fn update(&self, change: impl FnOnce(&mut SourceState)) {
-        self.0.send_if_modified(|state| {
-            let before = state.clone();
-            change(state);
-            *state != before
-        });
-    }
-
-    /// Tells of changes.
-    pub fn watch(&self) -> watch::Receiver<SourceState> {
-        self.0.subscribe()
-    }
-}
+/// A handle to the state.
+pub type SourceStatus = Watched<SourceState>;

@@ -10,8 +10,8 @@ use super::desk::Desk;
 use super::draft::Version;
 use super::strangers::Told;
 use super::wire::{Activity, HTML, Kind, Part};
-use entraclaw_inbox::gate::{ChatRule, Guid, Reason, Sender, SenderKind, Stranger, Verdict};
-use entraclaw_inbox::journal::{self, Interaction, InteractionKind};
+use entraclaw_inbox::gate::{ChatRule, Guid, Reason, Refusal, Sender, SenderKind, Stranger, Verdict};
+use entraclaw_inbox::journal::{Interaction, InteractionKind};
 use entraclaw_inbox::permission::{self, Answer};
 use entraclaw_inbox::record::Channel;
 use entraclaw_sanitize::{Context, Limits, Markup, clean_name, sanitize};
@@ -64,17 +64,10 @@ impl Desk<'_> {
     }
 
     pub(super) fn refuse(&self, activity: &Activity, reason: Reason, now: Timestamp) {
-        journal::refused(Channel::Bot, &activity.id, &reason.to_string());
         let who = sender(activity).shown(&self.parts.agent);
-        let key = who.as_deref().unwrap_or_default();
-        let noted = self.refusals.borrow_mut().note(&activity.conversation_id, key, reason, now);
-        let Some(unwritten) = noted else { return };
-        let detail = match unwritten {
-            0 => reason.to_string(),
-            _ => format!("{reason}; {unwritten} refusals before it were not written"),
-        };
-        let line = Interaction::new(InteractionKind::Refused).detail(detail);
-        self.note(activity, Interaction { who, ..line });
+        let (chat_id, id) = (activity.conversation_id.as_str(), activity.id.as_str());
+        let refusal = Refusal { channel: Channel::Bot, chat_id, id, who, reason };
+        self.refusals.borrow_mut().write(self.journal, refusal, now);
     }
 
     /// Tells a code to a stranger who wrote in a conversation of two, where pairing is on.

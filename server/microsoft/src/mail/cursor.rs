@@ -20,7 +20,7 @@ pub(super) const SEEN_MAX: usize = 8_192;
 pub(super) const PENDING_MAX: usize = 1_000;
 
 /// The whole position.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cursor {
     /// Version of this shape; 1.
     pub(super) v: u32,
@@ -52,22 +52,6 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// A first start: everything before `since` is history.
-    pub(super) fn starting_at(since: Timestamp) -> Self {
-        Self {
-            v: POSITION_VERSION,
-            since,
-            first_start: None,
-            read_to: since,
-            link: None,
-            begun: None,
-            pending: BTreeMap::new(),
-            losses_done: None,
-            again_from: None,
-            seen: Seen::default(),
-        }
-    }
-
     /// Everything that was received after `from` is to be read once more, and the journal tells what of it is news.
     pub(super) fn go_back_to(&mut self, from: Timestamp) {
         let from = from.max(self.since);
@@ -142,7 +126,7 @@ impl Position for Cursor {
     const SAFE_POINT_BEFORE: SignedDuration = SignedDuration::from_hours(1);
 
     fn starting_at(since: Timestamp) -> Self {
-        Self::starting_at(since)
+        Self { v: POSITION_VERSION, since, read_to: since, ..Self::default() }
     }
 
     fn version(&self) -> u32 {

@@ -17,10 +17,10 @@ use super::judge::{Bench, Reason, Verdict};
 use super::wire::Row;
 use super::{MailParts, auth};
 use crate::graph::{Failure, GraphError};
-use entraclaw_inbox::gate::{MailAddress, Refusals};
-use entraclaw_inbox::journal::{self, Interaction, InteractionKind, Journal, ReadAgain};
+use entraclaw_inbox::gate::{MailAddress, Refusal, Refusals};
+use entraclaw_inbox::journal::{Interaction, Journal, ReadAgain};
 use entraclaw_inbox::record::Channel;
-use entraclaw_inbox::source::position::{self, FirstStart};
+use entraclaw_inbox::source::position::{self, FirstStart, Position as _};
 use entraclaw_inbox::source::status::{Failed, SourceState, SourceStatus};
 use entraclaw_sanitize::clean_name;
 
@@ -320,22 +320,9 @@ impl<'a> Poll<'a> {
     }
 
     fn refuse(&mut self, id: &str, who: &str, reason: Reason) {
-        journal::refused(Channel::Email, id, &reason.to_string());
-        let who = clean_name(who);
-        let Some(unwritten) = self.refusals.note(CHAT_ID, &who, reason, self.parts.clock.now()) else {
-            return;
-        };
-        let detail = match unwritten {
-            0 => reason.to_string(),
-            _ => format!("{reason}; {unwritten} refusals before it were not written"),
-        };
-        self.journal.interaction(Interaction {
-            channel: Some(Channel::Email),
-            chat_id: Some(CHAT_ID.to_owned()),
-            id: Some(id.to_owned()),
-            who: Some(who).filter(|who| !who.is_empty()),
-            ..Interaction::new(InteractionKind::Refused).detail(detail)
-        });
+        let who = Some(clean_name(who)).filter(|who| !who.is_empty());
+        let refusal = Refusal { channel: Channel::Email, chat_id: CHAT_ID, id, who, reason };
+        self.refusals.write(self.journal, refusal, self.parts.clock.now());
     }
 
     /// Saves the position. A failure costs only what a restart reads again.

@@ -21,7 +21,7 @@ pub(super) const CHATS_MAX: usize = 1_000;
 pub(super) const RECENT_MAX: usize = 32;
 
 /// The whole position.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cursor {
     /// Version of this shape; 1.
     pub(super) v: u32,
@@ -47,7 +47,7 @@ pub(super) struct Cursor {
 }
 
 /// The position in one chat.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ChatCursor {
     /// Messages created up to here are history.
     pub(super) floor: Timestamp,
@@ -80,20 +80,6 @@ pub(super) struct ChatCursor {
 const CLOCK_MARGIN: SignedDuration = SignedDuration::from_secs(2);
 
 impl Cursor {
-    /// A first start: everything before `since` is history.
-    pub(super) fn starting_at(since: Timestamp) -> Self {
-        Self {
-            v: POSITION_VERSION,
-            since,
-            first_start: None,
-            watermark: since,
-            all_known: false,
-            behind: None,
-            losses_done: None,
-            chats: BTreeMap::new(),
-        }
-    }
-
     /// Everything that was written after `from` is to be read once more, and the journal tells what of it is news.
     pub(super) fn go_back_to(&mut self, from: Timestamp) {
         let from = from.max(self.since);
@@ -126,16 +112,7 @@ impl Cursor {
 impl ChatCursor {
     /// A chat in which everything up to `floor` is history.
     pub(super) fn from_floor(floor: Timestamp) -> Self {
-        Self {
-            floor,
-            read_to: floor,
-            settled_to: None,
-            open: false,
-            print: String::new(),
-            recent: BTreeMap::new(),
-            near: BTreeMap::new(),
-            passed: BTreeMap::new(),
-        }
+        Self { floor, read_to: floor, ..Self::default() }
     }
 
     /// See [`Cursor::go_back_to`]. What was refused stays refused.
@@ -227,7 +204,7 @@ impl Position for Cursor {
     const SAFE_POINT_BEFORE: SignedDuration = SignedDuration::from_mins(10);
 
     fn starting_at(since: Timestamp) -> Self {
-        Self::starting_at(since)
+        Self { v: POSITION_VERSION, since, watermark: since, ..Self::default() }
     }
 
     fn version(&self) -> u32 {

@@ -9,6 +9,7 @@ use crate::graph::GraphError;
 use crate::teams::cursor::{CHATS_MAX, ChatCursor, Cursor};
 use crate::teams::listing::Listing;
 use crate::teams::wire::{ChatRow, Preview};
+use entraclaw_inbox::source::position::Position as _;
 
 impl Poll<'_> {
     pub(super) fn on_listed(&mut self, outcome: Result<Listing, GraphError>) {

@@ -17,7 +17,8 @@ use crate::teams::known::Look;
 use crate::teams::reading::ReadDone;
 use crate::teams::watched::Watched;
 use crate::teams::wire::{Message, MessageKind};
-use entraclaw_inbox::journal::{self, Interaction, InteractionKind};
+use entraclaw_inbox::gate::Refusal;
+use entraclaw_inbox::journal::{Interaction, InteractionKind};
 use entraclaw_inbox::permission::{self, Answer};
 use entraclaw_inbox::record::Channel;
 use entraclaw_inbox::source::position;
@@ -242,23 +243,9 @@ impl Poll<'_> {
     }
 
     fn refuse(&mut self, chat_id: &str, refused: Refused) {
-        let Refused { message_id, who, reason, .. } = refused;
-        journal::refused(Channel::Teams, &message_id, &reason.to_string());
-        let now = self.parts.clock.now();
-        let Some(unwritten) = self.refusals.note(chat_id, who.as_deref().unwrap_or(""), reason, now) else {
-            return;
-        };
-        let detail = match unwritten {
-            0 => reason.to_string(),
-            _ => format!("{reason}; {unwritten} refusals before it were not written"),
-        };
-        self.journal.interaction(Interaction {
-            channel: Some(Channel::Teams),
-            chat_id: Some(chat_id.to_owned()),
-            id: Some(message_id),
-            who,
-            ..Interaction::new(InteractionKind::Refused).detail(detail)
-        });
+        let Refused { message_id: id, who, reason, .. } = refused;
+        let refusal = Refusal { channel: Channel::Teams, chat_id, id: &id, who, reason };
+        self.refusals.write(self.journal, refusal, self.parts.clock.now());
     }
 
     /// Appends as soon as nothing more is on its way, or the time to gather is over.
