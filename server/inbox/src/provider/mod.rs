@@ -187,7 +187,7 @@ struct InboxProvider {
     /// When it is looked whether another session still holds what a waiting call was not given.
     held_look_at: Option<Instant>,
     /// When it is looked whether another session has died with what it was given, while there is a push to tell of it.
-    grave_look_at: Option<Instant>,
+    orphan_look_at: Option<Instant>,
 }
 
 /// Serves one host until its pipes end. Messages that it was given and did not come back for stay in the journal.
@@ -237,7 +237,7 @@ impl InboxProvider {
             push_failed_seq: None,
             settle_at: None,
             held_look_at: None,
-            grave_look_at: None,
+            orphan_look_at: None,
             options,
         }
     }
@@ -439,7 +439,7 @@ impl Provider for InboxProvider {
             wait.heartbeat.as_ref().map(|heartbeat| heartbeat.next).into_iter().chain(wait.deadline).min()
         });
         let streams = self.streams.values().filter_map(|stream| self.stream_deadline(connection, stream));
-        waits.chain(streams).chain(self.settle_at).chain(self.held_look_at).chain(self.grave_look_at).min()
+        waits.chain(streams).chain(self.settle_at).chain(self.held_look_at).chain(self.orphan_look_at).min()
     }
 
     fn changed(&mut self, has_room: bool) -> BoxFuture<'_, ()> {
