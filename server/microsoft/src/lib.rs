@@ -9,3 +9,11 @@ pub mod http;
 pub mod mail;
 mod outgoing;
 pub mod teams;
+
+// So that the tests' support names this crate as those of the crate above do.
+#[cfg(test)]
+extern crate self as entraclaw_microsoft;
+
+#[cfg(test)]
+#[path = "../tests/support/mod.rs"]
+mod support;

@@ -11,12 +11,15 @@ use tokio::time::{Instant, sleep};
 use super::*;
 use crate::config::Sources;
 use entraclaw_inbox::journal::{DeliveryId, Query};
-use entraclaw_microsoft::graph::script::Reply;
-use entraclaw_microsoft::teams::mini::{ALICE, Mini, TENANT};
 use entraclaw_seams::clock::TokioClock;
 use entraclaw_seams::random::SplitMix;
 
-const DM: &str = "19:alice_agent@unq.gbl.spaces";
+#[expect(dead_code, reason = "the tests of the crate below use more of it")]
+#[path = "../../../microsoft/tests/support/mod.rs"]
+mod support;
+
+use support::graph::{ALICE, DM, TENANT, TestGraph};
+use support::script::Reply;
 
 fn config(token: bool) -> Config {
     let mut environment = vec![("ENTRACLAW_ALLOW", format!("{TENANT}/{ALICE}"))];
@@ -27,13 +30,13 @@ fn config(token: bool) -> Config {
     Config::load(&Sources { environment, ..Sources::default() }).unwrap()
 }
 
-fn app(mini: &Mini, storage: &MemoryStorage, seed: u64) -> App {
+fn app(graph: &TestGraph, storage: &MemoryStorage, seed: u64) -> App {
     App::new(
         config(true),
-        Arc::new(TokioClock::starting_at(mini.now())),
+        Arc::new(TokioClock::starting_at(graph.now())),
         Arc::new(SplitMix::seeded(seed)),
         Arc::new(storage.clone()),
-        mini.script.clone(),
+        graph.script.clone(),
     )
 }
 
@@ -88,26 +91,26 @@ impl Host {
 
 #[tokio::test(start_paused = true)]
 async fn the_host_is_answered_before_the_network_is_touched() {
-    let mini = Mini::new();
-    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let graph = TestGraph::new();
+    let (server, mut host) = connect(app(&graph, &MemoryStorage::new(), 1));
     let session = async {
         host.initialize("claude-code").await;
-        assert!(mini.lines().is_empty());
+        assert!(graph.lines().is_empty());
         sleep(Duration::from_secs(1)).await;
-        assert!(!mini.lines().is_empty());
+        assert!(!graph.lines().is_empty());
     };
     tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_message_reaches_a_waiting_call_within_a_poll_and_an_answer_goes_back() {
-    let mini = Mini::new();
-    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let graph = TestGraph::new();
+    let (server, mut host) = connect(app(&graph, &MemoryStorage::new(), 1));
     let session = async {
         host.initialize("claude-code").await;
         sleep(Duration::from_secs(12)).await;
         let written = Instant::now();
-        mini.say(DM, "are you there?");
+        graph.say(DM, "are you there?");
         let text = host.wait().await;
         assert!(text.contains("are you there?"), "{text}");
         assert!(written.elapsed() <= Duration::from_secs(6), "{:?}", written.elapsed());
@@ -122,16 +125,16 @@ async fn a_message_reaches_a_waiting_call_within_a_poll_and_an_answer_goes_back(
 
 #[tokio::test(start_paused = true)]
 async fn another_session_follows_and_takes_over_within_two_seconds() {
-    let mini = Mini::new();
+    let graph = TestGraph::new();
     let disk = MemoryStorage::new();
     let leader_disk = disk.new_process();
-    let (mut leader, mut first) = connect(app(&mini, &leader_disk, 1));
-    let (mut follower, mut second) = connect(app(&mini, &disk.new_process(), 2));
+    let (mut leader, mut first) = connect(app(&graph, &leader_disk, 1));
+    let (mut follower, mut second) = connect(app(&graph, &disk.new_process(), 2));
     let both = async {
         first.initialize("claude-code").await;
         second.initialize("copilot-cli").await;
         sleep(Duration::from_secs(6)).await;
-        mini.say(DM, "one");
+        graph.say(DM, "one");
         let (a, b) = tokio::join!(first.wait(), second.wait());
         assert!(a.contains("one") && b.contains("one"), "{a} {b}");
     };
@@ -141,15 +144,15 @@ async fn another_session_follows_and_takes_over_within_two_seconds() {
         _ = &mut follower => panic!("the follower ended"),
         () = both => {}
     }
-    let lists = |mini: &Mini| mini.lines().iter().filter(|l| l.contains("/me/chats?")).count();
-    assert!(lists(&mini) <= 4, "only one of them polls");
+    let lists = |graph: &TestGraph| graph.lines().iter().filter(|l| l.contains("/me/chats?")).count();
+    assert!(lists(&graph) <= 4, "only one of them polls");
     drop(leader);
     leader_disk.kill();
     let killed_at = Instant::now();
-    let before = lists(&mini);
-    mini.say(DM, "two");
+    let before = lists(&graph);
+    graph.say(DM, "two");
     let alone = async {
-        while lists(&mini) == before {
+        while lists(&graph) == before {
             sleep(Duration::from_millis(10)).await;
         }
         assert!(killed_at.elapsed() <= Duration::from_secs(2), "{:?}", killed_at.elapsed());
@@ -161,21 +164,21 @@ async fn another_session_follows_and_takes_over_within_two_seconds() {
 
 #[tokio::test(start_paused = true)]
 async fn who_cannot_poll_leaves_the_lead_to_others() {
-    let mini = Mini::new();
+    let graph = TestGraph::new();
     let disk = MemoryStorage::new();
-    let mut signed_out = app(&mini, &disk.new_process(), 1);
+    let mut signed_out = app(&graph, &disk.new_process(), 1);
     signed_out.config = config(false);
-    let mut broken = app(&mini, &disk.new_process(), 2);
+    let mut broken = app(&graph, &disk.new_process(), 2);
     broken.trouble = Some("config.toml, line 1: wrong; correct it".to_owned());
     let (mut a, mut signed_out) = connect(signed_out);
     let (mut b, mut broken) = connect(broken);
-    let (mut c, mut good) = connect(app(&mini, &disk.new_process(), 3));
+    let (mut c, mut good) = connect(app(&graph, &disk.new_process(), 3));
     let session = async {
         signed_out.initialize("a").await;
         broken.initialize("b").await;
         good.initialize("c").await;
         sleep(Duration::from_secs(6)).await;
-        mini.say(DM, "hello");
+        graph.say(DM, "hello");
         assert!(good.wait().await.contains("hello"));
         assert!(signed_out.wait().await.contains("hello"), "it follows");
         let (failed, text) =
@@ -193,8 +196,8 @@ async fn who_cannot_poll_leaves_the_lead_to_others() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_goes_on_after_the_end() {
-    let mini = Mini::new();
-    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let graph = TestGraph::new();
+    let (server, mut host) = connect(app(&graph, &MemoryStorage::new(), 1));
     let ended = async {
         host.initialize("claude-code").await;
         sleep(Duration::from_secs(7)).await;
@@ -203,16 +206,16 @@ async fn nothing_goes_on_after_the_end() {
     };
     let exit = tokio::select! { biased; exit = server => exit, () = ended => unreachable!() };
     assert_eq!(exit, Exit::InputClosed);
-    let requests = mini.lines().len();
+    let requests = graph.lines().len();
     sleep(Duration::from_secs(60)).await;
-    assert_eq!(mini.lines().len(), requests);
+    assert_eq!(graph.lines().len(), requests);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_graph_that_never_answers_holds_nothing_up() {
-    let mini = Mini::new();
-    mini.fault(|_| Some(Reply::unreachable().after(Duration::from_secs(3_600))));
-    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let graph = TestGraph::new();
+    graph.fault(|_| Some(Reply::unreachable().after(Duration::from_secs(3_600))));
+    let (server, mut host) = connect(app(&graph, &MemoryStorage::new(), 1));
     let session = async {
         host.initialize("claude-code").await;
         sleep(Duration::from_secs(30)).await;
@@ -228,17 +231,17 @@ async fn a_graph_that_never_answers_holds_nothing_up() {
 /// A clock at the end of all years: what can't be reckoned is held there, and messages come.
 #[tokio::test(start_paused = true)]
 async fn a_clock_at_the_end_of_years_stops_nothing() {
-    let mini = Mini::new();
-    let mut app = app(&mini, &MemoryStorage::new(), 1);
+    let graph = TestGraph::new();
+    let mut app = app(&graph, &MemoryStorage::new(), 1);
     app.clock = Arc::new(TokioClock::starting_at(Timestamp::MAX));
     app.config.bot.enabled = false;
     let (server, mut host) = connect(app);
     let session = async {
         host.initialize("claude-code").await;
         sleep(Duration::from_secs(45)).await;
-        mini.say(DM, "still there?");
+        graph.say(DM, "still there?");
         assert!(host.wait().await.contains("still there?"));
-        mini.fault(|line| line.contains("/me/chats?").then(|| Reply::error(503, "busy")));
+        graph.fault(|line| line.contains("/me/chats?").then(|| Reply::error(503, "busy")));
         sleep(Duration::from_secs(3_700)).await;
         assert!(host.pulled_warning().await.is_some());
     };
@@ -248,9 +251,9 @@ async fn a_clock_at_the_end_of_years_stops_nothing() {
 /// A server over two midnights: what another consumer has not read stays, what everybody has goes, and news still comes.
 #[tokio::test(start_paused = true)]
 async fn old_days_go_when_everybody_has_them() {
-    let mini = Mini::new();
+    let graph = TestGraph::new();
     let disk = MemoryStorage::new();
-    let mut app = app(&mini, &disk.new_process(), 1);
+    let mut app = app(&graph, &disk.new_process(), 1);
     app.config.retention.journal.days = Some(1);
     app.config.teams.poll_interval = Duration::from_secs(600);
     let late: Timestamp = "2026-11-21T23:30:00Z".parse().unwrap();
@@ -265,12 +268,12 @@ async fn old_days_go_when_everybody_has_them() {
         let (journal, _) = Journal::open(Arc::new(disk.new_process()), clock, follower).unwrap();
         let mut slow = journal.mailbox(&"slow".parse().unwrap(), "s").unwrap();
         sleep(Duration::from_secs(5)).await;
-        mini.say(DM, "read yesterday");
+        graph.say(DM, "read yesterday");
         sleep(Duration::from_secs(700)).await;
         assert!(host.call("inbox_pull", json!({})).await.1.contains("read yesterday"));
         assert!(!host.call("inbox_pull", json!({})).await.1.contains("read yesterday"));
         sleep(Duration::from_secs(24 * 3_600)).await;
-        mini.say(DM, "read today");
+        graph.say(DM, "read today");
         sleep(Duration::from_secs(5_400)).await;
         assert!(host.call("inbox_pull", json!({})).await.1.contains("read today"));
         assert!(days() == 2 && told("\"held_back_by\":[\"slow\"]"));
@@ -288,22 +291,22 @@ async fn old_days_go_when_everybody_has_them() {
 async fn a_run_repeats_itself() {
     let mut runs = Vec::new();
     for _ in 0..2 {
-        let mini = Mini::new();
+        let graph = TestGraph::new();
         let mut count = 0;
-        mini.fault(move |_| {
+        graph.fault(move |_| {
             count += 1;
             (count % 5 == 0).then(|| Reply::error(503, "busy"))
         });
-        let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 42));
+        let (server, mut host) = connect(app(&graph, &MemoryStorage::new(), 42));
         let session = async {
             host.initialize("claude-code").await;
             for n in 0..20 {
-                mini.say(&format!("19:{}@thread.v2", n % 3), "hello");
+                graph.say(&format!("19:{}@thread.v2", n % 3), "hello");
                 sleep(Duration::from_secs(3)).await;
             }
         };
         tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
-        let seen = mini.script.seen();
+        let seen = graph.script.seen();
         // Cursors hold dates of the run, so only what does not is compared.
         let line = |line: String| line.split("gt%20").next().unwrap().to_owned();
         runs.push(
@@ -329,9 +332,9 @@ impl Host {
 }
 
 /// Answers the next question whose line holds `part` once with `reply`.
-fn once(mini: &Mini, part: &'static str, reply: fn() -> Reply) {
+fn once(graph: &TestGraph, part: &'static str, reply: fn() -> Reply) {
     let mut left = 1;
-    mini.fault(move |line| {
+    graph.fault(move |line| {
         let hit = line.contains(part) && left > 0;
         left -= i32::from(hit);
         hit.then(reply)
@@ -344,14 +347,14 @@ fn once(mini: &Mini, part: &'static str, reply: fn() -> Reply) {
 #[case::forbidden(|| Reply::error(403, "Forbidden"))]
 #[tokio::test(start_paused = true)]
 async fn a_first_failure_that_waiting_does_not_heal_is_told_at_once(#[case] reply: fn() -> Reply) {
-    let mini = Mini::new();
-    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let graph = TestGraph::new();
+    let (server, mut host) = connect(app(&graph, &MemoryStorage::new(), 1));
     let session = async {
         host.initialize("claude-code").await;
         sleep(Duration::from_secs(12)).await;
-        mini.say(DM, "before");
+        graph.say(DM, "before");
         assert_eq!(warning(&host.wait().await), None);
-        mini.fault(move |line| line.contains("/me/chats?").then(reply));
+        graph.fault(move |line| line.contains("/me/chats?").then(reply));
         sleep(Duration::from_secs(7)).await;
         let told = host.pulled_warning().await.expect("a warning");
         assert!(told.contains("Teams can't be read at the moment"), "{told}");
@@ -367,13 +370,13 @@ async fn a_first_failure_that_waiting_does_not_heal_is_told_at_once(#[case] repl
 #[case::broken("/messages", Reply::broken)]
 #[tokio::test(start_paused = true)]
 async fn a_hiccup_is_not_worth_a_word(#[case] part: &'static str, #[case] reply: fn() -> Reply) {
-    let mini = Mini::new();
-    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let graph = TestGraph::new();
+    let (server, mut host) = connect(app(&graph, &MemoryStorage::new(), 1));
     let session = async {
         host.initialize("claude-code").await;
         sleep(Duration::from_secs(12)).await;
-        once(&mini, part, reply);
-        mini.say(DM, "hello");
+        once(&graph, part, reply);
+        graph.say(DM, "hello");
         for _ in 0..30 {
             assert_eq!(host.pulled_warning().await, None);
             sleep(Duration::from_secs(1)).await;
@@ -384,12 +387,12 @@ async fn a_hiccup_is_not_worth_a_word(#[case] part: &'static str, #[case] reply:
 
 #[tokio::test(start_paused = true)]
 async fn a_graph_that_hangs_is_told_before_its_time_is_up() {
-    let mini = Mini::new();
-    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let graph = TestGraph::new();
+    let (server, mut host) = connect(app(&graph, &MemoryStorage::new(), 1));
     let session = async {
         host.initialize("claude-code").await;
         sleep(Duration::from_secs(12)).await;
-        mini.fault(|_| Some(Reply::unreachable().after(Duration::from_secs(3_600))));
+        graph.fault(|_| Some(Reply::unreachable().after(Duration::from_secs(3_600))));
         let hangs = Instant::now();
         sleep(Duration::from_secs(8)).await;
         assert_eq!(host.pulled_warning().await, None);
@@ -413,13 +416,13 @@ async fn a_graph_that_hangs_is_told_before_its_time_is_up() {
 #[case::the_chat("/messages")]
 #[tokio::test(start_paused = true)]
 async fn what_comes_after_a_failure_comes_without_its_warning(#[case] part: &'static str) {
-    let mini = Mini::new();
-    let (server, mut host) = connect(app(&mini, &MemoryStorage::new(), 1));
+    let graph = TestGraph::new();
+    let (server, mut host) = connect(app(&graph, &MemoryStorage::new(), 1));
     let session = async {
         host.initialize("claude-code").await;
         sleep(Duration::from_secs(12)).await;
-        once(&mini, part, || Reply::error(429, "TooManyRequests").header("retry-after", "40"));
-        mini.say(DM, "late");
+        once(&graph, part, || Reply::error(429, "TooManyRequests").header("retry-after", "40"));
+        graph.say(DM, "late");
         sleep(Duration::from_secs(10)).await;
         assert!(host.pulled_warning().await.is_some());
         let told = host.wait().await;

@@ -240,7 +240,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::graph::script::{Reply, Script};
+    use crate::support::script::{Reply, Script};
 
     const METADATA: &str = "https://login.botframework.com/v1/.well-known/openidconfiguration";
     const PLACE: &str = "https://login.botframework.com/v1/.well-known/keys";

@@ -201,7 +201,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::graph::script::{Reply, Script};
+    use crate::support::script::{Reply, Script};
     use entraclaw_seams::clock::TokioClock;
     use entraclaw_seams::random::SplitMix;
 

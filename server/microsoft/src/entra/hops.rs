@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::entra::keys::MemoryKeyStore;
     use crate::entra::{Algorithm, Authority, EntraParts};
-    use crate::graph::script::{Reply, Script};
+    use crate::support::script::{Reply, Script};
     use entraclaw_inbox::gate::Guid;
     use entraclaw_seams::clock::TokioClock;
     use entraclaw_seams::random::SplitMix;

@@ -6,12 +6,6 @@ mod lenient;
 mod origin;
 mod pace;
 mod retry;
-#[cfg(any(test, feature = "scripted"))]
-#[cfg_attr(
-    feature = "scripted",
-    expect(missing_docs, reason = "a test's own words; public for the tests of the crate above")
-)]
-pub mod script;
 
 pub use client::{Answer, GraphClient, GraphParts, Usage};
 pub use error::{Failure, GraphError, Needs};

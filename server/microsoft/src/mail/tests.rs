@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::graph::script::{Reply, Script, Seen};
+use crate::support::script::{Reply, Script, Seen};
 use entraclaw_inbox::journal::JournalOptions;
 use entraclaw_inbox::record::Record;
 use entraclaw_seams::clock::TokioClock;

@@ -95,12 +95,6 @@ impl InboundSource for TeamsSource {
 
 #[cfg(test)]
 mod draft_tests;
-#[cfg(any(test, feature = "scripted"))]
-#[cfg_attr(
-    feature = "scripted",
-    expect(missing_docs, reason = "a test's own words; public for the tests of the crate above")
-)]
-pub mod mini;
 #[cfg(test)]
 mod send_tests;
 #[cfg(test)]

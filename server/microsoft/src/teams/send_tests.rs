@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fake_microsoft::graph::{ChatKind, ChatSpec, PersonSpec, RawOverride};
 use rstest::rstest;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::mini::{AGENT, ALICE, MALLORY, Mini, TENANT};
 use super::*;
-use crate::graph::script::Reply;
+use crate::support::graph::{AGENT, ALICE, DM, TENANT, TestGraph};
+use crate::support::script::Reply;
 use entraclaw_inbox::gate::{Agent, Guid};
 use entraclaw_inbox::journal::JournalOptions;
 use entraclaw_inbox::tool::{ContentType, Outbox, OutgoingTeams, SendError};
@@ -17,24 +18,22 @@ use entraclaw_seams::clock::TokioClock;
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::storage::MemoryStorage;
 
-const DM: &str = "19:alice_agent@unq.gbl.spaces";
-
 struct Desk {
-    mini: Mini,
+    graph: TestGraph,
     storage: MemoryStorage,
     outbox: TeamsOutbox,
 }
 
 impl Desk {
     fn new() -> Self {
-        let mini = Mini::new();
+        let graph = TestGraph::new();
         let guid = |text| Guid::parse(text).unwrap();
-        let clock = Arc::new(TokioClock::starting_at(mini.now()));
+        let clock = Arc::new(TokioClock::starting_at(graph.now()));
         let storage = MemoryStorage::new();
         let (journal, _) =
             Journal::open(Arc::new(storage.clone()), clock.clone(), JournalOptions::default()).unwrap();
         let outbox = TeamsOutbox {
-            client: Arc::new(mini.script.client_at(clock)),
+            client: Arc::new(graph.script.client_at(clock)),
             journal,
             gate: Arc::new(Gate::new([(guid(TENANT), guid(ALICE))])),
             known: Arc::new(Known::new(Agent {
@@ -44,18 +43,19 @@ impl Desk {
             storage: Arc::new(storage.clone()),
             random: Arc::new(SplitMix::seeded(7)),
         };
-        mini.state.lock().unwrap().members.extend([
-            (
-                DM.to_owned(),
-                json!([{"userId": AGENT, "tenantId": TENANT}, {"userId": ALICE, "tenantId": TENANT}]),
-            ),
-            (
-                "19:strangers".to_owned(),
-                json!([{"userId": MALLORY, "tenantId": TENANT, "displayName": "Alice"}]),
-            ),
-            ("19:nobody".to_owned(), json!(null)),
-        ]);
-        Self { mini, storage, outbox }
+        graph.open(DM);
+        let group = |members: &[&str]| ChatSpec {
+            kind: ChatKind::Group,
+            members: members.iter().map(|member| (*member).to_owned()).collect(),
+            ..ChatSpec::default()
+        };
+        let nobody =
+            ChatSpec { raw: Some(RawOverride::setting("/members", json!(null))), ..group(&["alice"]) };
+        graph.with(|fake, now| {
+            fake.add_chat(now, "strangers", &group(&["mallory"])).unwrap();
+            fake.add_chat(now, "nobody", &nobody).unwrap();
+        });
+        Self { graph, storage, outbox }
     }
 
     async fn send(
@@ -74,7 +74,14 @@ impl Desk {
     }
 
     fn posts(&self) -> Vec<String> {
-        self.mini.lines().into_iter().filter(|line| line.starts_with("POST")).collect()
+        self.graph.lines().into_iter().filter(|line| line.starts_with("POST")).collect()
+    }
+
+    /// Ids of what Graph took from the agent.
+    fn kept(&self) -> Vec<String> {
+        self.graph.with(|fake, _| {
+            fake.messages_sent_by_agent().iter().map(|sent| sent.message_id.clone()).collect()
+        })
     }
 
     fn log(&self) -> String {
@@ -88,7 +95,7 @@ async fn a_message_is_sent_once_and_logged_before() {
     let desk = Desk::new();
     let (storage, seen_in_log) = (desk.storage.clone(), Arc::new(std::sync::Mutex::new(false)));
     let noted = seen_in_log.clone();
-    desk.mini.fault(move |line| {
+    desk.graph.fault(move |line| {
         if line.starts_with("POST") {
             *noted.lock().unwrap() = storage.paths().iter().any(|p| p.starts_with("interactions/"));
         }
@@ -104,33 +111,35 @@ async fn a_message_is_sent_once_and_logged_before() {
         "{log}"
     );
     desk.send(DM, "again", &[]).await.unwrap();
-    assert_eq!(desk.mini.lines().iter().filter(|l| l.contains("members")).count(), 1, "looked up once");
+    assert_eq!(desk.graph.lines().iter().filter(|l| l.contains("members")).count(), 1, "looked up once");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reply_quotes() {
     let desk = Desk::new();
-    desk.send(DM, "yes", &["1", "2"]).await.unwrap();
+    let (one, two) = (desk.graph.say(DM, "one"), desk.graph.say(DM, "two"));
+    desk.send(DM, "yes", &[&one, &two]).await.unwrap();
     assert_eq!(desk.posts(), [format!("POST /v1.0/chats/{DM}/messages/replyWithQuote")]);
-    let seen = desk.mini.script.seen();
+    let seen = desk.graph.script.seen();
     let body: serde_json::Value =
         serde_json::from_slice(seen.last().unwrap().request.body.as_ref().unwrap()).unwrap();
     assert_eq!(
         body,
-        json!({"messageIds": ["1", "2"], "replyMessage": {"body": {"contentType": "html", "content": "yes"}}})
+        json!({"messageIds": [one, two], "replyMessage": {"body": {"contentType": "html", "content": "yes"}}})
     );
 }
 
 #[rstest]
-#[case("19:strangers", SendError::NotAllowed)]
-#[case("19:nobody", SendError::NotAllowed)]
+#[case("strangers", SendError::NotAllowed)]
+#[case("nobody", SendError::NotAllowed)]
 #[case("19:unknown", SendError::UnknownChat)]
 #[case("..", SendError::UnknownChat)]
 #[case("x?y", SendError::UnknownChat)]
 #[tokio::test(start_paused = true)]
 async fn nobody_else_is_written_to(#[case] chat: &str, #[case] error: SendError) {
     let desk = Desk::new();
-    assert_eq!(desk.send(chat, "hello", &[]).await, Err(error));
+    let id = desk.graph.with(|fake, _| fake.chat_id(chat).map_or_else(|_| chat.to_owned(), str::to_owned));
+    assert_eq!(desk.send(&id, "hello", &[]).await, Err(error));
     assert!(desk.posts().is_empty());
 }
 
@@ -139,7 +148,7 @@ async fn an_empty_allowlist_asks_graph_nothing() {
     let mut desk = Desk::new();
     desk.outbox.gate = Arc::new(Gate::default());
     assert_eq!(desk.send(DM, "hello", &[]).await, Err(SendError::NotAllowed));
-    assert!(desk.mini.lines().is_empty());
+    assert!(desk.graph.lines().is_empty());
 }
 
 #[rstest]
@@ -152,10 +161,10 @@ async fn an_empty_allowlist_asks_graph_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_lost_answer_is_looked_up_and_never_sent_twice(#[case] lost: fn() -> Reply) {
     let desk = Desk::new();
-    desk.mini.state.lock().unwrap().lose_answer = Some(lost);
+    desk.graph.lose_answers(lost);
     let sent = desk.send(DM, "<p>one <b>bold</b> word &amp; more</p>", &[]).await.unwrap();
     assert_eq!(desk.posts().len(), 1);
-    assert_eq!(sent.message_id, desk.mini.state.lock().unwrap().chats[DM][0]["id"].as_str().unwrap());
+    assert_eq!(desk.kept(), [sent.message_id]);
 }
 
 #[rstest]
@@ -167,7 +176,7 @@ async fn what_cannot_be_found_is_said_to_be_unknown(#[case] lost: fn() -> Reply)
     // The same words, but earlier, must not be taken for it.
     desk.send(DM, "hello", &[]).await.unwrap();
     tokio::time::sleep(Duration::from_secs(60)).await;
-    desk.mini.fault(move |line| line.starts_with("POST").then(lost));
+    desk.graph.fault(move |line| line.starts_with("POST").then(lost));
     let begun = Instant::now();
     let error = desk.send(DM, "hello", &[]).await.unwrap_err();
     assert!(
@@ -182,14 +191,14 @@ async fn what_cannot_be_found_is_said_to_be_unknown(#[case] lost: fn() -> Reply)
 async fn a_throttled_message_waits_and_is_sent() {
     let desk = Desk::new();
     let mut left = 1;
-    desk.mini.fault(move |line| {
+    desk.graph.fault(move |line| {
         let hit = line.starts_with("POST") && left > 0;
         left -= i32::from(hit);
         hit.then(|| Reply::error(429, "TooManyRequests").header("retry-after", "5"))
     });
     desk.send(DM, "hello", &[]).await.unwrap();
     assert_eq!(desk.posts().len(), 2);
-    assert_eq!(desk.mini.state.lock().unwrap().chats[DM].len(), 1);
+    assert_eq!(desk.kept().len(), 1);
 }
 
 #[rstest]
@@ -199,7 +208,7 @@ async fn a_throttled_message_waits_and_is_sent() {
 #[tokio::test(start_paused = true)]
 async fn a_refusal_is_told_with_what_helps(#[case] status: u16, #[case] code: &'static str) {
     let desk = Desk::new();
-    desk.mini.fault(move |line| line.starts_with("POST").then(|| Reply::error(status, code)));
+    desk.graph.fault(move |line| line.starts_with("POST").then(|| Reply::error(status, code)));
     let error = desk.send(DM, "hello", &[]).await.unwrap_err();
     assert!(matches!(&error, SendError::Graph(why) if why.contains(code) && why.contains("; ")), "{error}");
     assert_eq!(desk.posts().len(), 1);
@@ -214,24 +223,20 @@ async fn a_content_that_may_not_leave_asks_graph_nothing() {
     }
     let long = "x".repeat(28_001);
     assert!(matches!(desk.send(DM, &long, &[]).await, Err(SendError::TooLarge { .. })));
-    assert!(desk.mini.lines().is_empty());
+    assert!(desk.graph.lines().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_large_chat_is_searched_for_an_allowed_person() {
     let desk = Desk::new();
-    let strangers: Vec<_> = (0..25).map(|_| json!({"userId": MALLORY, "tenantId": TENANT})).collect();
-    desk.mini.state.lock().unwrap().members.insert("19:large".to_owned(), json!(strangers));
-    desk.mini.fault(|line| {
-        line.ends_with("/members")
-            .then(|| {
-                let next = "https://graph.microsoft.com/v1.0/chats/19:large/members?$skiptoken=2";
-                Reply::json(200, &json!({"value": [], "@odata.nextLink": next}))
-            })
-            .or_else(|| {
-                line.ends_with("skiptoken=2")
-                    .then(|| Reply::json(200, &json!({"value": [{"userId": ALICE, "tenantId": TENANT}]})))
-            })
+    let large = desk.graph.with(|fake, now| {
+        let strangers: Vec<String> = (0..60).map(|n| format!("stranger{n:02}")).collect();
+        for stranger in &strangers {
+            fake.add_person(stranger, &PersonSpec::default()).unwrap();
+        }
+        let members = strangers.into_iter().chain(["alice".to_owned()]).collect();
+        fake.add_chat(now, "large", &ChatSpec { kind: ChatKind::Group, members, ..ChatSpec::default() })
+            .unwrap()
     });
-    desk.send("19:large", "hello", &[]).await.unwrap();
+    desk.send(&large, "hello", &[]).await.unwrap();
 }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::entra::AuthError;
-use crate::graph::script::{Reply, Script};
+use crate::support::script::{Reply, Script};
 
 const MINUTE: Duration = Duration::from_secs(60);
 

@@ -4,13 +4,13 @@ use super::*;
 
 #[tokio::test(start_paused = true)]
 async fn the_first_start_takes_history_for_read_and_then_delivers() {
-    let mini = Mini::new();
-    mini.say(DM, "old");
+    let graph = TestGraph::new();
+    graph.say(DM, "old");
     tokio::time::sleep(Duration::from_secs(60)).await;
-    let house = House::new(&mini);
+    let house = House::new(&graph);
     let writer = async {
         tokio::time::sleep(Duration::from_secs(12)).await;
-        mini.say(DM, "new");
+        graph.say(DM, "new");
         tokio::time::sleep(Duration::from_secs(6)).await;
     };
     tokio::select! { biased; _ = house.run_s(60) => {}, () = writer => {} }
@@ -23,7 +23,7 @@ async fn the_first_start_takes_history_for_read_and_then_delivers() {
     for key in ["chat_id", "message_id", "user", "ts"] {
         assert!(record.meta.contains_key(key), "{key}");
     }
-    let lines = mini.lines();
+    let lines = graph.lines();
     assert_eq!(lines[0], "GET /v1.0/me");
     assert_eq!(
         lines[1],
@@ -38,12 +38,12 @@ async fn the_first_start_takes_history_for_read_and_then_delivers() {
 
 #[tokio::test(start_paused = true)]
 async fn a_look_back_is_what_the_configuration_says() {
-    let mini = Mini::new();
-    mini.say(DM, "too old");
+    let graph = TestGraph::new();
+    graph.say(DM, "too old");
     tokio::time::sleep(Duration::from_secs(600)).await;
-    mini.say(DM, "recent");
+    graph.say(DM, "recent");
     tokio::time::sleep(Duration::from_secs(60)).await;
-    let mut house = House::new(&mini);
+    let mut house = House::new(&graph);
     house.parts.options.look_back = Duration::from_secs(300);
     house.run_s(6).await;
     assert_eq!(house.texts(), ["recent"]);
@@ -51,16 +51,16 @@ async fn a_look_back_is_what_the_configuration_says() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_written_while_the_server_started_is_news() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     let mut refused = 0;
-    mini.fault(move |_| {
+    graph.fault(move |_| {
         refused += 1;
         (refused <= 3).then(Reply::unreachable)
     });
     let writer = async {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        mini.say(DM, "early");
+        graph.say(DM, "early");
         std::future::pending::<()>().await;
     };
     tokio::select! { biased; _ = house.run_s(60) => {}, () = writer => {} }
@@ -69,19 +69,15 @@ async fn what_was_written_while_the_server_started_is_news() {
 
 #[tokio::test(start_paused = true)]
 async fn a_new_chat_is_news_whatever_its_date() {
-    let mini = Mini::new();
-    mini.say(DM, "old");
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    graph.say(DM, "old");
+    let house = House::new(&graph);
     tokio::time::sleep(Duration::from_secs(5)).await;
     let writer = async {
         tokio::time::sleep(Duration::from_secs(7)).await;
-        mini.put(GROUP, |m| {
-            m["id"] = json!("1600000000000");
-            m["createdDateTime"] = json!("2020-09-13T12:26:40Z");
-            m["lastModifiedDateTime"] = json!("2020-09-13T12:26:40Z");
-            m["from"] = json!({"user": {"id": BOB}});
-            m["body"] = json!({"contentType": "text", "content": "hello"});
-        });
+        let ago_ms = u64::try_from(graph.now().as_millisecond() - 1_600_000_000_000).unwrap();
+        let old = MessageSpec { created_ago_ms: ago_ms, ..MessageSpec::text("hello") };
+        graph.post(GROUP, "bob", &old);
         std::future::pending::<()>().await;
     };
     tokio::select! { biased; _ = house.run_s(60) => {}, () = writer => {} }
@@ -92,36 +88,36 @@ async fn a_new_chat_is_news_whatever_its_date() {
 
 #[tokio::test(start_paused = true)]
 async fn a_burst_is_paged_to_the_cursor_and_keeps_its_order() {
-    let mini = Mini::new();
-    mini.say(DM, "old");
+    let graph = TestGraph::new();
+    graph.say(DM, "old");
     tokio::time::sleep(Duration::from_secs(60)).await;
-    let house = House::new(&mini);
+    let house = House::new(&graph);
     house.run_s(6).await;
     for n in 0..500 {
-        mini.say(if n % 2 == 0 { DM } else { GROUP }, &n.to_string());
+        graph.say(if n % 2 == 0 { DM } else { GROUP }, &n.to_string());
     }
     house.run_s(30).await;
     let expected: Vec<String> = (0..500).map(|n| n.to_string()).collect();
     assert_eq!(house.texts(), expected);
     // Each page of one chat a good second after the last.
-    let seen = mini.script.seen();
-    let dm: Vec<_> = seen.iter().filter(|s| s.line().contains("alice_agent")).map(|s| s.at).collect();
+    let seen = graph.script.seen();
+    let dm: Vec<_> = seen.iter().filter(|s| s.line().contains(DM)).map(|s| s.at).collect();
     assert!(dm.len() >= 5 && dm.windows(2).all(|pair| pair[1] >= pair[0] + Duration::from_secs(1)), "{dm:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_restart_catches_up_without_repeating() {
-    let mini = Mini::new();
-    mini.say(DM, "old");
+    let graph = TestGraph::new();
+    graph.say(DM, "old");
     tokio::time::sleep(Duration::from_secs(60)).await;
-    let house = House::new(&mini);
+    let house = House::new(&graph);
     house.run_s(6).await;
-    mini.say(DM, "one");
+    graph.say(DM, "one");
     house.run_s(6).await;
     let house = house.restarted();
-    mini.say(DM, "two");
+    graph.say(DM, "two");
     tokio::time::sleep(Duration::from_secs(86_400)).await;
-    mini.say(GROUP, "three");
+    graph.say(GROUP, "three");
     let house = house.restarted();
     house.run_s(6).await;
     assert_eq!(house.texts(), ["one", "two", "three"]);
@@ -129,13 +125,13 @@ async fn a_restart_catches_up_without_repeating() {
 
 #[tokio::test(start_paused = true)]
 async fn strangers_are_logged_by_id_and_never_shown() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     house.run_s(6).await;
     for _ in 0..20 {
-        mini.say_as(GROUP, MALLORY, "secret words");
+        graph.say_as(GROUP, "mallory", "secret words");
     }
-    mini.say_as(GROUP, AGENT, "own words");
+    graph.say_as(GROUP, "agent", "own words");
     house.run_s(6).await;
     assert!(house.texts().is_empty());
     let refused: Vec<_> = house.interactions().into_iter().filter(|i| i["kind"] == "refused").collect();
@@ -147,17 +143,13 @@ async fn strangers_are_logged_by_id_and_never_shown() {
 
 #[tokio::test(start_paused = true)]
 async fn groups_can_be_told_to_mention_the_agent() {
-    let mini = Mini::new();
-    let mut house = House::new(&mini);
+    let graph = TestGraph::new();
+    let mut house = House::new(&graph);
     house.parts.options.group_messages = GroupMessages::Mentioned;
     house.run_s(6).await;
-    mini.say(GROUP, "to all");
-    mini.say(DM, "to you alone");
-    mini.put(GROUP, |m| {
-        m["from"] = json!({"user": {"id": ALICE, "tenantId": TENANT, "displayName": "Alice"}});
-        m["body"] = json!({"contentType": "html", "content": "<at id=\"0\">Agent</at> to you"});
-        m["mentions"] = json!([{"id": 0, "mentionText": "Agent", "mentioned": {"user": {"id": AGENT}}}]);
-    });
+    graph.say(GROUP, "to all");
+    graph.say(DM, "to you alone");
+    graph.post(GROUP, "alice", &MessageSpec::html("to you").mentioning("agent"));
     house.run_s(6).await;
     let texts = house.texts();
     assert!(texts.len() == 2 && texts[0] == "to you alone" && texts[1].contains("to you"), "{texts:?}");
@@ -169,38 +161,29 @@ async fn groups_can_be_told_to_mention_the_agent() {
 #[case(200)]
 #[tokio::test(start_paused = true)]
 async fn an_idle_minute_costs_the_same_for_one_and_many_chats(#[case] chats: usize) {
-    let mini = Mini::new();
+    let graph = TestGraph::new();
     for n in 0..chats {
-        mini.say(&format!("19:{n}@thread.v2"), "old");
+        graph.say(&format!("19:{n}@thread.v2"), "old");
     }
     tokio::time::sleep(Duration::from_secs(3_600)).await;
-    House::new(&mini).run(Duration::from_millis(59_999)).await;
-    assert_eq!(mini.lines().len(), 1 + 12, "one question about itself, then one list each five seconds");
+    House::new(&graph).run(Duration::from_millis(59_999)).await;
+    assert_eq!(graph.lines().len(), 1 + 12, "one question about itself, then one list each five seconds");
 }
 
 #[tokio::test(start_paused = true)]
 async fn edits_and_deletions_of_what_was_delivered_are_records_of_their_own() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     house.run_s(6).await;
-    let first = mini.say(DM, "one");
-    let second = mini.say(DM, "two");
-    let third = mini.say(DM, "before anybody saw it");
-    mini.change(DM, &third, |m, now| {
-        m["body"]["content"] = json!("after");
-        m["lastEditedDateTime"] = json!(now);
-    });
+    let first = graph.say(DM, "one");
+    let second = graph.say(DM, "two");
+    let third = graph.say(DM, "before anybody saw it");
+    graph.edit(DM, &third, "after");
     let writer = async {
         tokio::time::sleep(Duration::from_secs(60)).await;
-        mini.change(DM, &first, |m, now| {
-            m["body"]["content"] = json!("one, better");
-            m["lastEditedDateTime"] = json!(now);
-        });
-        mini.change(DM, &second, |m, now| {
-            m["deletedDateTime"] = json!(now);
-            m["body"]["content"] = json!("");
-        });
-        mini.change(DM, &third, |m, _| m["reactions"] = json!([{"reactionType": "like"}]));
+        graph.edit(DM, &first, "one, better");
+        graph.delete(DM, &second);
+        graph.like(DM, &third);
         std::future::pending::<()>().await;
     };
     tokio::select! { biased; _ = house.run_s(180) => {}, () = writer => {} }
@@ -223,23 +206,17 @@ async fn edits_and_deletions_of_what_was_delivered_are_records_of_their_own() {
 
 #[tokio::test(start_paused = true)]
 async fn an_edit_and_a_deletion_far_below_the_newest_messages_are_told() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     house.run_s(6).await;
-    let (first, second) = (mini.say(DM, "one"), mini.say(DM, "two"));
+    let (first, second) = (graph.say(DM, "one"), graph.say(DM, "two"));
     for n in 0..120 {
-        mini.say(DM, &format!("later {n}"));
+        graph.say(DM, &format!("later {n}"));
     }
     let writer = async {
         tokio::time::sleep(Duration::from_secs(60)).await;
-        mini.change(DM, &first, |m, now| {
-            m["body"]["content"] = json!("one, better");
-            m["lastEditedDateTime"] = json!(now);
-        });
-        mini.change(DM, &second, |m, now| {
-            m["deletedDateTime"] = json!(now);
-            m["body"]["content"] = json!("");
-        });
+        graph.edit(DM, &first, "one, better");
+        graph.delete(DM, &second);
         std::future::pending::<()>().await;
     };
     tokio::select! { biased; _ = house.run_s(240) => {}, () = writer => {} }
@@ -251,17 +228,17 @@ async fn an_edit_and_a_deletion_far_below_the_newest_messages_are_told() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_refused_is_logged_once_and_stays_unheard_when_its_author_is_let_in() {
-    let mini = Mini::new();
-    let house = House::with_policy(&mini, MemoryStorage::new());
+    let graph = TestGraph::new();
+    let house = House::with_policy(&graph, MemoryStorage::new());
     house.run_s(6).await;
-    mini.say_as(DM, MALLORY, "let me in");
+    graph.say_as(DM, "mallory", "let me in");
     house.run_s(6).await;
     let house = house.restarted_with_policy();
     house.run_s(6).await;
     let mallory = Person::by_ids(guid(TENANT), guid(MALLORY));
     operator::allow(&house.storage, &mallory, None, house.parts.clock.now()).unwrap();
     // The chat is still read back over the refused message, and nobody has looked at the policy since.
-    mini.say_as(DM, MALLORY, "thank you");
+    graph.say_as(DM, "mallory", "thank you");
     house.run_s(12).await;
     assert_eq!(house.texts(), ["thank you"]);
     let refused = house.interactions().into_iter().filter(|i| i["kind"] == "refused").count();
@@ -275,39 +252,33 @@ async fn what_was_refused_is_logged_once_and_stays_unheard_when_its_author_is_le
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_message_is_judged_anew_when_it_is_edited() {
-    let mini = Mini::new();
-    let mut house = House::new(&mini);
+    let graph = TestGraph::new();
+    let mut house = House::new(&graph);
     house.parts.options.group_messages = GroupMessages::Mentioned;
     house.run_s(6).await;
-    let id = mini.say(GROUP, "to all");
+    let id = graph.say(GROUP, "to all");
     house.run_s(6).await;
-    assert!(house.texts().is_empty());
-    mini.change(GROUP, &id, |message, now| {
-        message["lastEditedDateTime"] = json!(now);
-        message["body"]["content"] = json!("to all, and to <at id=\"0\">Agent</at>");
-        message["mentions"] =
-            json!([{"id": 0, "mentionText": "Agent", "mentioned": {"user": {"id": AGENT}}}]);
-    });
+    house.parts.options.group_messages = GroupMessages::All;
     house.run_s(60).await;
-    let records = house.records();
-    assert!(records.len() == 1 && records[0].content_text_sanitized.contains("to all"), "{records:?}");
-    assert_eq!(records[0].edit_of, None, "nobody was shown it before");
+    assert!(house.texts().is_empty(), "it was refused when it came");
+    graph.edit(GROUP, &id, "<p>to all, better</p>");
+    house.run_s(60).await;
+    assert_eq!(house.texts(), ["to all, better"]);
+    assert_eq!(house.records()[0].edit_of, None, "nobody was shown it before");
 }
 
 /// Somebody's clock, or a hostile payload, is years ahead in the list of chats.
 #[tokio::test(start_paused = true)]
 async fn a_preview_from_the_future_hides_no_message_of_a_chat_that_begins_later() {
-    let mini = Mini::new();
-    mini.say(DM, "before the first start");
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    graph.say(DM, "before the first start");
+    let house = House::new(&graph);
     house.run_s(6).await;
-    mini.put("19:odd@thread.v2", |message| {
-        message["createdDateTime"] = json!("2099-01-01T00:00:00Z");
-        message["from"] = json!({"user": {"id": MALLORY, "tenantId": TENANT}});
-    });
+    let future = RawOverride::setting("/createdDateTime", json!("2099-01-01T00:00:00Z"));
+    graph.post("odd", "mallory", &MessageSpec { raw: Some(future), ..MessageSpec::text("") });
     house.run_s(60).await;
-    mini.say("19:new@thread.v2", "one");
-    mini.say("19:new@thread.v2", "two");
+    graph.say("19:new@thread.v2", "one");
+    graph.say("19:new@thread.v2", "two");
     house.run_s(20).await;
     assert_eq!(house.texts(), ["one", "two"]);
 }

@@ -7,12 +7,13 @@ mod trouble;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fake_microsoft::graph::{MessageSpec, RawOverride};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::mini::{AGENT, ALICE, BOB, MALLORY, Mini, TENANT, start_of_time};
 use super::*;
-use crate::graph::script::Reply;
+use crate::support::graph::{ALICE, BOB, DM, GROUP, MALLORY, TENANT, TestGraph, start_of_time};
+use crate::support::script::Reply;
 use crate::teams::GroupMessages;
 use entraclaw_inbox::gate::{Agent, Guid, Person, operator};
 use entraclaw_inbox::journal::JournalOptions;
@@ -20,41 +21,38 @@ use entraclaw_inbox::record::Record;
 use entraclaw_seams::clock::TokioClock;
 use entraclaw_seams::storage::MemoryStorage;
 
-const DM: &str = "19:alice_agent@unq.gbl.spaces";
-const GROUP: &str = "19:team@thread.v2";
-
 /// A home folder with its journal and a source.
 struct House {
-    mini: Mini,
+    graph: TestGraph,
     storage: MemoryStorage,
     journal: Journal,
     parts: TeamsParts,
 }
 
 impl House {
-    fn new(mini: &Mini) -> Self {
-        Self::at(mini, MemoryStorage::new())
+    fn new(graph: &TestGraph) -> Self {
+        Self::at(graph, MemoryStorage::new())
     }
 
-    fn at(mini: &Mini, storage: MemoryStorage) -> Self {
-        let clock = Arc::new(TokioClock::starting_at(mini.now()));
+    fn at(graph: &TestGraph, storage: MemoryStorage) -> Self {
+        let clock = Arc::new(TokioClock::starting_at(graph.now()));
         let shared: Arc<dyn Storage> = Arc::new(storage.clone());
         let (journal, _) = Journal::open(shared.clone(), clock.clone(), JournalOptions::default()).unwrap();
         let agent = Agent { tenant_id: Some(guid(TENANT)), object_id: None };
         let parts = TeamsParts {
-            client: Arc::new(mini.script.client_at(clock.clone())),
+            client: Arc::new(graph.script.client_at(clock.clone())),
             storage: shared,
             clock,
             gate: Arc::new(Gate::new([(guid(TENANT), guid(ALICE)), (guid(TENANT), guid(BOB))])),
             known: Arc::new(Known::new(agent)),
             options: Settings { group_messages: GroupMessages::All, ..Settings::default() },
         };
-        Self { mini: mini.clone(), storage, journal, parts }
+        Self { graph: graph.clone(), storage, journal, parts }
     }
 
     /// The same with the policy of the home folder.
-    fn with_policy(mini: &Mini, storage: MemoryStorage) -> Self {
-        let mut house = Self::at(mini, storage);
+    fn with_policy(graph: &TestGraph, storage: MemoryStorage) -> Self {
+        let mut house = Self::at(graph, storage);
         let gate = Gate::new([(guid(TENANT), guid(ALICE))]).with_policy(house.parts.storage.clone());
         gate.refresh();
         house.parts.gate = Arc::new(gate);
@@ -78,7 +76,7 @@ impl House {
         let storage = self.storage.new_process();
         self.storage.kill();
         drop(self.journal);
-        Self::at(&self.mini, storage)
+        Self::at(&self.graph, storage)
     }
 
     /// The same with the policy of the home folder.
@@ -86,7 +84,7 @@ impl House {
         let storage = self.storage.new_process();
         self.storage.kill();
         drop(self.journal);
-        Self::with_policy(&self.mini, storage)
+        Self::with_policy(&self.graph, storage)
     }
 
     fn records(&self) -> Vec<Record> {

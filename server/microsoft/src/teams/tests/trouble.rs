@@ -6,14 +6,14 @@ use entraclaw_inbox::record::{Channel, Draft};
 
 #[tokio::test(start_paused = true)]
 async fn a_broken_cursor_is_kept_aside_and_nothing_is_lost_or_repeated() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     house.run_s(6).await;
-    mini.say(DM, "one");
+    graph.say(DM, "one");
     house.run_s(6).await;
     let house = house.restarted();
     house.storage.set_bytes(CURSOR_FILE, b"{\"v\":1,\"since\":");
-    mini.say(DM, "two");
+    graph.say(DM, "two");
     house.run_s(6).await;
     assert_eq!(house.texts(), ["one", "two"]);
     assert!(house.storage.bytes("sources/teams.json.broken").is_some());
@@ -21,11 +21,11 @@ async fn a_broken_cursor_is_kept_aside_and_nothing_is_lost_or_repeated() {
 }
 
 /// A house that has polled and heard nothing, or was heard by many mails since, then was away while somebody wrote.
-async fn away_with_a_broken_cursor(mini: &Mini, heard: bool, broken: &str) -> House {
-    let house = House::new(mini);
+async fn away_with_a_broken_cursor(graph: &TestGraph, heard: bool, broken: &str) -> House {
+    let house = House::new(graph);
     house.run_s(6).await;
     if heard {
-        mini.say(DM, "before");
+        graph.say(DM, "before");
         house.run_s(6).await;
         let record = house.records().pop().unwrap();
         let mail = |n: u32| Draft {
@@ -48,7 +48,7 @@ async fn away_with_a_broken_cursor(mini: &Mini, heard: bool, broken: &str) -> Ho
         house.parts.storage.rename(CURSOR_FILE, broken).unwrap();
     }
     house.storage.set_bytes(broken, b"{\"v\":1,\"since\":");
-    mini.say(DM, "while nobody looked");
+    graph.say(DM, "while nobody looked");
     tokio::time::sleep(Duration::from_secs(3_600)).await;
     house
 }
@@ -59,8 +59,8 @@ async fn away_with_a_broken_cursor(mini: &Mini, heard: bool, broken: &str) -> Ho
 #[case::the_one_before_died_over_it(false, "sources/teams.json.broken")]
 #[tokio::test(start_paused = true)]
 async fn a_broken_cursor_is_no_first_start(#[case] heard: bool, #[case] broken: &str) {
-    let mini = Mini::new();
-    let house = away_with_a_broken_cursor(&mini, heard, broken).await;
+    let graph = TestGraph::new();
+    let house = away_with_a_broken_cursor(&graph, heard, broken).await;
     house.run_s(6).await;
     let texts = house.texts().into_iter().filter(|text| text != "mail").collect::<Vec<_>>();
     let expected: &[&str] = if heard { &["before", "while nobody looked"] } else { &["while nobody looked"] };
@@ -72,8 +72,8 @@ async fn a_broken_cursor_is_no_first_start(#[case] heard: bool, #[case] broken: 
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_cant_be_kept_at_once_counts_later_and_is_no_message() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     house.run_s(6).await;
     let question = Question {
         code: "abcde".to_owned(),
@@ -81,14 +81,14 @@ async fn an_answer_that_cant_be_kept_at_once_counts_later_and_is_no_message() {
         chat_id: DM.to_owned(),
         tenant_id: guid(TENANT),
         object_id: guid(ALICE),
-        asked_at: mini.now(),
+        asked_at: graph.now(),
         answer: None,
     };
     let book = Book { v: 1, questions: vec![question] };
     house.storage.set_bytes(BOOK_FILE, &serde_json::to_vec(&book).unwrap());
     tokio::time::sleep(Duration::from_secs(1)).await;
-    mini.say(DM, "yes abcde");
-    mini.say(DM, "and good morning");
+    graph.say(DM, "yes abcde");
+    graph.say(DM, "and good morning");
     let busy = house.storage.new_process().try_lock("permission.lock").unwrap().unwrap();
     house.run_s(12).await;
     assert_eq!(house.texts(), ["and good morning"]);
@@ -101,23 +101,35 @@ async fn an_answer_that_cant_be_kept_at_once_counts_later_and_is_no_message() {
 
 #[tokio::test(start_paused = true)]
 async fn odd_messages_stop_no_other() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     house.run_s(6).await;
-    mini.say(DM, "first");
-    mini.put(DM, |m| m["messageType"] = json!("unknownFutureValue"));
-    mini.put(DM, |m| m["messageType"] = json!("systemEventMessage"));
-    mini.put(DM, |m| *m = json!(null));
-    mini.put(DM, |m| m["from"] = json!(null));
-    mini.put(DM, |m| {
-        m["from"] = json!({"user": {"id": ALICE, "tenantId": TENANT, "displayName": null}});
-        m["body"] = json!({"contentType": "strange", "content": "nameless"});
-        m["createdDateTime"] = json!("2026-11-2199:99");
-        m["importance"] = json!("alarming");
-        m["attachments"] = json!([{"contentType": "forwardedMessageReference", "content": "{broken"}]);
-    });
-    mini.put(DM, |m| m["from"] = json!({"application": {"id": "app", "displayName": "Alice"}}));
-    mini.say(DM, "last");
+    graph.say(DM, "first");
+    let raw = |set: &[(&str, Value)]| {
+        let set = set.iter().map(|(pointer, value)| ((*pointer).to_owned(), value.clone())).collect();
+        MessageSpec { raw: Some(RawOverride { set, remove: Vec::new() }), ..MessageSpec::text("nameless") }
+    };
+    graph.post(DM, "alice", &raw(&[("/messageType", json!("unknownFutureValue"))]));
+    graph.post(DM, "alice", &raw(&[("/messageType", json!("systemEventMessage"))]));
+    graph.post(DM, "alice", &raw(&[("/id", json!(null))]));
+    graph.post(DM, "alice", &raw(&[("/from", json!(null))]));
+    graph.post(
+        DM,
+        "alice",
+        &raw(&[
+            ("/from/user/displayName", json!(null)),
+            ("/body/contentType", json!("strange")),
+            ("/createdDateTime", json!("2026-11-2199:99")),
+            ("/importance", json!("alarming")),
+            ("/attachments", json!([{"contentType": "forwardedMessageReference", "content": "{broken"}])),
+        ]),
+    );
+    graph.post(
+        DM,
+        "alice",
+        &raw(&[("/from", json!({"application": {"id": "app", "displayName": "Alice"}}))]),
+    );
+    graph.say(DM, "last");
     house.run_s(6).await;
     let texts = house.texts();
     assert_eq!(texts.len(), 3, "{texts:?}");
@@ -126,56 +138,56 @@ async fn odd_messages_stop_no_other() {
 
 #[tokio::test(start_paused = true)]
 async fn a_throttled_chat_holds_only_itself() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     house.run_s(6).await;
     let mut refusals = 0;
-    mini.fault(move |line| {
-        if !line.contains("team@thread") || refusals >= 1 {
+    graph.fault(move |line| {
+        if !line.contains(GROUP) || refusals >= 1 {
             return None;
         }
         refusals += 1;
         Some(Reply::error(429, "TooManyRequests").header("retry-after", "40"))
     });
-    mini.say(GROUP, "held");
-    mini.say(DM, "free");
+    graph.say(GROUP, "held");
+    graph.say(DM, "free");
     house.run_s(10).await;
     assert_eq!(house.texts(), ["free"]);
     let house = house.restarted();
     house.run_s(45).await;
     assert_eq!(house.texts(), ["free", "held"], "a restart does not forget the chat that was held");
-    let asked = count(&mini.lines(), "team@thread.v2/messages");
+    let asked = count(&graph.lines(), &format!("{GROUP}/messages"));
     assert_eq!(asked, 3, "refused, read, and once more for what may turn up late");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_order_is_replaced_by_a_whole_list() {
-    let mini = Mini::new();
+    let graph = TestGraph::new();
     for n in 0..120 {
-        mini.say(&format!("19:{n}@thread.v2"), "old");
+        graph.say(&format!("19:{n}@thread.v2"), "old");
     }
     tokio::time::sleep(Duration::from_secs(60)).await;
-    mini.fault(|line| line.contains("$orderby=lastMessagePreview").then(|| Reply::error(400, "BadRequest")));
-    let house = House::new(&mini);
+    graph.fault(|line| line.contains("$orderby=lastMessagePreview").then(|| Reply::error(400, "BadRequest")));
+    let house = House::new(&graph);
     house.run_s(6).await;
-    mini.say("19:77@thread.v2", "new");
+    graph.say("19:77@thread.v2", "new");
     house.run_s(6).await;
     assert_eq!(house.texts(), ["new"]);
-    let asked = count(&mini.lines(), "$orderby=lastMessagePreview");
+    let asked = count(&graph.lines(), "$orderby=lastMessagePreview");
     assert_eq!(asked, 2, "once for each process, and not again for an hour");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_filter_is_replaced_by_our_own() {
-    let mini = Mini::new();
+    let graph = TestGraph::new();
     for n in 0..60 {
-        mini.say(DM, &format!("old {n}"));
+        graph.say(DM, &format!("old {n}"));
     }
     tokio::time::sleep(Duration::from_secs(60)).await;
-    mini.fault(|line| line.contains("$filter").then(|| Reply::error(400, "BadRequest")));
-    let house = House::new(&mini);
+    graph.fault(|line| line.contains("$filter").then(|| Reply::error(400, "BadRequest")));
+    let house = House::new(&graph);
     house.run_s(6).await;
-    mini.say(DM, "new");
+    graph.say(DM, "new");
     house.run_s(6).await;
     assert_eq!(house.texts(), ["new"]);
 }
@@ -191,15 +203,15 @@ async fn a_refused_filter_is_replaced_by_our_own() {
 #[case(|| Reply::error(418, "Teapot"))]
 #[tokio::test(start_paused = true)]
 async fn a_broken_answer_is_survived_wherever_it_comes(#[case] broken: fn() -> Reply) {
-    for place in ["/me/chats?", "alice_agent@unq.gbl.spaces/messages"] {
-        let mini = Mini::new();
-        let house = House::new(&mini);
+    for place in ["/me/chats?".to_owned(), format!("{DM}/messages")] {
+        let graph = TestGraph::new();
+        let house = House::new(&graph);
         house.run_s(6).await;
-        mini.say(DM, "held");
-        mini.say(GROUP, "free");
-        let mut left = 2;
-        mini.fault(move |line| {
-            let hit = line.contains(place) && left > 0;
+        graph.say(DM, "held");
+        graph.say(GROUP, "free");
+        let (mut left, at) = (2, place.clone());
+        graph.fault(move |line| {
+            let hit = line.contains(&at) && left > 0;
             left -= i32::from(hit);
             hit.then(broken)
         });
@@ -214,9 +226,9 @@ async fn a_broken_answer_is_survived_wherever_it_comes(#[case] broken: fn() -> R
 
 #[tokio::test(start_paused = true)]
 async fn a_list_that_fails_says_so() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
-    mini.fault(|_| Some(Reply::error(403, "Forbidden")));
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
+    graph.fault(|_| Some(Reply::error(403, "Forbidden")));
     let state = house.run_s(6).await.get();
     let error = state.error.unwrap();
     assert!(error.contains("graph answered 403 Forbidden") && error.contains("Chat.Read"), "{error}");
@@ -225,38 +237,33 @@ async fn a_list_that_fails_says_so() {
 
 #[tokio::test(start_paused = true)]
 async fn a_link_to_somewhere_else_gets_no_token() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     house.run_s(6).await;
-    mini.say(DM, "held");
-    mini.say(GROUP, "free");
-    mini.fault(|line| {
-        line.contains("alice_agent").then(|| {
+    graph.say(DM, "held");
+    graph.say(GROUP, "free");
+    graph.fault(|line| {
+        line.contains(DM).then(|| {
             Reply::json(200, &json!({"value": [], "@odata.nextLink": "https://contoso.com/v1.0/steal"}))
         })
     });
     house.run_s(10).await;
     assert_eq!(house.texts(), ["free"]);
-    assert!(mini.script.seen().iter().all(|s| s.request.url.starts_with("https://graph.microsoft.com/")));
+    assert!(graph.script.seen().iter().all(|s| s.request.url.starts_with("https://graph.microsoft.com/")));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_becomes_visible_late_is_still_delivered() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     house.run_s(6).await;
-    let old = mini.now();
     let writer = async {
+        let late = MessageSpec { visible_after_ms: 20_000, ..MessageSpec::text("older") };
+        graph.post(DM, "alice", &late);
         tokio::time::sleep(Duration::from_secs(10)).await;
-        mini.say(DM, "newer");
+        graph.say(DM, "newer");
         tokio::time::sleep(Duration::from_secs(10)).await;
-        mini.put(DM, |m| {
-            m["createdDateTime"] = json!(old.to_string());
-            m["lastModifiedDateTime"] = json!(old.to_string());
-            m["from"] = json!({"user": {"id": ALICE, "tenantId": TENANT, "displayName": "Alice"}});
-            m["body"] = json!({"contentType": "text", "content": "older"});
-        });
-        mini.say(DM, "newest");
+        graph.say(DM, "newest");
         std::future::pending::<()>().await;
     };
     tokio::select! { biased; _ = house.run_s(60) => {}, () = writer => {} }
@@ -267,12 +274,12 @@ async fn a_message_that_becomes_visible_late_is_still_delivered() {
 
 #[tokio::test(start_paused = true)]
 async fn a_list_that_is_ahead_of_the_messages_is_asked_again() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     house.run_s(6).await;
-    mini.say(DM, "late");
+    graph.say(DM, "late");
     let mut left = 2;
-    mini.fault(move |line| {
+    graph.fault(move |line| {
         let hit = line.contains("/messages") && left > 0;
         left -= i32::from(hit);
         hit.then(|| Reply::json(200, &json!({"value": []})))
@@ -283,34 +290,32 @@ async fn a_list_that_is_ahead_of_the_messages_is_asked_again() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_not_in_its_chat_is_looked_for_after_a_restart() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     house.run_s(6).await;
-    mini.say(DM, "late");
-    mini.fault(|line| line.contains("/messages").then(|| Reply::json(200, &json!({"value": []}))));
+    graph.say(DM, "late");
+    graph.fault(|line| line.contains("/messages").then(|| Reply::json(200, &json!({"value": []}))));
     house.run_s(30).await;
-    let asked = count(&mini.lines(), "/messages");
+    let asked = count(&graph.lines(), "/messages");
     assert_eq!(asked, 5, "it is given up for a while, but for what may turn up late");
     let house = house.restarted();
-    mini.fault(|_| None);
+    graph.fault(|_| None);
     house.run_s(6).await;
     assert_eq!(house.texts(), ["late"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn dates_from_the_future_hide_nothing() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     house.run_s(6).await;
-    mini.put(DM, |m| {
-        m["createdDateTime"] = json!("9998-01-01T00:00:00Z");
-        m["lastModifiedDateTime"] = json!("9998-01-01T00:00:00Z");
-        m["from"] = json!({"user": {"id": ALICE, "tenantId": TENANT}});
-        m["body"] = json!({"contentType": "text", "content": "from the future"});
-    });
+    let future = ["/createdDateTime", "/lastModifiedDateTime"]
+        .map(|at| (at.to_owned(), json!("9998-01-01T00:00:00Z")));
+    let raw = Some(RawOverride { set: future.into(), remove: Vec::new() });
+    graph.post(DM, "alice", &MessageSpec { raw, ..MessageSpec::text("from the future") });
     let writer = async {
         tokio::time::sleep(Duration::from_secs(20)).await;
-        mini.say(GROUP, "in another chat");
+        graph.say(GROUP, "in another chat");
         std::future::pending::<()>().await;
     };
     tokio::select! { biased; _ = house.run_s(60) => {}, () = writer => {} }
@@ -319,22 +324,15 @@ async fn dates_from_the_future_hide_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn the_servers_clock_counts() {
-    let mini = Mini::new();
-    let mut house = House::new(&mini);
+    let graph = TestGraph::new();
+    let mut house = House::new(&graph);
     // Our clock is an hour ahead of Graph's.
     let ahead = Arc::new(TokioClock::starting_at(start_of_time() + jiff::SignedDuration::from_hours(1)));
     house.parts.clock = ahead.clone();
-    house.parts.client = Arc::new(mini.script.client_at(ahead));
-    let date = mini.clone();
-    mini.fault(move |line| {
-        line.ends_with("/me").then(|| {
-            let text = date.now().strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
-            Reply::json(200, &json!({"id": AGENT})).header("date", &text)
-        })
-    });
+    house.parts.client = Arc::new(graph.script.client_at(ahead));
     let writer = async {
         tokio::time::sleep(Duration::from_secs(10)).await;
-        mini.say(DM, "hello");
+        graph.say(DM, "hello");
         std::future::pending::<()>().await;
     };
     tokio::select! { biased; _ = house.run_s(30) => {}, () = writer => {} }
@@ -343,12 +341,12 @@ async fn the_servers_clock_counts() {
 
 #[tokio::test(start_paused = true)]
 async fn dropped_at_any_moment_nothing_is_lost_or_repeated() {
-    let mini = Mini::new();
-    mini.empty_chat(DM);
-    let mut house = House::new(&mini);
+    let graph = TestGraph::new();
+    graph.open(DM);
+    let mut house = House::new(&graph);
     house.run_s(6).await;
     for round in 0..150_u64 {
-        mini.say(if round % 3 == 0 { GROUP } else { DM }, &format!("{round:03}"));
+        graph.say(if round % 3 == 0 { GROUP } else { DM }, &format!("{round:03}"));
         // From before the first request to well after the last one.
         house.run(Duration::from_millis((round * 37) % 1_700)).await;
         house = house.restarted();
@@ -361,12 +359,12 @@ async fn dropped_at_any_moment_nothing_is_lost_or_repeated() {
 
 #[tokio::test(start_paused = true)]
 async fn a_position_that_cannot_be_saved_costs_nothing_but_reading_again() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     house.run_s(6).await;
-    mini.say(DM, "one");
+    graph.say(DM, "one");
     house.run_s(6).await;
-    mini.say(DM, "two");
+    graph.say(DM, "two");
     house.storage.set_bytes(CURSOR_FILE, b"");
     let house = house.restarted();
     house.run_s(12).await;
@@ -375,15 +373,15 @@ async fn a_position_that_cannot_be_saved_costs_nothing_but_reading_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_full_disk_delays_nothing_and_moves_no_position() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     house.run_s(6).await;
     house.storage.set_space_left(Some(0));
-    mini.say(DM, "one");
+    graph.say(DM, "one");
     let writer = async {
         tokio::time::sleep(Duration::from_secs(10)).await;
         assert_eq!(house.texts(), ["one"], "served from memory");
-        mini.say(GROUP, "two");
+        graph.say(GROUP, "two");
         tokio::time::sleep(Duration::from_secs(10)).await;
         assert_eq!(house.texts(), ["one", "two"], "and the next one, too");
         house.storage.set_space_left(None);
@@ -396,26 +394,26 @@ async fn a_full_disk_delays_nothing_and_moves_no_position() {
 
 #[tokio::test(start_paused = true)]
 async fn a_chat_that_was_held_is_found_again_after_restarts_in_an_outage() {
-    let mini = Mini::new();
-    let house = House::new(&mini);
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
     house.run_s(6).await;
-    mini.say(GROUP, "held");
-    mini.fault(|line| line.contains("team@thread").then(|| Reply::error(403, "Forbidden")));
+    graph.say(GROUP, "held");
+    graph.fault(|line| line.contains(GROUP).then(|| Reply::error(403, "Forbidden")));
     let writer = async {
         // Enough other chats to push the one that is held off the first page.
         for n in 0..60 {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            mini.say(&format!("19:{n}@thread.v2"), "other");
+            graph.say(&format!("19:{n}@thread.v2"), "other");
         }
         std::future::pending::<()>().await;
     };
     tokio::select! { biased; _ = house.run_s(120) => {}, () = writer => {} }
     assert_eq!(house.texts().len(), 60);
     let house = house.restarted();
-    mini.fault(|_| Some(Reply::error(503, "busy")));
+    graph.fault(|_| Some(Reply::error(503, "busy")));
     house.run_s(30).await;
     let house = house.restarted();
-    mini.fault(|_| None);
+    graph.fault(|_| None);
     house.run_s(30).await;
     assert_eq!(house.texts().last().unwrap(), "held");
     assert_eq!(house.texts().len(), 61);

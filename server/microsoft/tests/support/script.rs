@@ -7,45 +7,45 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::{GraphClient, GraphParts, Origin};
-use crate::entra::{StaticToken, TokenSource};
-use crate::http::{HttpRequest, HttpResponse, HttpTransport, TransportError};
+use entraclaw_microsoft::entra::{StaticToken, TokenSource};
+use entraclaw_microsoft::graph::{CHAT_SPACING, GraphClient, GraphParts, Origin};
+use entraclaw_microsoft::http::{HttpRequest, HttpResponse, HttpTransport, TransportError};
 use entraclaw_seams::clock::{Clock, TokioClock};
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::secret::Secret;
 
 /// What a request gets.
-pub struct Reply {
-    pub after: Duration,
-    pub outcome: Result<HttpResponse, TransportError>,
+pub(crate) struct Reply {
+    pub(crate) after: Duration,
+    pub(crate) outcome: Result<HttpResponse, TransportError>,
 }
 
 impl Reply {
-    pub fn json(status: u16, body: &serde_json::Value) -> Self {
+    pub(crate) fn json(status: u16, body: &serde_json::Value) -> Self {
         Self::raw(status, body.to_string())
     }
 
-    pub fn raw(status: u16, body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn raw(status: u16, body: impl Into<Vec<u8>>) -> Self {
         let outcome = Ok(HttpResponse { status, headers: Vec::new(), body: body.into() });
         Self { after: Duration::ZERO, outcome }
     }
 
-    pub fn error(status: u16, code: &str) -> Self {
+    pub(crate) fn error(status: u16, code: &str) -> Self {
         Self::json(status, &serde_json::json!({"error": {"code": code, "message": "because"}}))
     }
 
-    pub fn broken() -> Self {
+    pub(crate) fn broken() -> Self {
         let outcome = Err(TransportError::Broken { host: "graph".to_owned(), reason: "reset".to_owned() });
         Self { after: Duration::ZERO, outcome }
     }
 
-    pub fn unreachable() -> Self {
+    pub(crate) fn unreachable() -> Self {
         let outcome = Err(TransportError::Connect { host: "graph".to_owned(), reason: "refused".to_owned() });
         Self { after: Duration::ZERO, outcome }
     }
 
     #[must_use]
-    pub fn header(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         if let Ok(response) = &mut self.outcome {
             response.headers.push((name.to_owned(), value.to_owned()));
         }
@@ -53,7 +53,7 @@ impl Reply {
     }
 
     #[must_use]
-    pub fn after(mut self, after: Duration) -> Self {
+    pub(crate) fn after(mut self, after: Duration) -> Self {
         self.after = after;
         self
     }
@@ -61,19 +61,19 @@ impl Reply {
 
 /// A request as it arrived, with the virtual time since the transport was made.
 #[derive(Debug, Clone)]
-pub struct Seen {
-    pub at: Duration,
-    pub request: HttpRequest,
+pub(crate) struct Seen {
+    pub(crate) at: Duration,
+    pub(crate) request: HttpRequest,
 }
 
 impl Seen {
     /// Verb and path with query, without the origin.
-    pub fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let url = url::Url::parse(&self.request.url).unwrap();
         format!("{} {}", self.request.method.as_str(), &url[url::Position::BeforePath..])
     }
 
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.request.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
     }
 }
@@ -81,14 +81,14 @@ impl Seen {
 type Answer = Box<dyn FnMut(&Seen) -> Reply + Send>;
 
 /// The transport.
-pub struct Script {
+pub(crate) struct Script {
     started: Instant,
     answer: Mutex<Answer>,
     seen: Mutex<Vec<Seen>>,
 }
 
 impl Script {
-    pub fn new(answer: impl FnMut(&Seen) -> Reply + Send + 'static) -> Arc<Self> {
+    pub(crate) fn new(answer: impl FnMut(&Seen) -> Reply + Send + 'static) -> Arc<Self> {
         Arc::new(Self {
             started: Instant::now(),
             answer: Mutex::new(Box::new(answer)),
@@ -96,21 +96,21 @@ impl Script {
         })
     }
 
-    pub fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// A client over this transport whose calendar starts at `2026-11-21T10:00:00Z`.
-    pub fn client(self: &Arc<Self>) -> GraphClient {
+    pub(crate) fn client(self: &Arc<Self>) -> GraphClient {
         self.client_with(Arc::new(StaticToken(Secret::new("token-1"))))
     }
 
-    pub fn client_with(self: &Arc<Self>, tokens: Arc<dyn TokenSource>) -> GraphClient {
+    pub(crate) fn client_with(self: &Arc<Self>, tokens: Arc<dyn TokenSource>) -> GraphClient {
         let epoch = "2026-11-21T10:00:00Z".parse().unwrap();
         self.client_of(tokens, Arc::new(TokioClock::starting_at(epoch)))
     }
 
-    pub fn client_at(self: &Arc<Self>, clock: Arc<dyn Clock>) -> GraphClient {
+    pub(crate) fn client_at(self: &Arc<Self>, clock: Arc<dyn Clock>) -> GraphClient {
         self.client_of(Arc::new(StaticToken(Secret::new("token-1"))), clock)
     }
 
@@ -122,7 +122,7 @@ impl Script {
             random: Arc::new(SplitMix::seeded(7)),
             origin: Origin::microsoft(),
             request_timeout: Duration::from_secs(20),
-            chat_spacing: super::CHAT_SPACING,
+            chat_spacing: CHAT_SPACING,
         })
     }
 }
