@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fake_microsoft::graph::{HOME_TENANT, object_id, tenant_id};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
@@ -18,11 +19,12 @@ use entraclaw_seams::random::SplitMix;
 #[path = "../../../microsoft/tests/support/mod.rs"]
 mod support;
 
-use support::graph::{ALICE, DM, TENANT, TestGraph};
+use support::graph::{DM, TestGraph};
 use support::script::Reply;
 
 fn config(token: bool) -> Config {
-    let mut environment = vec![("ENTRACLAW_ALLOW", format!("{TENANT}/{ALICE}"))];
+    let mut environment =
+        vec![("ENTRACLAW_ALLOW", format!("{}/{}", tenant_id(HOME_TENANT), object_id("alice")))];
     if token {
         environment.push(("ENTRACLAW_ACCESS_TOKEN", "token-1".to_owned()));
     }
