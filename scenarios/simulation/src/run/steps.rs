@@ -41,15 +41,7 @@ pub(crate) async fn all(play: &mut Play<'_>) -> anyhow::Result<()> {
         play.session(MAIN)?.start();
         if let Err(miss) = wait_ready(play, MAIN).await {
             let at_ms = play.now_ms();
-            play.failures.push(Failure {
-                rule: "server.start".to_owned(),
-                message: miss.message,
-                at_ms,
-                step: None,
-                line: None,
-                expected: None,
-                observed: None,
-            });
+            play.failures.push(Failure::new("server.start", at_ms, miss.message));
             return Ok(());
         }
     }
@@ -58,17 +50,16 @@ pub(crate) async fn all(play: &mut Play<'_>) -> anyhow::Result<()> {
         let line = u32::try_from(spanned.referenced.line()).unwrap_or(0);
         play.note(&format!("step {number}, line {line}"));
         if let Err(miss) = one(play, &spanned.value).await? {
+            let rule = match &spanned.value {
+                Step::Expect(expect) => expect.about().rule,
+                _ => "step",
+            };
             play.failures.push(Failure {
-                rule: match &spanned.value {
-                    Step::Expect(expect) => expect.about().rule.to_owned(),
-                    _ => "step".to_owned(),
-                },
-                message: miss.message,
-                at_ms: play.now_ms(),
                 step: Some(number),
                 line: Some(line),
                 expected: miss.expected,
                 observed: miss.observed,
+                ..Failure::new(rule, play.now_ms(), miss.message)
             });
             break;
         }
