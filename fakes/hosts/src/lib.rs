@@ -13,6 +13,7 @@ mod machine;
 mod mode;
 mod names;
 mod options;
+pub mod pipe;
 pub mod process;
 mod profile;
 mod schema;
