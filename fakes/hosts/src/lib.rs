@@ -4,6 +4,7 @@
 //! [`settings`] reads a person's files as the hosts do. [`HostMachine`] is a synchronous state machine. [`drive`](drive::drive) runs it over any pipes on tokio's clock,
 //! [`process`] over those of a real process.
 
+mod any;
 mod channel;
 pub mod drive;
 mod effect;
@@ -23,6 +24,7 @@ pub mod task;
 mod wire;
 mod yaml;
 
+pub use any::{AnyServer, Serve};
 pub use effect::{
     Action, Carrier, Effect, ModelEntry, ModelView, Outcome, PermissionAsk, ShellEnd, Signal, ToolCall,
 };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fake_hosts::{DoorKind, Profile};
+use fake_hosts::{AnyServer, DoorKind, Profile};
 use fake_microsoft::bot::{BotDelivery, SharedBot};
 use fake_microsoft::entra::SharedEntra;
 use fake_microsoft::graph::SharedGraph;
@@ -18,7 +18,7 @@ use super::extension;
 use super::peer::Limits;
 use super::session::{Extension, Host, Session};
 use super::socket::SocketLimits;
-use super::stage::{AnyServer, Stage};
+use super::stage::Stage;
 use super::stopwatch::Stopwatch;
 use super::view::{CallView, SessionView};
 use crate::oracle::{Ledger, Posted, Written, judge_answers};
