@@ -1,6 +1,6 @@
 //! The production server as a process of a simulated machine.
 
-use entraclaw::storage::memory::MemoryStorage;
+use entraclaw_seams::storage::memory::MemoryStorage;
 
 /// When the future is dropped, its process is dead to the disk: locks are free, late writes fail.
 pub(super) struct Process(MemoryStorage);

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use entraclaw::rules::WaitCommand;
+use entraclaw_inbox::rules::WaitCommand;
 use fake_hosts::AnyServer;
 use fake_hosts::drive::Commands;
 use fake_microsoft::bot::BotDelivery;
