@@ -270,6 +270,31 @@ pub struct CellFinished {
     pub transcript: Vec<WireLine>,
 }
 
+impl CellFinished {
+    /// A result of which nothing is known but how it ended.
+    pub fn new(scenario: &str, host: &str, mode: &str, status: Status) -> Self {
+        Self {
+            scenario: scenario.to_owned(),
+            host: host.to_owned(),
+            mode: mode.to_owned(),
+            seed: 0,
+            fault_profile: None,
+            status,
+            reason: None,
+            failures: Vec::new(),
+            elapsed_ms: 0,
+            replay: String::new(),
+            delivery_ms: Vec::new(),
+            arrivals: Vec::new(),
+            set_up: Vec::new(),
+            carriers: BTreeMap::new(),
+            session: BTreeMap::new(),
+            model_view: Vec::new(),
+            transcript: Vec::new(),
+        }
+    }
+}
+
 /// How a message first reached the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Arrival {
@@ -302,6 +327,14 @@ pub struct Failure {
     /// What was there instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<String>,
+}
+
+impl Failure {
+    /// What does not hold, without a step and without texts.
+    pub fn new(rule: &str, at_ms: u64, message: impl Into<String>) -> Self {
+        let (rule, message) = (rule.to_owned(), message.into());
+        Self { rule, message, at_ms, step: None, line: None, expected: None, observed: None }
+    }
 }
 
 /// One thing that the model was shown.

@@ -4,6 +4,7 @@
 //! [`settings`] reads a person's files as the hosts do. [`HostMachine`] is a synchronous state machine. [`drive`](drive::drive) runs it over any pipes on tokio's clock,
 //! [`process`] over those of a real process.
 
+mod any;
 mod channel;
 pub mod drive;
 mod effect;
@@ -13,6 +14,7 @@ mod machine;
 mod mode;
 mod names;
 mod options;
+pub mod pipe;
 pub mod process;
 mod profile;
 mod schema;
@@ -22,6 +24,7 @@ pub mod task;
 mod wire;
 mod yaml;
 
+pub use any::{AnyServer, Serve};
 pub use effect::{
     Action, Carrier, Effect, ModelEntry, ModelView, Outcome, PermissionAsk, ShellEnd, Signal, ToolCall,
 };

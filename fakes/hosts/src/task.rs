@@ -55,16 +55,16 @@ impl<S: Future> Future for Held<S> {
 #[derive(Debug)]
 pub struct TaskServer<F> {
     serve: F,
-    running: Option<JoinHandle<i32>>,
+    running: Option<JoinHandle<Option<i32>>>,
     hold: Rc<Hold>,
 }
 
 impl<F, S> TaskServer<F>
 where
-    F: FnMut(DuplexStream, DuplexStream) -> S,
-    S: Future<Output = i32> + 'static,
+    F: FnMut(DuplexStream, DuplexStream) -> io::Result<S>,
+    S: Future<Output = Option<i32>> + 'static,
 {
-    /// `serve` gets the server's input and output, and returns its exit code.
+    /// `serve` gets the server's input and output, and gives its exit code, where it has one.
     pub fn new(serve: F) -> Self {
         Self { serve, running: None, hold: Rc::default() }
     }
@@ -72,8 +72,8 @@ where
 
 impl<F, S> Server for TaskServer<F>
 where
-    F: FnMut(DuplexStream, DuplexStream) -> S,
-    S: Future<Output = i32> + 'static,
+    F: FnMut(DuplexStream, DuplexStream) -> io::Result<S>,
+    S: Future<Output = Option<i32>> + 'static,
 {
     type Out = DuplexStream;
     type In = DuplexStream;
@@ -81,7 +81,7 @@ where
     fn spawn(&mut self) -> io::Result<(DuplexStream, DuplexStream)> {
         let (host_in, server_in) = duplex(PIPE_BYTES);
         let (server_out, host_out) = duplex(PIPE_BYTES);
-        let serve = (self.serve)(server_in, server_out);
+        let serve = (self.serve)(server_in, server_out)?;
         self.hold = Rc::default();
         let held = Held { server: Box::pin(serve), hold: Rc::clone(&self.hold) };
         self.running = Some(tokio::task::spawn_local(held));
@@ -102,7 +102,7 @@ where
             return std::future::pending().await;
         };
         let code = match running.await {
-            Ok(code) => Some(code),
+            Ok(code) => code,
             // A panic is a fault of the server's code, not a death that a host should make the best of.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => None,

@@ -17,7 +17,7 @@ fn host(id: &str) -> HostMachine {
 }
 
 /// A server with one tool that answers after the seconds it is asked for, or never.
-async fn serve(input: DuplexStream, mut output: DuplexStream) -> i32 {
+async fn serve(input: DuplexStream, mut output: DuplexStream) -> Option<i32> {
     let mut lines = BufReader::new(input).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         let message: Value = serde_json::from_str(&line).unwrap();
@@ -42,7 +42,7 @@ async fn serve(input: DuplexStream, mut output: DuplexStream) -> i32 {
             break;
         }
     }
-    0
+    Some(0)
 }
 
 async fn run<S: fake_hosts::drive::Server>(
@@ -85,7 +85,7 @@ async fn simulated_minutes_pass_in_an_instant_and_twice_the_same() {
         let local = tokio::task::LocalSet::new();
         let log = local
             .run_until(async {
-                let mut server = TaskServer::new(serve);
+                let mut server = TaskServer::new(|input, output| Ok(serve(input, output)));
                 let (events, driven) = Box::pin(run(host("copilot-cli@seed"), &mut server, SCRIPT)).await;
                 // It sleeps in its call and does not see the end of its stdin.
                 assert!(driven.left_running);
@@ -107,14 +107,14 @@ async fn a_server_of_this_program_that_ends_is_started_again_by_the_next_call() 
             let mut server = TaskServer::new(move |input, output| {
                 starts += 1;
                 let first = starts == 1;
-                async move {
+                Ok(async move {
                     if first {
                         let work = serve(input, output);
                         let _ = tokio::time::timeout(std::time::Duration::from_secs(1), work).await;
-                        return 7;
+                        return Some(7);
                     }
                     serve(input, output).await
-                }
+                })
             });
             let script = "
 - call: { tool: wait, arguments: { seconds: 30 } }
@@ -131,7 +131,7 @@ async fn a_server_of_this_program_that_ends_is_started_again_by_the_next_call() 
 async fn ordered(id: &str, orders: Vec<Order>) -> Vec<HostEvent> {
     let local = tokio::task::LocalSet::new();
     let run = local.run_until(async {
-        let mut server = TaskServer::new(serve);
+        let mut server = TaskServer::new(|input, output| Ok(serve(input, output)));
         let (give, take) = mpsc::channel(16);
         let (events, mut heard) = mpsc::channel(16);
         for order in orders {

@@ -4,3 +4,7 @@
 pub mod bot;
 pub mod entra;
 pub mod graph;
+mod http;
+mod shared;
+
+pub use http::HttpFake;

@@ -52,15 +52,7 @@ fn of_cell(file: &str, runs: &[Numbered<'_>], found: &mut Vec<Failure>) {
 
 /// A run that broke without naming a rule is named by its state.
 fn without_rule(run: &CellFinished) -> event::Failure {
-    event::Failure {
-        rule: run.status.word().to_owned(),
-        message: reason(run).unwrap_or_default(),
-        at_ms: run.elapsed_ms,
-        step: None,
-        line: None,
-        expected: None,
-        observed: None,
-    }
+    event::Failure::new(run.status.word(), run.elapsed_ms, reason(run).unwrap_or_default())
 }
 
 fn first(file: &str, run: &CellFinished, failure: &event::Failure) -> Failure {

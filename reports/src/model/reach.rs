@@ -98,26 +98,13 @@ mod tests {
 
     fn run(set_up: &[&str], arrivals: &[(&str, bool, u64)], status: Status) -> CellFinished {
         CellFinished {
-            scenario: "a.b".to_owned(),
-            host: "h@1".to_owned(),
-            mode: "sim".to_owned(),
             seed: 1,
-            fault_profile: None,
-            status,
-            reason: None,
-            failures: Vec::new(),
-            elapsed_ms: 0,
-            replay: String::new(),
-            delivery_ms: Vec::new(),
             arrivals: arrivals
                 .iter()
                 .map(|(carrier, busy, ms)| Arrival { carrier: (*carrier).to_owned(), busy: *busy, ms: *ms })
                 .collect(),
             set_up: set_up.iter().map(|name| (*name).to_owned()).collect(),
-            carriers: BTreeMap::new(),
-            session: BTreeMap::new(),
-            model_view: Vec::new(),
-            transcript: Vec::new(),
+            ..CellFinished::new("a.b", "h@1", "sim", status)
         }
     }
 

@@ -76,15 +76,6 @@ pub fn of_fact(fact: &str) -> Option<&'static Feature> {
     FEATURES.iter().find(|feature| feature.fact == fact)
 }
 
-const fn feature(
-    area: &'static str,
-    fact: &'static str,
-    title: &'static str,
-    answer: fn(&Profile) -> Answer,
-) -> Feature {
-    Feature { fact, title, area, answer }
-}
-
 const OPENING: &str = "opening";
 const TOOLS: &str = "tools";
 const CALLS: &str = "calls";
@@ -95,184 +86,147 @@ const LIFE: &str = "life of the process";
 const WAKING: &str = "waking an idle model";
 const DUTIES: &str = "what the protocol asks of hosts";
 
-/// Every question, in the order of the page.
-pub const FEATURES: &[Feature] = &[
-    feature(OPENING, "opening.probe", "Speaks 2026-07-28, asking `server/discover` first", |p| {
-        if !*p.opening.probe && *p.opening.probe_configurable {
-            return plain(&p.opening.probe, (Support::Partly, Some("with a setting".to_owned())));
+macro_rules! features {
+    ($( $area:ident $section:ident.$field:ident $title:literal |$profile:pat_param, $fact:ident| $answer:expr; )*) => {
+        /// Every question, in the order of the page.
+        pub const FEATURES: &[Feature] = &[$( Feature {
+            fact: concat!(stringify!($section), ".", stringify!($field)),
+            title: $title,
+            area: $area,
+            answer: |profile| {
+                let ($profile, $fact) = (profile, &profile.$section.$field);
+                $answer
+            },
+        }, )*];
+    };
+}
+
+// A row: the group, the fact, the feature in a line, and what a profile answers by that fact.
+features! {
+    OPENING opening.probe "Speaks 2026-07-28, asking `server/discover` first" |p, fact| {
+        if !**fact && *p.opening.probe_configurable {
+            return plain(fact, (Support::Partly, Some("with a setting".to_owned())));
         }
-        plain(&p.opening.probe, yes(*p.opening.probe))
-    }),
-    feature(OPENING, "lists.follow_cursor", "Reads every page of a list", |p| {
-        plain(&p.lists.follow_cursor, yes(*p.lists.follow_cursor))
-    }),
-    feature(OPENING, "opening.turn_waits_ms", "Waits for a slow server before the first turn", |p| {
-        let said = match *p.opening.turn_waits_ms {
+        truth(fact)
+    };
+    OPENING lists.follow_cursor "Reads every page of a list" |_, fact| truth(fact);
+    OPENING opening.turn_waits_ms "Waits for a slow server before the first turn" |_, fact| {
+        let said = match **fact {
             None => yes(true),
             Some(ms) => (Support::Partly, Some(duration(ms))),
         };
-        plain(&p.opening.turn_waits_ms, said)
-    }),
-    feature(OPENING, "names.instructions", "Shows the server's instructions to the model", |p| {
-        plain(&p.names.instructions, yes(*p.names.instructions))
-    }),
-    feature(OPENING, "names.description_max", "Shows a long tool description whole", |p| {
-        let said = match *p.names.description_max {
+        plain(fact, said)
+    };
+    OPENING names.instructions "Shows the server's instructions to the model" |_, fact| truth(fact);
+    OPENING names.description_max "Shows a long tool description whole" |_, fact| {
+        let said = match **fact {
             None => yes(true),
             Some(max) => (Support::Partly, Some(format!("{max} characters"))),
         };
-        plain(&p.names.description_max, said)
-    }),
-    feature(TOOLS, "schemas.without_properties", "Takes an input schema without `properties`", |p| {
-        taken(&p.schemas.without_properties)
-    }),
-    feature(
-        TOOLS,
-        "schemas.root_union",
-        "Takes `anyOf`, `oneOf`, `allOf` at the root of an input schema",
-        |p| taken(&p.schemas.root_union),
-    ),
-    feature(TOOLS, "schemas.root_not_object", "Takes an input schema whose root is no object", |p| {
-        taken(&p.schemas.root_not_object)
-    }),
-    feature(TOOLS, "schemas.references", "Takes `$ref` in an input schema", |p| taken(&p.schemas.references)),
-    feature(TOOLS, "schemas.type_lists", "Takes a list of types in an input schema", |p| {
-        taken(&p.schemas.type_lists)
-    }),
-    feature(TOOLS, "schemas.task_only", "Calls a tool that runs as a task only", |p| {
-        plain(&p.schemas.task_only, yes(p.schemas.task_only.is_none()))
-    }),
-    feature(CALLS, "calls.timeout_ms", "Lets a call take two minutes without a setting", |p| {
-        let limit_ms = *p.calls.timeout_ms;
-        plain(&p.calls.timeout_ms, (yes(limit_ms > 120_000).0, Some(duration(limit_ms))))
-    }),
-    feature(CALLS, "calls.progress_extends", "Progress keeps a long call alive", |p| {
-        plain(&p.calls.progress_extends, yes(*p.calls.progress_extends))
-    }),
-    feature(CALLS, "wire.progress_tokens", "Sends a progress token with every call", |p| {
-        plain(&p.wire.progress_tokens, yes(*p.wire.progress_tokens != ProgressTokens::None))
-    }),
-    feature(CALLS, "calls.parallel", "Runs several calls at the same time", |p| {
-        let said = match *p.calls.parallel {
+        plain(fact, said)
+    };
+    TOOLS schemas.without_properties "Takes an input schema without `properties`" |_, fact| taken(fact);
+    TOOLS schemas.root_union "Takes `anyOf`, `oneOf`, `allOf` at the root of an input schema" |_, fact| taken(fact);
+    TOOLS schemas.root_not_object "Takes an input schema whose root is no object" |_, fact| taken(fact);
+    TOOLS schemas.references "Takes `$ref` in an input schema" |_, fact| taken(fact);
+    TOOLS schemas.type_lists "Takes a list of types in an input schema" |_, fact| taken(fact);
+    TOOLS schemas.task_only "Calls a tool that runs as a task only" |_, fact| plain(fact, yes(fact.is_none()));
+    CALLS calls.timeout_ms "Lets a call take two minutes without a setting" |_, fact| {
+        let limit_ms = **fact;
+        plain(fact, (yes(limit_ms > 120_000).0, Some(duration(limit_ms))))
+    };
+    CALLS calls.progress_extends "Progress keeps a long call alive" |_, fact| truth(fact);
+    CALLS wire.progress_tokens "Sends a progress token with every call"
+        |_, fact| plain(fact, yes(**fact != ProgressTokens::None));
+    CALLS calls.parallel "Runs several calls at the same time" |_, fact| {
+        let said = match **fact {
             Parallel::All => yes(true),
             Parallel::ReadOnly => (Support::Partly, Some("tools with readOnlyHint".to_owned())),
             Parallel::Serial => yes(false),
         };
-        plain(&p.calls.parallel, said)
-    }),
-    feature(CALLS, "calls.interrupt_reason", "Tells the server when the person interrupts", |p| {
-        plain(&p.calls.interrupt_reason, yes(p.calls.interrupt_reason.is_some()))
-    }),
-    feature(RESULTS, "texts.structured", "Shows `structuredContent` to the model", |p| {
-        let said = match *p.texts.structured {
+        plain(fact, said)
+    };
+    CALLS calls.interrupt_reason "Tells the server when the person interrupts"
+        |_, fact| plain(fact, yes(fact.is_some()));
+    RESULTS texts.structured "Shows `structuredContent` to the model" |_, fact| {
+        let said = match **fact {
             Structured::Appended => (Support::Yes, Some("after the text".to_owned())),
             Structured::Replaces => (Support::Partly, Some("in place of the text, which is lost".to_owned())),
             Structured::WhenAlone => (Support::Partly, Some("only without text".to_owned())),
             Structured::Ignored => yes(false),
         };
-        plain(&p.texts.structured, said)
-    }),
-    feature(RESULTS, "texts.whole_max", "Shows 20,000 characters of a result whole", |p| {
-        let max = *p.texts.whole_max;
+        plain(fact, said)
+    };
+    RESULTS texts.whole_max "Shows 20,000 characters of a result whole" |p, fact| {
+        let max = **fact;
         let unit = if *p.texts.size_unit == fake_hosts::SizeUnit::Bytes { "bytes" } else { "characters" };
-        plain(&p.texts.whole_max, (yes(max >= 20_000).0, Some(format!("up to {max} {unit}"))))
-    }),
-    feature(RESULTS, "texts.error_blocks_max", "Shows every text block of an error", |p| {
-        plain(&p.texts.error_blocks_max, yes(p.texts.error_blocks_max.is_none()))
-    }),
-    feature(RESULTS, "texts.resource_link", "Shows a resource link to the model", |p| {
-        shown(&p.texts.resource_link)
-    }),
-    feature(RESULTS, "texts.embedded_text", "Shows an embedded text resource", |p| {
-        shown(&p.texts.embedded_text)
-    }),
-    feature(RESULTS, "texts.image", "Shows an image, or tells of it", |p| shown(&p.texts.image)),
-    feature(RESULTS, "texts.audio", "Shows audio, or tells of it", |p| shown(&p.texts.audio)),
-    feature(CHANGES, "notifications.tools_list_changed", "Lists changed tools again", |p| {
-        changed(&p.notifications.tools_list_changed)
-    }),
-    feature(CHANGES, "notifications.prompts_list_changed", "Lists changed prompts again", |p| {
-        changed(&p.notifications.prompts_list_changed)
-    }),
-    feature(CHANGES, "notifications.resources_list_changed", "Lists changed resources again", |p| {
-        changed(&p.notifications.resources_list_changed)
-    }),
-    feature(CHANGES, "channel.delivered", "Brings a channel notification to the model", |p| {
-        per_mode(&p.channel.delivered, |one| yes(*one))
-    }),
-    feature(CHANGES, "names.resources", "Lets the model or the person read resources", |p| {
-        plain(&p.names.resources, yes(*p.names.resources))
-    }),
-    feature(CHANGES, "names.prompts", "Lets the person use prompts", |p| {
-        plain(&p.names.prompts, yes(*p.names.prompts))
-    }),
-    feature(REQUESTS, "requests.sampling", "Answers `sampling/createMessage`", |p| {
-        asked(&p.requests.sampling)
-    }),
-    feature(REQUESTS, "requests.elicitation", "Asks the person what the server elicits", |p| {
-        asked(&p.requests.elicitation)
-    }),
-    feature(REQUESTS, "requests.roots", "Tells its roots", |p| {
-        let said = match *p.requests.roots {
+        plain(fact, (yes(max >= 20_000).0, Some(format!("up to {max} {unit}"))))
+    };
+    RESULTS texts.error_blocks_max "Shows every text block of an error" |_, fact| plain(fact, yes(fact.is_none()));
+    RESULTS texts.resource_link "Shows a resource link to the model" |_, fact| shown(fact);
+    RESULTS texts.embedded_text "Shows an embedded text resource" |_, fact| shown(fact);
+    RESULTS texts.image "Shows an image, or tells of it" |_, fact| shown(fact);
+    RESULTS texts.audio "Shows audio, or tells of it" |_, fact| shown(fact);
+    CHANGES notifications.tools_list_changed "Lists changed tools again" |_, fact| changed(fact);
+    CHANGES notifications.prompts_list_changed "Lists changed prompts again" |_, fact| changed(fact);
+    CHANGES notifications.resources_list_changed "Lists changed resources again" |_, fact| changed(fact);
+    CHANGES channel.delivered "Brings a channel notification to the model" |_, fact| per_mode(fact, |one| yes(*one));
+    CHANGES names.resources "Lets the model or the person read resources" |_, fact| truth(fact);
+    CHANGES names.prompts "Lets the person use prompts" |_, fact| truth(fact);
+    REQUESTS requests.sampling "Answers `sampling/createMessage`" |_, fact| asked(fact);
+    REQUESTS requests.elicitation "Asks the person what the server elicits" |_, fact| asked(fact);
+    REQUESTS requests.roots "Tells its roots" |_, fact| {
+        let said = match **fact {
             OnRoots::WorkingDirectory | OnRoots::NamedWorkingDirectory => yes(true),
             OnRoots::Empty => (Support::Partly, Some("an empty list".to_owned())),
             OnRoots::NoSuchMethod => yes(false),
         };
-        plain(&p.requests.roots, said)
-    }),
-    feature(LIFE, "life.restart", "Starts a dead server again", |p| {
-        per_mode(&p.life.restart, |one| match one {
+        plain(fact, said)
+    };
+    LIFE life.restart "Starts a dead server again" |_, fact| {
+        per_mode(fact, |one| match one {
             Restart::Never => yes(false),
             Restart::NextCall | Restart::NextCallAndLists => {
                 (Support::Yes, Some("at the next call".to_owned()))
             }
         })
-    }),
-    feature(DUTIES, "life.shutdown", "Ends a server by closing stdin, SIGTERM, SIGKILL, in peace", |p| {
-        plain(&p.life.shutdown, ends(&p.life.shutdown))
-    }),
-    feature(DUTIES, "calls.timeout_reason", "Cancels a call whose limit is over", |p| {
-        plain(&p.calls.timeout_reason, yes(!p.calls.timeout_reason.is_empty()))
-    }),
-    feature(DUTIES, "lists.undeclared", "Lists only what the server declared", |p| {
-        let asked: Vec<&str> = p.lists.undeclared.iter().map(|list| list.capability()).collect();
+    };
+    DUTIES life.shutdown "Ends a server by closing stdin, SIGTERM, SIGKILL, in peace"
+        |_, fact| plain(fact, ends(fact));
+    DUTIES calls.timeout_reason "Cancels a call whose limit is over" |_, fact| plain(fact, yes(!fact.is_empty()));
+    DUTIES lists.undeclared "Lists only what the server declared" |_, fact| {
+        let asked: Vec<&str> = fact.iter().map(|list| list.capability()).collect();
         let note = (!asked.is_empty()).then(|| format!("also {}", asked.join(", ")));
-        plain(&p.lists.undeclared, (yes(asked.is_empty()).0, note))
-    }),
-    feature(DUTIES, "identity.accepted_versions", "Leaves a server whose version it does not know", |p| {
-        let any = p.identity.accepted_versions.iter().any(|version| version == "*");
+        plain(fact, (yes(asked.is_empty()).0, note))
+    };
+    DUTIES identity.accepted_versions "Leaves a server whose version it does not know" |_, fact| {
+        let any = fact.iter().any(|version| version == "*");
         let note = any.then(|| "takes any version".to_owned());
-        plain(&p.identity.accepted_versions, (yes(!any).0, note))
-    }),
-    feature(DUTIES, "modern.answers_ping", "Writes no responses without a session", |p| {
+        plain(fact, (yes(!any).0, note))
+    };
+    DUTIES modern.answers_ping "Writes no responses without a session" |p, fact| {
         let note = (!speaks_modern(p)).then(|| "has no connections without one".to_owned());
-        plain(&p.modern.answers_ping, (yes(!*p.modern.answers_ping).0, note))
-    }),
-    feature(
-        WAKING,
-        "calls.background_after_ms",
-        "A long call goes to the background, and its result wakes",
-        |p| per_mode(&p.calls.background_after_ms, |one| (yes(one.is_some()).0, one.map(after))),
-    ),
-    feature(WAKING, "shell.wakes", "The end of a background shell wakes", |p| {
-        let needs = p.shell.setting.value.clone().filter(|_| *Mode::Tui.of(&p.shell.wakes));
-        with_setting(per_mode(&p.shell.wakes, |one| yes(*one)), needs)
-    }),
-    feature(WAKING, "hooks.turn_end", "A hook at the end of a turn begins another", |p| {
-        plain(&p.hooks.turn_end, yes(p.hooks.turn_end.is_some() && *Mode::Tui.of(&p.hooks.run)))
-    }),
-    feature(WAKING, "hooks.after_tool", "A hook adds to a tool's result", |p| {
-        plain(&p.hooks.after_tool, yes(p.hooks.after_tool.is_some() && *Mode::Tui.of(&p.hooks.run)))
-    }),
-    feature(WAKING, "door.wakes", "Something from outside begins a turn", |p| {
+        plain(fact, (yes(!**fact).0, note))
+    };
+    WAKING calls.background_after_ms "A long call goes to the background, and its result wakes"
+        |_, fact| per_mode(fact, |one| (yes(one.is_some()).0, one.map(after)));
+    WAKING shell.wakes "The end of a background shell wakes" |p, fact| {
+        let needs = p.shell.setting.value.clone().filter(|_| *Mode::Tui.of(fact));
+        with_setting(per_mode(fact, |one| yes(*one)), needs)
+    };
+    WAKING hooks.turn_end "A hook at the end of a turn begins another"
+        |p, fact| plain(fact, yes(fact.is_some() && *Mode::Tui.of(&p.hooks.run)));
+    WAKING hooks.after_tool "A hook adds to a tool's result"
+        |p, fact| plain(fact, yes(fact.is_some() && *Mode::Tui.of(&p.hooks.run)));
+    WAKING door.wakes "Something from outside begins a turn" |p, fact| {
         let needs = p.door.setting.value.clone().filter(|_| *p.door.kind != DoorKind::None);
-        with_setting(per_mode(&p.door.wakes, |one| yes(*one)), needs)
-    }),
-    feature(WAKING, "tasks.wakes", "The end of an MCP task wakes", |p| {
-        let needs = p.tasks.setting.value.clone().filter(|_| *Mode::Tui.of(&p.tasks.wakes));
-        with_setting(per_mode(&p.tasks.wakes, |one| yes(*one)), needs)
-    }),
-];
+        with_setting(per_mode(fact, |one| yes(*one)), needs)
+    };
+    WAKING tasks.wakes "The end of an MCP task wakes" |p, fact| {
+        let needs = p.tasks.setting.value.clone().filter(|_| *Mode::Tui.of(fact));
+        with_setting(per_mode(fact, |one| yes(*one)), needs)
+    };
+}
 
 /// A word and what it leaves out.
 type Said = (Support, Option<String>);
@@ -323,6 +277,10 @@ fn plain<T>(fact: &Fact<T>, said: Said) -> Answer {
     let guessed = (fact.mark == Mark::Guess).then(|| "guessed".to_owned());
     let notes: Vec<String> = said.1.into_iter().chain(guessed).collect();
     Answer { support: said.0, note: (!notes.is_empty()).then(|| notes.join("; ")) }
+}
+
+fn truth(fact: &Fact<bool>) -> Answer {
+    plain(fact, yes(**fact))
 }
 
 /// The answer of a fact that the modes of a host may differ in.

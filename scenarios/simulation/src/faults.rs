@@ -28,97 +28,38 @@ pub struct FaultProfile {
 /// The profile that nobody has to name.
 pub static USUAL: &FaultProfile = &PROFILES[1];
 
-/// Every profile.
-pub static PROFILES: &[FaultProfile] = &[
-    FaultProfile {
-        name: "calm",
-        says: "nothing goes wrong",
-        of_bursts: 1,
-        troubled: 0,
-        at_once: 1,
-        weights: &[],
-    },
-    FaultProfile {
-        name: "usual",
-        says: "one burst in three meets one of the scenario's troubles, all alike (the default)",
-        of_bursts: 3,
-        troubled: 1,
-        at_once: 1,
-        weights: &[],
-    },
-    FaultProfile {
-        name: "stormy",
-        says: "two bursts in three meet two troubles at once",
-        of_bursts: 3,
-        troubled: 2,
-        at_once: 2,
-        weights: &[],
-    },
-    FaultProfile {
-        name: "network",
-        says: "every other burst: outages, throttling, broken, lost, slow and late answers, two at once",
-        of_bursts: 2,
-        troubled: 1,
-        at_once: 2,
-        weights: &[
-            (Throttle, 2),
-            (Outage, 2),
-            (ServerError, 2),
-            (CutJson, 3),
-            (LostAnswer, 3),
-            (Slow, 2),
-            (Late, 3),
-        ],
-    },
-    FaultProfile {
-        name: "disk",
-        says: "every other burst: a full disk, failing syncs, and now and then a power cut",
-        of_bursts: 2,
-        troubled: 1,
-        at_once: 1,
-        weights: &[(DiskFull, 3), (FailedSync, 3), (PowerCut, 1)],
-    },
-    FaultProfile {
-        name: "crash",
-        says: "every other burst: kills, power cuts, and sessions that come and go",
-        of_bursts: 2,
-        troubled: 1,
-        at_once: 1,
-        weights: &[(Crash, 2), (PowerCut, 1), (Terminal, 2)],
-    },
-    FaultProfile {
-        name: "host",
-        says: "every other burst: answers that the host loses, and a host that dies with its server",
-        of_bursts: 2,
-        troubled: 1,
-        at_once: 1,
-        weights: &[(LostReply, 3), (Crash, 1)],
-    },
-    FaultProfile {
-        name: "clock",
-        says: "every other burst: a wall clock that jumps, and messages that are late, each with a crash now and then",
-        of_bursts: 2,
-        troubled: 1,
-        at_once: 1,
-        weights: &[(ClockStep, 4), (Late, 2), (Crash, 1)],
-    },
-    FaultProfile {
-        name: "sign-in",
-        says: "every other burst: tokens that end or are refused",
-        of_bursts: 2,
-        troubled: 1,
-        at_once: 1,
-        weights: &[(TokenRefused, 1), (TokenExpiry, 1)],
-    },
-    FaultProfile {
-        name: "people",
-        says: "every other burst: messages that are changed, taken back or late, people who are denied for a while, and an inbox that is forgotten",
-        of_bursts: 2,
-        troubled: 1,
-        at_once: 1,
-        weights: &[(Change, 3), (Late, 2), (Denied, 2), (DeltaReset, 1)],
-    },
-];
+macro_rules! profiles {
+    ($( $name:literal: $says:literal, $troubled:literal of $of_bursts:literal, $at_once:literal, $weights:expr; )*) => {
+        /// Every profile.
+        pub static PROFILES: &[FaultProfile] = &[$( FaultProfile {
+            name: $name, says: $says, of_bursts: $of_bursts, troubled: $troubled, at_once: $at_once, weights: &$weights,
+        }, )*];
+    };
+}
+
+// A row: the name, what it is like, how many of how many bursts, how many troubles at once, and their weights.
+profiles! {
+    "calm": "nothing goes wrong",
+        0 of 1, 1, [];
+    "usual": "one burst in three meets one of the scenario's troubles, all alike (the default)",
+        1 of 3, 1, [];
+    "stormy": "two bursts in three meet two troubles at once",
+        2 of 3, 2, [];
+    "network": "every other burst: outages, throttling, broken, lost, slow and late answers, two at once",
+        1 of 2, 2, [(Throttle, 2), (Outage, 2), (ServerError, 2), (CutJson, 3), (LostAnswer, 3), (Slow, 2), (Late, 3)];
+    "disk": "every other burst: a full disk, failing syncs, and now and then a power cut",
+        1 of 2, 1, [(DiskFull, 3), (FailedSync, 3), (PowerCut, 1)];
+    "crash": "every other burst: kills, power cuts, and sessions that come and go",
+        1 of 2, 1, [(Crash, 2), (PowerCut, 1), (Terminal, 2)];
+    "host": "every other burst: answers that the host loses, and a host that dies with its server",
+        1 of 2, 1, [(LostReply, 3), (Crash, 1)];
+    "clock": "every other burst: a wall clock that jumps, and messages that are late, each with a crash now and then",
+        1 of 2, 1, [(ClockStep, 4), (Late, 2), (Crash, 1)];
+    "sign-in": "every other burst: tokens that end or are refused",
+        1 of 2, 1, [(TokenRefused, 1), (TokenExpiry, 1)];
+    "people": "every other burst: messages that are changed, taken back or late, people who are denied for a while, and an inbox that is forgotten",
+        1 of 2, 1, [(Change, 3), (Late, 2), (Denied, 2), (DeltaReset, 1)];
+}
 
 impl FaultProfile {
     /// That of a name.

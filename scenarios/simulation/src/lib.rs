@@ -5,6 +5,7 @@
 //! what the model saw, [`command`] is the command line, which has all of [`hostcheck`]'s commands. `sandbox` is where a
 //! person plays every part but the server's. Reports are made elsewhere, from the event stream alone.
 
+mod accept;
 pub mod command;
 pub mod corpus;
 pub mod faults;

@@ -1,7 +1,7 @@
 //! Whether a host's profile meets what a scenario needs. A need that rests on a fact that nobody knows is not met, and
 //! never guessed.
 
-use fake_hosts::{DoorKind, Fact, Mode, Parallel, Profile, Unallowed};
+use fake_hosts::{DoorKind, Mode, Parallel, Profile, Unallowed};
 use hostcheck::host::Host;
 use reports::event::Status;
 
@@ -48,16 +48,26 @@ pub(crate) fn lacks(host: &Host, need: Need, mode: Mode) -> Option<Unplayed> {
     let Some(profile) = host.profile.as_deref() else {
         return Some(Unplayed::not_applicable("about a host; a bare pipe is none"));
     };
-    let (met, why) = judged(profile, need, mode);
-    let unknown = rests_on(profile, need, mode).into_iter().find(|(_, known)| !known);
-    match unknown {
+    let (met, why, rests_on) = judged(profile, need, mode);
+    match rests_on.into_iter().find(|(_, known)| !known) {
         Some((fact, _)) => Some(Unplayed::unknown(format!("not known of this host: `{fact}`"))),
         None => (!met).then(|| Unplayed::unsupported(why)),
     }
 }
 
-/// Whether the stated facts meet the need, and what is wrong where they do not.
-fn judged(profile: &Profile, need: Need, mode: Mode) -> (bool, &'static str) {
+/// Whether the need is met, what is wrong where it is not, and the facts that it rests on, each with whether it is known of
+/// the program as it runs.
+type Judged = (bool, &'static str, Vec<(&'static str, bool)>);
+
+fn judged(profile: &Profile, need: Need, mode: Mode) -> Judged {
+    macro_rules! facts {
+        ($($section:ident.$field:ident),*) => {
+            vec![$((
+                concat!(stringify!($section), ".", stringify!($field)),
+                profile.$section.$field.is_known_in(mode),
+            )),*]
+        };
+    }
     let limit_ms = *profile.calls.timeout_ms;
     let channel = *mode.of(&profile.channel.delivered);
     let in_background = mode.of(&profile.calls.background_after_ms).is_some();
@@ -71,99 +81,89 @@ fn judged(profile: &Profile, need: Need, mode: Mode) -> (bool, &'static str) {
     let parallel = *profile.calls.parallel != Parallel::Serial;
     let task = *mode.of(&profile.tasks.followed) && *mode.of(&profile.tasks.wakes);
     match need {
-        Need::Channel => (channel, "a channel push does not reach this host's model"),
-        Need::NoChannel => (!channel, "this host delivers channel pushes, so none is dropped"),
+        Need::Channel => {
+            (channel, "a channel push does not reach this host's model", facts![channel.delivered])
+        }
+        Need::NoChannel => {
+            (!channel, "this host delivers channel pushes, so none is dropped", facts![channel.delivered])
+        }
         Need::Permission => (
             *mode.of(&profile.channel.permission_relayed),
             "this host does not tell the server of its permission dialogs",
+            facts![channel.permission_relayed],
         ),
-        Need::HardLimit60 => (hard_60, "this host has no hard call limit of 60 s"),
-        Need::CallLimit => (limit_ms <= WAITED_OUT_MS, "this host's call limit is too long to wait out"),
-        Need::Probe => (*profile.opening.probe, "this host does not probe `server/discover`"),
-        Need::InterruptTold => (told, "this host does not tell the server of an interrupt"),
-        Need::InterruptUntold => (!told, "this host tells the server of an interrupt"),
-        Need::ParallelCalls => (parallel, "this host runs calls one after another"),
-        Need::Background => (in_background, "a call that lasts holds this host's turn"),
-        Need::EndlessCall => (endless, "this host ends every call that lasts"),
-        Need::NoEndlessCall => (!endless, "a call can last on this host"),
-        Need::Shell => (shell, "no background shell wakes this host's model"),
-        Need::NoShell => (!shell, "a background shell wakes this host's model"),
-        Need::TurnEndHook => {
-            (hooks.turn_end.is_some() && hooked, "this host has no hook at the end of a turn")
+        Need::HardLimit60 => (
+            hard_60,
+            "this host has no hard call limit of 60 s",
+            facts![calls.timeout_ms, calls.progress_extends],
+        ),
+        Need::CallLimit => (
+            limit_ms <= WAITED_OUT_MS,
+            "this host's call limit is too long to wait out",
+            facts![calls.timeout_ms],
+        ),
+        Need::Probe => {
+            (*profile.opening.probe, "this host does not probe `server/discover`", facts![opening.probe])
         }
-        Need::AfterToolHook => {
-            (hooks.after_tool.is_some() && hooked, "no hook of this host adds to a tool's result")
+        Need::InterruptTold => {
+            (told, "this host does not tell the server of an interrupt", facts![calls.interrupt_reason])
         }
-        Need::PromptHook => (hooks.prompt.is_some() && hooked, "no hook of this host adds to a prompt"),
+        Need::InterruptUntold => {
+            (!told, "this host tells the server of an interrupt", facts![calls.interrupt_reason])
+        }
+        Need::ParallelCalls => (parallel, "this host runs calls one after another", facts![calls.parallel]),
+        Need::Background => {
+            (in_background, "a call that lasts holds this host's turn", facts![calls.background_after_ms])
+        }
+        Need::EndlessCall => (
+            endless,
+            "this host ends every call that lasts",
+            facts![calls.background_after_ms, calls.progress_extends, calls.timeout_ms],
+        ),
+        Need::NoEndlessCall => (
+            !endless,
+            "a call can last on this host",
+            facts![calls.background_after_ms, calls.progress_extends, calls.timeout_ms],
+        ),
+        Need::Shell => {
+            (shell, "no background shell wakes this host's model", facts![shell.available, shell.wakes])
+        }
+        Need::NoShell => {
+            (!shell, "a background shell wakes this host's model", facts![shell.available, shell.wakes])
+        }
+        Need::TurnEndHook => (
+            hooks.turn_end.is_some() && hooked,
+            "this host has no hook at the end of a turn",
+            facts![hooks.run, hooks.turn_end],
+        ),
+        Need::AfterToolHook => (
+            hooks.after_tool.is_some() && hooked,
+            "no hook of this host adds to a tool's result",
+            facts![hooks.run, hooks.after_tool],
+        ),
+        Need::PromptHook => (
+            hooks.prompt.is_some() && hooked,
+            "no hook of this host adds to a prompt",
+            facts![hooks.run, hooks.prompt],
+        ),
         Need::WakingHook => {
             let waking = *profile.waking.beside && *mode.of(&profile.waking.wakes);
-            (waking && hooked, "no hook beside the idle session wakes this host's model")
+            (
+                waking && hooked,
+                "no hook beside the idle session wakes this host's model",
+                facts![hooks.run, waking.wakes],
+            )
         }
-        Need::Door => (door, "nothing from outside can start a turn of this host"),
-        Need::Task => (task, "no MCP task wakes this host's model"),
+        Need::Door => {
+            (door, "nothing from outside can start a turn of this host", facts![door.kind, door.wakes])
+        }
+        Need::Task => (task, "no MCP task wakes this host's model", facts![tasks.followed, tasks.wakes]),
         Need::Dialog => (
             *mode.of(&profile.consent.calls) == Unallowed::Asks,
             "this host lets tools run unasked, by itself",
+            facts![consent.calls],
         ),
     }
-}
-
-/// The facts that a need rests on, each with whether it is known of the program as it runs.
-fn rests_on(profile: &Profile, need: Need, mode: Mode) -> Vec<(&'static str, bool)> {
-    let calls = &profile.calls;
-    let hooks = &profile.hooks;
-    match need {
-        Need::Channel | Need::NoChannel => vec![known(mode, "channel.delivered", &profile.channel.delivered)],
-        Need::Permission => {
-            vec![known(mode, "channel.permission_relayed", &profile.channel.permission_relayed)]
-        }
-        Need::HardLimit60 => vec![
-            known(mode, "calls.timeout_ms", &calls.timeout_ms),
-            known(mode, "calls.progress_extends", &calls.progress_extends),
-        ],
-        Need::CallLimit => vec![known(mode, "calls.timeout_ms", &calls.timeout_ms)],
-        Need::Probe => vec![known(mode, "opening.probe", &profile.opening.probe)],
-        Need::InterruptTold | Need::InterruptUntold => {
-            vec![known(mode, "calls.interrupt_reason", &calls.interrupt_reason)]
-        }
-        Need::ParallelCalls => vec![known(mode, "calls.parallel", &calls.parallel)],
-        Need::Background => vec![known(mode, "calls.background_after_ms", &calls.background_after_ms)],
-        Need::EndlessCall | Need::NoEndlessCall => vec![
-            known(mode, "calls.background_after_ms", &calls.background_after_ms),
-            known(mode, "calls.progress_extends", &calls.progress_extends),
-            known(mode, "calls.timeout_ms", &calls.timeout_ms),
-        ],
-        Need::Shell | Need::NoShell => vec![
-            known(mode, "shell.available", &profile.shell.available),
-            known(mode, "shell.wakes", &profile.shell.wakes),
-        ],
-        Need::TurnEndHook => {
-            vec![known(mode, "hooks.run", &hooks.run), known(mode, "hooks.turn_end", &hooks.turn_end)]
-        }
-        Need::AfterToolHook => {
-            vec![known(mode, "hooks.run", &hooks.run), known(mode, "hooks.after_tool", &hooks.after_tool)]
-        }
-        Need::PromptHook => {
-            vec![known(mode, "hooks.run", &hooks.run), known(mode, "hooks.prompt", &hooks.prompt)]
-        }
-        Need::WakingHook => {
-            vec![known(mode, "hooks.run", &hooks.run), known(mode, "waking.wakes", &profile.waking.wakes)]
-        }
-        Need::Door => {
-            vec![known(mode, "door.kind", &profile.door.kind), known(mode, "door.wakes", &profile.door.wakes)]
-        }
-        Need::Dialog => vec![known(mode, "consent.calls", &profile.consent.calls)],
-        Need::Task => {
-            vec![
-                known(mode, "tasks.followed", &profile.tasks.followed),
-                known(mode, "tasks.wakes", &profile.tasks.wakes),
-            ]
-        }
-    }
-}
-
-fn known<T>(mode: Mode, name: &'static str, fact: &Fact<T>) -> (&'static str, bool) {
-    (name, fact.is_known_in(mode))
 }
 
 #[cfg(test)]

@@ -265,7 +265,7 @@ mod process {
             let entra = SharedEntra::new(FakeEntra::new(&EntraSpec::default(), 1, Timestamp::now()), None);
             let server = runtime.block_on(serve(entra, Timestamp::now));
             let folder = tempfile::tempdir().unwrap();
-            let ids = server.entra.with(|entra| entra.ids().clone());
+            let ids = server.fake.with(|entra| entra.ids().clone());
             let config = format!(
                 "[auth]\nmode = \"{mode}\"\nlogin_url = \"{}\"\nkey_store = \"file\"\nblueprint_id = \"{}\"\n\
                  agent_id = \"{}\"\nclient_id = \"{}\"\n{more}\n[identity]\ntenant_id = \"{}\"\nobject_id = \"{}\"\n",
@@ -309,7 +309,7 @@ mod process {
 
         /// Nothing that was given out is anywhere but in the key store.
         fn look_for_secrets(&self, said: &str) {
-            let secrets = self.server.entra.with(|entra| entra.secrets().to_vec());
+            let secrets = self.server.fake.with(|entra| entra.secrets().to_vec());
             let mut texts = vec![said.to_owned()];
             for name in ["config.toml", "sign-in.json", "log/entraclaw.log"] {
                 texts.extend(std::fs::read_to_string(self.home().join(name)));
@@ -362,7 +362,7 @@ mod process {
     fn a_device_code_is_shown_and_the_sign_in_kept_and_forgotten() {
         let desk = Desk::new("device-code", "");
         let person = {
-            let entra = desk.server.entra.clone();
+            let entra = desk.server.fake.clone();
             let (stop, stopped) = std::sync::mpsc::channel::<()>();
             let thread = std::thread::spawn(move || {
                 loop {

@@ -97,15 +97,6 @@ impl FakeGraph {
         self.people.change().add_application(handle, spec);
     }
 
-    /// Gives a person another display name, or none.
-    pub fn set_display_name(&mut self, handle: &str, name: Option<&str>) -> Result<(), ScriptError> {
-        self.person(handle)?;
-        if let Some(person) = self.people.change().people.get_mut(handle) {
-            person.display_name = name.map(str::to_owned);
-        }
-        Ok(())
-    }
-
     /// Adds a chat with its members and history, and returns its id.
     pub fn add_chat(&mut self, now: Timestamp, handle: &str, spec: &ChatSpec) -> Result<String, ScriptError> {
         if self.chats.len() >= CHATS_MAX {

@@ -21,7 +21,7 @@ async fn start() -> GraphServer {
 }
 
 fn dm(server: &GraphServer, rest: &str) -> String {
-    let id = server.graph.with(|graph: &mut FakeGraph| graph.chat_id("dm").map(str::to_owned)).unwrap();
+    let id = server.fake.with(|graph: &mut FakeGraph| graph.chat_id("dm").map(str::to_owned)).unwrap();
     format!("{}/v1.0/chats/{id}{rest}", server.base_url())
 }
 
@@ -30,7 +30,7 @@ async fn pages_headers_and_errors_are_those_of_the_state_machine() {
     let (server, client) = (start().await, client());
     for n in 0..5 {
         server
-            .graph
+            .fake
             .with(|graph| graph.post(at(n), "dm", "alice", &MessageSpec::html("hello")).map(drop))
             .unwrap();
     }
@@ -62,14 +62,14 @@ async fn pages_headers_and_errors_are_those_of_the_state_machine() {
         .await
         .unwrap();
     assert_eq!(answer.status().as_u16(), 201);
-    assert_eq!(server.graph.with(|graph| graph.messages_sent_by_agent().len()), 1);
+    assert_eq!(server.fake.with(|graph| graph.messages_sent_by_agent().len()), 1);
 }
 
 #[tokio::test]
 async fn large_bodies_are_compressed_for_those_who_ask() {
     let (server, client) = (start().await, client());
     let text = "entraclaw ".repeat(2000);
-    server.graph.with(|graph| graph.post(at(0), "dm", "alice", &MessageSpec::html(&text)).map(drop)).unwrap();
+    server.fake.with(|graph| graph.post(at(0), "dm", "alice", &MessageSpec::html(&text)).map(drop)).unwrap();
     // The client takes the coding header away when it decodes, so a second one looks at the wire.
     let page: Value = serde_json::from_slice(
         &client.get(dm(&server, "/messages")).bearer_auth(TOKEN).send().await.unwrap().bytes().await.unwrap(),
@@ -102,13 +102,13 @@ async fn a_broken_connection_has_no_answer() {
             .await
     };
     for (action, sent) in [(FaultAction::ResetBeforeApply, 0), (FaultAction::ResetAfterApply, 1)] {
-        server.graph.with(|graph| {
+        server.fake.with(|graph| {
             graph.clear_faults();
             graph.add_fault(FaultSpec::on(Operation::SendMessage, action.clone()).first(1)).unwrap();
         });
         let error = post(&server).await.expect_err("the connection is closed without an answer");
         assert!(!error.is_connect() && !error.is_timeout(), "{error:?}");
-        assert_eq!(server.graph.with(|graph| graph.messages_sent_by_agent().len()), sent, "{action:?}");
+        assert_eq!(server.fake.with(|graph| graph.messages_sent_by_agent().len()), sent, "{action:?}");
     }
     assert_eq!(post(&server).await.unwrap().status().as_u16(), 201);
 }
@@ -117,7 +117,7 @@ async fn a_broken_connection_has_no_answer() {
 async fn a_slow_answer_is_cut_to_the_bound() {
     let (server, client) = (start().await, client());
     server
-        .graph
+        .fake
         .with(|graph| graph.add_fault(FaultSpec::always(FaultAction::Slow { delay_ms: 3_600_000 })))
         .unwrap();
     let started = tokio::time::Instant::now();

@@ -20,22 +20,42 @@ use super::protocol::Judged;
 use super::row::{HOSTS, Placed};
 use super::target::Target;
 
+/// What must hold before a check can be told.
+enum About {
+    /// Nothing.
+    Opening,
+    /// The server is open.
+    Open,
+    /// It is open and has tools.
+    Tools,
+    /// It is open, and a process of ours.
+    Process,
+}
+
+type Judge = fn(&Seen<'_>) -> Outcome;
+
 /// What a conversation with a host answers.
-pub(crate) const CHECKS: [&str; 13] = [
-    "host.opens",
-    "host.tools",
-    "host.pages",
-    "host.names",
-    "host.names-distinct",
-    "host.descriptions",
-    "host.schemas",
-    "host.task-tools",
-    "host.call",
-    "host.result",
-    "host.requests",
-    "host.lines",
-    "host.end",
+const TABLE: [(&str, About, Judge); 13] = [
+    ("host.opens", About::Opening, |seen| seen.opens()),
+    ("host.tools", About::Tools, |seen| seen.tools()),
+    ("host.pages", About::Tools, |seen| seen.pages()),
+    ("host.names", About::Tools, |seen| seen.names()),
+    ("host.names-distinct", About::Tools, |seen| seen.distinct_names()),
+    ("host.descriptions", About::Open, |seen| seen.descriptions()),
+    ("host.schemas", About::Tools, |seen| schemas_of(seen.profile, seen.items(), seen.met)),
+    ("host.task-tools", About::Tools, |seen| task_tools(seen.profile, seen.items(), seen.met)),
+    ("host.call", About::Open, |seen| seen.call()),
+    ("host.result", About::Open, |seen| seen.result()),
+    ("host.requests", About::Open, |seen| seen.requests()),
+    ("host.lines", About::Open, |seen| seen.lines()),
+    ("host.end", About::Process, |seen| seen.ends()),
 ];
+
+/// The names of these checks.
+pub(crate) fn checks() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|(name, ..)| *name)
+}
+
 /// A host that kills sooner than this leaves no server the time to end, in milliseconds.
 const KILL_AFTER_MS_MIN: u64 = 500;
 /// Errors of one kind that are shown.
@@ -53,43 +73,27 @@ pub(crate) async fn judge(
     let rows = || rows.iter().filter(|placed| placed.row.r#in.contains_key(HOSTS));
     if let Some(reason) = &found.dead {
         // Each host would wait its own time for what never comes.
-        return rows().map(|placed| unmet(placed, profile, reason)).collect();
+        let unmet = Outcome::CouldNotRun(reason.clone());
+        return rows().map(|placed| Judged::bare(&placed.row.id, &profile.id, unmet.clone())).collect();
     }
     let tool = pick_tool(wishes, found);
     let met = meet(profile, server_name, target, wishes, tool.as_ref().ok()).await;
     let transcript = met.record.transcript.clone();
+    let tool = tool.as_ref().map(|_| ());
+    let seen = Seen { profile, server: server_name, found, met: &met, tool };
     rows()
         .map(|placed| {
-            let mut outcome: Option<Outcome> = None;
-            for check in &placed.row.checks {
-                let one = check_of(check, profile, server_name, found, &met, tool.as_ref().map(|_| ()));
-                outcome = Some(match outcome.take() {
-                    Some(before) => before.and(one),
-                    None => one,
-                });
-            }
-            let outcome = outcome.unwrap_or_else(|| Outcome::CouldNotRun("the row has no check".to_owned()));
+            let outcomes = placed.row.checks.iter().map(|check| seen.check(check));
+            let outcome = outcomes
+                .reduce(Outcome::and)
+                .unwrap_or_else(|| Outcome::CouldNotRun("the row has no check".to_owned()));
             let failed = matches!(outcome, Outcome::Failed(_));
             Judged {
-                row: placed.row.id.clone(),
-                column: profile.id.clone(),
-                outcome,
                 transcript: if failed { transcript.clone() } else { Vec::new() },
-                session: BTreeMap::new(),
+                ..Judged::bare(&placed.row.id, &profile.id, outcome)
             }
         })
         .collect()
-}
-
-/// A row of a server that no host could meet.
-fn unmet(placed: &Placed, profile: &Profile, reason: &str) -> Judged {
-    Judged {
-        row: placed.row.id.clone(),
-        column: profile.id.clone(),
-        outcome: Outcome::CouldNotRun(reason.to_owned()),
-        transcript: Vec::new(),
-        session: BTreeMap::new(),
-    }
 }
 
 /// The call that the model makes: the tool and its arguments; why there is none.
@@ -126,130 +130,126 @@ impl Met {
     }
 }
 
-fn check_of(
-    check: &str,
-    profile: &Profile,
-    server: &str,
-    found: &Discovered,
-    met: &Met,
-    tool: Result<(), &Outcome>,
-) -> Outcome {
-    if check == "host.end" && !met.has_process {
-        return Outcome::NotApplicable("about a process; this server is not one of ours".to_owned());
+/// What a conversation with a host is judged by.
+struct Seen<'a> {
+    profile: &'a Profile,
+    server: &'a str,
+    found: &'a Discovered,
+    met: &'a Met,
+    /// Whether there was a tool to call; why not.
+    tool: Result<(), &'a Outcome>,
+}
+
+impl Seen<'_> {
+    /// The outcome of a check, unless something must hold before it can be told.
+    fn check(&self, name: &str) -> Outcome {
+        let Some((_, about, judge)) = TABLE.iter().find(|(known, ..)| *known == name) else {
+            return Outcome::CouldNotRun(format!("no check is named {name}"));
+        };
+        let opened = self.met.ready && self.met.failed.is_none();
+        match about {
+            About::Process if !self.met.has_process => {
+                Outcome::NotApplicable("about a process; this server is not one of ours".to_owned())
+            }
+            About::Opening => judge(self),
+            _ if !opened => Outcome::CouldNotRun("the host does not open the server".to_owned()),
+            About::Tools if self.items().is_empty() => match self.found.newest() {
+                Some(_) => Outcome::NotApplicable("the server lists no tools".to_owned()),
+                None => Outcome::CouldNotRun("the server could not be asked for its tools".to_owned()),
+            },
+            _ => judge(self),
+        }
     }
-    let opened = met.ready && met.failed.is_none();
-    if check == "host.opens" {
+
+    fn items(&self) -> &[Value] {
+        self.found.newest().map_or(&[], |speaks| &speaks.tools.items)
+    }
+
+    /// The name under which the model has a tool.
+    fn shown(&self, tool: &str) -> Option<String> {
+        shown_name(&self.profile.names, self.server, tool)
+    }
+
+    fn opens(&self) -> Outcome {
+        let met = self.met;
+        let opened = met.ready && met.failed.is_none();
         let mut why = met.failed.clone().unwrap_or_else(|| "the server did not open in time".to_owned());
         if let Some(broken) = met.record.broken.first() {
             why = format!("{why}; a line that hosts may drop was {}: {}", broken.rule, broken.message);
         }
-        let unknown = profile.schemas.server_info.mark == Mark::Unknown && lacks_server_info(found);
+        let unknown = self.profile.schemas.server_info.mark == Mark::Unknown && lacks_server_info(self.found);
         if opened && unknown {
             return not_known("schemas.server_info");
         }
-        return met.expect(
-            opened,
-            &format!("the host gives the server up: {why}"),
-            "an open server",
-            &last_server_line(met),
-        );
+        let message = format!("the host gives the server up: {why}");
+        met.expect(opened, &message, "an open server", &last_server_line(met))
     }
-    if !opened {
-        return Outcome::CouldNotRun("the host does not open the server".to_owned());
+
+    fn tools(&self) -> Outcome {
+        let (met, items) = (self.met, self.items());
+        let told = met.tools_text.clone().unwrap_or_default();
+        let names = items.iter().filter_map(|tool| self.shown(text(tool, "name")));
+        let missing: Vec<String> = names.filter(|name| !told.contains(name.as_str())).collect();
+        // Not even MCP allows it, so a host may refuse all tools for one.
+        let untyped = |tool| schema_features(tool).contains(&SchemaFeature::RootNotObject);
+        let unknown = self.profile.schemas.root_not_object.mark == Mark::Unknown;
+        if missing.is_empty() && unknown && items.iter().any(untyped) {
+            return not_known("schemas.root_not_object");
+        }
+        let message = format!("{} of {} tools do not reach the model", missing.len(), items.len());
+        let seen = format!("missing: {}\n{}", missing.join(", "), met.notes.join("\n"));
+        met.expect(missing.is_empty(), &message, "every tool", &seen)
     }
-    let tools = found.newest().map(|speaks| &speaks.tools);
-    let items: &[Value] = tools.map_or(&[], |tools| &tools.items);
-    let text =
-        |tool: &Value, member: &str| tool.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let about_tools =
-        ["host.tools", "host.pages", "host.names", "host.names-distinct", "host.schemas", "host.task-tools"];
-    if items.is_empty() && about_tools.contains(&check) {
-        return match tools {
-            Some(_) => Outcome::NotApplicable("the server lists no tools".to_owned()),
-            None => Outcome::CouldNotRun("the server could not be asked for its tools".to_owned()),
-        };
+
+    fn pages(&self) -> Outcome {
+        let pages = self.found.newest().map_or(0, |speaks| speaks.tools.pages);
+        let message = format!("the tools come in {pages} pages, and this host asks for the first only");
+        let read = pages < 2 || *self.profile.lists.follow_cursor;
+        self.met.expect(read, &message, "all tools on the first page", "")
     }
-    match check {
-        "host.tools" => {
-            let told = met.tools_text.clone().unwrap_or_default();
-            let missing: Vec<String> = items
-                .iter()
-                .filter_map(|tool| shown_name(&profile.names, server, &text(tool, "name")))
-                .filter(|name| !told.contains(name.as_str()))
-                .collect();
-            // Not even MCP allows it, so a host may refuse all tools for one.
-            let untyped = |tool| schema_features(tool).contains(&SchemaFeature::RootNotObject);
-            let unknown = profile.schemas.root_not_object.mark == Mark::Unknown;
-            if missing.is_empty() && unknown && items.iter().any(untyped) {
-                return not_known("schemas.root_not_object");
+
+    fn names(&self) -> Outcome {
+        let names = self.items().iter().map(|tool| text(tool, "name"));
+        let left: Vec<_> = names.filter(|name| self.shown(name).is_none()).collect();
+        let max = *self.profile.names.max;
+        let message = format!("the host leaves out tools whose name has more than {max} characters");
+        self.met.expect(left.is_empty(), &message, "shorter names", &left.join(", "))
+    }
+
+    fn distinct_names(&self) -> Outcome {
+        let mut shown: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for name in self.items().iter().map(|tool| text(tool, "name")) {
+            if let Some(as_shown) = self.shown(name) {
+                shown.entry(as_shown).or_default().push(name);
             }
-            let message = format!("{} of {} tools do not reach the model", missing.len(), items.len());
-            let why: Vec<&str> = met.notes.iter().map(String::as_str).collect();
-            met.expect(
-                missing.is_empty(),
-                &message,
-                "every tool",
-                &format!("missing: {}\n{}", missing.join(", "), why.join("\n")),
-            )
         }
-        "host.pages" => {
-            let pages = tools.map_or(0, |tools| tools.pages);
-            let message = format!("the tools come in {pages} pages, and this host asks for the first only");
-            met.expect(pages < 2 || *profile.lists.follow_cursor, &message, "all tools on the first page", "")
+        let same = shown.into_iter().filter(|(_, names)| names.len() > 1);
+        let same: Vec<_> =
+            same.map(|(shown, names)| format!("{} are all shown as `{shown}`", names.join(", "))).collect();
+        self.met.expect(
+            same.is_empty(),
+            "several tools have one name for the model",
+            "names that differ, and stay different",
+            &same.join("\n"),
+        )
+    }
+
+    fn descriptions(&self) -> Outcome {
+        let names = &self.profile.names;
+        let is_cut = |text: &str| cut_description(names, text) != text;
+        let of_tools = self.items().iter().filter(|tool| is_cut(text(tool, "description")));
+        let mut cut: Vec<&str> = of_tools.map(|tool| text(tool, "name")).collect();
+        let opening = self.found.newest().map(|speaks| &speaks.opening);
+        if *names.instructions && opening.is_some_and(|opening| is_cut(text(opening, "instructions"))) {
+            cut.push("the instructions");
         }
-        "host.names" => {
-            let names = items.iter().map(|tool| text(tool, "name"));
-            let left: Vec<_> =
-                names.filter(|name| shown_name(&profile.names, server, name).is_none()).collect();
-            let message = format!(
-                "the host leaves out tools whose name has more than {} characters",
-                *profile.names.max
-            );
-            met.expect(left.is_empty(), &message, "shorter names", &left.join(", "))
-        }
-        "host.names-distinct" => {
-            let mut shown: BTreeMap<String, Vec<String>> = BTreeMap::new();
-            for tool in items {
-                let name = text(tool, "name");
-                if let Some(as_shown) = shown_name(&profile.names, server, &name) {
-                    shown.entry(as_shown).or_default().push(name);
-                }
-            }
-            let same: Vec<_> = shown
-                .into_iter()
-                .filter(|(_, names)| names.len() > 1)
-                .map(|(shown, names)| format!("{} are all shown as `{shown}`", names.join(", ")))
-                .collect();
-            met.expect(
-                same.is_empty(),
-                "several tools have one name for the model",
-                "names that differ, and stay different",
-                &same.join("\n"),
-            )
-        }
-        "host.descriptions" => {
-            let mut cut: Vec<String> = items
-                .iter()
-                .filter(|tool| {
-                    cut_description(&profile.names, &text(tool, "description")) != text(tool, "description")
-                })
-                .map(|tool| text(tool, "name"))
-                .collect();
-            let instructions =
-                found.newest().map(|speaks| text(&speaks.opening, "instructions")).unwrap_or_default();
-            if *profile.names.instructions && cut_description(&profile.names, &instructions) != instructions {
-                cut.push("the instructions".to_owned());
-            }
-            met.expect(
-                cut.is_empty(),
-                "the host cuts descriptions",
-                "texts that fit its limit",
-                &cut.join(", "),
-            )
-        }
-        "host.schemas" => schemas_of(profile, items, met),
-        "host.task-tools" => task_tools(profile, items, met),
-        "host.call" => match (tool, &met.call) {
+        let message = "the host cuts descriptions";
+        self.met.expect(cut.is_empty(), message, "texts that fit its limit", &cut.join(", "))
+    }
+
+    fn call(&self) -> Outcome {
+        let met = self.met;
+        match (self.tool, &met.call) {
             (Err(none), _) => none.clone(),
             (Ok(()), None) => met.fail("a call got no outcome", "a result", &last_server_line(met)),
             (Ok(()), Some((_, outcome, raw))) => {
@@ -258,69 +258,63 @@ fn check_of(
                 let said = raw.as_ref().map(Value::to_string).unwrap_or_default();
                 met.expect(answered, &format!("a call ends with {outcome:?}"), "a result", &said)
             }
-        },
-        "host.result" => match (tool, met.call.as_ref().and_then(|(_, _, raw)| raw.as_ref())) {
+        }
+    }
+
+    fn result(&self) -> Outcome {
+        let texts = &self.profile.texts;
+        match (self.tool, self.met.call.as_ref().and_then(|(_, _, raw)| raw.as_ref())) {
             (Err(none), _) => none.clone(),
             (Ok(()), None) => Outcome::CouldNotRun("the call brought no result".to_owned()),
             (Ok(()), Some(raw)) => {
-                let size = size_of(raw, *profile.texts.size_unit);
-                let max = *profile.texts.whole_max;
-                let message =
-                    format!("the host shows results of up to {max} {}", unit(*profile.texts.size_unit));
-                met.expect(
-                    size <= max,
-                    &message,
-                    "a result that is shown whole",
-                    &format!("the result has {size}"),
-                )
+                let (size, max) = (size_of(raw, *texts.size_unit), *texts.whole_max);
+                let message = format!("the host shows results of up to {max} {}", unit(*texts.size_unit));
+                let seen = format!("the result has {size}");
+                self.met.expect(size <= max, &message, "a result that is shown whole", &seen)
             }
-        },
-        "host.requests" => {
-            let shown: Vec<&str> = met.refused.iter().take(SHOWN).map(String::as_str).collect();
-            met.expect(
-                met.refused.is_empty(),
-                "the server asks what this host does not know",
-                "no such request",
-                &shown.join("\n"),
-            )
-        }
-        "host.lines" => {
-            // Codes are reserved by the version that a session-only server refuses to speak.
-            let bound = |rule: &str| {
-                rule != "reserved-error-code" || found.speaks(schemas::Version::V2026_07_28).is_some()
-            };
-            let broken: Vec<String> = met
-                .record
-                .broken
-                .iter()
-                .filter(|one| bound(one.rule))
-                .take(SHOWN)
-                .map(|one| format!("{}: {}\n{}", one.rule, one.message, one.line))
-                .collect();
-            met.expect(
-                broken.is_empty(),
-                "lines of the server break the protocol in this host's conversation",
-                "valid lines",
-                &broken.join("\n"),
-            )
-        }
-        _ => {
-            let kill = profile.life.shutdown.iter().find(|step| step.how == Stop::Kill);
-            if let Some(step) = kill.filter(|step| step.after_ms < KILL_AFTER_MS_MIN) {
-                return Outcome::Unsupported(format!(
-                    "this host kills every server {} ms after it is done",
-                    step.after_ms
-                ));
-            }
-            let message = "the server does not end by what this host does, short of SIGKILL";
-            met.expect(
-                (!met.killed || met.code.is_some()) && !met.left_running,
-                message,
-                "an end before SIGKILL",
-                &last_events(met),
-            )
         }
     }
+
+    fn requests(&self) -> Outcome {
+        let refused = &self.met.refused;
+        let shown = refused[..refused.len().min(SHOWN)].join("\n");
+        let message = "the server asks what this host does not know";
+        self.met.expect(refused.is_empty(), message, "no such request", &shown)
+    }
+
+    fn lines(&self) -> Outcome {
+        // Codes are reserved by the version that a session-only server refuses to speak.
+        let bound = |rule: &str| {
+            rule != "reserved-error-code" || self.found.speaks(schemas::Version::V2026_07_28).is_some()
+        };
+        let broken = self.met.record.broken.iter().filter(|one| bound(one.rule)).take(SHOWN);
+        let broken: Vec<String> =
+            broken.map(|one| format!("{}: {}\n{}", one.rule, one.message, one.line)).collect();
+        self.met.expect(
+            broken.is_empty(),
+            "lines of the server break the protocol in this host's conversation",
+            "valid lines",
+            &broken.join("\n"),
+        )
+    }
+
+    fn ends(&self) -> Outcome {
+        let met = self.met;
+        let kill = self.profile.life.shutdown.iter().find(|step| step.how == Stop::Kill);
+        if let Some(step) = kill.filter(|step| step.after_ms < KILL_AFTER_MS_MIN) {
+            let after_ms = step.after_ms;
+            return Outcome::Unsupported(format!(
+                "this host kills every server {after_ms} ms after it is done"
+            ));
+        }
+        let ended = (!met.killed || met.code.is_some()) && !met.left_running;
+        let message = "the server does not end by what this host does, short of SIGKILL";
+        met.expect(ended, message, "an end before SIGKILL", &last_events(met))
+    }
+}
+
+fn text<'a>(object: &'a Value, member: &str) -> &'a str {
+    object.get(member).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn not_known(fact: &str) -> Outcome {

@@ -6,17 +6,14 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use fake_hosts::Signal;
+use fake_hosts::Serve;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 
-/// Bytes that a pipe holds.
-const PIPE_BYTES: usize = 64 * 1024;
 /// Lines that wait for the pipe.
 const LINES_MAX: usize = 1_024;
 /// Longest body or event, in bytes; what is longer ends its answer.
@@ -30,19 +27,9 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// A server behind an address.
-pub(crate) struct HttpServer {
-    url: String,
-    task: Option<JoinHandle<()>>,
-}
-
-impl HttpServer {
-    pub(crate) fn new(url: &str) -> Self {
-        Self { url: url.to_owned(), task: None }
-    }
-
-    /// Starts a connection: what it writes, and what it reads.
-    pub(crate) fn spawn(&mut self) -> io::Result<(DuplexStream, DuplexStream)> {
+/// A server behind an address. There is no process to signal: any signal ends the connection.
+pub(crate) fn server(url: String) -> Serve {
+    Box::new(move |input, output| {
         // An error means that a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
@@ -50,42 +37,12 @@ impl HttpServer {
             .connect_timeout(CONNECT_TIMEOUT)
             .build()
             .map_err(io::Error::other)?;
-        let (near_out, far_out) = tokio::io::duplex(PIPE_BYTES);
-        let (near_in, far_in) = tokio::io::duplex(PIPE_BYTES);
-        let bridge = Bridge { client, url: self.url.clone(), state: Rc::default() };
-        if let Some(old) = self.task.replace(tokio::task::spawn_local(bridge.run(far_in, far_out))) {
-            old.abort();
-        }
-        Ok((near_out, near_in))
-    }
-
-    /// There is no process to signal: any signal ends the connection.
-    pub(crate) fn signal(&mut self, _signal: Signal) {
-        if let Some(task) = &self.task {
-            task.abort();
-        }
-    }
-
-    /// When the connection has ended.
-    pub(crate) async fn exited(&mut self) -> Option<i32> {
-        match &mut self.task {
-            Some(task) => {
-                // An aborted task has ended too.
-                let _ = task.await;
-                self.task = None;
-                None
-            }
-            None => std::future::pending().await,
-        }
-    }
-}
-
-impl Drop for HttpServer {
-    fn drop(&mut self) {
-        if let Some(task) = &self.task {
-            task.abort();
-        }
-    }
+        let bridge = Bridge { client, url: url.clone(), state: Rc::default() };
+        Ok(Box::pin(async move {
+            bridge.run(input, output).await;
+            None
+        }))
+    })
 }
 
 /// What the server told of the session.

@@ -69,6 +69,14 @@ pub struct Judged {
     pub session: BTreeMap<String, String>,
 }
 
+impl Judged {
+    /// An outcome without evidence.
+    pub(crate) fn bare(row: &str, column: &str, outcome: Outcome) -> Self {
+        let (row, column) = (row.to_owned(), column.to_owned());
+        Self { row, column, outcome, transcript: Vec::new(), session: BTreeMap::new() }
+    }
+}
+
 /// What one probe said.
 struct Told {
     probe: &'static Probe,
@@ -89,7 +97,9 @@ pub(crate) async fn judge(job: &Job<'_>, found: &Rc<Discovered>, done: &dyn Fn()
         let (without, rows): (Vec<&Placed>, Vec<&Placed>) =
             rows.into_iter().partition(|placed| placed.row.of_pipes && of_pipes.is_some());
         let reason = Outcome::NotApplicable(of_pipes.unwrap_or_default().to_owned());
-        all.extend(without.iter().map(|placed| bare(&placed.row.id, *version, reason.clone())));
+        all.extend(
+            without.iter().map(|placed| Judged::bare(&placed.row.id, version.as_str(), reason.clone())),
+        );
         let silent = match (&found.dead, found.versions.get(version)) {
             (Some(reason), _) => Some(Outcome::CouldNotRun(reason.clone())),
             (None, Some(Err(reason))) if gap => Some(Outcome::CouldNotRun(reason.clone())),
@@ -128,7 +138,7 @@ fn unheard(
     outcome: &Outcome,
     heard: Option<&Rc<RefCell<Record>>>,
 ) -> Judged {
-    let mut judged = bare(&placed.row.id, version, outcome.clone());
+    let mut judged = Judged::bare(&placed.row.id, version.as_str(), outcome.clone());
     if let Some(record) = heard {
         let record = record.borrow();
         let rules = placed.row.checks.iter().filter_map(|check| check.strip_prefix("wire."));
@@ -141,16 +151,6 @@ fn unheard(
         }
     }
     judged
-}
-
-fn bare(row: &str, version: Version, outcome: Outcome) -> Judged {
-    Judged {
-        row: row.to_owned(),
-        column: version.as_str().to_owned(),
-        outcome,
-        transcript: Vec::new(),
-        session: BTreeMap::new(),
-    }
 }
 
 /// How many probes that will be.
@@ -218,7 +218,9 @@ fn row(placed: &Placed, version: Version, target: &Target, told: &[Told]) -> Jud
             _ => Vec::new(),
         };
         judged = Some(match judged.take() {
-            None => Judged { transcript: evidence, ..bare(&placed.row.id, version, outcome) },
+            None => {
+                Judged { transcript: evidence, ..Judged::bare(&placed.row.id, version.as_str(), outcome) }
+            }
             Some(mut before) => {
                 if before.transcript.is_empty() {
                     before.transcript = evidence;
@@ -229,7 +231,11 @@ fn row(placed: &Placed, version: Version, target: &Target, told: &[Told]) -> Jud
         });
     }
     judged.unwrap_or_else(|| {
-        bare(&placed.row.id, version, Outcome::CouldNotRun("the row has no check".to_owned()))
+        Judged::bare(
+            &placed.row.id,
+            version.as_str(),
+            Outcome::CouldNotRun("the row has no check".to_owned()),
+        )
     })
 }
 

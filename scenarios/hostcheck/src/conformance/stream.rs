@@ -67,14 +67,7 @@ pub fn events(
         for column in columns {
             if !have.contains(&(row.id.clone(), column.id.clone())) {
                 let outcome = Outcome::NotApplicable("this version has no such requirement".to_owned());
-                let none = Judged {
-                    row: row.id.clone(),
-                    column: column.id.clone(),
-                    outcome,
-                    transcript: Vec::new(),
-                    session: BTreeMap::new(),
-                };
-                cells.push(cell(asked, none));
+                cells.push(cell(asked, Judged::bare(&row.id, &column.id, outcome)));
             }
         }
     }
@@ -147,13 +140,9 @@ fn cell(asked: &Asked, judged: Judged) -> CellFinished {
         Outcome::Failed(evidence) => evidence
             .iter()
             .map(|one| Failure {
-                rule: judged.row.clone(),
-                message: one.message.clone(),
-                at_ms: time(one.at_ms),
-                step: None,
-                line: None,
                 expected: one.expected.clone(),
                 observed: one.observed.clone(),
+                ..Failure::new(&judged.row, time(one.at_ms), &one.message)
             })
             .collect(),
         _ => Vec::new(),
@@ -164,21 +153,10 @@ fn cell(asked: &Asked, judged: Judged) -> CellFinished {
     }
     CellFinished {
         replay: format!("{} {}", asked.again, judged.row),
-        scenario: judged.row,
-        host: judged.column,
-        mode: asked.mode.clone(),
-        seed: 0,
-        fault_profile: None,
-        status: judged.outcome.status(),
         reason,
         failures,
-        elapsed_ms: 0,
-        delivery_ms: Vec::new(),
-        arrivals: Vec::new(),
-        set_up: Vec::new(),
-        carriers: BTreeMap::new(),
         session: judged.session,
-        model_view: Vec::new(),
         transcript,
+        ..CellFinished::new(&judged.row, &judged.column, &asked.mode, judged.outcome.status())
     }
 }

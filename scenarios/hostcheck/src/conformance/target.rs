@@ -2,17 +2,14 @@
 //! It starts and ends servers and moves their bytes; it never knows what the bytes mean.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::rc::Rc;
 
-use fake_hosts::Signal;
-use fake_hosts::drive::Server;
 use fake_hosts::process::{ProcessServer, ServerCommand};
+use fake_hosts::{AnyServer, Serve};
 use futures_util::future::LocalBoxFuture;
-use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
-use tokio::task::JoinHandle;
+use tokio::io::DuplexStream;
 
-use super::http::HttpServer;
+use super::http;
 
 /// Variables that a server gets without being named: what hosts pass on, and no secret among them.
 const ENVIRONMENT: [&str; 12] = [
@@ -29,8 +26,6 @@ const ENVIRONMENT: [&str; 12] = [
     "APPDATA",
     "USERPROFILE",
 ];
-/// Bytes that a pipe of a server inside this process holds.
-const PIPE_BYTES: usize = 64 * 1024;
 
 /// A server inside this process: it is given what it reads and what it writes, and comes back with an exit code.
 pub type Inside = Rc<dyn Fn(DuplexStream, DuplexStream) -> LocalBoxFuture<'static, i32>>;
@@ -96,102 +91,28 @@ impl Target {
     }
 
     /// A server that has not been started.
-    pub(crate) fn server(&self) -> AnyTarget {
+    pub(crate) fn server(&self) -> AnyServer {
         match self {
-            Self::Command(command) => {
-                AnyTarget::Process(Box::new(ProcessServer::new(command.clone()).in_own_group()))
+            Self::Command(command) => ProcessServer::new(command.clone()).in_own_group().into(),
+            Self::Url(url) => http::server(url.clone()).into(),
+            Self::Inside(make) => {
+                let make = Rc::clone(make);
+                let serve: Serve = Box::new(move |input, output| {
+                    let running = make(input, output);
+                    Ok(Box::pin(async move { Some(running.await) }))
+                });
+                serve.into()
             }
-            Self::Url(url) => AnyTarget::Http(HttpServer::new(url)),
-            Self::Inside(make) => AnyTarget::Inside { make: Rc::clone(make), task: None },
         }
     }
 
     /// As [`server`](Self::server), by a host that never reads stderr.
-    pub(crate) fn server_with_stderr_unread(&self) -> AnyTarget {
+    pub(crate) fn server_with_stderr_unread(&self) -> AnyServer {
         match self {
-            Self::Command(command) => AnyTarget::Process(Box::new(
-                ProcessServer::new(command.clone()).in_own_group().leaving_stderr_unread(),
-            )),
+            Self::Command(command) => {
+                ProcessServer::new(command.clone()).in_own_group().leaving_stderr_unread().into()
+            }
             _ => self.server(),
-        }
-    }
-}
-
-/// A server of any kind.
-pub(crate) enum AnyTarget {
-    Process(Box<ProcessServer>),
-    Http(HttpServer),
-    Inside { make: Inside, task: Option<JoinHandle<i32>> },
-}
-
-impl AnyTarget {
-    /// The end of what it wrote to stderr.
-    pub(crate) fn stderr(&self) -> String {
-        match self {
-            Self::Process(server) => server.stderr(),
-            _ => String::new(),
-        }
-    }
-}
-
-impl Server for AnyTarget {
-    type Out = Box<dyn AsyncRead + Unpin>;
-    type In = Box<dyn AsyncWrite + Unpin>;
-
-    fn spawn(&mut self) -> io::Result<(Self::Out, Self::In)> {
-        match self {
-            Self::Process(server) => {
-                let (output, input) = server.spawn()?;
-                Ok((Box::new(output), Box::new(input)))
-            }
-            Self::Http(server) => {
-                let (output, input) = server.spawn()?;
-                Ok((Box::new(output), Box::new(input)))
-            }
-            Self::Inside { make, task } => {
-                // One pipe a direction: each can be closed by itself.
-                let (near_in, far_in) = tokio::io::duplex(PIPE_BYTES);
-                let (near_out, far_out) = tokio::io::duplex(PIPE_BYTES);
-                if let Some(old) = task.replace(tokio::task::spawn_local(make(far_in, far_out))) {
-                    old.abort();
-                }
-                Ok((Box::new(near_out), Box::new(near_in)))
-            }
-        }
-    }
-
-    fn signal(&mut self, signal: Signal) {
-        match self {
-            Self::Process(server) => server.signal(signal),
-            Self::Http(server) => server.signal(signal),
-            Self::Inside { task, .. } => {
-                if let Some(task) = task {
-                    task.abort();
-                }
-            }
-        }
-    }
-
-    async fn exited(&mut self) -> Option<i32> {
-        match self {
-            Self::Process(server) => server.exited().await,
-            Self::Http(server) => server.exited().await,
-            Self::Inside { task, .. } => match task {
-                Some(running) => {
-                    let code = running.await.ok();
-                    *task = None;
-                    code
-                }
-                None => std::future::pending().await,
-            },
-        }
-    }
-}
-
-impl Drop for AnyTarget {
-    fn drop(&mut self) {
-        if let Self::Inside { task: Some(task), .. } = self {
-            task.abort();
         }
     }
 }

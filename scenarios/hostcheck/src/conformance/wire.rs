@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use fake_hosts::Signal;
 use fake_hosts::drive::Server as _;
+use fake_hosts::{AnyServer, Signal};
 use reports::event::{Lane, WireLine};
 use schemas::{Direction, WireValidator};
 use serde_json::Value;
@@ -15,7 +15,6 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::Instant;
 
 use super::spread::{self, Spread};
-use super::target::AnyTarget;
 
 /// Longest line of a server that is kept, in bytes.
 const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -96,7 +95,7 @@ pub(crate) struct Ended {
 
 /// One running server and the host's ends of its pipes.
 pub(crate) struct Wire {
-    server: AnyTarget,
+    server: AnyServer,
     output: Option<Box<dyn AsyncRead + Unpin>>,
     input: Option<Box<dyn AsyncWrite + Unpin>>,
     pending_out: Vec<u8>,
@@ -126,7 +125,7 @@ pub(crate) struct Wire {
 impl Wire {
     /// Starts the server.
     pub(crate) fn start(
-        mut server: AnyTarget,
+        mut server: AnyServer,
         record: Rc<RefCell<Record>>,
         judged: bool,
         answers: bool,

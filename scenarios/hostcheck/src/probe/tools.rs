@@ -19,119 +19,54 @@ pub struct Tool {
     pub read_only: bool,
 }
 
-const fn tool(
-    name: &'static str,
-    read_only: bool,
-    arguments: &'static [(&'static str, &'static str, &'static str)],
-    description: &'static str,
-) -> Tool {
-    Tool { name, description, arguments, read_only }
+macro_rules! tools {
+    ($( $name:literal $reads:ident $arguments:tt $description:literal; )*) => {
+        /// All of them, in order.
+        pub const TOOLS: &[Tool] = &[$( Tool {
+            name: $name,
+            description: $description,
+            arguments: &$arguments,
+            read_only: tools!(@ $reads),
+        }, )*];
+    };
+    (@ reads) => { true };
+    (@ writes) => { false };
 }
 
-/// All of them, in order.
-pub const TOOLS: &[Tool] = &[
-    tool(
-        "begin",
-        true,
-        &[],
-        "Step 1. Call this first. It answers with the whole runbook; follow it step by step.",
-    ),
-    tool(
-        "read_a",
-        true,
-        &[],
-        "Step 2. Call read_a and read_b together, in one and the same step, not one after the other.",
-    ),
-    tool("read_b", true, &[], "Step 2. See read_a: both in the same step."),
-    tool("write_a", false, &[], "Step 3. Call write_a and write_b together, in one and the same step."),
-    tool("write_b", false, &[], "Step 3. See write_a: both in the same step."),
-    tool(
-        "structured",
-        true,
-        &[],
-        "Step 4. Its result has a text and a structure, each with a word of its own that begins with MARK-.",
-    ),
-    tool("structured_alone", true, &[], "Step 5. Its result has a structure only."),
-    tool(
-        "notify",
-        true,
-        &[],
-        "Step 6. Sends one notification of each kind, each with a word of its own that begins with MARK-, then answers.",
-    ),
-    tool(
-        "heard",
-        true,
-        &[(
-            "words",
-            "array",
-            "every word beginning with MARK- that you have seen anywhere in this conversation so far",
-        )],
-        "Steps 7 and 13. Report honestly which words beginning with MARK- you have seen so far, wherever they stood: in results, in instructions, in messages that came by themselves. An empty list is a good answer.",
-    ),
-    tool(
-        "ask",
-        true,
-        &[("what", "string", "ping, roots, elicitation, elicitation_url, sampling or unknown")],
-        "Step 8. Sends the host one request and waits up to 45 s for its answer. Call it once with each of: ping, roots, elicitation, elicitation_url, sampling, unknown. What the host did not declare is not asked. Where a form opens, the person fills it in.",
-    ),
-    tool(
-        "change",
-        true,
-        &[("what", "string", "tools, prompts, resources, tools_twice or unchanged")],
-        "Step 9. Three seconds after its answer a list changes and the host is told. Call it once with each of: tools, prompts, resources, tools_twice, unchanged. After each, end your turn at once; the person waits ten seconds and then says \"go on\".",
-    ),
-    tool(
-        "stray",
-        true,
-        &[],
-        "Step 10, only where `begin` says that the era is modern. Sends a notification that the stream of changes did not ask for.",
-    ),
-    tool(
-        "long_call",
-        true,
-        &[
-            ("seconds", "number", "how long the call takes"),
-            ("progress_every_s", "number", "seconds between progress notifications; 0 for none"),
-        ],
-        "Step 11. Takes so many seconds. Call it with 10, 70, 130 and 200, then with 200 and progress_every_s 5. If you can act before it has answered, call note with what \"long_call still runs\" at once.",
-    ),
-    tool(
-        "size",
-        true,
-        &[("characters", "number", "how long the result is")],
-        "Step 12. Its result is so many characters long and ends with a word that begins with MARK-. Call it with 8000, 20000, 40000, 60000 and 100000. Do not look the rest up elsewhere where it was cut.",
-    ),
-    tool(
-        "note",
-        true,
-        &[("what", "string", "what you noticed")],
-        "Notes something in the log. Use it whenever something surprising happens.",
-    ),
-    tool(
-        "interrupt_me",
-        true,
-        &[],
-        "Step 14. Takes ten minutes. While it runs the person interrupts it (Esc or Ctrl+C), waits five seconds, and says \"go on\".",
-    ),
-    tool(
-        "answer",
-        true,
-        &[("question", "number", "1 to 7"), ("says", "string", "what the person knows")],
-        "Step 15. What the person knows of an open question, in their words.",
-    ),
-    tool(
-        "exit",
-        false,
-        &[("code", "number", "the exit code")],
-        "In a session of its own. The probe's process ends during this call. Then call note once, to see whether the host starts it again.",
-    ),
-    tool(
-        "hold",
-        true,
-        &[],
-        "Step 16, the last. Never answers. While it runs the person quits the host in its normal way.",
-    ),
-];
+// A row: the name, whether it says that it only reads, its arguments, and its description.
+tools! {
+    "begin" reads [] "Step 1. Call this first. It answers with the whole runbook; follow it step by step.";
+    "read_a" reads [] "Step 2. Call read_a and read_b together, in one and the same step, not one after the other.";
+    "read_b" reads [] "Step 2. See read_a: both in the same step.";
+    "write_a" writes [] "Step 3. Call write_a and write_b together, in one and the same step.";
+    "write_b" writes [] "Step 3. See write_a: both in the same step.";
+    "structured" reads []
+        "Step 4. Its result has a text and a structure, each with a word of its own that begins with MARK-.";
+    "structured_alone" reads [] "Step 5. Its result has a structure only.";
+    "notify" reads []
+        "Step 6. Sends one notification of each kind, each with a word of its own that begins with MARK-, then answers.";
+    "heard" reads [("words", "array", "every word beginning with MARK- that you have seen anywhere in this conversation so far")]
+        "Steps 7 and 13. Report honestly which words beginning with MARK- you have seen so far, wherever they stood: in results, in instructions, in messages that came by themselves. An empty list is a good answer.";
+    "ask" reads [("what", "string", "ping, roots, elicitation, elicitation_url, sampling or unknown")]
+        "Step 8. Sends the host one request and waits up to 45 s for its answer. Call it once with each of: ping, roots, elicitation, elicitation_url, sampling, unknown. What the host did not declare is not asked. Where a form opens, the person fills it in.";
+    "change" reads [("what", "string", "tools, prompts, resources, tools_twice or unchanged")]
+        "Step 9. Three seconds after its answer a list changes and the host is told. Call it once with each of: tools, prompts, resources, tools_twice, unchanged. After each, end your turn at once; the person waits ten seconds and then says \"go on\".";
+    "stray" reads []
+        "Step 10, only where `begin` says that the era is modern. Sends a notification that the stream of changes did not ask for.";
+    "long_call" reads [("seconds", "number", "how long the call takes"), ("progress_every_s", "number", "seconds between progress notifications; 0 for none")]
+        "Step 11. Takes so many seconds. Call it with 10, 70, 130 and 200, then with 200 and progress_every_s 5. If you can act before it has answered, call note with what \"long_call still runs\" at once.";
+    "size" reads [("characters", "number", "how long the result is")]
+        "Step 12. Its result is so many characters long and ends with a word that begins with MARK-. Call it with 8000, 20000, 40000, 60000 and 100000. Do not look the rest up elsewhere where it was cut.";
+    "note" reads [("what", "string", "what you noticed")]
+        "Notes something in the log. Use it whenever something surprising happens.";
+    "interrupt_me" reads []
+        "Step 14. Takes ten minutes. While it runs the person interrupts it (Esc or Ctrl+C), waits five seconds, and says \"go on\".";
+    "answer" reads [("question", "number", "1 to 7"), ("says", "string", "what the person knows")]
+        "Step 15. What the person knows of an open question, in their words.";
+    "exit" writes [("code", "number", "the exit code")]
+        "In a session of its own. The probe's process ends during this call. Then call note once, to see whether the host starts it again.";
+    "hold" reads [] "Step 16, the last. Never answers. While it runs the person quits the host in its normal way.";
+}
 
 /// One page of so many tools and the cursor of the next one; none for a cursor that was never given.
 pub fn page(cursor: Option<&str>, page_tools: usize, grown: u32) -> Option<(Vec<Value>, Option<String>)> {

@@ -1,7 +1,6 @@
 //! `simulation bench`: the figures that the book states, measured on this machine with the shipped binary.
 
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,16 +12,17 @@ use entraclaw_inbox::tool::{Outbox, OutgoingTeams, SendError, Sent};
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::storage::DiskStorage;
+use fake_hosts::drive::Server as _;
+use fake_hosts::pipe::Pipe;
 use futures_util::future::BoxFuture;
 use hdrhistogram::Histogram;
 use hostcheck::exit::{EXIT_FAILED, EXIT_PASSED, Outcome};
 use hostcheck::print::out;
 use reports::event::Lane;
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use serde_json::json;
 use tokio::time::Instant;
 
+use super::live::{NO_GRAPH, Session, initialize, request};
 use super::memory::peak_megabytes;
 use super::server_binary::server_binary;
 use super::{idle, notices, reach, select, takeover, taps};
@@ -51,6 +51,12 @@ struct Figure {
     value: f64,
     unit: &'static str,
     target: Option<f64>,
+}
+
+impl Figure {
+    fn new(what: &'static str, value: f64, unit: &'static str, target: Option<f64>) -> Self {
+        Self { what, value, unit, target }
+    }
 }
 
 pub(super) fn main(args: &Args) -> Outcome {
@@ -95,59 +101,6 @@ fn print(figures: &[Figure]) -> u8 {
     if all_met { EXIT_PASSED } else { EXIT_FAILED }
 }
 
-/// A server process with a home of its own and a Graph that is not there.
-struct Server {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    stdout: BufReader<ChildStdout>,
-    _home: tempfile::TempDir,
-}
-
-impl Server {
-    fn start(binary: &Path, settings: &[(&str, &str)]) -> anyhow::Result<Self> {
-        let home = tempfile::tempdir()?;
-        let mut child = Command::new(binary)
-            .arg("serve")
-            .env_clear()
-            .env("ENTRACLAW_HOME", home.path().join("home"))
-            .env("ENTRACLAW_AUTH", "static")
-            .env("ENTRACLAW_ACCESS_TOKEN", "bench-token")
-            .env("ENTRACLAW_GRAPH_URL", "http://127.0.0.1:9")
-            .envs(settings.iter().copied())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .with_context(|| format!("cannot start {}", binary.display()))?;
-        let stdin = child.stdin.take();
-        let stdout = BufReader::new(child.stdout.take().context("no stdout")?);
-        Ok(Self { child, stdin, stdout, _home: home })
-    }
-
-    async fn send(&mut self, message: &Value) -> anyhow::Result<()> {
-        let stdin = self.stdin.as_mut().context("stdin is closed")?;
-        stdin.write_all(format!("{message}\n").as_bytes()).await?;
-        Ok(())
-    }
-
-    async fn line(&mut self) -> anyhow::Result<String> {
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).await?;
-        anyhow::ensure!(!line.is_empty(), "the server closed its output");
-        Ok(line)
-    }
-}
-
-fn initialize() -> Value {
-    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}})
-}
-
-fn request(id: u64, method: &str, params: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-}
-
 fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1_000.0
 }
@@ -157,22 +110,20 @@ async fn processes(binary: &Path) -> anyhow::Result<Vec<Figure>> {
     let mut ends = Vec::new();
     let (mut memory, mut tools_bytes) = (0.0_f64, 0);
     for _ in 0..STARTS {
+        let home = tempfile::tempdir()?;
         let started = Instant::now();
-        let mut server = Server::start(binary, &[])?;
-        server.send(&initialize()).await?;
-        server.line().await?;
+        let mut session = Session::start(binary, &home.path().join("home"), NO_GRAPH, &[])?;
+        session.ask(&initialize()).await?;
         starts.push(milliseconds(started.elapsed()));
-        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
-        server.send(&request(1, "tools/list", &json!({}))).await?;
-        tools_bytes = server.line().await?.len();
-        memory = memory.max(peak_megabytes(server.child.id()).unwrap_or(f64::NAN));
+        session.pipe.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
+        tools_bytes = session.ask(&request(1, "tools/list", &json!({}))).await?.len();
+        memory = memory.max(peak_megabytes(session.server.id()).unwrap_or(f64::NAN));
         let wait = json!({"name": "wait_for_inbound_message", "arguments": {"timeout_s": 50}});
-        server.send(&request(2, "tools/call", &wait)).await?;
-        server.send(&request(3, "ping", &json!({}))).await?;
-        server.line().await?;
+        session.pipe.send(&request(2, "tools/call", &wait)).await?;
+        session.ask(&request(3, "ping", &json!({}))).await?;
         let closed = Instant::now();
-        server.stdin = None;
-        server.child.wait().await?;
+        session.pipe.close();
+        session.server.exited().await;
         ends.push(milliseconds(closed.elapsed()));
     }
     starts.sort_by(f64::total_cmp);
@@ -180,26 +131,16 @@ async fn processes(binary: &Path) -> anyhow::Result<Vec<Figure>> {
     #[expect(clippy::cast_precision_loss, reason = "a size for people")]
     let tools_kilobytes = tools_bytes as f64 / 1_000.0;
     Ok(vec![
-        Figure {
-            what: "process start → initialize reply, Graph unreachable, median",
-            value: starts[STARTS / 2],
-            unit: "ms",
-            target: Some(15.0),
-        },
+        Figure::new(
+            "process start → initialize reply, Graph unreachable, median",
+            starts[STARTS / 2],
+            "ms",
+            Some(15.0),
+        ),
         Figure { what: "peak memory after tools/list", value: memory, unit: "MB", target: Some(15.0) },
         Figure { what: "tools/list", value: tools_kilobytes, unit: "kB", target: Some(12.0) },
-        Figure {
-            what: "tools/list with mail and bot",
-            value: all_tools_kilobytes(binary).await?,
-            unit: "kB",
-            target: Some(16.0),
-        },
-        Figure {
-            what: "stdin EOF with a 50 s wait open → exit, slowest",
-            value: ends[STARTS - 1],
-            unit: "ms",
-            target: Some(100.0),
-        },
+        Figure::new("tools/list with mail and bot", all_tools_kilobytes(binary).await?, "kB", Some(16.0)),
+        Figure::new("stdin EOF with a 50 s wait open → exit, slowest", ends[STARTS - 1], "ms", Some(100.0)),
     ])
 }
 
@@ -213,11 +154,10 @@ async fn all_tools_kilobytes(binary: &Path) -> anyhow::Result<f64> {
         ("ENTRACLAW_BOT_TENANT_ID", "22222222-2222-2222-2222-222222222222"),
         ("ENTRACLAW_BOT_APP_PASSWORD", "bench-secret"),
     ];
-    let mut server = Server::start(binary, &settings)?;
-    server.send(&initialize()).await?;
-    server.line().await?;
-    server.send(&request(1, "tools/list", &json!({}))).await?;
-    let line = server.line().await?;
+    let home = tempfile::tempdir()?;
+    let mut session = Session::start(binary, &home.path().join("home"), NO_GRAPH, &settings)?;
+    session.ask(&initialize()).await?;
+    let line = session.ask(&request(1, "tools/list", &json!({}))).await?;
     anyhow::ensure!(line.contains("send_email"), "mail has no tools: {line}");
     #[expect(clippy::cast_precision_loss, reason = "a size for people")]
     Ok(line.len() as f64 / 1_000.0)
@@ -245,21 +185,20 @@ async fn delivery() -> anyhow::Result<Vec<Figure>> {
     );
     let (server_end, host_end) = tokio::io::duplex(64 * 1024);
     let (server_in, server_out) = tokio::io::split(server_end);
-    let (host_in, mut host_out) = tokio::io::split(host_end);
-    let mut lines = BufReader::new(host_in).lines();
+    let mut pipe = Pipe::new(tokio::io::split(host_end));
     let host = async {
         let mut histogram: Histogram<u64> = Histogram::new(3)?;
-        host_out.write_all(format!("{}\n", initialize()).as_bytes()).await?;
-        lines.next_line().await?;
+        pipe.send(&initialize()).await?;
+        pipe.line().await?;
         for n in 0..DELIVERIES {
             let id = u64::try_from(n)? + 10;
             let wait =
                 request(id, "tools/call", &json!({"name": "wait_for_inbound_message", "arguments": {}}));
-            host_out.write_all(format!("{wait}\n").as_bytes()).await?;
+            pipe.send(&wait).await?;
             tokio::time::sleep(Duration::from_millis(1)).await;
             journal.append(vec![draft(n)])?;
             let synced = Instant::now();
-            let line = lines.next_line().await?.context("the server ended")?;
+            let line = pipe.line().await?;
             anyhow::ensure!(line.contains(&format!("bench message {n}")), "another line came: {line}");
             histogram.record(u64::try_from(synced.elapsed().as_nanos())?)?;
         }
@@ -276,18 +215,8 @@ async fn delivery() -> anyhow::Result<Vec<Figure>> {
         nanoseconds / 1e6
     };
     Ok(vec![
-        Figure {
-            what: "record synced → line on the pipe of a waiting call, p50",
-            value: at(0.5),
-            unit: "ms",
-            target: None,
-        },
-        Figure {
-            what: "record synced → line on the pipe of a waiting call, p99",
-            value: at(0.99),
-            unit: "ms",
-            target: Some(2.0),
-        },
+        Figure::new("record synced → line on the pipe of a waiting call, p50", at(0.5), "ms", None),
+        Figure::new("record synced → line on the pipe of a waiting call, p99", at(0.99), "ms", Some(2.0)),
     ])
 }
 
@@ -364,25 +293,19 @@ fn takeovers(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result
 /// A real process that nobody writes to.
 fn idle(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<Vec<Figure>> {
     let idle = tokio::task::LocalSet::new().block_on(runtime, idle::measure(binary))?;
-    let core = idle.core_percent.map(|value| Figure {
-        what: "idle, 200 chats, a call waits: processor",
-        value,
-        unit: "% core",
-        target: Some(0.1),
-    });
-    let memory = idle.memory_mb.map(|value| Figure {
-        what: "idle, 200 chats, a call waits: peak memory",
-        value,
-        unit: "MB",
-        target: Some(20.0),
-    });
-    let asked = Figure {
-        what: "idle, 200 chats, a call waits: Graph requests",
-        value: idle.requests_per_second,
-        unit: "1/s",
-        // A poll more or less falls into the time that is measured.
-        target: Some(0.23),
-    };
+    let core = idle
+        .core_percent
+        .map(|value| Figure::new("idle, 200 chats, a call waits: processor", value, "% core", Some(0.1)));
+    let memory = idle
+        .memory_mb
+        .map(|value| Figure::new("idle, 200 chats, a call waits: peak memory", value, "MB", Some(20.0)));
+    // A poll more or less falls into the time that is measured.
+    let asked = Figure::new(
+        "idle, 200 chats, a call waits: Graph requests",
+        idle.requests_per_second,
+        "1/s",
+        Some(0.23),
+    );
     Ok(core.into_iter().chain(memory).chain([asked]).collect())
 }
 

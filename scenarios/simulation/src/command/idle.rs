@@ -37,12 +37,13 @@ pub(super) async fn measure(binary: &Path) -> anyhow::Result<Idle> {
     let graph = SharedGraph::new(FakeGraph::from_world(&world, 1, wall_clock())?);
     let server = fake_microsoft::graph::serve(graph.clone(), wall_clock).await?;
     let home = home.path().join("home");
-    let mut session = Session::start(binary, &home, &server.base_url(), "idle", None).await?;
-    session.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
+    let settings = [("ENTRACLAW_INBOX_CONSUMER", "idle")];
+    let mut session = Session::polling(binary, &home, &server.base_url(), &settings).await?;
+    session.pipe.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
     let wait = json!({"name": "wait_for_inbound_message", "arguments": {"timeout_s": 50}});
-    session.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": wait})).await?;
+    session.pipe.send(&live::request(1, "tools/call", &wait)).await?;
     sleep(SETTLE).await;
-    let pid = session.child.id();
+    let pid = session.server.id();
     let (began, requests, used) = (Instant::now(), graph.with(|g| g.calls_total()), processor_time(pid));
     sleep(MEASURED).await;
     let seconds = began.elapsed().as_secs_f64();

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use entraclaw::status::{STATUS_FILE, StatusFile};
+use fake_hosts::Signal;
+use fake_hosts::drive::Server as _;
 use fake_microsoft::graph::{FakeGraph, SharedGraph};
 use hdrhistogram::Histogram;
 use tokio::time::{Instant, sleep, timeout};
@@ -40,7 +42,8 @@ pub(super) async fn measure(binary: &Path) -> anyhow::Result<Histogram<u64>> {
         let leader = timeout(PATIENCE, leader(&home, &sessions)).await.context("no session took the lead")?;
         let mut dead = sessions.swap_remove(leader);
         let killed = Instant::now();
-        dead.child.kill().await?;
+        dead.server.signal(Signal::Kill);
+        dead.server.exited().await;
         sleep(IN_FLIGHT).await;
         let before = calls(&graph);
         let polled = async {
@@ -57,7 +60,8 @@ pub(super) async fn measure(binary: &Path) -> anyhow::Result<Histogram<u64>> {
 
 async fn start(binary: &Path, home: &Path, graph: &str, n: usize) -> anyhow::Result<Session> {
     let consumer = format!("session-{}", n % SESSIONS);
-    Session::start(binary, home, graph, &consumer, Some("250ms")).await
+    let settings = [("ENTRACLAW_INBOX_CONSUMER", &*consumer), ("ENTRACLAW_TEAMS_POLL_INTERVAL", "250ms")];
+    Session::polling(binary, home, graph, &settings).await
 }
 
 fn calls(graph: &SharedGraph) -> u64 {
@@ -68,7 +72,7 @@ fn calls(graph: &SharedGraph) -> u64 {
 async fn leader(home: &Path, sessions: &[Session]) -> usize {
     loop {
         if let Some(pid) = leader_pid(home)
-            && let Some(at) = sessions.iter().position(|session| session.child.id() == Some(pid))
+            && let Some(at) = sessions.iter().position(|session| session.server.id() == Some(pid))
         {
             return at;
         }

@@ -166,7 +166,7 @@ pub fn judge<'a>(
             continue;
         };
         let message = format!("{} said that it sent `{}` as `{id}`, {wrong}", letter.tool, letter.text);
-        failures.push(failure("oracle.untrue", *at_ms, message));
+        failures.push(Failure::new("oracle.untrue", *at_ms, message));
     }
     for (letter, at_most) in sent_at_most {
         let count = posted.iter().filter(|posted| letter.is(posted)).count();
@@ -174,14 +174,10 @@ pub fn judge<'a>(
             let Letter { tool, text, .. } = letter;
             let message =
                 format!("`{text}` is there {count} times; by {tool} it may be there {at_most} times");
-            failures.push(failure("oracle.sent-twice", now_ms, message));
+            failures.push(Failure::new("oracle.sent-twice", now_ms, message));
         }
     }
     failures
-}
-
-fn failure(rule: &str, at_ms: u64, message: String) -> Failure {
-    Failure { rule: rule.to_owned(), message, at_ms, step: None, line: None, expected: None, observed: None }
 }
 
 #[cfg(test)]

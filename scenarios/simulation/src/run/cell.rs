@@ -2,8 +2,9 @@
 
 use reports::event::{CellFinished, Failure, Status};
 
-use super::ended::{ended, panic_text};
+use super::ended::{broken, panic_text, unplayed};
 use super::{process, sim};
+use crate::needs::Unplayed;
 use crate::plan::Cell;
 use crate::scenario::Mode;
 
@@ -32,8 +33,8 @@ pub struct Settings {
 
 /// Runs one cell.
 pub fn run_cell(cell: &Cell, settings: &Settings) -> CellFinished {
-    if let Some(unplayed) = &cell.unplayed {
-        return ended(cell, unplayed.status, &unplayed.reason);
+    if let Some(why) = &cell.unplayed {
+        return unplayed(cell, why);
     }
     let keep = if cell.mode == Mode::Process || cell.seed == settings.first_seed {
         Keep::All
@@ -42,16 +43,13 @@ pub fn run_cell(cell: &Cell, settings: &Settings) -> CellFinished {
     };
     let mut finished = match cell.mode {
         Mode::Sim => simulated(cell, settings.twice && !cell.scenario.scenario.long),
-        Mode::Process => match &settings.server_binary {
-            Some(binary) => guarded(cell, || process::play(cell, binary)),
-            None => {
-                return ended(
-                    cell,
-                    Status::NotRun,
-                    "the server's binary is not built; run `cargo build --release -p entraclaw`",
-                );
-            }
-        },
+        Mode::Process => {
+            let Some(binary) = &settings.server_binary else {
+                let reason = "the server's binary is not built; run `cargo build --release -p entraclaw`";
+                return unplayed(cell, &Unplayed::not_run(reason));
+            };
+            guarded(cell, || process::play(cell, binary))
+        }
     };
     apply_known_issue(cell, &mut finished);
     if keep == Keep::Failures && finished.status == Status::Pass {
@@ -77,14 +75,11 @@ fn simulated(cell: &Cell, twice: bool) -> CellFinished {
 
 fn not_repeatable(first: &CellFinished, second: &CellFinished) -> Failure {
     let pair = first.transcript.iter().zip(&second.transcript).find(|(a, b)| a != b);
+    let message = "the same seed gave another run; the first difference is shown";
     Failure {
-        rule: NOT_REPEATABLE.to_owned(),
-        message: "the same seed gave another run; the first difference is shown".to_owned(),
-        at_ms: pair.map_or(0, |(a, _)| a.at_ms),
-        step: None,
-        line: None,
         expected: pair.map(|(a, _)| format!("{} ms {}", a.at_ms, a.text)),
         observed: pair.map(|(_, b)| format!("{} ms {}", b.at_ms, b.text)),
+        ..Failure::new(NOT_REPEATABLE, pair.map_or(0, |(a, _)| a.at_ms), message)
     }
 }
 
@@ -92,8 +87,8 @@ fn not_repeatable(first: &CellFinished, second: &CellFinished) -> Failure {
 fn guarded(cell: &Cell, play: impl FnOnce() -> anyhow::Result<CellFinished>) -> CellFinished {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(play)) {
         Ok(Ok(finished)) => finished,
-        Ok(Err(error)) => ended(cell, Status::Error, &format!("{error:#}")),
-        Err(panic) => ended(cell, Status::Error, &format!("panicked: {}", panic_text(&*panic))),
+        Ok(Err(error)) => broken(cell, format!("{error:#}")),
+        Err(panic) => broken(cell, format!("panicked: {}", panic_text(&*panic))),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -241,27 +241,13 @@ impl ProcessCommands {
 
 impl Commands for ProcessCommands {
     fn shell(&self, arguments: Vec<String>) -> LocalBoxFuture<'static, ShellEnd> {
-        let mut command = self.line(&arguments.join(" "));
-        Box::pin(async move {
-            match command.output().await {
-                Ok(output) => ShellEnd {
-                    output: String::from_utf8_lossy(&output.stdout).into_owned(),
-                    code: output.status.code().unwrap_or(-1),
-                },
-                Err(_) => ShellEnd { output: String::new(), code: 127 },
-            }
-        })
+        Box::pin(shell_end(self.line(&arguments.join(" "))))
     }
 
     fn hook(&self, host: &str, event: &str, input: String) -> LocalBoxFuture<'static, String> {
-        let mut command = self.command(&self.binary, &["hook".to_owned(), host.to_owned(), event.to_owned()]);
+        let command = self.command(&self.binary, &["hook".to_owned(), host.to_owned(), event.to_owned()]);
         Box::pin(async move {
-            let Ok(mut child) = command.spawn() else { return String::new() };
-            if let Some(mut stdin) = child.stdin.take() {
-                // A hook that does not read its input is none the worse for it.
-                let _ = stdin.write_all(input.as_bytes()).await;
-            }
-            let output = child.wait_with_output().await;
+            let output = output_of(command, &input).await;
             output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
         })
     }
@@ -283,17 +269,33 @@ impl Commands for ProcessCommands {
 
 /// Runs a hook to its end: its exit code, and what it wrote to stderr.
 pub(super) async fn run_beside(mut command: tokio::process::Command, input: String) -> ShellEnd {
-    let failed = ShellEnd { output: String::new(), code: -1 };
-    let Ok(mut child) = command.stderr(Stdio::piped()).spawn() else { return failed };
+    command.stderr(Stdio::piped());
+    match output_of(command, &input).await {
+        Some(output) => ShellEnd {
+            output: String::from_utf8_lossy(&output.stderr).into_owned(),
+            code: output.status.code().unwrap_or(-1),
+        },
+        None => ShellEnd { output: String::new(), code: -1 },
+    }
+}
+
+/// Runs a program to its end with this on its stdin; nothing where it can't be run.
+pub(super) async fn output_of(mut command: tokio::process::Command, input: &str) -> Option<Output> {
+    let mut child = command.spawn().ok()?;
     if let Some(mut stdin) = child.stdin.take() {
         // A hook that does not read its input is none the worse for it.
         let _ = stdin.write_all(input.as_bytes()).await;
     }
-    match child.wait_with_output().await {
+    child.wait_with_output().await.ok()
+}
+
+/// Runs a line of a shell to its end: its exit code, and what it wrote to stdout.
+pub(super) async fn shell_end(mut command: tokio::process::Command) -> ShellEnd {
+    match command.output().await {
         Ok(output) => ShellEnd {
-            output: String::from_utf8_lossy(&output.stderr).into_owned(),
+            output: String::from_utf8_lossy(&output.stdout).into_owned(),
             code: output.status.code().unwrap_or(-1),
         },
-        Err(_) => failed,
+        Err(_) => ShellEnd { output: String::new(), code: NOT_FOUND },
     }
 }

@@ -2,6 +2,7 @@
 
 use reports::event::{CellFinished, Status};
 
+use crate::needs::Unplayed;
 use crate::plan::Cell;
 
 /// What a panic said.
@@ -13,25 +14,22 @@ pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_else(|| "without a word".to_owned())
 }
 
-/// A cell that ended without having been played.
-pub(crate) fn ended(cell: &Cell, status: Status, reason: &str) -> CellFinished {
+/// The result of a cell of which nothing is known yet but how it ended.
+pub(crate) fn result(cell: &Cell, status: Status) -> CellFinished {
     CellFinished {
-        scenario: cell.scenario.id().to_owned(),
-        host: cell.host.id.clone(),
-        mode: cell.mode.as_str().to_owned(),
         seed: cell.seed,
         fault_profile: cell.fault_profile().map(str::to_owned),
-        status,
-        reason: Some(reason.to_owned()),
-        failures: Vec::new(),
-        elapsed_ms: 0,
         replay: cell.replay(),
-        delivery_ms: Vec::new(),
-        arrivals: Vec::new(),
-        set_up: Vec::new(),
-        carriers: std::collections::BTreeMap::new(),
-        session: std::collections::BTreeMap::new(),
-        model_view: Vec::new(),
-        transcript: Vec::new(),
+        ..CellFinished::new(cell.scenario.id(), &cell.host.id, cell.mode.as_str(), status)
     }
+}
+
+/// A cell that is not played.
+pub(crate) fn unplayed(cell: &Cell, why: &Unplayed) -> CellFinished {
+    CellFinished { reason: Some(why.reason.clone()), ..result(cell, why.status) }
+}
+
+/// A cell in which the server or the harness broke.
+pub(crate) fn broken(cell: &Cell, reason: String) -> CellFinished {
+    CellFinished { reason: Some(reason), ..result(cell, Status::Error) }
 }

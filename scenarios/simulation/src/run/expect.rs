@@ -10,93 +10,45 @@ use super::view::{CallView, Line, SessionView};
 use crate::matching::{first_json, mismatch};
 use crate::oracle::{Heard, Sighting, Written};
 use crate::scenario::{
-    EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
-    ResultExpect, SentExpect, SentMailExpect, Span, StatusExpect, WakingExpect, WireExpect,
+    BotExpect, EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
+    ResultExpect, SentExpect, SentMailExpect, SetupExpect, StatusExpect, WakingExpect, WireExpect,
+    each_expect,
 };
 
 type Checked = Result<(), Miss>;
 
-/// The name that reports use for a failed demand.
-pub(crate) fn rule(expect: &Expect) -> &'static str {
-    match expect {
-        Expect::Model(_) => "expect.model",
-        Expect::Result(_) => "expect.result",
-        Expect::Wire(_) => "expect.wire",
-        Expect::Reply(_) => "expect.reply",
-        Expect::Graph(_) => "expect.graph",
-        Expect::Entra(_) => "expect.entra",
-        Expect::Sent(_) => "expect.sent",
-        Expect::Bot(_) => "expect.bot",
-        Expect::SentMail(_) => "expect.sent_mail",
-        Expect::Interactions(_) => "expect.interactions",
-        Expect::Journal(_) => "expect.journal",
-        Expect::Setup(_) => "expect.setup",
-        Expect::Waking(_) => "expect.waking",
-        Expect::Status(_) => "expect.status",
-    }
-}
-
-/// How long a demand may take to come true.
-pub(crate) fn within(expect: &Expect) -> Option<Span> {
-    match expect {
-        Expect::Model(e) => e.within,
-        Expect::Result(e) => e.within,
-        Expect::Wire(e) => e.within,
-        Expect::Reply(e) => e.within,
-        Expect::Sent(e) => e.within,
-        Expect::SentMail(e) => e.within,
-        Expect::Bot(e) => e.within,
-        Expect::Interactions(e) => e.within,
-        Expect::Setup(e) => e.within,
-        Expect::Journal(e) => e.within,
-        Expect::Waking(e) => e.within,
-        Expect::Status(e) => e.within,
-        Expect::Graph(_) | Expect::Entra(_) => None,
-    }
-}
-
-/// Whether the demand is of the kind that can only be judged when its time is over (`times: 0`, at most …).
-pub(crate) fn is_absence(expect: &Expect) -> bool {
-    match expect {
-        Expect::Model(e) => e.times == Some(0),
-        Expect::Reply(e) => e.none,
-        Expect::Wire(e) => e.count == Some(0),
-        _ => false,
-    }
+/// A kind of demand that can be held against what has been seen.
+trait Check {
+    fn check(&self, play: &Play) -> Checked;
 }
 
 /// Checks a demand now.
 pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
-    match expect {
-        Expect::Model(e) => play.with_view(e.on.as_deref(), |view| model(e, view, play.now_ms())),
-        Expect::Result(e) => result(e, play),
-        Expect::Wire(e) => play.with_view(e.on.as_deref(), |view| wire(e, view)),
-        Expect::Reply(e) => play.with_view(e.on.as_deref(), |view| reply(e, view)),
-        Expect::Graph(e) => graph(e, play),
-        Expect::Entra(e) => entra(e, play),
-        Expect::Sent(e) => sent(e, play),
-        Expect::Bot(e) => super::bot::check(e, play),
-        Expect::SentMail(e) => sent_mail(e, play),
-        Expect::Interactions(e) => interactions(e, play),
-        Expect::Journal(e) => journal(e, play),
-        Expect::Setup(e) => super::setup::check(e, play),
-        Expect::Waking(e) => waking(e, play),
-        Expect::Status(e) => status(e, play),
+    each_expect!(expect, kind => kind.check(play))
+}
+
+impl Check for StatusExpect {
+    fn check(&self, play: &Play) -> Checked {
+        let lines = play.disk_lines("sessions", ".json").join("\n");
+        words(self.contains.as_deref(), self.lacks.as_deref(), &lines, "what the sessions tell")
     }
 }
 
-fn status(expect: &StatusExpect, play: &Play) -> Checked {
-    let lines = play.disk_lines("sessions", ".json").join("\n");
-    words(expect.contains.as_deref(), expect.lacks.as_deref(), &lines, "what the sessions tell")
+impl Check for WakingExpect {
+    fn check(&self, play: &Play) -> Checked {
+        let name = self.on.as_deref().unwrap_or(MAIN);
+        let count = play.sessions.get(name).map_or(0, |session| session.bell().beside());
+        if count == self.count {
+            return Ok(());
+        }
+        Err(Miss::new(format!("{count} of our hooks run beside session `{name}`, not {}", self.count)))
+    }
 }
 
-fn waking(expect: &WakingExpect, play: &Play) -> Checked {
-    let name = expect.on.as_deref().unwrap_or(MAIN);
-    let count = play.sessions.get(name).map_or(0, |session| session.bell().beside());
-    if count == expect.count {
-        return Ok(());
+impl Check for ModelExpect {
+    fn check(&self, play: &Play) -> Checked {
+        play.with_view(self.on.as_deref(), |view| model(self, view, play.now_ms()))
     }
-    Err(Miss::new(format!("{count} of our hooks run beside session `{name}`, not {}", expect.count)))
 }
 
 fn model(expect: &ModelExpect, view: &SessionView, now_ms: u64) -> Checked {
@@ -191,6 +143,17 @@ fn one_message(expect: &ModelExpect, message: &Written, showings: &[&Sighting], 
     words(expect.contains.as_deref(), expect.lacks.as_deref(), &last.text, &format!("the text of `{label}`"))
 }
 
+/// Whether there are as many as wanted: exactly, at least, at most.
+fn number(count: usize, what: &str, [exactly, least, most]: [Option<u32>; 3]) -> Checked {
+    let miss = |wanted: String| Err(Miss::new(format!("{count} {what}, not {wanted}")));
+    match (exactly, least, most) {
+        (Some(wanted), ..) if count != wanted as usize => miss(wanted.to_string()),
+        (_, Some(least), _) if count < least as usize => miss(format!("at least {least}")),
+        (.., Some(most)) if count > most as usize => miss(format!("at most {most}")),
+        _ => Ok(()),
+    }
+}
+
 fn words(contains: Option<&str>, lacks: Option<&str>, text: &str, what: &str) -> Checked {
     if let Some(wanted) = contains
         && !text.contains(wanted)
@@ -207,62 +170,64 @@ fn words(contains: Option<&str>, lacks: Option<&str>, text: &str, what: &str) ->
     }
 }
 
-fn result(expect: &ResultExpect, play: &Play) -> Checked {
-    let Some(call) = play.call(&expect.of) else {
-        return Err(Miss::new(format!("call `{}` was not made", expect.of)));
-    };
-    let outcome = expect.outcome.as_deref().unwrap_or("ok");
-    let Some(end) = &call.end else {
-        return if outcome == "open" {
-            Ok(())
-        } else {
-            Err(Miss::new(format!("call `{}` of {} has no result yet", expect.of, call.tool)))
+impl Check for ResultExpect {
+    fn check(&self, play: &Play) -> Checked {
+        let Some(call) = play.call(&self.of) else {
+            return Err(Miss::new(format!("call `{}` was not made", self.of)));
         };
-    };
-    if end.outcome != outcome {
-        return Err(Miss::texts(
-            format!("call `{}` ended as {}, not {outcome}", expect.of, end.outcome),
-            outcome,
+        let outcome = self.outcome.as_deref().unwrap_or("ok");
+        let Some(end) = &call.end else {
+            return if outcome == "open" {
+                Ok(())
+            } else {
+                Err(Miss::new(format!("call `{}` of {} has no result yet", self.of, call.tool)))
+            };
+        };
+        if end.outcome != outcome {
+            return Err(Miss::texts(
+                format!("call `{}` ended as {}, not {outcome}", self.of, end.outcome),
+                outcome,
+                &end.text,
+            ));
+        }
+        if outcome != "ok" {
+            return Ok(());
+        }
+        if end.is_error != self.is_error {
+            let is = if end.is_error { "an error" } else { "no error" };
+            return Err(Miss::texts(format!("the result of `{}` is {is}", self.of), "", &end.text));
+        }
+        took(self, &call, end.at_ms)?;
+        words(
+            self.contains.as_deref(),
+            self.lacks.as_deref(),
             &end.text,
-        ));
-    }
-    if outcome != "ok" {
-        return Ok(());
-    }
-    if end.is_error != expect.is_error {
-        let is = if end.is_error { "an error" } else { "no error" };
-        return Err(Miss::texts(format!("the result of `{}` is {is}", expect.of), "", &end.text));
-    }
-    took(expect, &call, end.at_ms)?;
-    words(
-        expect.contains.as_deref(),
-        expect.lacks.as_deref(),
-        &end.text,
-        &format!("the result of `{}`", expect.of),
-    )?;
-    let json = first_json(&end.text);
-    if let Some(pattern) = &expect.has {
-        let value = json.clone().unwrap_or(Value::Null);
-        if let Some(difference) = mismatch(pattern, &value) {
-            return Err(Miss::texts(
-                format!("the result of `{}`: {difference}", expect.of),
-                &pattern.to_string(),
-                &end.text,
-            ));
+            &format!("the result of `{}`", self.of),
+        )?;
+        let json = first_json(&end.text);
+        if let Some(pattern) = &self.has {
+            let value = json.clone().unwrap_or(Value::Null);
+            if let Some(difference) = mismatch(pattern, &value) {
+                return Err(Miss::texts(
+                    format!("the result of `{}`: {difference}", self.of),
+                    &pattern.to_string(),
+                    &end.text,
+                ));
+            }
         }
-    }
-    if let Some(wanted) = expect.messages {
-        let count =
-            json.as_ref().and_then(|v| v.get("messages")).and_then(Value::as_array).map_or(0, Vec::len);
-        if count != wanted as usize {
-            return Err(Miss::texts(
-                format!("the result of `{}` has {count} messages, not {wanted}", expect.of),
-                &wanted.to_string(),
-                &end.text,
-            ));
+        if let Some(wanted) = self.messages {
+            let count =
+                json.as_ref().and_then(|v| v.get("messages")).and_then(Value::as_array).map_or(0, Vec::len);
+            if count != wanted as usize {
+                return Err(Miss::texts(
+                    format!("the result of `{}` has {count} messages, not {wanted}", self.of),
+                    &wanted.to_string(),
+                    &end.text,
+                ));
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 fn took(expect: &ResultExpect, call: &CallView, ended_ms: u64) -> Checked {
@@ -284,6 +249,12 @@ fn took(expect: &ResultExpect, call: &CallView, ended_ms: u64) -> Checked {
     }
 }
 
+impl Check for WireExpect {
+    fn check(&self, play: &Play) -> Checked {
+        play.with_view(self.on.as_deref(), |view| wire(self, view))
+    }
+}
+
 fn wire(expect: &WireExpect, view: &SessionView) -> Checked {
     let by_host = expect.by.as_deref() == Some("host");
     let lines: Vec<&Line> = view
@@ -301,21 +272,17 @@ fn wire(expect: &WireExpect, view: &SessionView) -> Checked {
         })
         .collect();
     let what = expect.method.clone().unwrap_or_else(|| "such lines".to_owned());
-    let count = lines.len();
-    if let Some(wanted) = expect.count
-        && count != wanted as usize
-    {
-        return Err(Miss::new(format!("{count} × {what} on the wire, not {wanted}")));
-    }
-    if let Some(least) = expect.at_least
-        && count < least as usize
-    {
-        return Err(Miss::new(format!("{count} × {what} on the wire, not at least {least}")));
-    }
+    number(lines.len(), &format!("× {what} on the wire"), [expect.count, expect.at_least, None])?;
     for line in lines {
         words(None, expect.lacks.as_deref(), &line.text, "a line")?;
     }
     Ok(())
+}
+
+impl Check for ReplyExpect {
+    fn check(&self, play: &Play) -> Checked {
+        play.with_view(self.on.as_deref(), |view| reply(self, view))
+    }
 }
 
 fn reply(expect: &ReplyExpect, view: &SessionView) -> Checked {
@@ -347,63 +314,55 @@ fn reply(expect: &ReplyExpect, view: &SessionView) -> Checked {
     }
 }
 
-fn graph(expect: &GraphExpect, play: &Play) -> Checked {
-    if expect.no_violations {
-        let violations = play.graph_violations();
-        if !violations.is_empty() {
+impl Check for GraphExpect {
+    fn check(&self, play: &Play) -> Checked {
+        if self.no_violations {
+            let violations = play.graph_violations();
+            if !violations.is_empty() {
+                return Err(Miss::texts(
+                    "the server broke a rule of Graph",
+                    "no violations",
+                    &violations.join("\n"),
+                ));
+            }
+        }
+        let since = self.during_last.map_or(0, |span| play.now_ms().saturating_sub(span.ms()));
+        let count = play
+            .graph_calls()
+            .iter()
+            .filter(|call| call.at_ms >= since)
+            .filter(|call| self.method.as_deref().is_none_or(|method| call.method == method))
+            .filter(|call| self.status.is_none_or(|status| call.status == status))
+            .filter(|call| self.path.as_deref().is_none_or(|path| call.url.contains(path)))
+            .count();
+        number(count, "requests to Graph", [None, self.at_least, self.at_most])
+    }
+}
+
+impl Check for EntraExpect {
+    fn check(&self, play: &Play) -> Checked {
+        let (calls, violations) =
+            play.entra.with(|entra| (entra.calls().to_vec(), entra.violations().to_vec()));
+        if self.no_violations && !violations.is_empty() {
             return Err(Miss::texts(
-                "the server broke a rule of Graph",
+                "the server broke a rule of Entra",
                 "no violations",
                 &violations.join("\n"),
             ));
         }
-    }
-    let since = expect.during_last.map_or(0, |span| play.now_ms().saturating_sub(span.ms()));
-    let count = play
-        .graph_calls()
-        .iter()
-        .filter(|call| call.at_ms >= since)
-        .filter(|call| expect.method.as_deref().is_none_or(|method| call.method == method))
-        .filter(|call| expect.status.is_none_or(|status| call.status == status))
-        .filter(|call| expect.path.as_deref().is_none_or(|path| call.url.contains(path)))
-        .count();
-    if let Some(least) = expect.at_least
-        && count < least as usize
-    {
-        return Err(Miss::new(format!("{count} requests to Graph, not at least {least}")));
-    }
-    match expect.at_most {
-        Some(most) if count > most as usize => {
-            Err(Miss::new(format!("{count} requests to Graph, not at most {most}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn entra(expect: &EntraExpect, play: &Play) -> Checked {
-    let (calls, violations) = play.entra.with(|entra| (entra.calls().to_vec(), entra.violations().to_vec()));
-    if expect.no_violations && !violations.is_empty() {
-        return Err(Miss::texts("the server broke a rule of Entra", "no violations", &violations.join("\n")));
-    }
-    let now = play.stage.now();
-    let recent = |call: &fake_microsoft::entra::EntraCall| {
-        expect.during_last.is_none_or(|span| now.duration_since(call.at).as_millis() <= i128::from(span.ms()))
-    };
-    let count = calls
-        .iter()
-        .filter(|call| recent(call))
-        .filter(|call| expect.grant.is_none_or(|grant| call.grant == grant))
-        .filter(|call| expect.refused.is_none_or(|number| call.number == Some(number)))
-        .filter(|call| !expect.granted || call.status == 200 && call.number.is_none())
-        .count();
-    match (expect.at_least, expect.at_most) {
-        (Some(least), _) if count < least as usize => {
-            Err(Miss::new(format!("{count} such requests to Entra, not at least {least}")))
-        }
-        (_, Some(most)) if count > most as usize => {
-            Err(Miss::new(format!("{count} such requests to Entra, not at most {most}")))
-        }
-        _ => Ok(()),
+        let now = play.stage.now();
+        let recent = |call: &fake_microsoft::entra::EntraCall| {
+            self.during_last
+                .is_none_or(|span| now.duration_since(call.at).as_millis() <= i128::from(span.ms()))
+        };
+        let count = calls
+            .iter()
+            .filter(|call| recent(call))
+            .filter(|call| self.grant.is_none_or(|grant| call.grant == grant))
+            .filter(|call| self.refused.is_none_or(|number| call.number == Some(number)))
+            .filter(|call| !self.granted || call.status == 200 && call.number.is_none())
+            .count();
+        number(count, "such requests to Entra", [None, self.at_least, self.at_most])
     }
 }
 
@@ -425,120 +384,129 @@ fn answered(play: &Play) -> Checked {
     Ok(())
 }
 
-fn sent(expect: &SentExpect, play: &Play) -> Checked {
-    if expect.to_every_message {
-        return answered(play);
-    }
-    let sent = play.sent_by_agent(expect.chat.as_deref());
-    let count = sent
-        .iter()
-        .filter(|text| expect.contains.as_deref().is_none_or(|wanted| text.contains(wanted)))
-        .count();
-    if count == expect.count as usize {
-        return Ok(());
-    }
-    Err(Miss::texts(
-        format!("the agent wrote {count} such messages, not {}", expect.count),
-        "",
-        &sent.join("\n---\n"),
-    ))
-}
-
-fn sent_mail(expect: &SentMailExpect, play: &Play) -> Checked {
-    let sent = play.graph.with(|graph| graph.mails_sent_by_agent().to_vec());
-    let has = |wanted: &Option<String>, text: &str| wanted.as_deref().is_none_or(|w| text.contains(w));
-    let count = sent
-        .iter()
-        .filter(|mail| expect.to.as_ref().is_none_or(|to| mail.to.contains(to) || mail.cc.contains(to)))
-        .filter(|mail| has(&expect.subject, &mail.subject) && has(&expect.contains, &mail.content))
-        .count();
-    let shown: Vec<String> = sent
-        .iter()
-        .map(|mail| format!("to {}: {}\n{}", mail.to.join(", "), mail.subject, mail.content))
-        .collect();
-    let shown = shown.join("\n---\n");
-    if count != expect.count as usize {
-        return Err(Miss::texts(
-            format!("the agent sent {count} such mails, not {}", expect.count),
-            "",
-            &shown,
-        ));
-    }
-    words(None, expect.lacks.as_deref(), &shown, "a mail of the agent")
-}
-
-fn interactions(expect: &InteractionExpect, play: &Play) -> Checked {
-    let lines = play.disk_lines("interactions", ".jsonl");
-    let matching: Vec<&String> = lines
-        .iter()
-        .filter(|line| {
-            let json: Option<Value> = serde_json::from_str(line).ok();
-            let kind = json.as_ref().and_then(|json| json.get("kind")).and_then(Value::as_str);
-            expect.kind.as_deref().is_none_or(|wanted| kind == Some(wanted))
-                && expect.contains.as_deref().is_none_or(|words| line.contains(words))
-        })
-        .collect();
-    let count = matching.len();
-    if let Some(wanted) = expect.count
-        && count != wanted as usize
-    {
-        return Err(Miss::texts(format!("{count} such interactions, not {wanted}"), "", &lines.join("\n")));
-    }
-    if let Some(least) = expect.at_least
-        && count < least as usize
-    {
-        return Err(Miss::texts(
-            format!("{count} such interactions, not at least {least}"),
-            "",
-            &lines.join("\n"),
-        ));
-    }
-    for line in lines {
-        words(None, expect.lacks.as_deref(), &line, "the interaction log")?;
-    }
-    Ok(())
-}
-
-fn journal(expect: &JournalExpect, play: &Play) -> Checked {
-    let records: Vec<Value> = play
-        .disk_lines("inbox", ".jsonl")
-        .iter()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect();
-    if let Some(wanted) = expect.records
-        && records.len() != wanted as usize
-    {
-        return Err(Miss::new(format!("the journal has {} records, not {wanted}", records.len())));
-    }
-    if let Some(ending) = &expect.files_ending {
-        let count = play.disk_files("inbox").iter().filter(|name| name.ends_with(ending.as_str())).count();
-        let least = expect.at_least.unwrap_or(1) as usize;
-        if count < least {
-            return Err(Miss::new(format!(
-                "{count} files in the inbox end in {ending}, not at least {least}"
-            )));
+impl Check for SentExpect {
+    fn check(&self, play: &Play) -> Checked {
+        if self.to_every_message {
+            return answered(play);
         }
+        let sent = play.sent_by_agent(self.chat.as_deref());
+        let count = sent
+            .iter()
+            .filter(|text| self.contains.as_deref().is_none_or(|wanted| text.contains(wanted)))
+            .count();
+        if count == self.count as usize {
+            return Ok(());
+        }
+        Err(Miss::texts(
+            format!("the agent wrote {count} such messages, not {}", self.count),
+            "",
+            &sent.join("\n---\n"),
+        ))
     }
-    if expect.same_text_as_model {
-        return play.with_view(None, |view| {
-            for sighting in view.ledger.seen() {
-                let text = |record: &&Value| {
-                    record.get("id").and_then(Value::as_str) == Some(&sighting.message_id)
-                        && record.get("chat_id").and_then(Value::as_str) == Some(&sighting.chat_id)
-                };
-                let Some(record) = records.iter().find(text) else {
-                    return Err(Miss::new(format!(
-                        "the model was shown {}, which is not in the journal",
-                        sighting.message_id
-                    )));
-                };
-                let kept = record.get("content_text_sanitized").and_then(Value::as_str).unwrap_or_default();
-                if kept != sighting.text {
-                    return Err(Miss::texts("journal and model differ", kept, &sighting.text));
-                }
+}
+
+impl Check for SentMailExpect {
+    fn check(&self, play: &Play) -> Checked {
+        let sent = play.graph.with(|graph| graph.mails_sent_by_agent().to_vec());
+        let has = |wanted: &Option<String>, text: &str| wanted.as_deref().is_none_or(|w| text.contains(w));
+        let count = sent
+            .iter()
+            .filter(|mail| self.to.as_ref().is_none_or(|to| mail.to.contains(to) || mail.cc.contains(to)))
+            .filter(|mail| has(&self.subject, &mail.subject) && has(&self.contains, &mail.content))
+            .count();
+        let shown: Vec<String> = sent
+            .iter()
+            .map(|mail| format!("to {}: {}\n{}", mail.to.join(", "), mail.subject, mail.content))
+            .collect();
+        let shown = shown.join("\n---\n");
+        if count != self.count as usize {
+            return Err(Miss::texts(
+                format!("the agent sent {count} such mails, not {}", self.count),
+                "",
+                &shown,
+            ));
+        }
+        words(None, self.lacks.as_deref(), &shown, "a mail of the agent")
+    }
+}
+
+impl Check for InteractionExpect {
+    fn check(&self, play: &Play) -> Checked {
+        let lines = play.disk_lines("interactions", ".jsonl");
+        let matching: Vec<&String> = lines
+            .iter()
+            .filter(|line| {
+                let json: Option<Value> = serde_json::from_str(line).ok();
+                let kind = json.as_ref().and_then(|json| json.get("kind")).and_then(Value::as_str);
+                self.kind.as_deref().is_none_or(|wanted| kind == Some(wanted))
+                    && self.contains.as_deref().is_none_or(|words| line.contains(words))
+            })
+            .collect();
+        number(matching.len(), "such interactions", [self.count, self.at_least, None])
+            .map_err(|miss| Miss::texts(miss.message, "", &lines.join("\n")))?;
+        for line in lines {
+            words(None, self.lacks.as_deref(), &line, "the interaction log")?;
+        }
+        Ok(())
+    }
+}
+
+impl Check for JournalExpect {
+    fn check(&self, play: &Play) -> Checked {
+        let records: Vec<Value> = play
+            .disk_lines("inbox", ".jsonl")
+            .iter()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect();
+        if let Some(wanted) = self.records
+            && records.len() != wanted as usize
+        {
+            return Err(Miss::new(format!("the journal has {} records, not {wanted}", records.len())));
+        }
+        if let Some(ending) = &self.files_ending {
+            let count =
+                play.disk_files("inbox").iter().filter(|name| name.ends_with(ending.as_str())).count();
+            let least = self.at_least.unwrap_or(1) as usize;
+            if count < least {
+                return Err(Miss::new(format!(
+                    "{count} files in the inbox end in {ending}, not at least {least}"
+                )));
             }
-            Ok(())
-        });
+        }
+        if self.same_text_as_model {
+            return play.with_view(None, |view| {
+                for sighting in view.ledger.seen() {
+                    let text = |record: &&Value| {
+                        record.get("id").and_then(Value::as_str) == Some(&sighting.message_id)
+                            && record.get("chat_id").and_then(Value::as_str) == Some(&sighting.chat_id)
+                    };
+                    let Some(record) = records.iter().find(text) else {
+                        return Err(Miss::new(format!(
+                            "the model was shown {}, which is not in the journal",
+                            sighting.message_id
+                        )));
+                    };
+                    let kept =
+                        record.get("content_text_sanitized").and_then(Value::as_str).unwrap_or_default();
+                    if kept != sighting.text {
+                        return Err(Miss::texts("journal and model differ", kept, &sighting.text));
+                    }
+                }
+                Ok(())
+            });
+        }
+        Ok(())
     }
-    Ok(())
+}
+
+impl Check for BotExpect {
+    fn check(&self, play: &Play) -> Checked {
+        super::bot::check(self, play)
+    }
+}
+
+impl Check for SetupExpect {
+    fn check(&self, play: &Play) -> Checked {
+        super::setup::check(self, play)
+    }
 }

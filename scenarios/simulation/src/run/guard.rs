@@ -68,15 +68,8 @@ impl Livelock {
             let last = view.transcript.iter().rev().take(SHOWN_LINES).rev();
             last.map(|line| format!("{} ms {}", line.at_ms, line.text)).collect::<Vec<_>>()
         });
-        Failure {
-            rule: RULE.to_owned(),
-            message: self.to_string(),
-            at_ms: play.now_ms(),
-            step: None,
-            line: None,
-            expected: None,
-            observed: Some(lines.join("\n")),
-        }
+        let observed = Some(lines.join("\n"));
+        Failure { observed, ..Failure::new(RULE, play.now_ms(), self.to_string()) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fake_hosts::{DoorKind, Profile};
+use fake_hosts::{AnyServer, DoorKind, Profile};
 use fake_microsoft::bot::{BotDelivery, SharedBot};
 use fake_microsoft::entra::SharedEntra;
 use fake_microsoft::graph::SharedGraph;
@@ -13,12 +13,12 @@ use reports::event::{CellFinished, Failure, Lane, Status};
 use tokio::sync::Notify;
 
 use super::bell::Bell;
-use super::ended::ended;
+use super::ended::result;
 use super::extension;
 use super::peer::Limits;
 use super::session::{Extension, Host, Session};
 use super::socket::SocketLimits;
-use super::stage::{AnyServer, Stage};
+use super::stage::Stage;
 use super::stopwatch::Stopwatch;
 use super::view::{CallView, SessionView};
 use crate::oracle::{Ledger, Posted, Written, judge_answers};
@@ -299,14 +299,10 @@ impl<'a> Play<'a> {
         let hostile =
             self.graph_violations().into_iter().filter(|v| v.contains("foreign_origin")).collect::<Vec<_>>();
         if !hostile.is_empty() {
+            let message = "the server followed a link to another origin";
             self.failures.push(Failure {
-                rule: "oracle.foreign-origin".to_owned(),
-                message: "the server followed a link to another origin".to_owned(),
-                at_ms: now_ms,
-                step: None,
-                line: None,
-                expected: None,
                 observed: Some(hostile.join("\n")),
+                ..Failure::new("oracle.foreign-origin", now_ms, message)
             });
         }
         self.failures.sort_by_key(|failure| failure.at_ms);
@@ -417,15 +413,7 @@ impl<'a> Play<'a> {
             }
         }
         for place in places {
-            self.failures.push(Failure {
-                rule: "oracle.secret".to_owned(),
-                message: format!("a token is in {place}"),
-                at_ms: now_ms,
-                step: None,
-                line: None,
-                expected: None,
-                observed: None,
-            });
+            self.failures.push(Failure::new("oracle.secret", now_ms, format!("a token is in {place}")));
         }
     }
 
@@ -433,9 +421,8 @@ impl<'a> Play<'a> {
     pub(crate) fn finish(mut self) -> CellFinished {
         let elapsed_ms = self.now_ms();
         let status = if self.failures.is_empty() { Status::Pass } else { Status::Fail };
-        let reason = self.failures.first().map(|failure| failure.message.clone());
-        let mut finished = ended(self.cell, status, "");
-        finished.reason = reason;
+        let mut finished = result(self.cell, status);
+        finished.reason = self.failures.first().map(|failure| failure.message.clone());
         finished.elapsed_ms = elapsed_ms;
         finished.failures = std::mem::take(&mut self.failures);
         let scenario = &self.cell.scenario.scenario;

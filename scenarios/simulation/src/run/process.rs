@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use entraclaw_inbox::rules::WaitCommand;
+use fake_hosts::AnyServer;
 use fake_hosts::drive::Commands;
 use fake_hosts::process::{ProcessServer, ServerCommand};
 use fake_microsoft::bot::BotDelivery;
@@ -16,7 +17,7 @@ use super::commands::{ProcessCommands, wait_command_of};
 use super::machine::{self, Machine};
 use super::play::Play;
 use super::port::KeptPort;
-use super::stage::{AnyServer, Stage};
+use super::stage::Stage;
 use super::stopwatch::Stopwatch;
 use super::{bot, sign_in, steps, world};
 use crate::plan::Cell;
@@ -88,13 +89,14 @@ impl Stage for ProcessStage {
         if let Some(consumer) = consumer {
             arguments.extend(["--consumer".to_owned(), consumer.to_owned()]);
         }
-        AnyServer::Process(Box::new(ProcessServer::new(ServerCommand {
+        ProcessServer::new(ServerCommand {
             program: self.binary.display().to_string(),
             arguments,
             working_directory: None,
             environment: self.environment.clone(),
             bare_environment: true,
-        })))
+        })
+        .into()
     }
 
     fn commands(&self, consumer: Option<&str>, bell: &Bell) -> Rc<dyn Commands> {

@@ -7,7 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fake_hosts::drive::{self, Commands, Order};
-use fake_hosts::{Action, DoorKind, HostMachine, HostOptions, Profile, ShellShown, ToolCall, thread_id};
+use fake_hosts::{
+    Action, AnyServer, DoorKind, HostMachine, HostOptions, Profile, ShellShown, ToolCall, thread_id,
+};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use serde_json::Value;
@@ -18,7 +20,6 @@ use super::bell::Bell;
 use super::commands::Counted;
 use super::ended::panic_text;
 use super::session_port::{SessionPort, start_shell};
-use super::stage::AnyServer;
 use super::stopwatch::Stopwatch;
 use super::view::SessionView;
 use super::{agent, bare, extension, watcher};

@@ -19,7 +19,7 @@ use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::storage::Storage;
 use entraclaw_seams::storage::memory::{Crash, MemoryStorage};
 use fake_hosts::drive::Commands;
-use fake_hosts::task::TaskServer;
+use fake_hosts::{AnyServer, Serve};
 use fake_microsoft::bot::{BotDelivery, SharedBot};
 use fake_microsoft::entra::SharedEntra;
 use fake_microsoft::graph::{Fate, Request, SharedGraph};
@@ -31,7 +31,7 @@ use super::bot::{self, SimPort};
 use super::commands::{SimCommands, sim_wait_command};
 use super::play::Play;
 use super::sim_process::Process;
-use super::stage::{AnyServer, Stage};
+use super::stage::Stage;
 use super::stopwatch::Stopwatch;
 use super::{guard, steps, world};
 use crate::mutants::Mutant;
@@ -109,7 +109,7 @@ impl Stage for SimStage {
         };
         let (keys, port, bell) = (self.keys.clone(), self.port.clone(), bell.clone());
         let mut seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.starts.get());
-        AnyServer::Sim(TaskServer::new(Box::new(move |input, output| {
+        let serve: Serve = Box::new(move |input, output| {
             let process = Process::new(&disk);
             let storage: Arc<dyn Storage> = match mutant {
                 Some(mutant) => mutant.storage(process.storage()),
@@ -136,12 +136,13 @@ impl Stage for SimStage {
             app.host_process = Some(bell.host_process());
             app.wait = sim_wait_command();
             app.trouble = config.err().map(|errors| errors.to_string());
-            Box::pin(async move {
+            Ok(Box::pin(async move {
                 let _alive = process;
                 app::run(app, input, output).await;
-                0
-            })
-        })))
+                Some(0)
+            }))
+        });
+        serve.into()
     }
 
     fn commands(&self, consumer: Option<&str>, bell: &Bell) -> Rc<dyn Commands> {

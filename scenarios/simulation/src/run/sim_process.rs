@@ -1,13 +1,6 @@
 //! The production server as a process of a simulated machine.
 
 use entraclaw_seams::storage::memory::MemoryStorage;
-use fake_hosts::task::TaskServer;
-use futures_util::future::LocalBoxFuture;
-use tokio::io::DuplexStream;
-
-/// The production server as a future in this thread.
-pub(crate) type SimServer =
-    TaskServer<Box<dyn FnMut(DuplexStream, DuplexStream) -> LocalBoxFuture<'static, i32>>>;
 
 /// When the future is dropped, its process is dead to the disk: locks are free, late writes fail.
 pub(super) struct Process(MemoryStorage);

@@ -1,19 +1,15 @@
 //! Where a cell is played: how a server process starts, dies, and what its disk shows.
 
-use std::io;
 use std::rc::Rc;
 
 use entraclaw_inbox::rules::WaitCommand;
-use fake_hosts::Signal;
-use fake_hosts::drive::{Commands, Server};
-use fake_hosts::process::ProcessServer;
+use fake_hosts::AnyServer;
+use fake_hosts::drive::Commands;
 use fake_microsoft::bot::BotDelivery;
 use futures_util::future::LocalBoxFuture;
-use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::bell::Bell;
 use super::machine::Machine;
-use super::sim_process::SimServer;
 use crate::scenario::DiskStep;
 
 /// What differs between simulation and real processes.
@@ -47,44 +43,4 @@ pub(crate) trait Stage {
     }
     /// What is on the calendar now.
     fn now(&self) -> jiff::Timestamp;
-}
-
-/// A server of either stage.
-pub(crate) enum AnyServer {
-    /// A future in this thread.
-    Sim(SimServer),
-    /// A process.
-    Process(Box<ProcessServer>),
-}
-
-impl Server for AnyServer {
-    type Out = Box<dyn AsyncRead + Unpin>;
-    type In = Box<dyn AsyncWrite + Unpin>;
-
-    fn spawn(&mut self) -> io::Result<(Self::Out, Self::In)> {
-        match self {
-            Self::Sim(server) => {
-                let (output, input) = server.spawn()?;
-                Ok((Box::new(output), Box::new(input)))
-            }
-            Self::Process(server) => {
-                let (output, input) = server.spawn()?;
-                Ok((Box::new(output), Box::new(input)))
-            }
-        }
-    }
-
-    fn signal(&mut self, signal: Signal) {
-        match self {
-            Self::Sim(server) => server.signal(signal),
-            Self::Process(server) => server.signal(signal),
-        }
-    }
-
-    async fn exited(&mut self) -> Option<i32> {
-        match self {
-            Self::Sim(server) => server.exited().await,
-            Self::Process(server) => server.exited().await,
-        }
-    }
 }

@@ -41,15 +41,7 @@ pub(crate) async fn all(play: &mut Play<'_>) -> anyhow::Result<()> {
         play.session(MAIN)?.start();
         if let Err(miss) = wait_ready(play, MAIN).await {
             let at_ms = play.now_ms();
-            play.failures.push(Failure {
-                rule: "server.start".to_owned(),
-                message: miss.message,
-                at_ms,
-                step: None,
-                line: None,
-                expected: None,
-                observed: None,
-            });
+            play.failures.push(Failure::new("server.start", at_ms, miss.message));
             return Ok(());
         }
     }
@@ -58,17 +50,16 @@ pub(crate) async fn all(play: &mut Play<'_>) -> anyhow::Result<()> {
         let line = u32::try_from(spanned.referenced.line()).unwrap_or(0);
         play.note(&format!("step {number}, line {line}"));
         if let Err(miss) = one(play, &spanned.value).await? {
+            let rule = match &spanned.value {
+                Step::Expect(expect) => expect.about().rule,
+                _ => "step",
+            };
             play.failures.push(Failure {
-                rule: match &spanned.value {
-                    Step::Expect(expect) => expect::rule(expect).to_owned(),
-                    _ => "step".to_owned(),
-                },
-                message: miss.message,
-                at_ms: play.now_ms(),
                 step: Some(number),
                 line: Some(line),
                 expected: miss.expected,
                 observed: miss.observed,
+                ..Failure::new(rule, play.now_ms(), miss.message)
             });
             break;
         }
@@ -128,32 +119,27 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
                 description: ask.description.clone(),
                 input_preview: ask.preview.clone(),
             });
-            play.session(ask.on.as_deref().unwrap_or(MAIN))?.order(Order::Act(action));
-            tokio::time::sleep(SETTLE).await;
+            order(play, ask.on.as_deref(), Order::Act(action)).await?;
         }
         Step::Dialog(step) => return dialog(play, step).await,
         Step::Operator(act) => return operator::act(play, act).await,
         Step::Setup(step) => return super::setup::step(play, step),
         Step::Host(step) => return host(play, step).await,
         Step::Server(ServerStep::Crash(name)) => {
-            play.session(name)?.order(Order::Signal(Signal::Kill));
-            tokio::time::sleep(SETTLE).await;
+            order(play, Some(name), Order::Signal(Signal::Kill)).await?;
             // What it had shown from memory was on no disk, nor were its marks.
             if play.disk_fails {
                 forget_marks(play);
             }
         }
         Step::Server(ServerStep::Stop(name)) => {
-            play.session(name)?.order(Order::Signal(Signal::Stop));
-            tokio::time::sleep(SETTLE).await;
+            order(play, Some(name), Order::Signal(Signal::Stop)).await?;
         }
         Step::Server(ServerStep::Wake(name)) => {
-            play.session(name)?.order(Order::Signal(Signal::Continue));
-            tokio::time::sleep(SETTLE).await;
+            order(play, Some(name), Order::Signal(Signal::Continue)).await?;
         }
         Step::Server(ServerStep::PowerCut(name)) => {
-            play.session(name)?.order(Order::Signal(Signal::Kill));
-            tokio::time::sleep(SETTLE).await;
+            order(play, Some(name), Order::Signal(Signal::Kill)).await?;
             play.stage.power_cut()?;
             forget_marks(play);
         }
@@ -188,8 +174,6 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
     Ok(Ok(()))
 }
 
-/// The main host's model moves, and is shown what its hooks say of it: what happens next is news to a real one too,
-/// however slowly it starts a program.
 /// Everybody comes and goes of their own accord.
 fn change_members(play: &mut Play<'_>, members: &Members) -> anyhow::Result<()> {
     let (now, chat) = (play.stage.now(), members.chat.as_str());
@@ -202,6 +186,8 @@ fn change_members(play: &mut Play<'_>, members: &Members) -> anyhow::Result<()> 
     Ok(())
 }
 
+/// The main host's model moves, and is shown what its hooks say of it: what happens next is news to a real one too,
+/// however slowly it starts a program.
 async fn turn(play: &mut Play<'_>, action: Action) -> anyhow::Result<()> {
     play.session(MAIN)?.order(Order::Act(action));
     let deadline = tokio::time::Instant::now() + HOOKS_MAX;
@@ -251,11 +237,32 @@ fn entra(play: &Play<'_>, step: &EntraStep) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Tells a session something, and gives it the time to be on the wire.
+async fn order(play: &mut Play<'_>, session: Option<&str>, order: Order) -> anyhow::Result<()> {
+    play.session(session.unwrap_or(MAIN))?.order(order);
+    tokio::time::sleep(SETTLE).await;
+    Ok(())
+}
+
+/// Waits until something is so, or the time is over; whether it is so then.
+async fn wait_until(play: &Play<'_>, deadline: tokio::time::Instant, is_so: impl Fn() -> bool) -> bool {
+    while !is_so() && tokio::time::Instant::now() < deadline {
+        let changed = play.changed.notified();
+        tokio::select! {
+            biased;
+            () = changed => {}
+            () = tokio::time::sleep_until(deadline) => {}
+        }
+    }
+    is_so()
+}
+
 /// Checks a demand now and at every change until it holds or its time is over.
 async fn demand(play: &Play<'_>, expect: &Expect) -> Result<(), Miss> {
-    let Some(within) = expect::within(expect) else { return expect::check(expect, play) };
+    let about = expect.about();
+    let Some(within) = about.within else { return expect::check(expect, play) };
     let deadline = tokio::time::Instant::now() + within.0;
-    if expect::is_absence(expect) {
+    if about.is_absence {
         tokio::time::sleep_until(deadline).await;
         return expect::check(expect, play);
     }
@@ -266,16 +273,7 @@ async fn demand(play: &Play<'_>, expect: &Expect) -> Result<(), Miss> {
         if checked.is_ok() || now >= deadline {
             return checked;
         }
-        // Nothing tells of a file.
-        let of_a_file = matches!(
-            expect,
-            Expect::Interactions(_)
-                | Expect::Journal(_)
-                | Expect::Setup(_)
-                | Expect::Waking(_)
-                | Expect::Status(_)
-        );
-        let look = if of_a_file { now + FILE_LOOK } else { deadline };
+        let look = if about.changes_silently { now + FILE_LOOK } else { deadline };
         tokio::select! {
             biased;
             () = changed => {}
@@ -290,15 +288,7 @@ const READY_MAX: Duration = Duration::from_secs(70);
 async fn wait_ready(play: &Play<'_>, name: &str) -> Result<(), Miss> {
     let given_up = |view: &SessionView| view.facts.contains_key("given up");
     let look = || play.with_view(Some(name), |view| view.ready || !view.alive || given_up(view));
-    let deadline = tokio::time::Instant::now() + READY_MAX;
-    while !look() && tokio::time::Instant::now() < deadline {
-        let changed = play.changed.notified();
-        tokio::select! {
-            biased;
-            () = changed => {}
-            () = tokio::time::sleep_until(deadline) => {}
-        }
-    }
+    wait_until(play, tokio::time::Instant::now() + READY_MAX, look).await;
     if play.with_view(Some(name), |view| view.ready && !given_up(view)) {
         return Ok(());
     }
@@ -307,95 +297,55 @@ async fn wait_ready(play: &Play<'_>, name: &str) -> Result<(), Miss> {
             ["given up", "server ended"].map(|fact| view.facts.get(fact).cloned().unwrap_or_default());
         facts.into_iter().find(|fact| !fact.is_empty()).unwrap_or_else(|| "it never got ready".to_owned())
     });
-    Err(Miss {
-        message: format!("the host of session `{name}` has no server: {why}"),
-        expected: None,
-        observed: None,
-    })
+    Err(Miss::new(format!("the host of session `{name}` has no server: {why}")))
 }
 
 /// A dialog about the tool stands open soon, and is answered where a person is there.
 async fn dialog(play: &mut Play<'_>, step: &DialogStep) -> Played {
     let name = step.on.clone().unwrap_or_else(|| MAIN.to_owned());
     let open = || play.with_view(Some(&name), |view| view.dialogs.first().cloned());
-    let deadline = tokio::time::Instant::now() + DIALOG_MAX;
-    while open().is_none() && tokio::time::Instant::now() < deadline {
-        let changed = play.changed.notified();
-        tokio::select! {
-            biased;
-            () = changed => {}
-            () = tokio::time::sleep_until(deadline) => {}
-        }
-    }
+    wait_until(play, tokio::time::Instant::now() + DIALOG_MAX, || open().is_some()).await;
     let found = open().unwrap_or_default();
     if found != step.tool {
         let what = format!("no dialog of the host asks whether {} may run", step.tool);
         return Ok(Err(Miss::texts(what, &step.tool, &found)));
     }
     if let Some(allow) = step.allow {
-        play.session(&name)?.order(Order::Act(Action::AnswerDialog { allow }));
-        tokio::time::sleep(SETTLE).await;
+        order(play, Some(&name), Order::Act(Action::AnswerDialog { allow })).await?;
     }
     Ok(Ok(()))
 }
 
-async fn wait_gone(play: &Play<'_>, name: &str) {
-    let deadline = tokio::time::Instant::now() + READY_MAX;
-    while play.with_view(Some(name), |view| view.alive) && tokio::time::Instant::now() < deadline {
-        let changed = play.changed.notified();
-        tokio::select! {
-            biased;
-            () = changed => {}
-            () = tokio::time::sleep_until(deadline) => {}
-        }
-    }
+/// Ends a session and waits until its host is gone.
+async fn end(play: &mut Play<'_>, name: &str, how: Action) -> anyhow::Result<()> {
+    play.session(name)?.order(Order::Act(how));
+    let is_gone = || play.with_view(Some(name), |view| !view.alive);
+    wait_until(play, tokio::time::Instant::now() + READY_MAX, is_gone).await;
+    Ok(())
 }
 
 async fn host(play: &mut Play<'_>, step: &HostStep) -> Played {
     match step {
-        HostStep::Start(name) => {
+        HostStep::Start(name) | HostStep::Launch(name) => {
             if let Err(miss) = super::setup::install(play, name)? {
                 return Ok(Err(miss));
             }
             play.session(name)?.start();
-            if let Err(miss) = wait_ready(play, name).await {
-                return Ok(Err(miss));
+            if matches!(step, HostStep::Start(_)) {
+                return Ok(wait_ready(play, name).await);
             }
         }
-        HostStep::Launch(name) => {
-            if let Err(miss) = super::setup::install(play, name)? {
-                return Ok(Err(miss));
-            }
-            play.session(name)?.start();
-        }
-        HostStep::Exit(name) => {
-            play.session(name)?.order(Order::Act(Action::Exit));
-            wait_gone(play, name).await;
-        }
-        HostStep::Kill(name) => {
-            play.session(name)?.order(Order::Act(Action::Kill));
-            wait_gone(play, name).await;
-        }
-        HostStep::Interrupt(name) => {
-            play.session(name)?.order(Order::Act(Action::Interrupt));
-            tokio::time::sleep(SETTLE).await;
-        }
+        HostStep::Exit(name) => end(play, name, Action::Exit).await?,
+        HostStep::Kill(name) => end(play, name, Action::Kill).await?,
+        HostStep::Interrupt(name) => order(play, Some(name), Order::Act(Action::Interrupt)).await?,
         HostStep::Clear(name) => {
-            play.session(name)?.order(Order::Act(Action::ChangeSession { back: false }));
-            tokio::time::sleep(SETTLE).await;
+            order(play, Some(name), Order::Act(Action::ChangeSession { back: false })).await?;
         }
         HostStep::Resume(name) => {
-            play.session(name)?.order(Order::Act(Action::ChangeSession { back: true }));
-            tokio::time::sleep(SETTLE).await;
+            order(play, Some(name), Order::Act(Action::ChangeSession { back: true })).await?;
         }
-        HostStep::Plan(name) => {
-            play.session(name)?.order(Order::Act(Action::OnlyPlan));
-            tokio::time::sleep(SETTLE).await;
-        }
-        HostStep::LoseReply(name) => {
-            play.session(name)?.order(Order::LoseReply);
-            tokio::time::sleep(SETTLE).await;
-        }
+        HostStep::Plan(name) => order(play, Some(name), Order::Act(Action::OnlyPlan)).await?,
+        HostStep::LoseReply(name) => order(play, Some(name), Order::LoseReply).await?,
     }
     Ok(Ok(()))
 }
@@ -556,9 +506,7 @@ async fn raw_line(play: &mut Play<'_>, raw: &Raw) -> anyhow::Result<()> {
         },
         (None, None) => String::new(),
     };
-    play.session(raw.on.as_deref().unwrap_or(MAIN))?.order(Order::Raw(line.into_bytes()));
-    tokio::time::sleep(SETTLE).await;
-    Ok(())
+    order(play, raw.on.as_deref(), Order::Raw(line.into_bytes())).await
 }
 
 async fn heartbeat(play: &mut Play<'_>, beat: &Heartbeat) -> Played {
@@ -576,22 +524,9 @@ async fn heartbeat(play: &mut Play<'_>, beat: &Heartbeat) -> Played {
                     })
                 })
             };
-        let deadline = sent + beat.answered_within.0;
-        while !answered(play) {
-            let changed = play.changed.notified();
-            tokio::select! {
-                biased;
-                () = changed => {}
-                () = tokio::time::sleep_until(deadline) => {
-                    if !answered(play) {
-                        return Ok(Err(Miss {
-                            message: format!("ping {round} was not answered within {} ms", beat.answered_within.ms()),
-                            expected: None,
-                            observed: None,
-                        }));
-                    }
-                }
-            }
+        if !wait_until(play, sent + beat.answered_within.0, || answered(play)).await {
+            let within = beat.answered_within.ms();
+            return Ok(Err(Miss::new(format!("ping {round} was not answered within {within} ms"))));
         }
         tokio::time::sleep_until(sent + beat.every.0).await;
     }

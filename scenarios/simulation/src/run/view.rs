@@ -421,15 +421,8 @@ impl SessionView {
 
     /// A rule was broken.
     pub(crate) fn fail(&mut self, rule: &str, at_ms: u64, message: String, observed: Option<&str>) {
-        self.failures.push(Failure {
-            rule: rule.to_owned(),
-            message,
-            at_ms,
-            step: None,
-            line: None,
-            expected: None,
-            observed: observed.map(str::to_owned),
-        });
+        let observed = observed.map(str::to_owned);
+        self.failures.push(Failure { observed, ..Failure::new(rule, at_ms, message) });
     }
 }
 

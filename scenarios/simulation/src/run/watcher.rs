@@ -56,13 +56,7 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
             if let Some(label) = &entry.label {
                 view.call_text(label, &entry.text, entry.is_error);
             }
-            view.shown(ModelLine {
-                at_ms,
-                carrier: carrier.to_owned(),
-                woke: entry.woke,
-                tool: entry.tool,
-                text: entry.text,
-            });
+            view.shown(ModelLine { at_ms, carrier, woke: entry.woke, tool: entry.tool, text: entry.text });
         }
         HostEventKind::CallDone { label, outcome, raw } => {
             let outcome = outcome_word(outcome, raw.as_ref());
@@ -94,21 +88,12 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
     }
 }
 
-/// The report's word for what brings messages; nothing for what a model is always shown.
-fn carrier_word(carrier: Carrier) -> Option<&'static str> {
-    match carrier {
-        Carrier::ToolResult => Some("tool_result"),
-        Carrier::Channel => Some("channel"),
-        Carrier::TaskNotification => Some("task_notification"),
-        Carrier::Resource => Some("resource"),
-        Carrier::ServerPrompt => Some("server_prompt"),
-        Carrier::BackgroundShell => Some("background_shell"),
-        Carrier::Hook => Some("hook"),
-        Carrier::WakingHook => Some("waking_hook"),
-        Carrier::Door => Some("door"),
-        Carrier::Task => Some("task"),
-        Carrier::Tools | Carrier::Instructions | Carrier::Prompt => None,
+/// The report's word for what brings messages, which is the carrier's own; nothing for what a model is always shown.
+fn carrier_word(carrier: Carrier) -> Option<String> {
+    if matches!(carrier, Carrier::Tools | Carrier::Instructions | Carrier::Prompt) {
+        return None;
     }
+    serde_json::to_value(carrier).ok()?.as_str().map(str::to_owned)
 }
 
 /// A tool's own error is an answered call; the rest is told apart by what came.

@@ -5,8 +5,6 @@ use std::convert::Infallible;
 use std::rc::Rc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
-use futures_util::stream::FuturesUnordered;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HOST, HeaderName, HeaderValue, ORIGIN};
@@ -19,6 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::answer::{Answer, answer, refused};
 use super::guard::{Asked, Refusal};
 use super::{Desk, page};
+use crate::accept::accept;
 
 /// Connections at once; further ones wait in the system's queue.
 const CONNECTIONS_MAX: usize = 64;
@@ -32,22 +31,10 @@ const HEAD_BYTES_MAX: usize = 32 * 1024;
 pub(super) const BODY_BYTES_MAX: usize = 128 * 1024;
 /// What of a larger body is read and thrown away, so that its sender hears the answer before the connection ends.
 const DISCARDED_BYTES_MAX: usize = 1024 * 1024;
-/// Pause after the system could not accept, such as without free descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
 /// Serves the page until it is dropped.
 pub(crate) async fn serve(listener: TcpListener, desk: Rc<Desk>) {
-    let mut connections = FuturesUnordered::new();
-    loop {
-        tokio::select! {
-            biased;
-            Some(()) = connections.next(), if !connections.is_empty() => {}
-            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
-                Ok((stream, _)) => connections.push(connection(stream, Rc::clone(&desk))),
-                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
-            },
-        }
-    }
+    accept(listener, CONNECTIONS_MAX, |stream| connection(stream, Rc::clone(&desk))).await;
 }
 
 async fn connection(stream: TcpStream, desk: Rc<Desk>) {

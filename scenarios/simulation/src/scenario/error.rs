@@ -24,6 +24,14 @@ pub(crate) struct Place {
     pub(crate) column: usize,
 }
 
+impl Place {
+    /// The place that the parser names.
+    pub(crate) fn of(at: serde_saphyr::Location) -> Self {
+        let number = |n| usize::try_from(n).unwrap_or(usize::MAX);
+        Self { line: number(at.line()), column: number(at.column()) }
+    }
+}
+
 impl ScenarioError {
     /// Frames `message` under the word at `place`, rustc's way; `help` says how to fix it.
     pub(crate) fn at(file: &str, source: &str, place: Place, message: &str, help: Option<&str>) -> Self {

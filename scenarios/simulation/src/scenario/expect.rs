@@ -39,6 +39,66 @@ pub enum Expect {
     Status(StatusExpect),
 }
 
+/// Does the same with each kind of demand: `each_expect!(expect, kind => kind.within())`.
+macro_rules! each_expect {
+    ($expect:expr, $kind:ident => $does:expr) => {
+        match $expect {
+            $crate::scenario::Expect::Model($kind) => $does,
+            $crate::scenario::Expect::Result($kind) => $does,
+            $crate::scenario::Expect::Wire($kind) => $does,
+            $crate::scenario::Expect::Reply($kind) => $does,
+            $crate::scenario::Expect::Graph($kind) => $does,
+            $crate::scenario::Expect::Entra($kind) => $does,
+            $crate::scenario::Expect::Sent($kind) => $does,
+            $crate::scenario::Expect::Bot($kind) => $does,
+            $crate::scenario::Expect::SentMail($kind) => $does,
+            $crate::scenario::Expect::Interactions($kind) => $does,
+            $crate::scenario::Expect::Journal($kind) => $does,
+            $crate::scenario::Expect::Setup($kind) => $does,
+            $crate::scenario::Expect::Waking($kind) => $does,
+            $crate::scenario::Expect::Status($kind) => $does,
+        }
+    };
+}
+pub(crate) use each_expect;
+
+impl Expect {
+    /// What its kind knows of itself.
+    pub(crate) fn about(&self) -> About<'_> {
+        each_expect!(self, kind => kind.about())
+    }
+}
+
+/// What a kind of demand knows of itself before anything is played.
+pub(crate) trait Expectation {
+    fn about(&self) -> About<'_>;
+}
+
+/// What is known of a demand.
+#[derive(Default)]
+pub(crate) struct About<'a> {
+    /// The name that reports use when it does not hold.
+    pub(crate) rule: &'static str,
+    /// How long it may take to come true; it must hold at once when there is none.
+    pub(crate) within: Option<Span>,
+    /// It can only be judged when its time is over, because what comes later can break it.
+    pub(crate) is_absence: bool,
+    /// No event tells of a change of what it is about, so that it is looked at again and again.
+    pub(crate) changes_silently: bool,
+    /// Why it can't mean what it says, and how to mend it.
+    pub(super) misused: Option<(&'static str, Option<&'static str>)>,
+    /// The session, message, chat and call that it names.
+    pub(super) session: Option<&'a String>,
+    pub(super) message: Option<&'a String>,
+    pub(super) chat: Option<&'a String>,
+    pub(super) call: Option<&'a String>,
+}
+
+/// The misuse of a demand that nothing could make fail.
+pub(super) fn cannot_fail(so: bool, help: &'static str) -> Option<(&'static str, Option<&'static str>)> {
+    so.then_some(("this demand can't fail", Some(help)))
+}
+
 /// The lines that `entraclaw status` is made of, one a session.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -51,6 +111,21 @@ pub struct StatusExpect {
     pub within: Option<Span>,
 }
 
+impl Expectation for StatusExpect {
+    fn about(&self) -> About<'_> {
+        About {
+            rule: "expect.status",
+            within: self.within,
+            changes_silently: true,
+            misused: cannot_fail(
+                self.contains.is_none() && self.lacks.is_none(),
+                "add `contains` or `lacks`",
+            ),
+            ..About::default()
+        }
+    }
+}
+
 /// Our hooks that run beside a session, also those that outlived its host.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -61,6 +136,18 @@ pub struct WakingExpect {
     pub within: Option<Span>,
     /// The session; the main one when left out.
     pub on: Option<String>,
+}
+
+impl Expectation for WakingExpect {
+    fn about(&self) -> About<'_> {
+        About {
+            rule: "expect.waking",
+            within: self.within,
+            changes_silently: true,
+            session: self.on.as_ref(),
+            ..About::default()
+        }
+    }
 }
 
 /// Messages in the model's view.
@@ -106,6 +193,21 @@ pub struct ModelExpect {
     pub on: Option<String>,
 }
 
+impl Expectation for ModelExpect {
+    fn about(&self) -> About<'_> {
+        About {
+            rule: "expect.model",
+            within: self.within,
+            is_absence: self.times == Some(0),
+            message: self.message.as_ref(),
+            misused: (self.message.is_none() && !self.every_message)
+                .then_some(("`model` needs `message` or `every_message`", None)),
+            session: self.on.as_ref(),
+            ..About::default()
+        }
+    }
+}
+
 /// A call's end.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -132,6 +234,24 @@ pub struct ResultExpect {
     pub within: Option<Span>,
 }
 
+impl Expectation for ResultExpect {
+    fn about(&self) -> About<'_> {
+        let ends_well = self.outcome.as_deref().is_none_or(|outcome| outcome == "ok");
+        let looks_into_it =
+            self.has.is_some() || self.contains.is_some() || self.lacks.is_some() || self.messages.is_some();
+        About {
+            rule: "expect.result",
+            within: self.within,
+            call: Some(&self.of),
+            misused: cannot_fail(
+                !ends_well && looks_into_it,
+                "a call that did not end well has no result to look into",
+            ),
+            ..About::default()
+        }
+    }
+}
+
 /// Lines on the wire since the start.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -154,6 +274,29 @@ pub struct WireExpect {
     pub on: Option<String>,
 }
 
+impl Expectation for WireExpect {
+    fn about(&self) -> About<'_> {
+        let lacks = self.lacks.is_some() && self.count != Some(0);
+        let help = match self.by.as_deref() {
+            None | Some("host" | "server") if lacks || self.count.is_some() || self.at_least.is_some() => {
+                None
+            }
+            None | Some("host" | "server") => {
+                Some("add `count`, `at_least` or `lacks` (which says nothing of no lines)")
+            }
+            Some(_) => Some("`by` is `host` or `server`"),
+        };
+        About {
+            rule: "expect.wire",
+            within: self.within,
+            is_absence: self.count == Some(0),
+            misused: help.and_then(|help| cannot_fail(true, help)),
+            session: self.on.as_ref(),
+            ..About::default()
+        }
+    }
+}
+
 /// The response to a line sent by `raw`.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -170,6 +313,18 @@ pub struct ReplyExpect {
     pub within: Option<Span>,
     /// The session; the main one when left out.
     pub on: Option<String>,
+}
+
+impl Expectation for ReplyExpect {
+    fn about(&self) -> About<'_> {
+        About {
+            rule: "expect.reply",
+            within: self.within,
+            is_absence: self.none,
+            session: self.on.as_ref(),
+            ..About::default()
+        }
+    }
 }
 
 /// Requests that reached Graph.
@@ -192,6 +347,19 @@ pub struct GraphExpect {
     pub no_violations: bool,
 }
 
+impl Expectation for GraphExpect {
+    fn about(&self) -> About<'_> {
+        About {
+            rule: "expect.graph",
+            misused: cannot_fail(
+                !self.no_violations && self.at_least.is_none() && self.at_most.is_none(),
+                "add `at_least`, `at_most` or `no_violations`",
+            ),
+            ..About::default()
+        }
+    }
+}
+
 /// Requests that reached Entra.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -212,6 +380,19 @@ pub struct EntraExpect {
     pub no_violations: bool,
 }
 
+impl Expectation for EntraExpect {
+    fn about(&self) -> About<'_> {
+        About {
+            rule: "expect.entra",
+            misused: cannot_fail(
+                !self.no_violations && self.at_least.is_none() && self.at_most.is_none(),
+                "add `at_least`, `at_most` or `no_violations`",
+            ),
+            ..About::default()
+        }
+    }
+}
+
 /// Messages the agent wrote.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -226,6 +407,12 @@ pub struct SentExpect {
     pub to_every_message: bool,
     /// Time from now until it must hold; now when left out.
     pub within: Option<Span>,
+}
+
+impl Expectation for SentExpect {
+    fn about(&self) -> About<'_> {
+        About { rule: "expect.sent", within: self.within, chat: self.chat.as_ref(), ..About::default() }
+    }
 }
 
 /// Mails the agent sent.
@@ -246,6 +433,12 @@ pub struct SentMailExpect {
     pub within: Option<Span>,
 }
 
+impl Expectation for SentMailExpect {
+    fn about(&self) -> About<'_> {
+        About { rule: "expect.sent_mail", within: self.within, ..About::default() }
+    }
+}
+
 /// Lines of the interaction log.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -264,6 +457,21 @@ pub struct InteractionExpect {
     pub within: Option<Span>,
 }
 
+impl Expectation for InteractionExpect {
+    fn about(&self) -> About<'_> {
+        About {
+            rule: "expect.interactions",
+            within: self.within,
+            changes_silently: true,
+            misused: cannot_fail(
+                self.count.is_none() && self.at_least.is_none() && self.lacks.is_none(),
+                "add `count`, `at_least` or `lacks`",
+            ),
+            ..About::default()
+        }
+    }
+}
+
 /// Records in the journal.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -278,4 +486,19 @@ pub struct JournalExpect {
     pub at_least: Option<u32>,
     /// Time from now until it must hold; now when left out.
     pub within: Option<Span>,
+}
+
+impl Expectation for JournalExpect {
+    fn about(&self) -> About<'_> {
+        About {
+            rule: "expect.journal",
+            within: self.within,
+            changes_silently: true,
+            misused: cannot_fail(
+                self.records.is_none() && !self.same_text_as_model && self.files_ending.is_none(),
+                "add `records`, `same_text_as_model` or `files_ending`",
+            ),
+            ..About::default()
+        }
+    }
 }

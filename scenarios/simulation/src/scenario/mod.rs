@@ -3,11 +3,13 @@
 //! The step set is closed and unknown keys are refused; nothing here runs anything.
 
 mod bot;
+mod check;
 mod duration;
 mod error;
 mod expect;
 mod kills;
 mod load;
+mod names;
 mod random;
 mod sense;
 mod set_up;
@@ -25,6 +27,7 @@ use serde_saphyr::Spanned;
 pub use bot::{BOT_CONVERSATION, BotAgain, BotExpect, BotSay, BotStep};
 pub use duration::Span;
 pub use error::ScenarioError;
+pub(crate) use expect::each_expect;
 pub use expect::{
     EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
     ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect, WireExpect,

@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::duration::Span;
+use super::Span;
+use super::expect::{About, Expectation, cannot_fail};
 
 /// One run of `entraclaw setup` for the cell's host.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
@@ -39,6 +40,21 @@ pub struct SetupExpect {
     pub within: Option<Span>,
 }
 
+impl Expectation for SetupExpect {
+    fn about(&self) -> About<'_> {
+        About {
+            rule: "expect.setup",
+            within: self.within,
+            changes_silently: true,
+            misused: cannot_fail(
+                self.ours.is_none() && !self.others_stand && !self.untouched && self.file.is_none(),
+                "add `ours`, `others_stand`, `untouched` or `file`",
+            ),
+            ..About::default()
+        }
+    }
+}
+
 /// How often something of ours is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -57,11 +73,4 @@ pub struct FileExpect {
     pub path: String,
     /// Words that it holds.
     pub contains: String,
-}
-
-impl SetupExpect {
-    /// Whether it can fail.
-    pub(super) fn demands(&self) -> bool {
-        self.ours.is_some() || self.others_stand || self.untouched || self.file.is_some()
-    }
 }

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::pieces::From;
 use crate::plan::Cell;
 use crate::scenario::{
-    BotStep, DiskStep, EntraStep, HostStep, Inbound, MailWrite, MailboxStep, MessageRef, OperatorStep,
-    PeerStep, PersonRef, Replacement, ServerStep, Span, Step, Write,
+    BotStep, DiskStep, EntraStep, HostStep, MailWrite, MailboxStep, MessageRef, OperatorStep, PersonRef,
+    ServerStep, Span, Step, Write,
 };
 
 /// Bytes of a finding in a comment.
@@ -109,29 +109,6 @@ fn step(step: &Step) -> Option<Value> {
         Step::Server(ServerStep::Wake(name)) => json!({"server": {"wake": name}}),
         Step::Server(ServerStep::PowerCut(name)) => json!({"server": {"power_cut": name}}),
         Step::Server(ServerStep::ClockStep(by_ms)) => json!({"server": {"clock_step": by_ms}}),
-        Step::Peer(PeerStep::Inbound(inbound)) => {
-            let inbound = match inbound {
-                Inbound::Accept => "accept",
-                Inbound::Hold => "hold",
-                Inbound::Refuse => "refuse",
-            };
-            json!({"peer": {"inbound": inbound}})
-        }
-        Step::Peer(PeerStep::LoseReceipts(loses)) => json!({"peer": {"lose_receipts": loses}}),
-        Step::Peer(PeerStep::Release) => json!({"peer": "release"}),
-        Step::Peer(PeerStep::Deny) => json!({"peer": "deny"}),
-        Step::Peer(PeerStep::Dialog(is_open)) => json!({"peer": {"dialog": is_open}}),
-        Step::Peer(PeerStep::Gone) => json!({"peer": "gone"}),
-        Step::Peer(PeerStep::Back) => json!({"peer": "back"}),
-        Step::Peer(PeerStep::OtherToken) => json!({"peer": "other_token"}),
-        Step::Peer(PeerStep::Replaced(replacement)) => {
-            let replacement = match replacement {
-                Replacement::Symlink => "symlink",
-                Replacement::File => "file",
-                Replacement::OtherUser => "other_user",
-            };
-            json!({"peer": {"replaced": replacement}})
-        }
         Step::Disk(DiskStep::Full { after_bytes }) => json!({"disk": {"full": {"after_bytes": after_bytes}}}),
         Step::Disk(DiskStep::FailSync) => json!({"disk": "fail_sync"}),
         Step::Disk(DiskStep::Delete(prefix)) => json!({"disk": {"delete": prefix}}),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::probe::{Era, Needs, Probe};
+use super::probe::probes;
 use super::tools;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::outcome::Outcome;
@@ -18,19 +18,12 @@ pub(super) const LONG_WITHIN: Duration = Duration::from_secs(60);
 /// How much later than it the cancelled one would have been answered.
 const LATER: Duration = Duration::from_secs(2);
 
-pub(super) const PROBES: &[Probe] = &[
-    Probe::new(
-        "cancel: nothing that runs",
-        &["cancel.unknown", "cancel.finished", "cancel.malformed"],
-        Era::Both,
-        |lab| Box::pin(nothing_that_runs(lab)),
-    )
-    .over(Needs::Pipes),
-    Probe::new("cancel: in the same moment", &["cancel.race"], Era::Both, |lab| Box::pin(race(lab)))
-        .over(Needs::Pipes),
-    Probe::new("cancel: a call that lasts", &["cancel.long"], Era::Both, |lab| Box::pin(long(lab)))
-        .over(Needs::Pipes),
-];
+probes! {
+    "cancel: nothing that runs" ["cancel.unknown", "cancel.finished", "cancel.malformed"]
+        Both Pipes |lab| nothing_that_runs(lab);
+    "cancel: in the same moment" ["cancel.race"] Both Pipes |lab| race(lab);
+    "cancel: a call that lasts" ["cancel.long"] Both Pipes |lab| long(lab);
+}
 
 /// Sends a notification; whether the server goes on, and what it sent that nobody asked for.
 async fn after(session: &mut Session, params: Option<Value>) -> (bool, Vec<String>) {
@@ -69,13 +62,8 @@ async fn nothing_that_runs(lab: &mut Lab) -> Result<(), Trouble> {
     ];
     for (check, params, what) in tries {
         let (alive, stray) = after(&mut session, params).await;
-        lab.expect(
-            check,
-            alive,
-            &format!("the server does not answer after a cancellation {what}"),
-            "an answer",
-            "none",
-        );
+        let message = format!("the server does not answer after a cancellation {what}");
+        lab.expect(check, alive, &message, "an answer", "none");
         let message = format!("a cancellation {what} is answered");
         lab.expect(check, stray.is_empty(), &message, "nothing", &stray.join("\n"));
         if !alive {
@@ -114,13 +102,8 @@ async fn race(lab: &mut Lab) -> Result<(), Trouble> {
     };
     let (answers, others) = (answers_to(&id), answers_to(&next));
     let alive = !others.is_empty();
-    lab.expect(
-        "cancel.race",
-        alive,
-        "the server does not answer after a request was cancelled at once",
-        "an answer",
-        "none",
-    );
+    let message = "the server does not answer after a request was cancelled at once";
+    lab.expect("cancel.race", alive, message, "an answer", "none");
     lab.expect(
         "cancel.race",
         // Who answers everything twice does not do so because of a cancellation.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fake_hosts::Signal;
 use serde_json::{Value, json};
 
-use super::probe::{Era, Needs, Probe};
+use super::probe::probes;
 use super::tools;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, Reply, Session};
@@ -25,38 +25,17 @@ const UNREAD_REQUESTS: usize = 1_000;
 /// How long all of them may take.
 const ALL_WITHIN: Duration = Duration::from_secs(60);
 
-pub(super) const PROBES: &[Probe] = &[
-    Probe::new("end: stdin is closed", &["end.eof", "end.shutdown"], Era::Both, |lab| Box::pin(eof(lab)))
-        .over(Needs::Process),
-    Probe::new("end: stdin is closed after half a line", &["end.half-line"], Era::Both, |lab| {
-        Box::pin(half_line(lab))
-    })
-    .over(Needs::Process),
-    Probe::new("end: stdin is closed with a call open", &["end.open-call"], Era::Both, |lab| {
-        Box::pin(open_call(lab))
-    })
-    .over(Needs::Process),
-    Probe::new("end: SIGINT", &["end.sigint"], Era::Both, |lab| {
-        Box::pin(signalled(lab, Signal::Int, "end.sigint"))
-    })
-    .over(Needs::Process),
-    Probe::new("end: SIGTERM", &["end.sigterm"], Era::Both, |lab| {
-        Box::pin(signalled(lab, Signal::Term, "end.sigterm"))
-    })
-    .over(Needs::Process),
-    Probe::new("end: SIGKILL, then anew", &["end.restart"], Era::Both, |lab| Box::pin(restart(lab)))
-        .over(Needs::Process),
-    Probe::new("end: stdout is closed", &["end.stdout-closed"], Era::Both, |lab| {
-        Box::pin(stdout_closed(lab))
-    })
-    .over(Needs::Process),
-    Probe::new("a slow reader", &["output.slow-reader"], Era::Both, |lab| Box::pin(slow_reader(lab)))
-        .over(Needs::Pipes),
-    Probe::new("stderr that nobody reads", &["output.stderr-unread"], Era::Both, |lab| {
-        Box::pin(stderr_unread(lab))
-    })
-    .over(Needs::Process),
-];
+probes! {
+    "end: stdin is closed" ["end.eof", "end.shutdown"] Both Process |lab| eof(lab);
+    "end: stdin is closed after half a line" ["end.half-line"] Both Process |lab| half_line(lab);
+    "end: stdin is closed with a call open" ["end.open-call"] Both Process |lab| open_call(lab);
+    "end: SIGINT" ["end.sigint"] Both Process |lab| signalled(lab, Signal::Int, "end.sigint");
+    "end: SIGTERM" ["end.sigterm"] Both Process |lab| signalled(lab, Signal::Term, "end.sigterm");
+    "end: SIGKILL, then anew" ["end.restart"] Both Process |lab| restart(lab);
+    "end: stdout is closed" ["end.stdout-closed"] Both Process |lab| stdout_closed(lab);
+    "a slow reader" ["output.slow-reader"] Both Pipes |lab| slow_reader(lab);
+    "stderr that nobody reads" ["output.stderr-unread"] Both Process |lab| stderr_unread(lab);
+}
 
 async fn exits(session: &mut Session) -> bool {
     session.wire.run_until(EXIT_WITHIN, |wire| wire.ended().is_some()).await
@@ -86,13 +65,8 @@ async fn half_line(lab: &mut Lab) -> Result<(), Trouble> {
     session.wire.send_bytes(&whole[..whole.len() / 2]);
     session.wire.close_input();
     let ended = exits(&mut session).await;
-    lab.expect(
-        "end.half-line",
-        ended,
-        "the server still runs after its stdin was closed in the middle of a line",
-        IN_TIME,
-        "it runs",
-    );
+    let message = "the server still runs after its stdin was closed in the middle of a line";
+    lab.expect("end.half-line", ended, message, IN_TIME, "it runs");
     let answered = session.answer_to(&id, from, Duration::from_millis(1)).await;
     let message = "half a request is answered as if it were whole";
     lab.expect("end.half-line", answered.result().is_none(), message, "no result", &answered.say());
@@ -115,13 +89,8 @@ async fn open_call(lab: &mut Lab) -> Result<(), Trouble> {
     session.wire.run_until(ANSWER_WITHIN, super::super::wire::Wire::is_written).await;
     session.wire.close_input();
     let ended = exits(&mut session).await;
-    lab.expect(
-        "end.open-call",
-        ended,
-        "the server still runs after its stdin was closed with a call open",
-        IN_TIME,
-        "it runs",
-    );
+    let message = "the server still runs after its stdin was closed with a call open";
+    lab.expect("end.open-call", ended, message, IN_TIME, "it runs");
     Ok(())
 }
 

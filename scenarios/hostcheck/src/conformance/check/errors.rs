@@ -3,25 +3,16 @@
 
 use serde_json::{Value, json};
 
-use super::probe::{Era, Needs, Probe};
+use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, Reply};
 
-pub(super) const PROBES: &[Probe] = &[
-    Probe::new(
-        "errors: unknown things",
-        &["errors.unknown-method", "errors.ids", "errors.invalid-cursor"],
-        Era::Both,
-        |lab| Box::pin(unknown(lab)),
-    ),
-    Probe::new("errors: notifications", &["errors.notification-unanswered"], Era::Both, |lab| {
-        Box::pin(notifications(lab))
-    }),
-    Probe::new("errors: no request", &["errors.no-method", "errors.batch"], Era::Both, |lab| {
-        Box::pin(no_request(lab))
-    })
-    .over(Needs::Pipes),
-];
+probes! {
+    "errors: unknown things" ["errors.unknown-method", "errors.ids", "errors.invalid-cursor"]
+        Both Nothing |lab| unknown(lab);
+    "errors: notifications" ["errors.notification-unanswered"] Both Nothing |lab| notifications(lab);
+    "errors: no request" ["errors.no-method", "errors.batch"] Both Pipes |lab| no_request(lab);
+}
 
 async fn unknown(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.open().await?;
@@ -69,13 +60,8 @@ async fn notifications(lab: &mut Lab) -> Result<(), Trouble> {
     session.notify("notifications/hostcheck/no-such-notification", Some(json!({"a": 1})));
     let id = session.start(session.sign_of_life(), json!({}));
     let alive = session.answer_to(&id, from, ANSWER_WITHIN).await;
-    lab.expect(
-        check,
-        alive.is_answer(),
-        "the server does not answer after an unknown notification",
-        "an answer",
-        &alive.say(),
-    );
+    let message = "the server does not answer after an unknown notification";
+    lab.expect(check, alive.is_answer(), message, "an answer", &alive.say());
     let later = session.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
     let stray: Vec<_> = later
         // A second answer to something else is no answer to this.
@@ -90,25 +76,15 @@ async fn no_request(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.open_rough().await?;
     session.wire.send(&json!({"jsonrpc": "2.0", "id": 7_001}));
     let alive = session.is_alive().await;
-    lab.expect(
-        "errors.no-method",
-        alive,
-        "the server does not answer after a message without a method",
-        "an answer",
-        "none",
-    );
+    let message = "the server does not answer after a message without a method";
+    lab.expect("errors.no-method", alive, message, "an answer", "none");
     if !alive {
         session = lab.open_rough().await?;
     }
     let one = session.request(&json!(7_002), session.sign_of_life(), json!({}));
     session.wire.send(&json!([one]));
     let alive = session.is_alive().await;
-    lab.expect(
-        "errors.batch",
-        alive,
-        "the server does not answer after a batch, which no version here has",
-        "an answer",
-        "none",
-    );
+    let message = "the server does not answer after a batch, which no version here has";
+    lab.expect("errors.batch", alive, message, "an answer", "none");
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::probe::{Era, Needs, Probe};
+use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, Session};
 
@@ -20,44 +20,19 @@ const NESTED: usize = 20_000;
 /// Between two pieces of a line.
 const PIECE_EVERY: Duration = Duration::from_millis(5);
 
-pub(super) const PROBES: &[Probe] = &[
-    Probe::new("input: in pieces", &["input.split", "input.joined"], Era::Both, |lab| Box::pin(pieces(lab)))
-        .over(Needs::Pipes)
-        .rough(),
-    Probe::new("input: white space", &["input.crlf", "input.blank-lines"], Era::Both, |lab| {
-        Box::pin(white_space(lab))
-    })
-    .over(Needs::Pipes)
-    .rough(),
-    Probe::new("input: a byte order mark", &["input.byte-order-mark"], Era::Both, |lab| {
-        Box::pin(survives(lab, "input.byte-order-mark", byte_order_mark(), "a byte order mark"))
-    })
-    .over(Needs::Pipes)
-    .rough(),
-    Probe::new("input: no UTF-8", &["input.not-utf8"], Era::Both, |lab| {
-        Box::pin(survives(lab, "input.not-utf8", not_utf8(), "bytes that are no UTF-8"))
-    })
-    .over(Needs::Pipes)
-    .rough(),
-    Probe::new("input: no JSON", &["input.not-json"], Era::Both, |lab| {
-        Box::pin(survives(
-            lab,
-            "input.not-json",
-            b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \n".to_vec(),
-            "a line that is no JSON",
-        ))
-    })
-    .over(Needs::Pipes)
-    .rough(),
-    Probe::new("input: deep nesting", &["input.nested"], Era::Both, |lab| {
-        Box::pin(survives(lab, "input.nested", nested(), "20,000 brackets inside each other"))
-    })
-    .over(Needs::Pipes)
-    .rough(),
-    Probe::new("input: a line of 20 MB", &["input.long-line"], Era::Both, |lab| Box::pin(long_line(lab)))
-        .over(Needs::Pipes)
-        .rough(),
-];
+probes! {
+    "input: in pieces" ["input.split", "input.joined"] Both Pipes ROUGH |lab| pieces(lab);
+    "input: white space" ["input.crlf", "input.blank-lines"] Both Pipes ROUGH |lab| white_space(lab);
+    "input: a byte order mark" ["input.byte-order-mark"]
+        Both Pipes ROUGH |lab| survives(lab, "input.byte-order-mark", byte_order_mark(), "a byte order mark");
+    "input: no UTF-8" ["input.not-utf8"]
+        Both Pipes ROUGH |lab| survives(lab, "input.not-utf8", not_utf8(), "bytes that are no UTF-8");
+    "input: no JSON" ["input.not-json"]
+        Both Pipes ROUGH |lab| survives(lab, "input.not-json", b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \n".to_vec(), "a line that is no JSON");
+    "input: deep nesting" ["input.nested"]
+        Both Pipes ROUGH |lab| survives(lab, "input.nested", nested(), "20,000 brackets inside each other");
+    "input: a line of 20 MB" ["input.long-line"] Both Pipes ROUGH |lab| long_line(lab);
+}
 
 fn byte_order_mark() -> Vec<u8> {
     b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"method\":\"notifications/hostcheck/mark\"}\n".to_vec()
@@ -92,13 +67,8 @@ async fn pieces(lab: &mut Lab) -> Result<(), Trouble> {
         session.wire.run_for(PIECE_EVERY).await;
     }
     let reply = session.answer_to(&id, from, ANSWER_WITHIN).await;
-    lab.expect(
-        "input.split",
-        reply.is_answer(),
-        "a request that arrives in pieces is not answered",
-        "an answer",
-        &reply.say(),
-    );
+    let message = "a request that arrives in pieces is not answered";
+    lab.expect("input.split", reply.is_answer(), message, "an answer", &reply.say());
     let from = session.wire.received.len();
     let mut joined = Vec::new();
     let mut ids = Vec::new();
@@ -134,25 +104,15 @@ async fn white_space(lab: &mut Lab) -> Result<(), Trouble> {
     let from = session.wire.received.len();
     session.wire.send_bytes(&bytes);
     let reply = session.answer_to(&id, from, ANSWER_WITHIN).await;
-    lab.expect(
-        "input.crlf",
-        reply.is_answer(),
-        "a line that ends in CR LF is not answered",
-        "an answer",
-        &reply.say(),
-    );
+    let message = "a line that ends in CR LF is not answered";
+    lab.expect("input.crlf", reply.is_answer(), message, "an answer", &reply.say());
     let (id, bytes) = line(&mut session);
     let from = session.wire.received.len();
     session.wire.send_bytes(b"\n\n");
     session.wire.send_bytes(&[b" \t".as_slice(), &bytes, b"  \n"].concat());
     let reply = session.answer_to(&id, from, ANSWER_WITHIN).await;
-    lab.expect(
-        "input.blank-lines",
-        reply.is_answer(),
-        "a request after blank lines, with spaces around it, is not answered",
-        "an answer",
-        &reply.say(),
-    );
+    let message = "a request after blank lines, with spaces around it, is not answered";
+    lab.expect("input.blank-lines", reply.is_answer(), message, "an answer", &reply.say());
     Ok(())
 }
 

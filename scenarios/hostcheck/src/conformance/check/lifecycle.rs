@@ -3,34 +3,21 @@
 
 use serde_json::{Value, json};
 
-use super::probe::{Era, Probe};
+use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{Reply, START_WITHIN, initialize_params};
 
-pub(super) const PROBES: &[Probe] = &[
-    Probe::new(
-        "initialize",
-        &["initialize.answered", "initialize.same-version", "initialize.ready"],
-        Era::Legacy,
-        |lab| Box::pin(initialize(lab)),
-    ),
-    Probe::new(
-        "initialize with an unknown version",
-        &["initialize.other-version", "initialize.latest-version"],
-        Era::Legacy,
-        |lab| Box::pin(unknown_version(lab)),
-    ),
-    Probe::new("initialize with a version that has none", &["initialize.never-modern"], Era::Legacy, |lab| {
-        Box::pin(never_modern(lab))
-    }),
-    Probe::new("ping", &["ping.answered", "ping.empty"], Era::Legacy, |lab| Box::pin(ping(lab))),
-    Probe::new(
-        "declared capabilities",
-        &["capabilities.served", "capabilities.undeclared", "tools.declared", "resources.declared"],
-        Era::Both,
-        |lab| Box::pin(capabilities(lab)),
-    ),
-];
+probes! {
+    "initialize" ["initialize.answered", "initialize.same-version", "initialize.ready"]
+        Legacy Nothing |lab| initialize(lab);
+    "initialize with an unknown version" ["initialize.other-version", "initialize.latest-version"]
+        Legacy Nothing |lab| unknown_version(lab);
+    "initialize with a version that has none" ["initialize.never-modern"] Legacy Nothing |lab| never_modern(lab);
+    "ping" ["ping.answered", "ping.empty"] Legacy Nothing |lab| ping(lab);
+    "declared capabilities"
+        ["capabilities.served", "capabilities.undeclared", "tools.declared", "resources.declared"]
+        Both Nothing |lab| capabilities(lab);
+}
 
 async fn initialize(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.fresh()?;
@@ -42,29 +29,14 @@ async fn initialize(lab: &mut Lab) -> Result<(), Trouble> {
     };
     let whole = result.get("capabilities").is_some_and(Value::is_object)
         && result.pointer("/serverInfo/name").is_some_and(Value::is_string);
-    lab.expect(
-        "initialize.answered",
-        whole,
-        "the answer to `initialize` lacks capabilities or serverInfo",
-        "capabilities and serverInfo",
-        &said,
-    );
+    let message = "the answer to `initialize` lacks capabilities or serverInfo";
+    lab.expect("initialize.answered", whole, message, "capabilities and serverInfo", &said);
     let version = lab.version.as_str();
-    lab.expect(
-        "initialize.same-version",
-        result["protocolVersion"] == version,
-        "the server speaks this version and answers with another one",
-        version,
-        &said,
-    );
+    let message = "the server speaks this version and answers with another one";
+    lab.expect("initialize.same-version", result["protocolVersion"] == version, message, version, &said);
     let alive = session.is_alive().await;
-    lab.expect(
-        "initialize.ready",
-        alive,
-        "the session does not answer after `notifications/initialized`",
-        "an answer to ping",
-        "none",
-    );
+    let message = "the session does not answer after `notifications/initialized`";
+    lab.expect("initialize.ready", alive, message, "an answer to ping", "none");
     Ok(())
 }
 
@@ -122,13 +94,8 @@ async fn never_modern(lab: &mut Lab) -> Result<(), Trouble> {
 async fn ping(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.open().await?;
     let reply = session.ask("ping", json!({})).await;
-    lab.expect(
-        "ping.answered",
-        reply.result().is_some(),
-        "`ping` is not answered with a result",
-        "{}",
-        &reply.say(),
-    );
+    let message = "`ping` is not answered with a result";
+    lab.expect("ping.answered", reply.result().is_some(), message, "{}", &reply.say());
     let Some(result) = reply.result() else {
         lab.skip("ping.empty", "`ping` has no result");
         return Ok(());

@@ -3,54 +3,27 @@
 
 use serde_json::{Value, json};
 
-use super::probe::{Era, Needs, Probe};
+use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{
     ANSWER_WITHIN, Reply, SILENCE_AFTER, START_WITHIN, Session, initialize_params, modern_meta,
 };
 
-pub(super) const PROBES: &[Probe] = &[
-    Probe::new("opening: ping first", &["opening.ping-first"], Era::Legacy, |lab| Box::pin(ping_first(lab)))
-        .over(Needs::Pipes),
-    Probe::new("opening: discover, then initialize", &["opening.discover-first"], Era::Legacy, |lab| {
-        Box::pin(discover_first(lab, true, "opening.discover-first"))
-    })
-    .over(Needs::Pipes),
-    Probe::new(
-        "opening: discover without _meta, then initialize",
-        &["opening.discover-bare"],
-        Era::Legacy,
-        |lab| Box::pin(discover_first(lab, false, "opening.discover-bare")),
-    )
-    .over(Needs::Pipes),
-    Probe::new(
-        "opening: discover given up, then initialize",
-        &["opening.discover-given-up"],
-        Era::Legacy,
-        |lab| Box::pin(discover_given_up(lab)),
-    )
-    .over(Needs::Pipes),
-    Probe::new("opening: discover before initialized", &["opening.discover-between"], Era::Legacy, |lab| {
-        Box::pin(discover_between(lab))
-    })
-    .over(Needs::Pipes),
-    Probe::new("opening: initialize twice", &["opening.initialize-twice"], Era::Legacy, |lab| {
-        Box::pin(initialize_twice(lab))
-    })
-    .over(Needs::Pipes),
-    Probe::new("opening: both eras on one connection", &["opening.both-eras"], Era::Legacy, |lab| {
-        Box::pin(both_eras(lab))
-    })
-    .over(Needs::Pipes),
-    Probe::new("opening: a request without a probe", &["opening.no-probe"], Era::Modern, |lab| {
-        Box::pin(no_probe(lab))
-    }),
-    Probe::new("opening: discover", &["opening.discover"], Era::Modern, |lab| Box::pin(discover(lab))),
-    Probe::new("opening: initialize after a request", &["opening.initialize-late"], Era::Modern, |lab| {
-        Box::pin(initialize_late(lab))
-    })
-    .over(Needs::Pipes),
-];
+probes! {
+    "opening: ping first" ["opening.ping-first"] Legacy Pipes |lab| ping_first(lab);
+    "opening: discover, then initialize" ["opening.discover-first"]
+        Legacy Pipes |lab| discover_first(lab, true, "opening.discover-first");
+    "opening: discover without _meta, then initialize" ["opening.discover-bare"]
+        Legacy Pipes |lab| discover_first(lab, false, "opening.discover-bare");
+    "opening: discover given up, then initialize" ["opening.discover-given-up"]
+        Legacy Pipes |lab| discover_given_up(lab);
+    "opening: discover before initialized" ["opening.discover-between"] Legacy Pipes |lab| discover_between(lab);
+    "opening: initialize twice" ["opening.initialize-twice"] Legacy Pipes |lab| initialize_twice(lab);
+    "opening: both eras on one connection" ["opening.both-eras"] Legacy Pipes |lab| both_eras(lab);
+    "opening: a request without a probe" ["opening.no-probe"] Modern Nothing |lab| no_probe(lab);
+    "opening: discover" ["opening.discover"] Modern Nothing |lab| discover(lab);
+    "opening: initialize after a request" ["opening.initialize-late"] Modern Pipes |lab| initialize_late(lab);
+}
 
 /// `initialize` on a connection that has seen other things, and whether the session then works.
 async fn then_initialize(lab: &mut Lab, session: &mut Session, check: &'static str) {
@@ -124,13 +97,8 @@ async fn discover_between(lab: &mut Lab) -> Result<(), Trouble> {
     session.answer_to(&id, from, SILENCE_AFTER).await;
     session.notify("notifications/initialized", None);
     let alive = session.is_alive().await;
-    lab.expect(
-        check,
-        alive,
-        "the session does not answer after this opening",
-        "an answer to ping",
-        &reply.say(),
-    );
+    let message = "the session does not answer after this opening";
+    lab.expect(check, alive, message, "an answer to ping", &reply.say());
     Ok(())
 }
 
@@ -246,12 +214,7 @@ async fn initialize_late(lab: &mut Lab) -> Result<(), Trouble> {
     }
     // Whatever was said, the newer era goes on.
     let alive = session.ask("server/discover", Value::Object(serde_json::Map::new())).await;
-    lab.expect(
-        check,
-        alive.result().is_some(),
-        "the newer era ends with `initialize`",
-        "a result",
-        &alive.say(),
-    );
+    let message = "the newer era ends with `initialize`";
+    lab.expect(check, alive.result().is_some(), message, "a result", &alive.say());
     Ok(())
 }

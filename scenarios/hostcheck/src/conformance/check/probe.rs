@@ -68,17 +68,23 @@ pub(crate) struct Probe {
 }
 
 impl Probe {
-    pub(super) const fn new(name: &'static str, checks: &'static [&'static str], era: Era, run: Run) -> Self {
-        Self { name, checks, era, needs: Needs::Nothing, rough: false, run }
-    }
-
-    pub(super) const fn over(mut self, needs: Needs) -> Self {
-        self.needs = needs;
-        self
-    }
-
-    pub(super) const fn rough(mut self) -> Self {
-        self.rough = true;
-        self
-    }
+    pub(super) const ROUGH: bool = true;
 }
+
+/// The probes of an area. A row: the name, the checks, the versions, what is needed of the connection, `ROUGH` where the
+/// server is treated so, and the conversation.
+macro_rules! probes {
+    ($( $name:literal $checks:tt $era:ident $needs:ident $($rough:ident)? |$lab:ident| $run:expr; )*) => {
+        pub(super) const PROBES: &[$crate::conformance::check::probe::Probe] = &[
+            $( $crate::conformance::check::probe::Probe {
+                name: $name,
+                checks: &$checks,
+                era: $crate::conformance::check::probe::Era::$era,
+                needs: $crate::conformance::check::probe::Needs::$needs,
+                rough: false $(|| $crate::conformance::check::probe::Probe::$rough)?,
+                run: |$lab| Box::pin($run),
+            }, )*
+        ];
+    };
+}
+pub(super) use probes;

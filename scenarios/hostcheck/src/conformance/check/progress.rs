@@ -4,13 +4,14 @@
 use serde_json::json;
 
 use super::cancellation::LONG_WITHIN;
-use super::probe::{Era, Probe};
+use super::probe::probes;
 use super::tools;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{GRACE, Reply};
 
-pub(super) const PROBES: &[Probe] =
-    &[Probe::new("progress", &["progress.token-forms"], Era::Both, |lab| Box::pin(progress(lab)))];
+probes! {
+    "progress" ["progress.token-forms"] Both Nothing |lab| progress(lab);
+}
 
 async fn progress(lab: &mut Lab) -> Result<(), Trouble> {
     let check = "progress.token-forms";

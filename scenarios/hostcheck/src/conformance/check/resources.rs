@@ -4,7 +4,7 @@
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use super::probe::{Era, Probe};
+use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
 
 /// Resources that are read.
@@ -13,24 +13,15 @@ const READ_MAX: usize = 6;
 const NOWHERE: &str = "hostcheck://no-such-resource/1";
 const NONE: &str = "the server declares no resources";
 
-pub(super) const PROBES: &[Probe] = &[
-    Probe::new(
-        "resources: the list",
-        &["resources.list", "resources.uris", "resources.read", "resources.base64", "resources.templates"],
-        Era::Both,
-        |lab| Box::pin(list(lab)),
-    ),
-    Probe::new(
-        "resources: an unknown one",
-        &["resources.not-found", "resources.not-found-code"],
-        Era::Both,
-        |lab| Box::pin(not_found(lab)),
-    ),
-    Probe::new("resources: another connection", &["resources.same-everywhere"], Era::Modern, |lab| {
-        Box::pin(same_everywhere(lab))
-    }),
-    Probe::new("resources: subscribe", &["resources.subscribe"], Era::Legacy, |lab| Box::pin(subscribe(lab))),
-];
+probes! {
+    "resources: the list"
+        ["resources.list", "resources.uris", "resources.read", "resources.base64", "resources.templates"]
+        Both Nothing |lab| list(lab);
+    "resources: an unknown one" ["resources.not-found", "resources.not-found-code"]
+        Both Nothing |lab| not_found(lab);
+    "resources: another connection" ["resources.same-everywhere"] Modern Nothing |lab| same_everywhere(lab);
+    "resources: subscribe" ["resources.subscribe"] Legacy Nothing |lab| subscribe(lab);
+}
 
 async fn list(lab: &mut Lab) -> Result<(), Trouble> {
     const ALL: [&str; 5] =
@@ -52,13 +43,8 @@ async fn list(lab: &mut Lab) -> Result<(), Trouble> {
     lab.pass("resources.list");
     let uris = listed.names("uri");
     let odd: Vec<_> = uris.iter().filter(|uri| url::Url::parse(uri).is_err()).collect();
-    lab.expect(
-        "resources.uris",
-        odd.is_empty(),
-        "an address is no URI",
-        "absolute URIs",
-        &format!("{odd:?}"),
-    );
+    let message = "an address is no URI";
+    lab.expect("resources.uris", odd.is_empty(), message, "absolute URIs", &format!("{odd:?}"));
     let mut blobs = false;
     for uri in uris.iter().take(READ_MAX) {
         let reply = session.ask("resources/read", json!({"uri": uri})).await;
@@ -127,13 +113,8 @@ async fn same_everywhere(lab: &mut Lab) -> Result<(), Trouble> {
         uris.sort();
         sets.push(uris);
     }
-    lab.expect(
-        check,
-        sets[0] == sets[1],
-        "the resources differ by connection",
-        "the same set",
-        &format!("{sets:?}"),
-    );
+    let message = "the resources differ by connection";
+    lab.expect(check, sets[0] == sets[1], message, "the same set", &format!("{sets:?}"));
     Ok(())
 }
 

@@ -3,30 +3,17 @@
 
 use serde_json::{Value, json};
 
-use super::probe::{Era, Probe};
+use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, START_WITHIN, client_info, modern_meta};
 
-pub(super) const PROBES: &[Probe] = &[
-    Probe::new(
-        "discover",
-        &["discover.complete", "discover.server-info", "results.typed"],
-        Era::Modern,
-        |lab| Box::pin(discover(lab)),
-    ),
-    Probe::new(
-        "an unknown version",
-        &["version.refused", "version.supported-named", "version.retry"],
-        Era::Modern,
-        |lab| Box::pin(unknown_version(lab)),
-    ),
-    Probe::new(
-        "incomplete _meta",
-        &["meta.missing", "meta.no-memory", "meta.no-client-info"],
-        Era::Modern,
-        |lab| Box::pin(incomplete(lab)),
-    ),
-];
+probes! {
+    "discover" ["discover.complete", "discover.server-info", "results.typed"] Modern Nothing |lab| discover(lab);
+    "an unknown version" ["version.refused", "version.supported-named", "version.retry"]
+        Modern Nothing |lab| unknown_version(lab);
+    "incomplete _meta" ["meta.missing", "meta.no-memory", "meta.no-client-info"]
+        Modern Nothing |lab| incomplete(lab);
+}
 
 async fn discover(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.fresh()?;

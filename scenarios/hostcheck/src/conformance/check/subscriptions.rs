@@ -3,27 +3,19 @@
 
 use serde_json::{Map, Value, json};
 
-use super::probe::{Era, Needs, Probe};
+use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, GRACE, Session};
 
 const SUBSCRIPTION: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
 const NOTHING: &str = "the server declares nothing to listen to";
 
-pub(super) const PROBES: &[Probe] = &[
-    Probe::new(
-        "listen",
-        &["listen.acknowledged", "listen.first", "listen.filter", "listen.two"],
-        Era::Modern,
-        |lab| Box::pin(listen(lab)),
-    ),
-    Probe::new("listen: cancelled", &["listen.cancelled"], Era::Modern, |lab| Box::pin(cancelled(lab)))
-        .over(Needs::Pipes),
-    Probe::new("listen: the end", &["listen.graceful-end", "listen.again"], Era::Modern, |lab| {
-        Box::pin(ended(lab))
-    })
-    .over(Needs::Pipes),
-];
+probes! {
+    "listen" ["listen.acknowledged", "listen.first", "listen.filter", "listen.two"]
+        Modern Nothing |lab| listen(lab);
+    "listen: cancelled" ["listen.cancelled"] Modern Pipes |lab| cancelled(lab);
+    "listen: the end" ["listen.graceful-end", "listen.again"] Modern Pipes |lab| ended(lab);
+}
 
 /// What can be listened to, as a filter; nothing where that is nothing.
 fn filter(session: &Session) -> Option<Value> {
@@ -107,23 +99,13 @@ async fn listen(lab: &mut Lab) -> Result<(), Trouble> {
     let more = promised.is_none_or(|promised| {
         promised.iter().any(|(name, value)| *value != json!(false) && wanted.get(name).is_none())
     });
-    lab.expect(
-        "listen.filter",
-        !more,
-        "the acknowledgement promises what was not asked for",
-        &wanted.to_string(),
-        &said,
-    );
+    let message = "the acknowledgement promises what was not asked for";
+    lab.expect("listen.filter", !more, message, &wanted.to_string(), &said);
     let (second, first) = open_stream(&mut session, &wanted).await;
     let said = first.as_ref().map_or_else(|| "nothing about the stream".to_owned(), Value::to_string);
     let own = first.as_ref().is_some_and(|message| acknowledges(message) && is_tagged(message, &second));
-    lab.expect(
-        "listen.two",
-        own,
-        "a second stream beside the first is not acknowledged by its own id",
-        "an acknowledgement",
-        &said,
-    );
+    let message = "a second stream beside the first is not acknowledged by its own id";
+    lab.expect("listen.two", own, message, "an acknowledgement", &said);
     Ok(())
 }
 

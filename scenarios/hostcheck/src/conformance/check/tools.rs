@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemas::Foreign;
 use serde_json::{Value, json};
 
-use super::probe::{Era, Probe};
+use super::probe::probes;
 use crate::conformance::arguments;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::outcome::Outcome;
@@ -23,37 +23,22 @@ const NAME_MAX: usize = 128;
 const WRONG_MAX: usize = 3;
 const NO_TOOLS: &str = "the server declares no tools";
 
-/// What is asked of the list alone.
-const LIST: &[&str] = &[
-    "tools.list",
-    "tools.stable-order",
-    "tools.names",
-    "tools.name-length",
-    "tools.unique",
-    "tools.input-schemas",
-    "tools.output-schemas",
-    "tools.pages-end",
-    "tools.pages-scope",
-];
+probes! {
+    "tools: the list"
+        ["tools.list", "tools.stable-order", "tools.names", "tools.name-length", "tools.unique",
+         "tools.input-schemas", "tools.output-schemas", "tools.pages-end", "tools.pages-scope"]
+        Both Nothing |lab| list(lab);
+    "tools: another connection" ["tools.same-everywhere"] Modern Nothing |lab| same_everywhere(lab);
+    "tools: calls" ["tools.call", "tools.structured", "tools.structured-text", "tools.embedded"]
+        Both Nothing |lab| calls(lab);
+    "tools: mistakes" ["tools.unknown", "tools.malformed-call", "tools.malformed-code", "tools.bad-arguments"]
+        Both Nothing |lab| mistakes(lab);
+}
 
-pub(super) const PROBES: &[Probe] = &[
-    Probe::new("tools: the list", LIST, Era::Both, |lab| Box::pin(list(lab))),
-    Probe::new("tools: another connection", &["tools.same-everywhere"], Era::Modern, |lab| {
-        Box::pin(same_everywhere(lab))
-    }),
-    Probe::new(
-        "tools: calls",
-        &["tools.call", "tools.structured", "tools.structured-text", "tools.embedded"],
-        Era::Both,
-        |lab| Box::pin(calls(lab)),
-    ),
-    Probe::new(
-        "tools: mistakes",
-        &["tools.unknown", "tools.malformed-call", "tools.malformed-code", "tools.bad-arguments"],
-        Era::Both,
-        |lab| Box::pin(mistakes(lab)),
-    ),
-];
+/// What is asked of the list alone.
+fn of_the_list() -> &'static [&'static str] {
+    PROBES[0].checks
+}
 
 /// Whether a tool may be called: it says that it only reads, or the person allowed all.
 pub(crate) fn may_call(lab: &Lab, tool: &Value) -> bool {
@@ -92,7 +77,7 @@ pub(crate) fn none_callable(tools: &Listed) -> Outcome {
 async fn list(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.open().await?;
     if !session.declares("tools") {
-        lab.skip_all(LIST, NO_TOOLS);
+        lab.skip_all(of_the_list(), NO_TOOLS);
         return Ok(());
     }
     let tools = match session.list("tools/list", "tools").await {
@@ -100,66 +85,36 @@ async fn list(lab: &mut Lab) -> Result<(), Trouble> {
         Err(no_page) => {
             let message = no_page.message("tools", "tools/list");
             lab.fail("tools.list", message, "a result", &no_page.reply.say());
-            lab.skip_all(&LIST[1..], "`tools/list` has no result");
+            lab.skip_all(&of_the_list()[1..], "`tools/list` has no result");
             return Ok(());
         }
     };
     lab.pass("tools.list");
-    lab.expect(
-        "tools.pages-end",
-        !tools.endless,
-        "the pages of `tools/list` do not end",
-        "a page without nextCursor",
-        "",
-    );
+    let message = "the pages of `tools/list` do not end";
+    lab.expect("tools.pages-end", !tools.endless, message, "a page without nextCursor", "");
     let one_scope = tools.scopes.windows(2).all(|pair| pair[0] == pair[1]);
     if tools.pages < 2 {
         lab.skip("tools.pages-scope", "the list has one page");
     } else {
-        lab.expect(
-            "tools.pages-scope",
-            one_scope,
-            "the pages of one list differ in cacheScope",
-            "one scope",
-            &format!("{:?}", tools.scopes),
-        );
+        let message = "the pages of one list differ in cacheScope";
+        lab.expect("tools.pages-scope", one_scope, message, "one scope", &format!("{:?}", tools.scopes));
     }
     let names = tools.names("name");
     let again =
         session.list("tools/list", "tools").await.map(|tools| tools.names("name")).unwrap_or_default();
     let said = format!("first {names:?}, then {again:?}");
-    lab.expect(
-        "tools.stable-order",
-        names == again,
-        "two lists in a row differ",
-        "the same tools in the same order",
-        &said,
-    );
+    let message = "two lists in a row differ";
+    lab.expect("tools.stable-order", names == again, message, "the same tools in the same order", &said);
     let unique: BTreeSet<&String> = names.iter().collect();
-    lab.expect(
-        "tools.unique",
-        unique.len() == names.len(),
-        "two tools have the same name",
-        "unique names",
-        &format!("{names:?}"),
-    );
+    let message = "two tools have the same name";
+    lab.expect("tools.unique", unique.len() == names.len(), message, "unique names", &format!("{names:?}"));
     let fits = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
     let odd: Vec<_> = names.iter().filter(|name| !fits(name)).collect();
-    lab.expect(
-        "tools.names",
-        odd.is_empty(),
-        "a tool's name has other characters than A-Z, a-z, 0-9, _, -, .",
-        "plain names",
-        &format!("{odd:?}"),
-    );
+    let message = "a tool's name has other characters than A-Z, a-z, 0-9, _, -, .";
+    lab.expect("tools.names", odd.is_empty(), message, "plain names", &format!("{odd:?}"));
     let odd: Vec<_> = names.iter().filter(|name| !(1..=NAME_MAX).contains(&name.chars().count())).collect();
-    lab.expect(
-        "tools.name-length",
-        odd.is_empty(),
-        "a tool's name is empty or longer than 128 characters",
-        "1 to 128 characters",
-        &format!("{odd:?}"),
-    );
+    let message = "a tool's name is empty or longer than 128 characters";
+    lab.expect("tools.name-length", odd.is_empty(), message, "1 to 128 characters", &format!("{odd:?}"));
     compile_all(lab, &tools, "tools.input-schemas", "inputSchema");
     compile_all(lab, &tools, "tools.output-schemas", "outputSchema");
     Ok(())
@@ -201,13 +156,8 @@ async fn same_everywhere(lab: &mut Lab) -> Result<(), Trouble> {
         names.sort();
     }
     let said = format!("here {here:?}, after a call {later:?}, on another connection {there:?}");
-    lab.expect(
-        check,
-        here == later && here == there,
-        "the tools differ by connection or by what was asked before",
-        "the same set",
-        &said,
-    );
+    let message = "the tools differ by connection or by what was asked before";
+    lab.expect(check, here == later && here == there, message, "the same set", &said);
     Ok(())
 }
 

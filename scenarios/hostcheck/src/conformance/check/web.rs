@@ -11,7 +11,7 @@ use schemas::Version;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::probe::{Era, Needs, Probe};
+use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, initialize_params, modern_meta};
 use crate::conformance::target::Target;
@@ -36,33 +36,17 @@ const KINDS: &str = "application/json or text/event-stream";
 const OTHER_KIND: &str = "a request is answered with another content type";
 const NO_SESSION: &str = "the server assigns no session id";
 
-pub(super) const PROBES: &[Probe] = &[
-    Probe::new(
-        "http session",
-        &[
-            "http.content-type",
-            "http.accepted",
-            "http.session-visible",
-            "http.session-served",
-            "http.session-required",
-            "http.session-ended",
-            "http.version-refused",
-            "http.version-absent",
-            "http.get",
-        ],
-        Era::Legacy,
-        |lab| Box::pin(session(lab)),
-    )
-    .over(Needs::Address),
-    Probe::new("http origin", &["http.origin"], Era::Both, |lab| Box::pin(origin(lab))).over(Needs::Address),
-    Probe::new(
-        "http without sessions",
-        &["http.content-type-modern", "http.version-mismatch", "http.version-unknown", "http.unknown-method"],
-        Era::Modern,
-        |lab| Box::pin(modern(lab)),
-    )
-    .over(Needs::Address),
-];
+probes! {
+    "http session"
+        ["http.content-type", "http.accepted", "http.session-visible", "http.session-served",
+         "http.session-required", "http.session-ended", "http.version-refused", "http.version-absent",
+         "http.get"]
+        Legacy Address |lab| session(lab);
+    "http origin" ["http.origin"] Both Address |lab| origin(lab);
+    "http without sessions"
+        ["http.content-type-modern", "http.version-mismatch", "http.version-unknown", "http.unknown-method"]
+        Modern Address |lab| modern(lab);
+}
 
 /// The way to the server.
 struct Door {

@@ -44,7 +44,7 @@ impl Ledger {
             .iter()
             .filter(|message| message.heard == Heard::Must && self.showings(message).is_empty())
             .map(|message| {
-                failure(
+                Failure::new(
                     "oracle.lost",
                     now_ms,
                     format!(
@@ -62,7 +62,7 @@ impl Ledger {
         for sighting in &self.seen {
             match written.get(&(sighting.chat_id.as_str(), sighting.message_id.as_str())) {
                 Some(message) if !message.heard.is_forbidden() => {}
-                Some(message) => failures.push(failure(
+                Some(message) => failures.push(Failure::new(
                     "oracle.stranger",
                     sighting.at_ms,
                     format!(
@@ -70,7 +70,7 @@ impl Ledger {
                         message.label
                     ),
                 )),
-                None => failures.push(failure(
+                None => failures.push(Failure::new(
                     "oracle.unknown",
                     sighting.at_ms,
                     format!("the model was shown message {}, which nobody wrote", sighting.message_id),
@@ -94,7 +94,7 @@ impl Ledger {
                 if self.forgot_between(told_ms, again.at_ms) {
                     continue;
                 }
-                failures.push(failure(
+                failures.push(Failure::new(
                     "oracle.repeated",
                     again.at_ms,
                     format!("message `{}` was shown twice without `redelivered` or `pushed`", message.label),
@@ -119,7 +119,7 @@ impl Ledger {
                 let was_pushed = pushed_ms.is_some_and(|pushed_ms| *pushed_ms <= sighting.at_ms);
                 // A process that dies between noting a push and writing it has marked what nobody saw.
                 if sighting.pushed && !was_pushed && !excused {
-                    failures.push(failure(
+                    failures.push(Failure::new(
                         "oracle.mark",
                         sighting.at_ms,
                         format!("message `{}` is marked pushed, and no push was on the wire", message.label),
@@ -131,7 +131,7 @@ impl Ledger {
                 let was_lost =
                     self.lost_ms.iter().any(|at_ms| (message.at_ms..=sighting.at_ms).contains(at_ms));
                 if sighting.redelivered && !excused && !was_lost && !was_knocked && !was_printed {
-                    failures.push(failure(
+                    failures.push(Failure::new(
                         "oracle.mark",
                         sighting.at_ms,
                         format!("message `{}` is delivered again although nothing was lost", message.label),
@@ -225,7 +225,7 @@ impl Ledger {
                     && position < before
                     && !self.host_decides(position, before)
                 {
-                    failures.push(failure(
+                    failures.push(Failure::new(
                         "oracle.order",
                         self.seen[position].at_ms,
                         format!(
@@ -253,14 +253,10 @@ fn timed(mut failures: Vec<Failure>, now_ms: u64) -> Vec<Failure> {
     failures
 }
 
-fn failure(rule: &str, at_ms: u64, message: String) -> Failure {
-    Failure { rule: rule.to_owned(), message, at_ms, step: None, line: None, expected: None, observed: None }
-}
-
 fn compare(rule: &str, at_ms: u64, message: &Written, expected: &str, observed: &str, what: &str) -> Failure {
     Failure {
         expected: Some(expected.to_owned()),
         observed: Some(observed.to_owned()),
-        ..failure(rule, at_ms, format!("the text of message `{}` {what}", message.label))
+        ..Failure::new(rule, at_ms, format!("the text of message `{}` {what}", message.label))
     }
 }

@@ -8,8 +8,6 @@ use std::time::Duration;
 
 use entraclaw_inbox::knock::{HttpMethod, KnockError, KnockRequest};
 use fake_hosts::settings::OpenDoor;
-use futures_util::StreamExt as _;
-use futures_util::stream::FuturesUnordered;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
@@ -19,6 +17,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::super::bell::Bell;
+use crate::accept::accept;
 
 /// Between two looks at a folder or a file.
 const LOOK: Duration = Duration::from_millis(20);
@@ -90,18 +89,7 @@ async fn read_on(path: &str, bell: &Bell, now_ms: impl Fn() -> i64) {
 
 async fn listen(port: u16, bell: &Bell, now_ms: &impl Fn() -> i64) {
     let Ok(listener) = TcpListener::bind(("127.0.0.1", port)).await else { return };
-    let mut connections = FuturesUnordered::new();
-    loop {
-        tokio::select! {
-            biased;
-            Some(()) = connections.next(), if !connections.is_empty() => {}
-            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => {
-                if let Ok((stream, _)) = accepted {
-                    connections.push(connection(stream, port, bell, now_ms));
-                }
-            }
-        }
-    }
+    accept(listener, CONNECTIONS_MAX, |stream| connection(stream, port, bell, now_ms)).await;
 }
 
 async fn connection(stream: TcpStream, port: u16, bell: &Bell, now_ms: &impl Fn() -> i64) {

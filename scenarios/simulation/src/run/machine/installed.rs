@@ -13,14 +13,12 @@ use fake_hosts::process::{ProcessServer, ServerCommand};
 use fake_hosts::settings::{HookCommand, HostSettings, OpenDoor};
 use fake_hosts::{HostOptions, ShellEnd};
 use futures_util::future::LocalBoxFuture;
-use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 
 use super::super::bell::Bell;
-use super::super::commands::{ProcessCommands, beside, run_beside, told_to_run};
+use super::super::commands::{ProcessCommands, beside, output_of, run_beside, shell_end, told_to_run};
 use super::super::extension;
 use super::super::session::{Attendance, Extension, Install};
-use super::super::stage::AnyServer;
 use super::{Machine, doorstep};
 
 /// The server's name; what setup calls it is what every host must find.
@@ -63,7 +61,7 @@ pub(in super::super) fn install(
     };
     Ok(Install {
         options,
-        make_server: Rc::new(move || AnyServer::Process(Box::new(ProcessServer::new(ours.clone())))),
+        make_server: Rc::new(move || ProcessServer::new(ours.clone()).into()),
         commands,
         wait: wait.into_iter().collect(),
         extension,
@@ -118,16 +116,7 @@ impl Installed {
 
 impl Commands for Installed {
     fn shell(&self, arguments: Vec<String>) -> LocalBoxFuture<'static, ShellEnd> {
-        let mut command = Self::shell(self, &arguments.join(" "));
-        Box::pin(async move {
-            match command.output().await {
-                Ok(output) => ShellEnd {
-                    output: String::from_utf8_lossy(&output.stdout).into_owned(),
-                    code: output.status.code().unwrap_or(-1),
-                },
-                Err(_) => ShellEnd { output: String::new(), code: 127 },
-            }
-        })
+        Box::pin(shell_end(Self::shell(self, &arguments.join(" "))))
     }
 
     /// Runs every command of the event in the order of the file. The answer is that of the first with something to say; hosts
@@ -169,14 +158,7 @@ impl Commands for Installed {
 }
 
 /// What a hook wrote; nothing when it failed.
-async fn run(mut command: Command, input: &str) -> String {
-    let Ok(mut child) = command.spawn() else { return String::new() };
-    if let Some(mut stdin) = child.stdin.take() {
-        // A hook that does not read its input is none the worse for it.
-        let _ = stdin.write_all(input.as_bytes()).await;
-    }
-    match child.wait_with_output().await {
-        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),
-        _ => String::new(),
-    }
+async fn run(command: Command, input: &str) -> String {
+    let output = output_of(command, input).await.filter(|output| output.status.success());
+    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
 }

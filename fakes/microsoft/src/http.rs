@@ -1,4 +1,4 @@
-//! The fake behind real HTTP on loopback, for runs with real processes and the real clock.
+//! A fake behind real HTTP on loopback, for runs with real processes and the real clock.
 //! Its delays are real too, so they are cut to [`DELAY_MAX_MS`]; nothing else differs from the in-memory skin.
 //!
 //! A connection that breaks: the server wiremock wraps closes the connection without an answer, which a client
@@ -16,9 +16,8 @@ use wiremock::http::{HeaderName, HeaderValue};
 use wiremock::matchers::any;
 use wiremock::{Match, Mock, MockServer, Respond, ResponseTemplate};
 
-use super::script_error::ScriptError;
-use super::shared::SharedGraph;
-use super::wire::{Answer, Fate, Request};
+use crate::graph::{Answer, Fate, Request};
+use crate::shared::SharedGraph;
 
 /// The longest delay in real time, in milliseconds.
 pub const DELAY_MAX_MS: u64 = 50;
@@ -29,7 +28,7 @@ type Service = Arc<dyn Fn(&Request) -> Answer + Send + Sync>;
 
 /// Answers every request of a wiremock server.
 ///
-/// Mounted alone it can't break a connection and answers 502 instead; [`serve`] mounts it so that it can.
+/// Mounted alone it can't break a connection and answers 502 instead; [`crate::graph::serve`] mounts it so that it can.
 #[derive(Clone)]
 pub struct WiremockSkin {
     service: Service,
@@ -122,47 +121,31 @@ fn zipped(body: &[u8]) -> Option<Vec<u8>> {
     encoder.finish().ok()
 }
 
-/// Any fake that listens on loopback until it is dropped.
-pub(crate) struct HttpFake(MockServer);
-
-impl HttpFake {
-    /// Its origin, e.g. `http://127.0.0.1:40123`.
-    pub(crate) fn base_url(&self) -> String {
-        self.0.uri()
-    }
-}
-
-/// Starts a server that can break connections too.
-pub(crate) async fn listen(service: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> HttpFake {
-    let server = MockServer::builder().disable_request_recording().start().await;
-    let skin = skin(service);
-    let broken = |_: &wiremock::Request| std::io::Error::from(std::io::ErrorKind::ConnectionReset);
-    Mock::given(Breaks(skin.clone())).respond_with_err(broken).with_priority(1).mount(&server).await;
-    Mock::given(any()).respond_with(skin).with_priority(2).mount(&server).await;
-    HttpFake(server)
-}
-
-/// A fake Graph that listens on loopback until it is dropped.
-pub struct GraphServer {
-    http: HttpFake,
+/// A fake that listens on loopback until it is dropped.
+pub struct HttpFake<S> {
+    http: MockServer,
     /// The fake behind it.
-    pub graph: SharedGraph,
+    pub fake: S,
 }
 
-impl GraphServer {
+impl<S> HttpFake<S> {
     /// Its origin, e.g. `http://127.0.0.1:40123`.
     pub fn base_url(&self) -> String {
-        self.http.base_url()
+        self.http.uri()
     }
 }
 
-/// Starts a server for a fake and makes the fake's links name it.
-pub async fn serve(
-    graph: SharedGraph,
+/// Starts a server for a fake that can break connections too. The fake does not know yet where it is.
+pub(crate) async fn listen<S: Clone + Send + Sync + 'static>(
+    fake: S,
     clock: impl Fn() -> Timestamp + Send + Sync + 'static,
-) -> Result<GraphServer, ScriptError> {
-    let behind = graph.clone();
-    let http = listen(move |request: &Request| behind.handle(clock(), request)).await;
-    graph.with(|graph| graph.set_base_url(&http.base_url()))?;
-    Ok(GraphServer { http, graph })
+    handle: impl Fn(&S, Timestamp, &Request) -> Answer + Send + Sync + 'static,
+) -> HttpFake<S> {
+    let http = MockServer::builder().disable_request_recording().start().await;
+    let behind = fake.clone();
+    let skin = skin(move |request: &Request| handle(&behind, clock(), request));
+    let broken = |_: &wiremock::Request| std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+    Mock::given(Breaks(skin.clone())).respond_with_err(broken).with_priority(1).mount(&http).await;
+    Mock::given(any()).respond_with(skin).with_priority(2).mount(&http).await;
+    HttpFake { http, fake }
 }

@@ -1,0 +1,52 @@
+//! One fake that a transport and a scenario hold together.
+//! It never keeps the lock longer than one call.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+
+use crate::bot::FakeBot;
+use crate::graph::{Answer, FakeGraph, Request};
+
+/// A cheap handle on a fake: its in-memory skin.
+#[derive(Debug, Default)]
+pub struct Shared<F>(Arc<Mutex<F>>);
+
+impl<F> Clone for Shared<F> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<F> Shared<F> {
+    /// Shares a fake.
+    pub fn new(fake: F) -> Self {
+        Self(Arc::new(Mutex::new(fake)))
+    }
+
+    /// Does something with the fake. `work` must not use this handle again.
+    pub fn with<T>(&self, work: impl FnOnce(&mut F) -> T) -> T {
+        // Whoever panicked has already failed its run; the fake itself stays usable.
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A handle on a [`FakeGraph`].
+pub type SharedGraph = Shared<FakeGraph>;
+
+impl SharedGraph {
+    /// Serves one request at an instant.
+    pub fn handle(&self, now: Timestamp, request: &Request) -> Answer {
+        self.with(|graph| graph.handle(now, request))
+    }
+}
+
+/// A handle on a [`FakeBot`].
+pub type SharedBot = Shared<FakeBot>;
+
+impl SharedBot {
+    /// Serves one request at an instant.
+    pub fn handle(&self, now: Timestamp, request: &Request) -> Answer {
+        self.with(|bot| bot.handle(now, request))
+    }
+}
