@@ -18,7 +18,8 @@ pub use entraclaw_inbox::{
 };
 pub use entraclaw_microsoft::{entra, graph};
 pub use entraclaw_sanitize as sanitize;
-pub use entraclaw_seams::{clock, random, storage};
+pub use entraclaw_seams::{clock, processes, random, storage};
+pub use entraclaw_work as work;
 
 /// The connection to a host, and what is served over it.
 pub mod mcp {

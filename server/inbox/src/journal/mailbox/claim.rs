@@ -32,6 +32,9 @@ impl Mailbox {
     pub fn is_new(&mut self, seq: u64) -> Result<bool> {
         self.refresh()?;
         let Some(entry) = self.journal.core().entry(seq)? else { return Ok(false) };
+        if !entry.record.is_for(self.consumer.as_str()) {
+            return Ok(false);
+        }
         let (channel, ledger) = (entry.record.channel, self.file.ledger());
         Ok(!ledger.shown.has(channel, seq) && !ledger.pushed.has(channel, seq))
     }
@@ -142,7 +145,9 @@ impl Mailbox {
     pub fn is_spoken_for(&mut self, seq: u64) -> Result<bool> {
         self.refresh()?;
         let Some(entry) = self.journal.core().entry(seq)? else { return Ok(true) };
-        Ok(self.file.ledger().acked.has(entry.record.channel, seq) || self.held().contains_key(&seq))
+        let is_anothers = !entry.record.is_for(self.consumer.as_str());
+        let has_it = self.file.ledger().acked.has(entry.record.channel, seq);
+        Ok(is_anothers || has_it || self.held().contains_key(&seq))
     }
 
     /// Whether another session, alive or dead, holds something since this one began that was not pushed again, as far as
