@@ -1,8 +1,8 @@
 //! What the server believes of hosts, against what the profiles state of them.
 
-use entraclaw::knock::wakes_by_hook;
-use entraclaw::mcp::{HOSTS, HostRow, Park};
-use entraclaw::notice::{Form, HOOKS, Moment};
+use entraclaw_inbox::knock::wakes_by_hook;
+use entraclaw_inbox::notice::{Form, HOOKS, Moment};
+use entraclaw_mcp::hosts::{HOSTS, HostRow, Park};
 use fake_hosts::{HookAnswer, Mode, Profile, ProgressTokens};
 use hostcheck::host::all;
 

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use entraclaw::clock::TokioClock;
 use entraclaw::config::{Auth, Config, Delegated, Secret, Sources};
-use entraclaw::entra::keys::{Kept, KeyName, KeyStore as _, MemoryKeyStore};
-use entraclaw::entra::{
+use entraclaw_microsoft::entra::keys::{Kept, KeyName, KeyStore as _, MemoryKeyStore};
+use entraclaw_microsoft::entra::{
     AuthError, AuthFailure, BrowserLogin, DeviceLogin, EntraParts, Judged, Redirects, check_agent_user,
 };
-use entraclaw::graph::{GraphRequest, GraphResponse, GraphTransport, TransportError};
-use entraclaw::random::SplitMix;
+use entraclaw_microsoft::http::{HttpRequest, HttpResponse, HttpTransport, TransportError};
+use entraclaw_seams::clock::TokioClock;
+use entraclaw_seams::random::SplitMix;
 use fake_microsoft::entra::{EntraFault, EntraFaultAction, EntraSpec, FakeEntra, SharedEntra};
 use fake_microsoft::graph::{Fate, Request};
 use futures_util::future::BoxFuture;
@@ -32,8 +32,8 @@ impl Direct {
     }
 }
 
-impl GraphTransport for Direct {
-    fn send(&self, request: GraphRequest) -> BoxFuture<'_, Result<GraphResponse, TransportError>> {
+impl HttpTransport for Direct {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportError>> {
         Box::pin(async move {
             let mut asked = Request::new(request.method.as_str(), &request.url);
             (asked.headers, asked.body) = (request.headers, request.body.unwrap_or_default());
@@ -42,7 +42,7 @@ impl GraphTransport for Direct {
             let (host, reason) = ("login".to_owned(), "reset".to_owned());
             match answer.fate {
                 Fate::Delivered => {
-                    Ok(GraphResponse { status: answer.status, headers: answer.headers, body: answer.body })
+                    Ok(HttpResponse { status: answer.status, headers: answer.headers, body: answer.body })
                 }
                 Fate::DroppedBeforeApply => Err(TransportError::Connect { host, reason }),
                 Fate::DroppedAfterApply => Err(TransportError::Broken { host, reason }),
@@ -72,7 +72,7 @@ impl World {
             random: Arc::new(SplitMix::seeded(5)),
             authority: config.sign_in.authority.clone(),
             request_timeout: Duration::from_secs(20),
-            retries_max: entraclaw::entra::SIGN_IN_RETRIES_MAX,
+            retries_max: entraclaw_microsoft::entra::SIGN_IN_RETRIES_MAX,
         }
     }
 

@@ -87,6 +87,70 @@ fn fakes_and_judges_depend_on_nothing_that_they_judge() {
     }
 }
 
+/// Does what `cargo machete` does, without the two minutes that its installation takes, and tells tests from the program.
+#[test]
+fn every_dependency_is_used_where_it_is_declared() {
+    let manifest = |path: PathBuf| -> toml::Table {
+        std::fs::read_to_string(path).expect("a manifest").parse().expect("TOML")
+    };
+    let names = |table: Option<&toml::Value>| -> Vec<String> {
+        table.and_then(toml::Value::as_table).into_iter().flat_map(toml::Table::keys).cloned().collect()
+    };
+    let workspace = manifest(root().join("Cargo.toml"));
+    let mut declared = Vec::new();
+    let mut unused = Vec::new();
+    for member in workspace["workspace"]["members"].as_array().expect("the members") {
+        let folder = root().join(member.as_str().expect("a folder"));
+        let package = manifest(folder.join("Cargo.toml"));
+        let mut found = Vec::new();
+        files(&folder, ".rs", &mut found);
+        let (program, tests): (Vec<_>, Vec<_>) = found
+            .into_iter()
+            .map(|path| (path.clone(), std::fs::read_to_string(path).expect("UTF-8")))
+            .partition(|(path, _)| path.starts_with(folder.join("src")) && !path.ends_with("tests.rs"));
+        let named =
+            |name: &str, texts: &[(PathBuf, String)]| texts.iter().any(|(_, text)| names_crate(text, name));
+        let mut of_program = names(package.get("dependencies"));
+        let systems = package.get("target").and_then(toml::Value::as_table);
+        for system in systems.into_iter().flat_map(toml::Table::values) {
+            of_program.extend(names(system.get("dependencies")));
+        }
+        let of_tests = names(package.get("dev-dependencies"));
+        unused.extend(
+            of_program.iter().filter(|name| !named(name, &program)).map(|name| format!("{member}: {name}")),
+        );
+        unused.extend(
+            of_tests
+                .iter()
+                .filter(|name| !named(name, &program) && !named(name, &tests))
+                .map(|name| format!("{member}: {name}, for tests")),
+        );
+        declared.extend(of_program.into_iter().chain(of_tests));
+    }
+    unused.extend(
+        names(workspace["workspace"].get("dependencies")).into_iter().filter(|name| !declared.contains(name)),
+    );
+    assert!(
+        unused.is_empty(),
+        "remove them from Cargo.toml, or move them to [dev-dependencies]: {unused:#?}"
+    );
+}
+
+/// Whether a source names this dependency as a path, a macro or in a `use`.
+fn names_crate(text: &str, dependency: &str) -> bool {
+    let name = match dependency {
+        "rustls-webpki" => "webpki".to_owned(),
+        other => other.replace('-', "_"),
+    };
+    text.match_indices(&name).any(|(at, _)| {
+        let before = text[..at].chars().next_back().unwrap_or(' ');
+        let after = &text[at + name.len()..];
+        !before.is_alphanumeric()
+            && before != '_'
+            && ["::", ";", " as ", "!"].iter().any(|next| after.starts_with(next))
+    })
+}
+
 #[test]
 fn every_document_of_ours_has_a_schema() {
     let known: Vec<&str> = schemas::own::names().collect();

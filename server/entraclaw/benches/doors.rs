@@ -18,13 +18,14 @@ mod unix {
     use std::sync::Arc;
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-    use entraclaw::clock::SystemClock;
     use entraclaw::config::{Config, Doors, WholeText};
-    use entraclaw::journal::{ConsumerName, Journal, JournalOptions};
-    use entraclaw::knock::{DoorCarrier, Met, ProductionKnock, Sight, Trust};
-    use entraclaw::mcp::Presence;
-    use entraclaw::record::{Channel, Draft};
-    use entraclaw::storage::DiskStorage;
+    use entraclaw::wake_ups::ProductionKnock;
+    use entraclaw_inbox::journal::{ConsumerName, Journal, JournalOptions};
+    use entraclaw_inbox::knock::{DoorCarrier, Met, Sight, Trust};
+    use entraclaw_inbox::presence::Presence;
+    use entraclaw_inbox::record::{Channel, Draft};
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::DiskStorage;
 
     const ROUNDS: usize = 200;
     const SCRIPT: &str = "#!/bin/sh\ndate +%s%N >> \"$HOME/started\"\n";

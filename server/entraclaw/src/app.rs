@@ -37,7 +37,8 @@ use entraclaw_microsoft::entra::keys::{KeyStore, MemoryKeyStore};
 use entraclaw_microsoft::entra::{
     EntraParts, SIGN_IN_RETRIES_MAX, TokenSource, graph_resource, token_source,
 };
-use entraclaw_microsoft::graph::{CHAT_SPACING, GraphClient, GraphParts, GraphTransport};
+use entraclaw_microsoft::graph::{CHAT_SPACING, GraphClient, GraphParts};
+use entraclaw_microsoft::http::HttpTransport;
 use entraclaw_microsoft::mail::{GraphMailDesk, MailKnown, MailParts, MailSource, Quota};
 use entraclaw_microsoft::teams::{Known, TeamsOutbox, TeamsParts, TeamsProvider, TeamsSource};
 use entraclaw_seams::clock::Clock;
@@ -69,9 +70,9 @@ pub struct App {
     /// Its path, for messages; empty where it has none.
     pub home: String,
     /// The way to Microsoft Graph.
-    pub transport: Arc<dyn GraphTransport>,
+    pub transport: Arc<dyn HttpTransport>,
     /// The way to where the agent signs in.
-    pub login_transport: Arc<dyn GraphTransport>,
+    pub login_transport: Arc<dyn HttpTransport>,
     /// What the model is told to leave running in its shell.
     pub wait: WaitCommand,
     /// Where private keys and refresh tokens are.
@@ -106,7 +107,7 @@ impl App {
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
         storage: Arc<dyn Storage>,
-        transport: Arc<dyn GraphTransport>,
+        transport: Arc<dyn HttpTransport>,
     ) -> Self {
         let (teams_status, mail_status) = (SourceStatus::default(), SourceStatus::default());
         let (login_transport, keys) = (transport.clone(), Arc::new(MemoryKeyStore::default()));
@@ -295,6 +296,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     session.providers.extend(bot.iter().map(|bot| Box::new(bot.door(&journal)) as Box<dyn Provider>));
     session.providers.append(&mut app.providers);
     session.tool_sets.clone_from(&app.config.tools);
+    session.why_no_tools = ", for `tools.sets` names only sets whose source is off";
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
     let sight = Sight::default();

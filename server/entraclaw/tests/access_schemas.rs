@@ -4,8 +4,8 @@
 
 use std::path::PathBuf;
 
-use entraclaw::gate::{ChatRule, Pending, Person, Policy};
-use entraclaw::permission::{Behavior, Book, Question};
+use entraclaw_inbox::gate::{ChatRule, Pending, Person, Policy};
+use entraclaw_inbox::permission::{Behavior, Book, Question};
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde_json::Value;
@@ -48,14 +48,15 @@ fn known(root: &Value, schema: &Value, value: &Value) {
 
 #[test]
 fn the_policy_has_a_schema() {
-    let guid = |n: u8| entraclaw::gate::Guid::parse(&format!("aaaaaaaa-0000-0000-0000-{n:012}")).unwrap();
+    let guid =
+        |n: u8| entraclaw_inbox::gate::Guid::parse(&format!("aaaaaaaa-0000-0000-0000-{n:012}")).unwrap();
     let at = "2026-11-21T10:00:00Z".parse().unwrap();
     let person = Person {
         mail: Some("alice@contoso.com".to_owned()),
         name: Some("Alice".to_owned()),
         since: Some(at),
         chat_id: Some("chat".to_owned()),
-        channel: Some(entraclaw::record::Channel::Bot),
+        channel: Some(entraclaw_inbox::record::Channel::Bot),
         ..Person::by_ids(guid(1), guid(2))
     };
     let pending = Pending {
@@ -64,7 +65,7 @@ fn the_policy_has_a_schema() {
         object_id: guid(3),
         name: Some("Bob".to_owned()),
         chat_id: "chat".to_owned(),
-        channel: Some(entraclaw::record::Channel::Bot),
+        channel: Some(entraclaw_inbox::record::Channel::Bot),
         asked_at: at,
     };
     let mut policy = Policy { wrong_tries_at: vec![at], ..Policy::default() };
@@ -77,7 +78,8 @@ fn the_policy_has_a_schema() {
 
 #[test]
 fn open_permission_requests_have_a_schema() {
-    let guid = |n: u8| entraclaw::gate::Guid::parse(&format!("aaaaaaaa-0000-0000-0000-{n:012}")).unwrap();
+    let guid =
+        |n: u8| entraclaw_inbox::gate::Guid::parse(&format!("aaaaaaaa-0000-0000-0000-{n:012}")).unwrap();
     let question = Question {
         code: "abcde".to_owned(),
         session: "s".to_owned(),

@@ -10,12 +10,13 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use entraclaw::clock::SystemClock;
 use entraclaw::config::Secret;
-use entraclaw::journal::{Journal, JournalOptions};
-use entraclaw::knock::{HttpMethod, Knock as _, KnockError, KnockRequest, ProductionKnock, look_at_file};
-use entraclaw::record::{Channel, Draft};
-use entraclaw::storage::DiskStorage;
+use entraclaw::wake_ups::{ProductionKnock, look_at_file};
+use entraclaw_inbox::journal::{Journal, JournalOptions};
+use entraclaw_inbox::knock::{HttpMethod, Knock as _, KnockError, KnockRequest};
+use entraclaw_inbox::record::{Channel, Draft};
+use entraclaw_seams::clock::SystemClock;
+use entraclaw_seams::storage::DiskStorage;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};

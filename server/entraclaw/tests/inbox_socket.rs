@@ -7,7 +7,8 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use entraclaw::config::Secret;
-use entraclaw::knock::{Knock as _, KnockError, KnockRequest, ProductionKnock, look_at_socket};
+use entraclaw::wake_ups::{ProductionKnock, look_at_socket};
+use entraclaw_inbox::knock::{Knock as _, KnockError, KnockRequest};
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
 

@@ -9,9 +9,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use entraclaw::config::Secret;
-use entraclaw::knock::{
-    Knock as _, KnockError, KnockRequest, PeerHost, ProductionKnock, Receipt, ReceiptStatus,
-};
+use entraclaw::wake_ups::ProductionKnock;
+use entraclaw_inbox::knock::{Knock as _, KnockError, KnockRequest, PeerHost, Receipt, ReceiptStatus};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use command_line::{commands, escaped, hold, root};
 use entraclaw::app::{self, App};
-use entraclaw::clock::TokioClock;
 use entraclaw::command::command_lines;
 use entraclaw::config::key::{self, Key, Takes};
 use entraclaw::config::{Config, Sources, duration};
-use entraclaw::graph::HttpTransport;
-use entraclaw::random::SplitMix;
-use entraclaw::storage::MemoryStorage;
-use entraclaw::tool::ToolSet;
+use entraclaw_inbox::tool::ToolSet;
+use entraclaw_microsoft::http::ReqwestTransport;
+use entraclaw_seams::clock::TokioClock;
+use entraclaw_seams::random::SplitMix;
+use entraclaw_seams::storage::MemoryStorage;
 use serde_json::Value;
 
 #[test]
@@ -201,7 +201,7 @@ fn listed(set: ToolSet) -> Vec<Value> {
         Arc::new(TokioClock::starting_at(jiff::Timestamp::UNIX_EPOCH)),
         Arc::new(SplitMix::seeded(1)),
         Arc::new(MemoryStorage::new()),
-        Arc::new(HttpTransport::new(true)),
+        Arc::new(ReqwestTransport::new(true)),
     );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let mut answers = Vec::new();

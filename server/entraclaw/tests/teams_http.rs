@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use entraclaw::app::{self, App};
-use entraclaw::clock::{Clock, SystemClock};
 use entraclaw::config::{Config, Sources};
-use entraclaw::graph::{GraphRequest, GraphTransport, HttpTransport, Method, TransportError};
-use entraclaw::random::SplitMix;
-use entraclaw::storage::MemoryStorage;
+use entraclaw_microsoft::http::{HttpRequest, HttpTransport, Method, ReqwestTransport, TransportError};
+use entraclaw_seams::clock::{Clock, SystemClock};
+use entraclaw_seams::random::SplitMix;
+use entraclaw_seams::storage::MemoryStorage;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use wiremock::matchers::{method, path, path_regex};
@@ -21,13 +21,8 @@ const ALICE: &str = "bbbbbbbb-0000-0000-0000-00000000000a";
 const AGENT: &str = "bbbbbbbb-0000-0000-0000-00000000000c";
 const CHAT: &str = "19:alice_agent@unq.gbl.spaces";
 
-fn get(url: String) -> GraphRequest {
-    GraphRequest {
-        method: Method::Get,
-        url,
-        headers: vec![("x-test".to_owned(), "1".to_owned())],
-        body: None,
-    }
+fn get(url: String) -> HttpRequest {
+    HttpRequest { method: Method::Get, url, headers: vec![("x-test".to_owned(), "1".to_owned())], body: None }
 }
 
 #[tokio::test]
@@ -38,12 +33,12 @@ async fn a_request_goes_out_and_its_answer_comes_back_whole() {
         .respond_with(ResponseTemplate::new(201).insert_header("Request-Id", "r-1").set_body_string("yes"))
         .mount(&graph)
         .await;
-    let request = GraphRequest {
+    let request = HttpRequest {
         method: Method::Post,
         body: Some(b"{}".to_vec()),
         ..get(format!("{}/v1.0/x", graph.uri()))
     };
-    let answer = HttpTransport::new(true).send(request).await.unwrap();
+    let answer = ReqwestTransport::new(true).send(request).await.unwrap();
     assert_eq!(
         (answer.status, answer.header("request-id"), &answer.body[..]),
         (201, Some("r-1"), &b"yes"[..])
@@ -60,20 +55,20 @@ async fn a_redirect_is_not_followed() {
         .respond_with(ResponseTemplate::new(302).insert_header("Location", "http://127.0.0.1:9/"))
         .mount(&graph)
         .await;
-    let answer = HttpTransport::new(true).send(get(format!("{}/x", graph.uri()))).await.unwrap();
+    let answer = ReqwestTransport::new(true).send(get(format!("{}/x", graph.uri()))).await.unwrap();
     assert_eq!(answer.status, 302);
 }
 
 #[tokio::test]
 async fn nobody_there_is_told_apart_from_an_answer_that_broke() {
-    let refused = HttpTransport::new(true).send(get("http://127.0.0.1:9/x?secret=1".to_owned())).await;
+    let refused = ReqwestTransport::new(true).send(get("http://127.0.0.1:9/x?secret=1".to_owned())).await;
     let error = refused.unwrap_err();
     assert!(matches!(error, TransportError::Connect { .. }), "{error}");
     assert!(!error.to_string().contains("secret"), "{error}");
 
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/x", listener.local_addr().unwrap());
-    let transport = HttpTransport::new(true);
+    let transport = ReqwestTransport::new(true);
     let serve = async {
         let (mut stream, _) = listener.accept().await.unwrap();
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort").await.unwrap();
@@ -134,7 +129,7 @@ async fn a_message_over_http_reaches_a_waiting_call_and_is_answered() {
         Arc::new(SystemClock),
         Arc::new(SplitMix::from_os()),
         Arc::new(MemoryStorage::new()),
-        Arc::new(HttpTransport::new(true)),
+        Arc::new(ReqwestTransport::new(true)),
     );
     let status = app.teams_status.clone();
     let (host, server) = tokio::io::duplex(64 * 1024);

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin;
 use entraclaw::status::{HostLine, SessionFile};
-use entraclaw::storage::{DiskStorage, Lock, Storage as _};
+use entraclaw_seams::storage::{DiskStorage, Lock, Storage as _};
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Far more than anything here takes.

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin;
-use entraclaw::clock::SystemClock;
-use entraclaw::processes::{Processes as _, SystemProcesses, look};
-use entraclaw::random::SplitMix;
-use entraclaw::storage::{DiskStorage, Storage as _};
-use entraclaw::work::{
+use entraclaw_seams::clock::{Clock as _, SystemClock};
+use entraclaw_seams::processes::{Processes as _, SystemProcesses, look};
+use entraclaw_seams::random::SplitMix;
+use entraclaw_seams::storage::{DiskStorage, Storage as _};
+use entraclaw_work::{
     Ask, Collector, Ended, Limits, ProgramSpec, Ready, Reply, WorkResult, Works, WorksParts,
 };
 use nix::sys::signal::{Signal, kill};
@@ -376,7 +376,7 @@ async fn a_session_brings_the_result_to_the_consumer_that_asked_and_to_no_other(
     let ticket =
         desk.works().begin(desk.shell("sleep 1; printf '\\033[31m<b>late</b>\\033[0m'")).unwrap().let_go();
     let text = session.call("wait_for_inbound_message", &json!({"timeout_s": 30}));
-    let now = entraclaw::clock::Clock::now(&SystemClock);
+    let now = SystemClock.now();
     let answer: Value = serde_json::from_str(&text).unwrap();
     let messages = answer["messages"].as_array().unwrap();
     assert_eq!(messages.len(), 1, "{answer}");

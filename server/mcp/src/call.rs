@@ -56,7 +56,7 @@ impl Session {
         let names: Vec<&str> = self.tools.keys().map(String::as_str).collect();
         let hint = nearest(name, &names).map(|known| format!("; did you mean {known}?"));
         let hint = hint.unwrap_or_else(|| match names.as_slice() {
-            [] => "; there is none, for `tools.sets` names only sets whose source is off".to_owned(),
+            [] => format!("; there is none{}", self.connection.options.why_no_tools),
             _ => format!("; there are {}", names.join(", ")),
         });
         format!("params.name: no tool is named `{name}`{hint}")

@@ -26,6 +26,8 @@ pub struct Options {
     pub version: String,
     /// Which sets of tools there are; `None` for all.
     pub tool_sets: Option<BTreeSet<&'static str>>,
+    /// Why there may be no tool at all, in words that follow "there is none"; the composer knows what was configured.
+    pub why_no_tools: &'static str,
     /// What keeps the server from its work, with the fix; every tool then answers with it and does nothing.
     pub trouble: Option<String>,
     /// Variables of ours that a trouble may name. Where the host is known to keep one from its servers, that is said too.
@@ -42,6 +44,7 @@ impl Default for Options {
             name: "entraclaw",
             version: env!("CARGO_PKG_VERSION").to_owned(),
             tool_sets: None,
+            why_no_tools: "",
             trouble: None,
             variables: &[],
             limits: Limits::default(),

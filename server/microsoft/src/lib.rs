@@ -5,6 +5,7 @@
 pub mod bot;
 pub mod entra;
 pub mod graph;
+pub mod http;
 pub mod mail;
 mod outgoing;
 pub mod teams;

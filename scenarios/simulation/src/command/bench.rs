@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use entraclaw::clock::SystemClock;
-use entraclaw::journal::{Journal, JournalOptions};
-use entraclaw::mcp::{self, SessionOptions};
-use entraclaw::random::SplitMix;
-use entraclaw::record::{Channel, Draft};
-use entraclaw::storage::DiskStorage;
-use entraclaw::tool::{Outbox, OutgoingTeams, SendError, Sent};
+use entraclaw_inbox::journal::{Journal, JournalOptions};
+use entraclaw_inbox::provider::{self, SessionOptions};
+use entraclaw_inbox::record::{Channel, Draft};
+use entraclaw_inbox::tool::{Outbox, OutgoingTeams, SendError, Sent};
+use entraclaw_seams::clock::SystemClock;
+use entraclaw_seams::random::SplitMix;
+use entraclaw_seams::storage::DiskStorage;
 use futures_util::future::BoxFuture;
 use hdrhistogram::Histogram;
 use hostcheck::exit::{EXIT_FAILED, EXIT_PASSED, Outcome};
@@ -268,7 +268,7 @@ async fn delivery() -> anyhow::Result<Vec<Figure>> {
     let histogram = tokio::select! {
         biased;
         histogram = host => histogram?,
-        _ = mcp::serve(options, server_in, server_out) => anyhow::bail!("the server ended"),
+        _ = provider::serve(options, server_in, server_out) => anyhow::bail!("the server ended"),
     };
     let at = |quantile: f64| {
         #[expect(clippy::cast_precision_loss, reason = "a time for people")]

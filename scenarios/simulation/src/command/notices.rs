@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use entraclaw::clock::SystemClock;
-use entraclaw::journal::{ConsumerName, DeliveryId, Journal, JournalOptions, Query};
-use entraclaw::record::Draft;
-use entraclaw::storage::DiskStorage;
+use entraclaw_inbox::journal::{ConsumerName, DeliveryId, Journal, JournalOptions, Query};
+use entraclaw_inbox::record::Draft;
+use entraclaw_seams::clock::SystemClock;
+use entraclaw_seams::storage::DiskStorage;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 use tokio::time::Instant;
@@ -42,7 +42,7 @@ pub(super) async fn measure(binary: &Path, draft: impl Fn(usize) -> Draft) -> an
     let (journal, _) = Journal::open(storage, Arc::new(SystemClock), JournalOptions::default())?;
     journal.append((0..OLD_RECORDS).map(&draft).collect())?;
     let mut mailbox = journal.mailbox(&ConsumerName::new(HOST)?, "bench")?;
-    let read_all = |mailbox: &mut entraclaw::journal::Mailbox| {
+    let read_all = |mailbox: &mut entraclaw_inbox::journal::Mailbox| {
         mailbox.hand_out(DeliveryId(1), &Query { limit: usize::MAX, ..Query::default() })?;
         mailbox.finish(DeliveryId(1));
         mailbox.acknowledge_returned()

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use entraclaw::clock::SystemClock;
-use entraclaw::journal::{Journal, JournalOptions};
-use entraclaw::record::Draft;
-use entraclaw::storage::DiskStorage;
+use entraclaw_inbox::journal::{Journal, JournalOptions};
+use entraclaw_inbox::record::Draft;
+use entraclaw_seams::clock::SystemClock;
+use entraclaw_seams::storage::DiskStorage;
 use fake_hosts::drive::{self, HostEvent, HostEventKind, Order};
 use fake_hosts::process::{ProcessServer, ServerCommand};
 use fake_hosts::{Action, HostMachine, HostOptions, ToolCall};

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use entraclaw::storage::memory::MemoryStorage;
-use entraclaw::storage::{AppendFile, Changes, Lock, Stamp, Storage};
+use entraclaw_seams::storage::memory::MemoryStorage;
+use entraclaw_seams::storage::{AppendFile, Changes, Lock, Stamp, Storage};
 
 /// What is not done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

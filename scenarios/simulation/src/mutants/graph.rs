@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use entraclaw::graph::{GraphRequest, GraphResponse, GraphTransport, Method, TransportError};
+use entraclaw_microsoft::http::{HttpRequest, HttpResponse, HttpTransport, Method, TransportError};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ pub(super) enum Fault {
 
 /// A client with a fault.
 pub(super) struct FaultyClient {
-    inner: Arc<dyn GraphTransport>,
+    inner: Arc<dyn HttpTransport>,
     fault: Fault,
     /// The first person of the allowlist.
     allowed: String,
@@ -39,14 +39,14 @@ pub(super) struct FaultyClient {
 
 impl FaultyClient {
     /// Over an honest one; `allowlist` as the server has it.
-    pub(super) fn new(inner: Arc<dyn GraphTransport>, fault: Fault, allowlist: &str) -> Self {
+    pub(super) fn new(inner: Arc<dyn HttpTransport>, fault: Fault, allowlist: &str) -> Self {
         let allowed = allowlist.split(',').next().unwrap_or_default().trim().to_owned();
         Self { inner, fault, allowed, requests: AtomicU64::new(0) }
     }
 }
 
-impl GraphTransport for FaultyClient {
-    fn send(&self, request: GraphRequest) -> BoxFuture<'_, Result<GraphResponse, TransportError>> {
+impl HttpTransport for FaultyClient {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportError>> {
         Box::pin(async move {
             let nth = self.requests.fetch_add(1, Ordering::Relaxed);
             let is_read = request.method == Method::Get;
@@ -56,15 +56,15 @@ impl GraphTransport for FaultyClient {
                 Fault::NeverSends if request.url.ends_with("/messages") && !is_read => {
                     let body =
                         br#"{"id":"1767603637000","createdDateTime":"2026-01-05T09:00:37.000Z"}"#.to_vec();
-                    return Ok(GraphResponse { status: 201, headers: Vec::new(), body });
+                    return Ok(HttpResponse { status: 201, headers: Vec::new(), body });
                 }
                 Fault::TakesTokenElsewhere if is_read => {
                     let url = request.url.replacen("graph.microsoft.com", "graph.contoso.com", 1);
-                    drop(self.inner.send(GraphRequest { url, ..request.clone() }).await);
+                    drop(self.inner.send(HttpRequest { url, ..request.clone() }).await);
                 }
                 Fault::GoesDeaf(after) if is_read && nth >= after => {
                     let body = br#"{"value":[]}"#.to_vec();
-                    return Ok(GraphResponse { status: 200, headers: Vec::new(), body });
+                    return Ok(HttpResponse { status: 200, headers: Vec::new(), body });
                 }
                 _ => {}
             }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use entraclaw::graph::GraphTransport;
-use entraclaw::storage::Storage;
-use entraclaw::storage::memory::MemoryStorage;
+use entraclaw_microsoft::http::HttpTransport;
+use entraclaw_seams::storage::Storage;
+use entraclaw_seams::storage::memory::MemoryStorage;
 use tokio::io::DuplexStream;
 
 use super::{disk, graph, pipe, speech};
@@ -73,9 +73,9 @@ impl Mutant {
     /// Its way to Graph.
     pub(crate) fn transport(
         &self,
-        transport: Arc<dyn GraphTransport>,
+        transport: Arc<dyn HttpTransport>,
         environment: &BTreeMap<String, String>,
-    ) -> Arc<dyn GraphTransport> {
+    ) -> Arc<dyn HttpTransport> {
         match self.way {
             Way::Graph(fault) => {
                 let allowlist = environment.get("ENTRACLAW_ALLOW").map_or("", String::as_str);

@@ -4,9 +4,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use entraclaw::clock::Clock;
 use entraclaw::config::Secret;
-use entraclaw::knock::{HttpMethod, InboxSocket, Knock, KnockAnswer, KnockError, KnockRequest, Receipt};
+use entraclaw_inbox::knock::{
+    HttpMethod, InboxSocket, Knock, KnockAnswer, KnockError, KnockRequest, Receipt,
+};
+use entraclaw_seams::clock::Clock;
 use fake_hosts::DoorKind;
 use fake_hosts::drive::Order;
 use futures_util::future::BoxFuture;

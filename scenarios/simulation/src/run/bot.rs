@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use entraclaw::source::bot::{BotReply, BotRequest, Endpoint, Reception};
+use entraclaw_microsoft::bot::{BotReply, BotRequest, Endpoint, Reception};
 use fake_microsoft::bot::{BotDelivery, BotPerson, BotSaying, FakeBot};
 use futures_util::StreamExt as _;
 use futures_util::future::{LocalBoxFuture, join_all};

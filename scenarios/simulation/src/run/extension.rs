@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use entraclaw::rules::{Shell, WaitCommand};
+use entraclaw_inbox::rules::{Shell, WaitCommand};
 use fake_hosts::drive::{Commands, Order};
 use serde_json::Value;
 use tokio::sync::mpsc;

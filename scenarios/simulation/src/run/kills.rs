@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use entraclaw::random::{Random as _, SplitMix};
+use entraclaw_seams::random::{Random as _, SplitMix};
 
 use super::play::MAIN;
 use crate::scenario::{HostStep, Kills, ServerStep, Span, Step, Write};

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use entraclaw::knock::{Receipt, ReceiptStatus};
+use entraclaw_inbox::knock::{Receipt, ReceiptStatus};
 use fake_hosts::Profile;
 use tokio::sync::mpsc;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use entraclaw::rules::WaitCommand;
+use entraclaw_inbox::rules::WaitCommand;
 use fake_hosts::drive::Commands;
 use fake_hosts::process::{ProcessServer, ServerCommand};
 use fake_microsoft::bot::BotDelivery;

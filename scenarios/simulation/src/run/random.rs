@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use entraclaw::random::{Random as _, SplitMix};
+use entraclaw_seams::random::{Random as _, SplitMix};
 use fake_microsoft::bot::BotFault;
 use fake_microsoft::graph::{ChatSpec, DeltaLoss, ErrorBody, FaultAction, FaultSpec, MessageSpec};
 

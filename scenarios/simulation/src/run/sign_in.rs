@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use entraclaw::config::Secret;
-use entraclaw::entra::keys::{FileKeyStore, Kept, KeyName, KeyStore as _, MemoryKeyStore};
-use entraclaw::gate::Guid;
-use entraclaw::storage::DiskStorage;
+use entraclaw_inbox::gate::Guid;
+use entraclaw_microsoft::entra::keys::{FileKeyStore, Kept, KeyName, KeyStore as _, MemoryKeyStore};
+use entraclaw_seams::storage::DiskStorage;
 use fake_microsoft::entra::{AuthKind, EntraSpec, FakeEntra, SignatureAlgorithm};
 
 use crate::token::TOKEN;

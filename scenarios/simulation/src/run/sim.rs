@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use entraclaw::app::{self, App};
-use entraclaw::clock::{Clock, TokioClock};
 use entraclaw::config::{Config, Sources};
-use entraclaw::entra::keys::MemoryKeyStore;
-use entraclaw::graph::{GraphRequest, GraphResponse, GraphTransport, TransportError};
-use entraclaw::random::SplitMix;
-use entraclaw::rules::WaitCommand;
-use entraclaw::storage::Storage;
-use entraclaw::storage::memory::{Crash, MemoryStorage};
+use entraclaw_inbox::rules::WaitCommand;
+use entraclaw_microsoft::entra::keys::MemoryKeyStore;
+use entraclaw_microsoft::http::{HttpRequest, HttpResponse, HttpTransport, TransportError};
+use entraclaw_seams::clock::{Clock, TokioClock};
+use entraclaw_seams::random::SplitMix;
+use entraclaw_seams::storage::Storage;
+use entraclaw_seams::storage::memory::{Crash, MemoryStorage};
 use fake_hosts::drive::Commands;
 use fake_hosts::task::TaskServer;
 use fake_microsoft::bot::{BotDelivery, SharedBot};
@@ -102,7 +102,7 @@ impl Stage for SimStage {
         self.starts.set(self.starts.get() + 1);
         let clock: Arc<dyn Clock> = self.server_clock.clone();
         let (disk, mutant) = (self.disk.clone(), self.mutant);
-        let transport: Arc<dyn GraphTransport> = self.transport.clone();
+        let transport: Arc<dyn HttpTransport> = self.transport.clone();
         let transport = match mutant {
             Some(mutant) => mutant.transport(transport, &environment),
             None => transport,
@@ -265,8 +265,8 @@ impl SimTransport {
     }
 }
 
-impl GraphTransport for SimTransport {
-    fn send(&self, request: GraphRequest) -> BoxFuture<'_, Result<GraphResponse, TransportError>> {
+impl HttpTransport for SimTransport {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportError>> {
         Box::pin(async move {
             let mut asked = Request::new(request.method.as_str(), &request.url);
             asked.headers = request.headers;
@@ -290,7 +290,7 @@ impl GraphTransport for SimTransport {
                         .into_iter()
                         .map(|(name, value)| (name.to_lowercase(), value))
                         .collect();
-                    Ok(GraphResponse { status: answer.status, headers, body: answer.body })
+                    Ok(HttpResponse { status: answer.status, headers, body: answer.body })
                 }
                 Fate::DroppedBeforeApply => {
                     Err(TransportError::Connect { host, reason: "connection refused".to_owned() })

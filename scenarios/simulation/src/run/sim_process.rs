@@ -1,6 +1,6 @@
 //! The production server as a process of a simulated machine.
 
-use entraclaw::storage::memory::MemoryStorage;
+use entraclaw_seams::storage::memory::MemoryStorage;
 use fake_hosts::task::TaskServer;
 use futures_util::future::LocalBoxFuture;
 use tokio::io::DuplexStream;

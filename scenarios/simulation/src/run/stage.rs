@@ -3,7 +3,7 @@
 use std::io;
 use std::rc::Rc;
 
-use entraclaw::rules::WaitCommand;
+use entraclaw_inbox::rules::WaitCommand;
 use fake_hosts::Signal;
 use fake_hosts::drive::{Commands, Server};
 use fake_hosts::process::ProcessServer;

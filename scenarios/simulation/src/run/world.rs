@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
-use entraclaw::entra::keys::MemoryKeyStore;
+use entraclaw_microsoft::entra::keys::MemoryKeyStore;
 use fake_hosts::DoorKind;
 use fake_microsoft::bot::SharedBot;
 use fake_microsoft::entra::{AuthKind, FakeEntra, SharedEntra};

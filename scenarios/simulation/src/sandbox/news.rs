@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use entraclaw::sanitize::clean_line;
+use entraclaw_sanitize::clean_line;
 
 /// Longest text of a message that a line shows, in characters.
 const TEXT_CHARS_MAX: usize = 80;

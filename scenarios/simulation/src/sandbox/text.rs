@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use entraclaw::sanitize::{Context, Limits, Markup, Mention, sanitize};
+use entraclaw_sanitize::{Context, Limits, Markup, Mention, sanitize};
 use serde_json::Value;
 
 /// Longest text that is shown as it was sent, in characters.

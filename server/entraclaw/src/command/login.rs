@@ -17,7 +17,7 @@ use entraclaw_microsoft::entra::{
     AuthError, AuthFailure, BrowserLogin, DeviceLogin, EntraParts, Redirects as _, SignInRecord, SignedIn,
     Validity, check_agent_user, check_key, graph_resource, split_pem, thumbprint_of,
 };
-use entraclaw_microsoft::graph::HttpTransport;
+use entraclaw_microsoft::http::ReqwestTransport;
 use entraclaw_seams::clock::{Clock as _, SystemClock};
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::secret::Secret;
@@ -118,7 +118,7 @@ async fn sign_in(flags: LoginFlags) -> Done {
     let config = &place.config;
     let keys = chosen_store(&config.sign_in, &place.storage(), place.home.clone().unwrap_or_default());
     let parts = EntraParts {
-        transport: Arc::new(HttpTransport::new(config.sign_in.authority.is_loopback())),
+        transport: Arc::new(ReqwestTransport::new(config.sign_in.authority.is_loopback())),
         clock: Arc::new(SystemClock),
         random: Arc::new(SplitMix::from_os()),
         authority: config.sign_in.authority.clone(),

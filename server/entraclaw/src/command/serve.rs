@@ -17,7 +17,7 @@ use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_inbox::knock::PeerHost;
 use entraclaw_microsoft::bot::HttpEndpoint;
 use entraclaw_microsoft::entra::keys::production_store;
-use entraclaw_microsoft::graph::HttpTransport;
+use entraclaw_microsoft::http::ReqwestTransport;
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::processes::SystemProcesses;
 use entraclaw_seams::random::SplitMix;
@@ -88,7 +88,7 @@ pub(super) fn production(
         Arc::new(SystemClock),
         Arc::new(SplitMix::from_os()),
         storage,
-        Arc::new(HttpTransport::new(loopback)),
+        Arc::new(ReqwestTransport::new(loopback)),
     );
     app.endpoint = Arc::new(HttpEndpoint);
     app.processes = Arc::new(SystemProcesses);
@@ -100,7 +100,7 @@ pub(super) fn production(
     app.host_process = host_process::find();
     app.home = home_text;
     app.wait = wait;
-    app.login_transport = Arc::new(HttpTransport::new(login_loopback));
+    app.login_transport = Arc::new(ReqwestTransport::new(login_loopback));
     app.keys = keys;
     app
 }

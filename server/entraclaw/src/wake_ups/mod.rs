@@ -24,7 +24,7 @@ use tokio::time::timeout;
 use entraclaw_inbox::knock::{
     HttpMethod, KNOCK_BODY_BYTES_MAX, Knock, KnockAnswer, KnockError, KnockRequest,
 };
-use entraclaw_microsoft::graph::{GraphRequest, GraphTransport as _, HttpTransport, Method, TransportError};
+use entraclaw_microsoft::http::{HttpRequest, HttpTransport as _, Method, ReqwestTransport, TransportError};
 use entraclaw_seams::secret::Secret;
 
 /// Variables that programs get, where they are set.
@@ -57,7 +57,7 @@ const HTTP_USER: &str = "opencode";
 #[derive(Debug)]
 pub struct ProductionKnock {
     variables: BTreeMap<String, OsString>,
-    http: HttpTransport,
+    http: ReqwestTransport,
     run_ms_max: u64,
     #[cfg(unix)]
     peer: Option<qwen_inbox::PeerSockets>,
@@ -68,7 +68,7 @@ impl ProductionKnock {
     pub fn new(variables: BTreeMap<String, OsString>) -> Self {
         Self {
             variables,
-            http: HttpTransport::new(true),
+            http: ReqwestTransport::new(true),
             run_ms_max: RUN_MS_MAX,
             #[cfg(unix)]
             peer: None,
@@ -133,7 +133,7 @@ impl ProductionKnock {
             let pair = STANDARD.encode(format!("{HTTP_USER}:{}", password.expose()));
             headers.push(("authorization".to_owned(), format!("Basic {pair}")));
         }
-        let request = GraphRequest {
+        let request = HttpRequest {
             method: match method {
                 HttpMethod::Get => Method::Get,
                 HttpMethod::Post => Method::Post,

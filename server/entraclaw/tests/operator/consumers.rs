@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use entraclaw::clock::SystemClock;
-use entraclaw::journal::{ConsumerName, Journal, JournalOptions};
-use entraclaw::record::{Channel, Draft};
-use entraclaw::storage::DiskStorage;
+use entraclaw_inbox::journal::{ConsumerName, Journal, JournalOptions};
+use entraclaw_inbox::record::{Channel, Draft};
+use entraclaw_seams::clock::SystemClock;
+use entraclaw_seams::storage::DiskStorage;
 use rstest::rstest;
 
 use super::support::Desk;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
-use entraclaw::storage::DiskStorage;
+use entraclaw_seams::storage::DiskStorage;
 use tempfile::TempDir;
 
 pub(super) const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";

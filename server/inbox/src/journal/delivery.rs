@@ -1,10 +1,42 @@
 //! What goes from a mailbox to a carrier: the question, the page, and the number of the answer it goes out with.
 
+use super::delivery_state::{DeliveryState, Move};
 use crate::record::{Channel, Record};
 
 /// One answer to one call; the caller numbers them within its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeliveryId(pub u64);
+
+/// For what records are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// For a tool's answer: this session holds the records until the consumer comes back.
+    HandOut,
+    /// For a look: everything stays as it is, but comes marked from then on.
+    Peek,
+    /// To tell the model from outside its session, as a hook does: everything that is unread.
+    TellUnread,
+    /// The same, but only what the consumer was not shown before and orphaned deliveries. A push does not count as shown:
+    /// whether the model saw it is not known.
+    TellNew,
+}
+
+impl Purpose {
+    /// What it does to each record.
+    pub const fn moves(self) -> Move {
+        match self {
+            Self::HandOut => Move::HandOut,
+            Self::Peek => Move::Peek,
+            Self::TellUnread | Self::TellNew => Move::Tell,
+        }
+    }
+
+    /// Whether it brings a record that stands so.
+    pub const fn brings(self, state: DeliveryState) -> bool {
+        let is_shown = matches!(state, DeliveryState::Shown | DeliveryState::Pending);
+        state.may(self.moves()) && !(is_shown && matches!(self, Self::TellNew))
+    }
+}
 
 /// What a hand-out should hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,26 +49,13 @@ pub struct Query {
     pub since_id: Option<String>,
     /// Bytes of records as JSON at most; the first one always fits.
     pub bytes_max: usize,
-    /// Show without retiring: a later hand-out brings the same records again, marked `redelivered`.
-    pub peek: bool,
-    /// Only what the consumer was not shown before. A push does not count: whether it was seen is not known.
-    pub fresh_only: bool,
-    /// With `peek`: this tells of what dead sessions were lately given and nobody was told of since, so that counts as
-    /// fresh, and nobody else tells of it.
-    pub tells: bool,
+    /// For what.
+    pub purpose: Purpose,
 }
 
 impl Default for Query {
     fn default() -> Self {
-        Self {
-            limit: 20,
-            channel: None,
-            since_id: None,
-            bytes_max: usize::MAX,
-            peek: false,
-            fresh_only: false,
-            tells: false,
-        }
+        Self { limit: 20, channel: None, since_id: None, bytes_max: usize::MAX, purpose: Purpose::HandOut }
     }
 }
 
@@ -45,7 +64,7 @@ impl Default for Query {
 pub struct Handed {
     /// The record.
     pub record: Record,
-    /// It was handed out before, and nobody said that it arrived.
+    /// It was shown before, and the consumer has not acknowledged it.
     pub redelivered: bool,
     /// It was pushed before, which may or may not have reached the model.
     pub pushed: bool,
@@ -59,8 +78,8 @@ pub struct Batch {
     /// Unread records of the queried channel that are neither on this page nor held by an open delivery or by another
     /// living session of the consumer.
     pub unread_remaining: u64,
-    /// Something was passed by because another living session of the consumer holds it. If that one dies, nobody tells.
+    /// Something was passed by because another living session of the consumer holds it. Its death is not told; look again later.
     pub held_elsewhere: bool,
-    /// Always true; it is said so that no reader has to guess.
+    /// Always true; it is part of the answer's shape, so that a model need not guess.
     pub oldest_first: bool,
 }

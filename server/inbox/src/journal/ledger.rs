@@ -30,8 +30,8 @@ impl Span {
     }
 }
 
-/// The slot of what the dead held whose own slot was taken again; no session has it.
-pub(super) const GRAVES: u16 = u16::MAX;
+/// Where orphaned deliveries lie whose slot another session has taken; no session has this slot.
+pub(super) const ORPHANS_SLOT: u16 = u16::MAX;
 
 /// One line of a consumer's file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,30 +39,31 @@ pub(super) const GRAVES: u16 = u16::MAX;
 pub(super) enum Note {
     /// First line; `generation` grows with every rewriting, so that a reader sees that offsets are void.
     Header { v: u32, generation: u64 },
-    /// A session begins in a slot. Whoever had the slot before is gone, and what it held goes to [`GRAVES`].
+    /// A session begins in a slot. The session that had it before is dead, and what that one held goes to [`ORPHANS_SLOT`].
     Open { slot: u16, session: String },
-    /// A session holds these records until it says more; nobody else does. `at` is when it was given them.
+    /// A session holds these records until it says more; no other one does. `at` is when it was given them.
     HandOut {
         slot: u16,
         spans: Vec<Span>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<Timestamp>,
     },
-    /// Records were shown without being held. `graves` are the slots of dead sessions that held some of them: what was
-    /// shown nobody need be told of again.
+    /// Records were shown without being held. `orphaned_by` are the slots of dead sessions that held some of them: these
+    /// are no longer orphaned.
     Show {
         spans: Vec<Span>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        graves: Vec<u16>,
+        #[serde(rename = "graves", default, skip_serializing_if = "Vec::is_empty")]
+        orphaned_by: Vec<u16>,
     },
-    /// Records were pushed. `graves` are the slots of dead sessions that held some of them: nobody pushes these again.
+    /// Records were pushed. `orphaned_by` are the slots of dead sessions that held some of them: these are not pushed a
+    /// third time.
     Push {
         spans: Vec<Span>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        graves: Vec<u16>,
+        #[serde(rename = "graves", default, skip_serializing_if = "Vec::is_empty")]
+        orphaned_by: Vec<u16>,
     },
-    /// The push of these records surely showed nothing, so they were not pushed after all, and somebody else may push what
-    /// the dead hold of them. What showed them by another way stands.
+    /// The push of these records surely showed nothing, so they were not pushed after all, and another session may push
+    /// the orphaned ones among them. What showed them by another way stands.
     Withdraw { spans: Vec<Span> },
     /// The agent of the session in `slot` was told that messages wait, up to the record `through`, and not what they say.
     /// `reminders` is how many times in a row nothing was new in what it was told.
@@ -147,14 +148,14 @@ pub(super) struct Held {
     pub(super) span: Span,
     /// When the session was given it; unknown in files of older versions.
     pub at: Option<Timestamp>,
-    /// The session died, and another one was pushed it since. Whether that was seen is not known.
+    /// The session died, and another one pushed it since. Whether the model saw that is not known.
     pub(super) is_pushed_again: bool,
 }
 
 /// What an agent was last told of what waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Announced {
-    /// The session whose agent it was; [`GRAVES`] when that session is gone.
+    /// The session whose agent it was; [`ORPHANS_SLOT`] when that session is gone.
     pub(super) slot: u16,
     /// The newest record that it was told of.
     pub(super) through: u64,
@@ -166,11 +167,11 @@ pub(super) struct Announced {
 /// Where a consumer stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Ledger {
-    /// Has them.
+    /// What it has acknowledged.
     pub(super) acked: Marks,
-    /// Was shown them, or has them.
+    /// What it was shown by a way other than a push, and what it has acknowledged.
     pub(super) shown: Marks,
-    /// Was pushed them.
+    /// What it was pushed.
     pub(super) pushed: Marks,
     /// The last announcement of what waits.
     pub(super) announced: Option<Announced>,
@@ -191,10 +192,10 @@ impl Ledger {
                 let new = Slot { session: session.clone(), held: BTreeMap::new() };
                 let left = self.slots.insert(*slot, new).unwrap_or_default().held;
                 if let Some(announced) = self.announced.as_mut().filter(|announced| announced.slot == *slot) {
-                    announced.slot = GRAVES;
+                    announced.slot = ORPHANS_SLOT;
                 }
                 if !left.is_empty() {
-                    self.slots.entry(GRAVES).or_default().held.extend(left);
+                    self.slots.entry(ORPHANS_SLOT).or_default().held.extend(left);
                 }
             }
             Note::HandOut { slot, spans, at } => {
@@ -206,17 +207,17 @@ impl Ledger {
                 let given = |span: &Span| Held { span: *span, at: *at, is_pushed_again: false };
                 held.extend(spans.iter().map(|span| (span.seq(), given(span))));
             }
-            Note::Show { spans, graves } => {
+            Note::Show { spans, orphaned_by } => {
                 self.shown.insert(spans);
-                for slot in graves {
+                for slot in orphaned_by {
                     if let Some(slot) = self.slots.get_mut(slot) {
                         slot.held.retain(|_, held| !spans.iter().any(|span| span.covers(held.span)));
                     }
                 }
             }
-            Note::Push { spans, graves } => {
+            Note::Push { spans, orphaned_by } => {
                 self.pushed.insert(spans);
-                for slot in graves {
+                for slot in orphaned_by {
                     let held = self.slots.get_mut(slot).into_iter().flat_map(|slot| slot.held.values_mut());
                     for held in held.filter(|held| spans.iter().any(|span| span.covers(held.span))) {
                         held.is_pushed_again = true;
@@ -276,7 +277,7 @@ impl Ledger {
         self.acked.last()
     }
 
-    /// The latest place that any note speaks of; the journal never gives a place twice that somebody was shown.
+    /// The latest place that any note speaks of; the journal never gives a place twice that a consumer was shown.
     pub(super) fn last_seen(&self) -> u64 {
         let announced = self.announced.map_or(0, |announced| announced.through);
         self.acked.last().max(self.shown.last()).max(self.pushed.last()).max(announced)
@@ -286,8 +287,8 @@ impl Ledger {
     pub(super) fn to_notes(&self) -> Vec<Note> {
         let mut notes = vec![
             Note::Header { v: 1, generation: self.generation + 1 },
-            Note::Show { spans: self.shown.spans(), graves: Vec::new() },
-            Note::Push { spans: self.pushed.spans(), graves: Vec::new() },
+            Note::Show { spans: self.shown.spans(), orphaned_by: Vec::new() },
+            Note::Push { spans: self.pushed.spans(), orphaned_by: Vec::new() },
             Note::Ack { spans: self.acked.spans(), newest: self.newest_acked.clone() },
         ];
         notes.extend(self.seen_at.map(|at| Note::Seen { at }));
@@ -301,7 +302,7 @@ impl Ledger {
             let again = held.values().filter(|held| held.is_pushed_again).map(|held| held.span);
             let spans: Vec<Span> = again.collect();
             if !spans.is_empty() {
-                notes.push(Note::Push { spans, graves: vec![slot] });
+                notes.push(Note::Push { spans, orphaned_by: vec![slot] });
             }
         }
         // Behind the sessions: one that begins takes the announcements of its slot with it.
@@ -336,7 +337,7 @@ mod tests {
             Note::Open { slot: 0, session: "a".into() },
             Note::HandOut { slot: 0, spans: vec![Span(T, 1, 1), Span(E, 1, 2)], at: None },
             Note::HandOut { slot: 0, spans: vec![Span(T, 2, 3)], at: Some(Timestamp::UNIX_EPOCH) },
-            Note::Push { spans: vec![Span(T, 4, 4)], graves: Vec::new() },
+            Note::Push { spans: vec![Span(T, 4, 4)], orphaned_by: Vec::new() },
             Note::Announce { slot: 0, through: 4, at: Timestamp::UNIX_EPOCH, reminders: 1 },
             Note::Ack { spans: vec![Span(T, 1, 3)], newest: Some(Newest { seq: 3, id: "m3".into() }) },
         ]
@@ -365,27 +366,27 @@ mod tests {
     }
 
     #[test]
-    fn what_the_old_session_of_a_slot_held_lies_in_the_graves_until_somebody_has_it() {
+    fn what_the_old_session_of_a_slot_held_is_orphaned_until_a_session_has_it() {
         let mut notes = story();
         notes.push(Note::Open { slot: 0, session: "b".into() });
-        let buried = ledger(&notes);
-        assert!(buried.slots[&0].held.is_empty());
-        assert_eq!(buried.slots[&GRAVES].held.keys().collect::<Vec<_>>(), [&2]);
-        assert_eq!(ledger(&buried.to_notes()), Ledger { generation: 4, ..buried });
-        notes.push(Note::Push { spans: vec![Span(E, 1, 2)], graves: vec![GRAVES] });
+        let orphaned = ledger(&notes);
+        assert!(orphaned.slots[&0].held.is_empty());
+        assert_eq!(orphaned.slots[&ORPHANS_SLOT].held.keys().collect::<Vec<_>>(), [&2]);
+        assert_eq!(ledger(&orphaned.to_notes()), Ledger { generation: 4, ..orphaned });
+        notes.push(Note::Push { spans: vec![Span(E, 1, 2)], orphaned_by: vec![ORPHANS_SLOT] });
         let pushed_again = ledger(&notes);
-        assert!(pushed_again.slots[&GRAVES].held[&2].is_pushed_again);
+        assert!(pushed_again.slots[&ORPHANS_SLOT].held[&2].is_pushed_again);
         assert_eq!(ledger(&pushed_again.to_notes()), Ledger { generation: 4, ..pushed_again });
         let has_it = [
-            Note::Show { spans: vec![Span(T, 1, 9), Span(E, 1, 7)], graves: vec![GRAVES] },
+            Note::Show { spans: vec![Span(T, 1, 9), Span(E, 1, 7)], orphaned_by: vec![ORPHANS_SLOT] },
             Note::HandOut { slot: 1, spans: vec![Span(E, 1, 2)], at: None },
-            Note::GiveBack { slot: GRAVES, spans: vec![Span(E, 1, 2)] },
+            Note::GiveBack { slot: ORPHANS_SLOT, spans: vec![Span(E, 1, 2)] },
             Note::Ack { spans: vec![Span(E, 1, 2)], newest: None },
         ];
         for note in has_it {
             let mut ledger = ledger(&notes);
             ledger.apply(&note);
-            assert!(ledger.slots[&GRAVES].held.is_empty(), "{note:?}");
+            assert!(ledger.slots[&ORPHANS_SLOT].held.is_empty(), "{note:?}");
         }
     }
 
@@ -393,23 +394,26 @@ mod tests {
     fn a_push_that_showed_nothing_is_taken_back_and_nothing_else_is() {
         let mut notes = story();
         notes.push(Note::Open { slot: 0, session: "b".into() });
-        notes.push(Note::Push { spans: vec![Span(E, 1, 2), Span(T, 5, 7)], graves: vec![GRAVES] });
+        notes.push(Note::Push { spans: vec![Span(E, 1, 2), Span(T, 5, 7)], orphaned_by: vec![ORPHANS_SLOT] });
         notes.push(Note::Withdraw { spans: vec![Span(E, 1, 2), Span(T, 6, 7)] });
         let ledger_now = ledger(&notes);
         assert_eq!(ledger_now.pushed.spans(), [Span(T, 4, 5)]);
         assert!(ledger_now.shown.has(E, 2), "an answer has held it");
-        assert!(!ledger_now.slots[&GRAVES].held[&2].is_pushed_again, "others may push what the dead hold");
+        assert!(
+            !ledger_now.slots[&ORPHANS_SLOT].held[&2].is_pushed_again,
+            "others may push what is orphaned"
+        );
         assert_eq!(ledger(&ledger_now.to_notes()), Ledger { generation: 4, ..ledger_now.clone() });
         notes.push(Note::Withdraw { spans: vec![Span(E, 1, 2), Span(T, 6, 7)] });
         assert_eq!(ledger(&notes), ledger_now, "a note can be applied twice");
     }
 
     #[test]
-    fn an_announcement_outlives_its_session_as_one_of_nobody() {
+    fn an_announcement_outlives_its_session() {
         let mut notes = story();
         notes.push(Note::Open { slot: 0, session: "b".into() });
         let announced = ledger(&notes).announced.map(|announced| (announced.slot, announced.through));
-        assert_eq!(announced, Some((GRAVES, 4)));
+        assert_eq!(announced, Some((ORPHANS_SLOT, 4)));
     }
 
     #[test]

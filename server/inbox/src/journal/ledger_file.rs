@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::consumer::ConsumerName;
-use super::ledger::{GRAVES, Ledger, Note};
+use super::ledger::{Ledger, Note, ORPHANS_SLOT};
 use super::line;
 use super::lines::Lines;
 use entraclaw_seams::storage::Storage;
@@ -205,7 +205,7 @@ pub(super) fn slot_path(consumer: &ConsumerName, slot: u16) -> String {
 /// Whether a session lives in a slot. If its lock can't be asked for, none does: a marked repetition is better than a
 /// loss.
 pub(super) fn slot_is_taken(storage: &dyn Storage, consumer: &ConsumerName, slot: u16) -> bool {
-    slot != GRAVES && matches!(storage.try_lock(&slot_path(consumer, slot)), Ok(None))
+    slot != ORPHANS_SLOT && matches!(storage.try_lock(&slot_path(consumer, slot)), Ok(None))
 }
 
 /// Whether a line is whole, or one that somebody died in and the next one closed.

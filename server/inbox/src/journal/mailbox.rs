@@ -13,6 +13,7 @@
 
 mod announce;
 mod claim;
+mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,7 +23,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::Journal;
 use super::consumer::ConsumerName;
 use super::core::{Core, made_again};
-use super::delivery::{Batch, DeliveryId, Handed, Query};
+use super::delivery::{Batch, DeliveryId, Handed, Purpose, Query};
+use super::delivery_state::{DeliveryState, Move};
 use super::error::{JournalError, Result};
 use super::index::Tally;
 use super::ledger::{Newest, Note, Span, joined};
@@ -33,6 +35,7 @@ use super::story;
 use crate::record::{Channel, Record};
 use claim::Known;
 use entraclaw_seams::storage::{Lock, Storage};
+use standing::Standing;
 
 /// How often it is noted that the consumer is there.
 const SEEN_EVERY: SignedDuration = SignedDuration::from_hours(1);
@@ -63,8 +66,6 @@ pub struct Mailbox {
 struct Item {
     span: Span,
     id: String,
-    /// Only shown, not held.
-    peeked: bool,
 }
 
 impl std::fmt::Debug for Mailbox {
@@ -124,7 +125,7 @@ impl Mailbox {
         for note in notes {
             mailbox.note(note);
         }
-        mailbox.pass_by_older_graves();
+        mailbox.pass_by_older_orphans();
         mailbox.end();
         Ok(mailbox)
     }
@@ -136,13 +137,13 @@ impl Mailbox {
 
     /// Hands out the oldest unread records that match, and notes that before it returns. It passes by what an open
     /// delivery of this session holds and what other living sessions of the consumer hold. The same delivery can take
-    /// more than once.
+    /// more than once; what is only shown is part of none.
     pub fn hand_out(&mut self, delivery: DeliveryId, query: &Query) -> Result<Batch> {
         let _lock = self.begin()?;
         let journal = self.journal.clone();
         let mut core = journal.core();
-        let held = self.held();
-        let left = if query.tells { self.held_by_the_dead() } else { BTreeMap::new() };
+        let standing = Standing::of(self);
+        let orphaned = standing.orphaned();
         let since = match query.since_id.as_deref() {
             None | Some("") => 0,
             Some(id) => find_id(&mut core, id)?.ok_or_else(|| core.unknown_id(id))?,
@@ -154,12 +155,10 @@ impl Mailbox {
             if items.len() >= query.limit {
                 return false;
             }
-            let record = &entry.record;
-            let is_shown = query.fresh_only
-                && self.file.ledger().shown.has(record.channel, record.seq)
-                && !left.contains_key(&record.seq);
-            if is_shown || held.contains_key(&record.seq) {
-                held_elsewhere |= !is_shown && !self.holds(record.seq);
+            let state = standing.state(entry.record.channel, entry.record.seq);
+            if !query.purpose.brings(state) {
+                held_elsewhere |=
+                    state == DeliveryState::PendingElsewhere && query.purpose != Purpose::TellNew;
                 return true;
             }
             let bytes = json_len(&entry.record);
@@ -171,21 +170,27 @@ impl Mailbox {
             true
         })?;
         let handed = items.iter().map(|entry| self.handed(entry)).collect();
-        let taken: Vec<Item> = items.iter().map(|entry| Item::new(entry, query.peek)).collect();
-        let gone = held.into_iter().chain(taken.iter().map(|item| (item.span.seq(), item.span))).collect();
+        let taken: Vec<Item> = items.iter().map(|entry| Item::new(entry)).collect();
+        let here = taken.iter().map(|item| (item.span.seq(), item.span));
+        let gone = standing.spoken_for().into_iter().chain(here).collect();
         let unread_remaining = self.unread_but(&mut core, query.channel, &gone);
         let at = Some(core.clock.now());
         drop(core);
         if !taken.is_empty() {
             let spans: Vec<Span> = taken.iter().map(|item| item.span).collect();
-            if query.peek {
-                let told_of = spans.iter().filter_map(|span| left.get(&span.seq()).map(|(slot, _)| *slot));
-                let graves: BTreeSet<u16> = told_of.collect();
-                self.note(Note::Show { spans: joined(spans), graves: graves.into_iter().collect() });
-            } else {
-                self.note(Note::HandOut { slot: self.slot, spans, at });
+            match query.purpose.moves() {
+                Move::HandOut => {
+                    self.note(Note::HandOut { slot: self.slot, spans, at });
+                    self.open.entry(delivery).or_default().extend(taken);
+                }
+                Move::Tell => {
+                    let slots =
+                        spans.iter().filter_map(|span| orphaned.get(&span.seq()).map(|(slot, _)| *slot));
+                    let slots: BTreeSet<u16> = slots.collect();
+                    self.note(Note::Show { spans: joined(spans), orphaned_by: slots.into_iter().collect() });
+                }
+                _ => self.note(Note::Show { spans: joined(spans), orphaned_by: Vec::new() }),
             }
-            self.open.entry(delivery).or_default().extend(taken);
         }
         self.end();
         Ok(Batch { items: handed, unread_remaining, held_elsewhere, oldest_first: true })
@@ -194,7 +199,7 @@ impl Mailbox {
     /// The reply with this delivery went out. What it held is acknowledged when the consumer comes back.
     pub fn finish(&mut self, delivery: DeliveryId) {
         let items = self.open.remove(&delivery).unwrap_or_default();
-        self.returned.extend(items.into_iter().filter(|item| !item.peeked).map(|item| (delivery, item)));
+        self.returned.extend(items.into_iter().map(|item| (delivery, item)));
     }
 
     /// The consumer has what this delivery brought. Returns how many records that retired.
@@ -256,13 +261,11 @@ impl Mailbox {
             named.extend(newest.into_iter().filter(|entry| ids.contains(entry.record.id.as_str())));
         }
         drop(core);
-        let ledger = self.file.ledger();
-        let was_shown = |entry: &Arc<Entry>| {
-            let (channel, seq) = (entry.record.channel, entry.record.seq);
-            ledger.shown.has(channel, seq) || ledger.pushed.has(channel, seq)
+        let standing = Standing::of(self);
+        let may_be_named = |entry: &Arc<Entry>| {
+            standing.state(entry.record.channel, entry.record.seq).may(Move::Acknowledge)
         };
-        let items =
-            named.iter().filter(|entry| was_shown(entry)).map(|entry| Item::new(entry, false)).collect();
+        let items = named.iter().filter(|entry| may_be_named(entry)).map(|entry| Item::new(entry)).collect();
         Ok(self.retire(items))
     }
 
@@ -330,19 +333,13 @@ impl Mailbox {
         }
     }
 
-    /// What must not be handed out now: held by open deliveries of this session or by other living sessions.
-    fn held(&self) -> BTreeMap<u64, Span> {
-        let is_alive = |slot: u16| ledger_file::slot_is_taken(&*self.storage, &self.consumer, slot);
-        let own = self.open.values().flatten().filter(|item| !item.peeked).map(|item| item.span);
-        let slots = self.file.ledger().slots.iter();
-        let others = slots.filter(|(slot, what)| **slot != self.slot && !what.held.is_empty());
-        let others = others.filter(|(slot, _)| is_alive(**slot)).flat_map(|(_, what)| what.held.values());
-        own.chain(others.map(|held| held.span)).map(|span| (span.seq(), span)).collect()
+    /// What open answers of this session hold.
+    fn in_open_answers(&self) -> impl Iterator<Item = Span> {
+        self.open.values().flatten().map(|item| item.span)
     }
 
-    /// Whether an open delivery of this session holds a record.
-    fn holds(&self, seq: u64) -> bool {
-        self.open.values().flatten().any(|item| !item.peeked && item.span.seq() == seq)
+    fn is_in_an_open_answer(&self, seq: u64) -> bool {
+        self.in_open_answers().any(|span| span.seq() == seq)
     }
 
     /// Unread records of one channel or of all, but for some that may be among them.
@@ -407,7 +404,7 @@ impl Mailbox {
         !self.journal.owed.is_empty(&self.consumer)
     }
 
-    /// What the disk did not take is to be untrue: nobody was told of it.
+    /// Forgets what the disk did not take. The caller shows nothing of what it noted.
     pub fn disown(self) {
         self.journal.owed.take(&self.consumer);
     }
@@ -516,8 +513,8 @@ fn is_long_ago(seen_at: Option<Timestamp>, now: Timestamp) -> bool {
 }
 
 impl Item {
-    fn new(entry: &Entry, peeked: bool) -> Self {
-        Self { span: span_of(entry), id: entry.record.id.clone(), peeked }
+    fn new(entry: &Entry) -> Self {
+        Self { span: span_of(entry), id: entry.record.id.clone() }
     }
 }
 

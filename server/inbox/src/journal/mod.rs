@@ -14,9 +14,9 @@ mod audit;
 mod consumer;
 mod core;
 mod delivery;
+mod delivery_state;
 mod error;
 mod floor;
-mod graves;
 mod index;
 mod interaction;
 mod intervals;
@@ -31,6 +31,7 @@ mod look;
 mod losses;
 mod mailbox;
 mod options;
+mod orphans;
 mod owed;
 mod retention;
 mod scan;
@@ -48,9 +49,9 @@ use tokio::sync::watch;
 
 pub use self::core::Removed;
 pub use consumer::{ConsumerName, WATCHER};
-pub use delivery::{Batch, DeliveryId, Handed, Query};
+pub use delivery::{Batch, DeliveryId, Handed, Purpose, Query};
+pub use delivery_state::{DeliveryState, Move};
 pub use error::{JournalError, Result};
-pub use graves::Graves;
 pub use interaction::{Interaction, InteractionKind};
 pub use look::Look;
 pub use losses::ReadAgain;
@@ -59,6 +60,7 @@ pub use mailbox::Mailbox;
 pub use options::{
     Appended, Finding, Held, JournalOptions, JournalStats, NewConsumerStarts, OpenReport, Pulse,
 };
+pub use orphans::Orphans;
 pub use retention::{Pruned, RetentionPolicy, is_idle};
 pub use state::State;
 pub use story::refused;

@@ -61,7 +61,7 @@ mod tests {
 
     use tracing_subscriber::fmt::MakeWriter;
 
-    use super::super::{DeliveryId, Journal, JournalOptions, Query};
+    use super::super::{DeliveryId, Journal, JournalOptions, Purpose, Query};
     use super::*;
     use crate::record::Draft;
     use entraclaw_seams::clock::SystemClock;
@@ -106,7 +106,7 @@ mod tests {
 
     /// Six mails of which four are refused, by the default level: each has its line, and the way of the other two is told.
     #[test]
-    fn the_log_tells_the_way_of_every_message_and_nothing_of_anybody() {
+    fn the_log_has_every_step_of_a_message_and_nothing_personal() {
         let lines = Lines::default();
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(tracing::Level::INFO)
@@ -125,7 +125,7 @@ mod tests {
             mailbox.hand_out(DeliveryId(1), &Query { limit: 1, ..Query::default() }).unwrap();
             mailbox.finish(DeliveryId(1));
             mailbox.acknowledge_returned().unwrap();
-            mailbox.hand_out(DeliveryId(2), &Query { peek: true, ..Query::default() }).unwrap();
+            mailbox.hand_out(DeliveryId(2), &Query { purpose: Purpose::Peek, ..Query::default() }).unwrap();
         });
         let log = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
         let count = |what: &str| log.lines().filter(|line| line.contains(what)).count();

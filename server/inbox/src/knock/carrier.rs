@@ -33,7 +33,7 @@ const BACKOFF: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), 
 /// Between two looks for a place in a host that has none yet.
 const PLACE_EVERY: Duration = Duration::from_secs(15);
 /// Between two looks at what sessions have died with, while something is unread and another session holds something.
-pub(super) const GRAVE_LOOK_EVERY: Duration = Duration::from_secs(5);
+pub(super) const ORPHAN_LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// How long an inbox that can't be read is left alone.
 const INBOX_EVERY: Duration = Duration::from_secs(30);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -78,7 +78,7 @@ pub(super) struct Round {
     /// Taken over from sessions that died, and whose knock surely did not arrive.
     pub(super) left: Vec<Record>,
     /// When it is looked whether a session has died with what it was given, while something is unread.
-    pub(super) grave_look_at: Option<Instant>,
+    pub(super) orphan_look_at: Option<Instant>,
     /// When the agent is told once more of what it was told of and did not follow.
     pub(super) remind_at: Option<Instant>,
     /// Opened at its first use, and kept, for it knows what it has pushed and who was dead before.
@@ -120,7 +120,7 @@ impl DoorCarrier {
             claimed: BTreeSet::new(),
             is_untold: false,
             left: Vec::new(),
-            grave_look_at: None,
+            orphan_look_at: None,
             remind_at: None,
             mailbox: None,
             handed_in: HandedIn::default(),
@@ -166,13 +166,13 @@ impl DoorCarrier {
         }
         let has_grown = round.done_seq < self.journal.last_seq();
         if has_grown {
-            round.grave_look_at.get_or_insert_with(|| Instant::now() + GRAVE_LOOK_EVERY);
+            round.orphan_look_at.get_or_insert_with(|| Instant::now() + ORPHAN_LOOK_INTERVAL);
         }
         let now = Instant::now();
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        let looks = is_due(round.grave_look_at) || is_due(round.remind_at);
+        let looks = is_due(round.orphan_look_at) || is_due(round.remind_at);
         if !has_grown && !looks && round.left.is_empty() {
-            return sooner(round.grave_look_at, round.remind_at);
+            return sooner(round.orphan_look_at, round.remind_at);
         }
         self.tell_spent(round);
         if let Err(until) = self.is_free(round) {
@@ -184,7 +184,7 @@ impl DoorCarrier {
                 round.claimed.clear();
                 round.is_untold = false;
                 round.failures = 0;
-                return sooner(round.grave_look_at, round.remind_at);
+                return sooner(round.orphan_look_at, round.remind_at);
             }
             Ok(plan) => plan,
             Err(error) => return Some(inbox_failed(round, &error)),

@@ -1,25 +1,25 @@
-//! What is told next, and by whom: what sessions have died with, what is new, or once more what nobody followed.
+//! What is told next, and by which session: orphaned deliveries, what is new, or once more what no call of the agent followed.
 //! It must never tell what another session of the consumer tells, and claims everything before it leaves.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::carrier::{DoorCarrier, GRAVE_LOOK_EVERY, Round};
+use super::carrier::{DoorCarrier, ORPHAN_LOOK_INTERVAL, Round};
 use super::{HostDoor, notice, whole};
 use crate::carrier::channel::BACKLOG_RECORDS_MAX;
-use crate::journal::JournalError;
+use crate::journal::{DeliveryState, JournalError};
 use crate::record::Record;
 
 /// Records that are looked at together.
 const PAGE_RECORDS: usize = 32;
-/// Between two looks at what sessions have died with, while nobody else holds anything.
-const CALM_GRAVE_LOOK_EVERY: Duration = Duration::from_secs(60);
+/// Between two looks for orphaned deliveries, while no other session holds anything.
+const CALM_ORPHAN_LOOK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What there is to tell.
 pub(super) enum Plan {
     Nothing,
-    /// What sessions have died with.
+    /// Orphaned deliveries.
     Left,
     /// These go whole.
     Whole(Vec<Record>),
@@ -38,14 +38,14 @@ pub(super) struct Wake {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// What sessions have died with.
+    /// Orphaned deliveries.
     Left,
     Whole,
     Notice,
 }
 
 impl DoorCarrier {
-    /// Whether there is something to tell that sessions have died with. Looks when it is time to.
+    /// Whether there is an orphaned delivery to tell of. Looks when it is time to.
     fn left(&self, round: &mut Round) -> Result<bool, JournalError> {
         let mailbox = match round.mailbox.take() {
             Some(mailbox) => mailbox,
@@ -54,7 +54,7 @@ impl DoorCarrier {
         let mailbox = round.mailbox.insert(mailbox);
         let mut is_read = Vec::new();
         for record in &round.left {
-            is_read.push(mailbox.is_spoken_for(record.seq)?);
+            is_read.push(mailbox.state_of(record.seq)?.is_spoken_for());
         }
         let mut is_read = is_read.into_iter();
         round.left.retain(|_| is_read.next() == Some(false));
@@ -62,13 +62,13 @@ impl DoorCarrier {
             return Ok(true);
         }
         let now = Instant::now();
-        if round.grave_look_at.is_none_or(|at| at > now) {
+        if round.orphan_look_at.is_none_or(|at| at > now) {
             return Ok(false);
         }
-        let has_left = mailbox.has_left()?;
-        // What nobody has to read can't be held by anybody. Of more the next record tells.
-        let every = if mailbox.others_hold() { GRAVE_LOOK_EVERY } else { CALM_GRAVE_LOOK_EVERY };
-        round.grave_look_at = (mailbox.unread(None) > 0).then(|| now + every);
+        let has_left = mailbox.has_orphans()?;
+        // While nothing is unread, no session holds anything; the next record is a reason to look again.
+        let every = if mailbox.others_hold() { ORPHAN_LOOK_INTERVAL } else { CALM_ORPHAN_LOOK_INTERVAL };
+        round.orphan_look_at = (mailbox.unread(None) > 0).then(|| now + every);
         Ok(has_left)
     }
 
@@ -103,9 +103,9 @@ impl DoorCarrier {
         let mut is_done = true;
         while let Some((page, last)) = self.page(at)? {
             for record in page {
-                let is_claimed =
-                    round.claimed.contains(&record.seq) && !mailbox.was_handed_out(record.seq)?;
-                let is_new = is_claimed || mailbox.is_new(record.seq)?;
+                let state = mailbox.state_of(record.seq)?;
+                let is_claimed = round.claimed.contains(&record.seq) && !state.was_shown();
+                let is_new = is_claimed || state == DeliveryState::New;
                 is_done &= !is_new;
                 if is_done {
                     round.done_seq = record.seq;
@@ -146,7 +146,7 @@ impl DoorCarrier {
         let mut at = self.backlog();
         while let Some((page, last)) = self.page(at)? {
             for record in page {
-                if !mailbox.was_handed_out(record.seq)? {
+                if !mailbox.state_of(record.seq)?.was_shown() {
                     found.push(record);
                 }
             }
@@ -206,7 +206,7 @@ impl DoorCarrier {
         }
     }
 
-    /// Of what sessions have died with, as much as one knock may bring.
+    /// Of the orphaned deliveries as many as one wake-up may bring.
     fn take_over(&self, round: &mut Round) -> Result<Vec<Record>, JournalError> {
         let room = self.room(round);
         if round.left.is_empty()
@@ -227,7 +227,7 @@ impl DoorCarrier {
         let mut records = Vec::new();
         for record in waiting {
             let is_ours = if round.claimed.contains(&record.seq) {
-                !mailbox.was_handed_out(record.seq)?
+                !mailbox.state_of(record.seq)?.was_shown()
             } else {
                 mailbox.claim_push(record.seq)?
             };

@@ -106,8 +106,9 @@ impl DoorCarrier {
         let mut waits = false;
         if let Some(mailbox) = &mut round.mailbox {
             for record in &outstanding.records {
-                let is_done = mailbox.is_spoken_for(record.seq)?
-                    || (outstanding.form == Form::Notice && mailbox.was_handed_out(record.seq)?);
+                let state = mailbox.state_of(record.seq)?;
+                let is_done =
+                    state.is_spoken_for() || (outstanding.form == Form::Notice && state.was_shown());
                 waits |= !is_done;
             }
         }

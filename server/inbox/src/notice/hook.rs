@@ -7,7 +7,7 @@ use super::hooked_session::HookedSession;
 use super::rows::{self, Form, Moment};
 use super::text::NoticeView;
 use super::{NoticeParts, host_version, take, trouble, unreadable};
-use crate::journal::{ConsumerName, Look};
+use crate::journal::{ConsumerName, Look, Purpose};
 use crate::knock::ToldTexts;
 
 /// Turns in a row that messages may add to one that would have ended. Copilot CLI allows 8 by itself.
@@ -62,16 +62,17 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
         take_receipt(parts, &consumer, process, &stdin)?;
     }
     // Noted although nobody wrote: what the session is told later it must not be told by its next start.
-    let fresh_only = row.moment != Moment::SessionStart
-        || HookedSession::of(parts, &consumer, &stdin)?.begins_again(&stdin)?;
+    let tells_all = row.moment == Moment::SessionStart
+        && !HookedSession::of(parts, &consumer, &stdin)?.begins_again(&stdin)?;
+    let purpose = if tells_all { Purpose::TellUnread } else { Purpose::TellNew };
     let mut look = Look::at(&parts.storage).map_err(unreadable)?;
     let unread = look.unread(&consumer).map_err(unreadable)?;
     if unread == 0 {
         return Ok(None);
     }
-    if fresh_only
+    if purpose == Purpose::TellNew
         && !look.has_fresh(&consumer).map_err(unreadable)?
-        && !parts.graves(&consumer).have_something().map_err(trouble)?
+        && !parts.orphans(&consumer).any_untold().map_err(trouble)?
     {
         return Ok(None);
     }
@@ -95,7 +96,7 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
         return Ok(None);
     }
     let journal = parts.journal().map_err(trouble)?;
-    let batch = take(&journal, &consumer, "hook", fresh_only).map_err(trouble)?;
+    let batch = take(&journal, &consumer, "hook", purpose).map_err(trouble)?;
     if batch.items.is_empty() {
         return Ok(None);
     }

@@ -22,7 +22,9 @@ pub use text::NoticeView;
 pub use wait::{EXIT_FAILED, EXIT_NOBODY_POLLS, EXIT_NOTHING_CAME, Format, WaitAsk, Waited, wait};
 pub use waking::{EXIT_WAKES, WAKING_VARIABLES, WakingAsk, waking};
 
-use crate::journal::{Batch, ConsumerName, DeliveryId, Graves, Journal, JournalError, JournalOptions, Query};
+use crate::journal::{
+    Batch, ConsumerName, DeliveryId, Journal, JournalError, JournalOptions, Orphans, Purpose, Query,
+};
 use entraclaw_mcp::{ANSWER_BYTES_MAX, FRAME_BYTES};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::Storage;
@@ -46,30 +48,28 @@ impl std::fmt::Debug for NoticeParts {
 }
 
 impl NoticeParts {
-    /// The journal as somebody who never polls sees it.
+    /// The journal, for a process that never polls.
     fn journal(&self) -> Result<Journal, JournalError> {
         let options = JournalOptions { may_lead: false, ..JournalOptions::default() };
         Ok(Journal::open(self.storage.clone(), self.clock.clone(), options)?.0)
     }
 
-    fn graves(&self, consumer: &ConsumerName) -> Graves {
-        Graves::of(self.storage.clone(), self.clock.clone(), consumer)
+    fn orphans(&self, consumer: &ConsumerName) -> Orphans {
+        Orphans::of(self.storage.clone(), self.clock.clone(), consumer)
     }
 }
 
-/// Takes what is to be shown, what the dead left too, and notes that before it returns; `NotNoted` when the disk takes no note.
+/// Takes what is to be shown, and notes that before it returns; `NotNoted` when the disk takes no note.
 fn take(
     journal: &Journal,
     consumer: &ConsumerName,
     who: &str,
-    fresh_only: bool,
+    purpose: Purpose,
 ) -> Result<Batch, JournalError> {
     let query = Query {
         limit: NOTICE_ITEMS_MAX,
         bytes_max: ANSWER_BYTES_MAX - FRAME_BYTES,
-        peek: true,
-        fresh_only,
-        tells: true,
+        purpose,
         ..Query::default()
     };
     let mut mailbox = journal.mailbox(consumer, who)?;

@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::text::NoticeView;
 use super::{NoticeParts, take, trouble};
-use crate::journal::{ConsumerName, Journal, JournalError, Look, WATCHER};
+use crate::journal::{ConsumerName, Journal, JournalError, Look, Purpose, WATCHER};
 use crate::rules::WaitCommand;
 use crate::sessions::somebody_polls;
 use entraclaw_seams::storage::Storage;
@@ -122,7 +122,7 @@ async fn until_something(
     deadline: Instant,
 ) -> Result<Ended, JournalError> {
     let mut changes = journal.changes();
-    let mut graves = parts.graves(consumer);
+    let mut orphans = parts.orphans(consumer);
     // What was written before the news began is told by nobody.
     journal.refresh()?;
     let mut poller_seen = Instant::now();
@@ -132,7 +132,7 @@ async fn until_something(
     loop {
         let now = Instant::now();
         if take_at.is_some_and(|at| now >= at.min(deadline)) {
-            take_at = match take(journal, consumer, "wait", true) {
+            take_at = match take(journal, consumer, "wait", Purpose::TellNew) {
                 Ok(batch) if batch.items.is_empty() => None,
                 Ok(batch) => return Ok(Ended::Messages(batch)),
                 Err(JournalError::NotNoted) if now < deadline => Some(now + NOTE_RETRY_INTERVAL),
@@ -146,7 +146,7 @@ async fn until_something(
         }
         if now >= next_life_look {
             next_life_look = now + LIFE_LOOK_INTERVAL;
-            if graves.have_something()? {
+            if orphans.any_untold()? {
                 take_at = Some(now);
             }
             if somebody_polls(&*parts.storage) {

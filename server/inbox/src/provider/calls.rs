@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::inboxes::{Inbox, Reply};
 use super::{InboxProvider, Reader, Wait, receipt};
 use crate::carrier::{log_ping, pull, wait};
-use crate::journal::{Batch, ConsumerName, DeliveryId, JournalError, Query};
+use crate::journal::{Batch, ConsumerName, DeliveryId, JournalError, Purpose, Query};
 use crate::tool::{MessageView, PullResult, StatsResult, WaitResult, answer};
 
 impl InboxProvider {
@@ -91,9 +91,7 @@ impl InboxProvider {
             channel: asked.channel,
             since_id: since_id.clone(),
             bytes_max: message_bytes_max(connection),
-            peek: !asked.mark_consumed,
-            fresh_only: false,
-            tells: false,
+            purpose: if asked.mark_consumed { Purpose::HandOut } else { Purpose::Peek },
         };
         let delivery = DeliveryId(connection.next_number());
         let inbox = self.inbox(&reader.consumer).map_err(inbox_failed)?;

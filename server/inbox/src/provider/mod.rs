@@ -63,6 +63,8 @@ pub struct SessionOptions {
     pub providers: Vec<Box<dyn Provider>>,
     /// Which tools there are.
     pub tool_sets: BTreeSet<ToolSet>,
+    /// Why there may be no tool at all, in words that follow "there is none".
+    pub why_no_tools: &'static str,
     /// The consumer to be; `None` derives it from the client's name.
     pub consumer: Option<ConsumerName>,
     /// What keeps the server from its work, with the fix; every tool then answers with it and does nothing.
@@ -105,6 +107,7 @@ impl SessionOptions {
             clock,
             providers: vec![Box::new(SendProvider(outbox))],
             tool_sets: ToolSet::ALL.into(),
+            why_no_tools: "",
             consumer: None,
             trouble: None,
             health: None,
@@ -154,7 +157,7 @@ fn receipt(consumer: &ConsumerName, delivery: DeliveryId) -> Receipt {
 
 /// The inbox on one connection.
 struct InboxProvider {
-    options: InboxOptions,
+    options: SessionOptions,
     /// This session's id, by which the journal knows it.
     id: String,
     /// Calls that wait, by request.
@@ -184,56 +187,28 @@ struct InboxProvider {
     /// When it is looked whether another session still holds what a waiting call was not given.
     held_look_at: Option<Instant>,
     /// When it is looked whether another session has died with what it was given, while there is a push to tell of it.
-    grave_look_at: Option<Instant>,
-}
-
-/// What the inbox needs.
-struct InboxOptions {
-    journal: Journal,
-    clock: Arc<dyn Clock>,
-    random: Arc<dyn Random>,
-    consumer: Option<ConsumerName>,
-    health: Option<Health>,
-    presence: Presence,
-    sight: Sight,
-    inbox_socket: bool,
-    permission: Option<PermissionPort>,
-    events: bool,
-    listens_to: Vec<&'static str>,
-    wait: WaitCommand,
+    orphan_look_at: Option<Instant>,
 }
 
 /// Serves one host until its pipes end. Messages that it was given and did not come back for stay in the journal.
 pub async fn serve(
-    options: SessionOptions,
+    mut options: SessionOptions,
     reader: impl AsyncRead + Unpin,
     writer: impl AsyncWrite + Unpin,
 ) -> Exit {
     let connection = Options {
-        version: options.version,
+        version: options.version.clone(),
         tool_sets: Some(options.tool_sets.iter().map(|set| set.as_str()).collect()),
-        trouble: options.trouble,
+        why_no_tools: options.why_no_tools,
+        trouble: options.trouble.clone(),
         variables: &[ACCESS_TOKEN_VARIABLE],
         limits: options.limits,
         hosts: options.hosts,
         ..Options::default()
     };
-    let inbox = InboxProvider::new(InboxOptions {
-        journal: options.journal,
-        clock: options.clock,
-        random: options.random,
-        consumer: options.consumer,
-        health: options.health,
-        presence: options.presence,
-        sight: options.sight,
-        inbox_socket: options.inbox_socket,
-        permission: options.permission,
-        events: options.events,
-        listens_to: options.listens_to,
-        wait: options.wait,
-    });
-    let mut providers: Vec<Box<dyn Provider>> = vec![Box::new(inbox)];
-    providers.extend(options.providers);
+    let others = std::mem::take(&mut options.providers);
+    let mut providers: Vec<Box<dyn Provider>> = vec![Box::new(InboxProvider::new(options))];
+    providers.extend(others);
     entraclaw_mcp::serve(connection, providers, reader, writer).await
 }
 
@@ -258,7 +233,7 @@ fn declares_channel(opened: &Opened) -> bool {
 }
 
 impl InboxProvider {
-    fn new(options: InboxOptions) -> Self {
+    fn new(options: SessionOptions) -> Self {
         let grown = options.journal.watch();
         let announced_seq = *grown.borrow();
         Self {
@@ -277,7 +252,7 @@ impl InboxProvider {
             push_failed_seq: None,
             settle_at: None,
             held_look_at: None,
-            grave_look_at: None,
+            orphan_look_at: None,
             options,
         }
     }
@@ -476,7 +451,7 @@ impl Provider for InboxProvider {
             wait.heartbeat.as_ref().map(|heartbeat| heartbeat.next).into_iter().chain(wait.deadline).min()
         });
         let streams = self.streams.values().filter_map(|stream| self.stream_deadline(connection, stream));
-        waits.chain(streams).chain(self.settle_at).chain(self.held_look_at).chain(self.grave_look_at).min()
+        waits.chain(streams).chain(self.settle_at).chain(self.held_look_at).chain(self.orphan_look_at).min()
     }
 
     fn changed(&mut self, has_room: bool) -> BoxFuture<'_, ()> {

@@ -25,14 +25,14 @@ const PINGS_MAX: usize = 32;
 /// The first version of the protocol whose progress has words.
 const PROGRESS_WORDS_SINCE: &str = "2025-03-26";
 
-/// Between two looks at what another session holds while a call waits. Nobody tells when that session dies.
+/// Between two looks at what another session holds while a call waits: the death of that session is not told.
 const HELD_LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// Between two looks at what sessions have died with, while something is unread that could be pushed.
-const GRAVE_LOOK_EVERY: Duration = Duration::from_secs(5);
-/// The same while nobody else holds anything: only who takes an old message without a word and dies with it is noticed
+/// Between two looks for orphaned deliveries, while something is unread that could be pushed.
+const ORPHAN_LOOK_INTERVAL: Duration = Duration::from_secs(5);
+/// The same while no other session holds anything: a session that is handed an old message and dies with it is noticed
 /// later, and an idle session sleeps.
-const CALM_GRAVE_LOOK_EVERY: Duration = Duration::from_secs(60);
+const CALM_ORPHAN_LOOK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Between two tries to write what the disk did not take.
 const SETTLE_EVERY: Duration = Duration::from_secs(1);
@@ -53,7 +53,7 @@ impl InboxProvider {
         }
         self.keep_time(connection);
         self.push_channel(connection);
-        self.push_what_the_dead_had(connection);
+        self.push_orphaned(connection);
         self.announce(connection);
         self.feed_streams(connection);
         self.settle();
@@ -121,7 +121,7 @@ impl InboxProvider {
         if self.pushed_seq >= last_seq || !self.pushes_channel(connection) {
             return;
         }
-        self.grave_look_at.get_or_insert_with(|| Instant::now() + GRAVE_LOOK_EVERY);
+        self.orphan_look_at.get_or_insert_with(|| Instant::now() + ORPHAN_LOOK_INTERVAL);
         if is_failing {
             return;
         }
@@ -159,21 +159,22 @@ impl InboxProvider {
     }
 
     /// Pushes what another session of the consumer was given and died with, once, marked. A waiting call takes it itself.
-    fn push_what_the_dead_had(&mut self, connection: &mut Connection) {
+    fn push_orphaned(&mut self, connection: &mut Connection) {
         let now = Instant::now();
-        if self.grave_look_at.is_none_or(|at| at > now) {
+        if self.orphan_look_at.is_none_or(|at| at > now) {
             return;
         }
-        self.grave_look_at = None;
+        self.orphan_look_at = None;
         let Some(session) = &connection.opened else { return };
         let Ok(consumer) = self.consumer_of(connection, Some(&session.client)) else { return };
         let is_waiting = !self.waiting(|wait| wait.reader.consumer == consumer).is_empty();
         let Ok(inbox) = self.inbox(&consumer) else { return };
         let left = if is_waiting { Ok(Vec::new()) } else { inbox.mailbox.take_over(&<[Record]>::len) };
-        // What nobody has to read can't be held by anybody. Of more the next record tells.
+        // While nothing is unread, no session holds anything; the next record is a reason to look again.
         if left.is_err() || inbox.mailbox.unread(None) > 0 {
             let calm = left.is_ok() && !inbox.mailbox.others_hold();
-            self.grave_look_at = Some(now + if calm { CALM_GRAVE_LOOK_EVERY } else { GRAVE_LOOK_EVERY });
+            self.orphan_look_at =
+                Some(now + if calm { CALM_ORPHAN_LOOK_INTERVAL } else { ORPHAN_LOOK_INTERVAL });
         }
         for record in left.unwrap_or_default() {
             connection.notify(channel::METHOD, &channel::push(&record, true));

@@ -7,7 +7,7 @@ use rmcp::model::ErrorCode;
 
 use super::{InboxProvider, Reader, receipt};
 use crate::carrier::resource;
-use crate::journal::{DeliveryId, JournalError, Query};
+use crate::journal::{DeliveryId, JournalError, Purpose, Query};
 use crate::tool::{InboxResource, MessageView, answer};
 
 impl InboxProvider {
@@ -49,9 +49,7 @@ impl InboxProvider {
             channel: None,
             since_id,
             bytes_max: resource::BYTES_MAX - FRAME_BYTES,
-            peek: true,
-            fresh_only: false,
-            tells: false,
+            purpose: Purpose::Peek,
         };
         let batch = mailbox.hand_out(delivery, &query)?;
         let mut messages: Vec<MessageView> = batch

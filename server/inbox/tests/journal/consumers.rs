@@ -1,6 +1,8 @@
 //! Who sees what, when it comes again, and how it is marked.
 
-use entraclaw_inbox::journal::{DeliveryId, JournalError, JournalOptions, Mailbox, NewConsumerStarts, Query};
+use entraclaw_inbox::journal::{
+    DeliveryId, DeliveryState, JournalError, JournalOptions, Mailbox, NewConsumerStarts, Purpose, Query,
+};
 use entraclaw_inbox::record::{Channel, Record};
 use entraclaw_seams::storage::Storage as _;
 
@@ -79,7 +81,7 @@ fn a_killed_session_leaves_marks() {
 fn a_peek_retires_nothing() {
     let (_home, journal) = filled(3);
     let mut mailbox = mailbox(&journal, "c");
-    let peek = Query { peek: true, ..up_to(2) };
+    let peek = Query { purpose: Purpose::Peek, ..up_to(2) };
     let page = mailbox.hand_out(ONE, &peek).unwrap();
     assert_eq!((marked(&page), page.unread_remaining), (vec![("m1", false), ("m2", false)], 1));
     mailbox.finish(ONE);
@@ -92,10 +94,11 @@ fn a_peek_retires_nothing() {
 fn a_push_is_shown_but_not_read() {
     let (home, journal) = filled(2);
     let mut mailbox = mailbox(&journal, "c");
-    assert!(mailbox.is_new(1).unwrap());
+    assert_eq!(mailbox.state_of(1).unwrap(), DeliveryState::New);
     assert!(mailbox.claim_push(1).unwrap() && !mailbox.claim_push(1).unwrap());
     assert!(!mailbox.claim_push(77).unwrap(), "there is no such record");
-    assert!(!mailbox.is_new(1).unwrap() && mailbox.is_new(2).unwrap() && !mailbox.is_new(77).unwrap());
+    let states = [1, 2, 77].map(|seq| mailbox.state_of(seq).unwrap());
+    assert_eq!(states, [DeliveryState::Pushed, DeliveryState::New, DeliveryState::Acknowledged]);
     drop(mailbox);
     let (journal, _) = home.reopen();
     let mut mailbox = journal.mailbox(&consumer("c"), "next").unwrap();
@@ -115,9 +118,12 @@ fn of_several_sessions_one_pushes_and_none_what_a_call_took() {
     let (follower, _) = home.open();
     let mut there = follower.mailbox(&consumer("c"), "other").unwrap();
     // Both have looked before either says that it pushes.
-    assert!(here.is_new(1).unwrap() && there.is_new(1).unwrap());
+    assert_eq!(
+        (here.state_of(1).unwrap(), there.state_of(1).unwrap()),
+        (DeliveryState::New, DeliveryState::New)
+    );
     assert!(here.claim_push(1).unwrap() && !there.claim_push(1).unwrap());
-    assert!(there.is_new(2).unwrap());
+    assert_eq!(there.state_of(2).unwrap(), DeliveryState::New);
     assert_eq!(ids(&here.hand_out(ONE, &up_to(2)).unwrap()), ["m1", "m2"]);
     assert!(!there.claim_push(2).unwrap(), "a call has brought it");
 }
@@ -236,20 +242,23 @@ fn a_push_that_showed_nothing_leaves_the_message_to_the_others_without_its_mark(
     assert_eq!(seqs(&one.take_over(&all_of).unwrap()), [1]);
     assert!(one.claim_push(2).unwrap() && !other.claim_push(2).unwrap());
     other.withdraw_pushes(&[1, 2]).unwrap();
-    assert!(!other.is_new(2).unwrap() && !other.has_left().unwrap(), "it was not the one that pushed them");
+    assert!(
+        other.state_of(2).unwrap() == DeliveryState::Pushed && !other.has_orphans().unwrap(),
+        "it was not the one that pushed them"
+    );
     one.withdraw_pushes(&[1, 2]).unwrap();
-    assert!(!one.has_left().unwrap(), "it would try in vain again");
+    assert!(!one.has_orphans().unwrap(), "it would try in vain again");
     let marks = |mailbox: &mut Mailbox| -> Vec<(bool, bool)> {
-        let batch = mailbox.hand_out(ONE, &Query { peek: true, ..all() }).unwrap();
+        let batch = mailbox.hand_out(ONE, &Query { purpose: Purpose::Peek, ..all() }).unwrap();
         batch.items.iter().map(|item| (item.redelivered, item.pushed)).collect()
     };
-    assert!(other.is_new(2).unwrap() && other.has_left().unwrap());
+    assert!(other.state_of(2).unwrap() == DeliveryState::New && other.has_orphans().unwrap());
     assert_eq!(seqs(&other.take_over(&all_of).unwrap()), [1]);
     one.withdraw_pushes(&[1, 2]).unwrap();
     assert_eq!(
         marks(&mut other),
         [(true, true), (false, false)],
-        "the first was shown by the dead and the other"
+        "the first was shown by the session that died, and the other"
     );
 }
 
@@ -279,7 +288,7 @@ fn who_takes_the_place_of_the_dead_hides_nothing_that_it_held() {
     assert_eq!(seqs(&lives.take_over(&|_| 1).unwrap()), [1], "no more than fits");
     assert_eq!(ids(&next.hand_out(ONE, &up_to(1)).unwrap()), ["m1"]);
     assert_eq!(seqs(&next.take_over(&all_of).unwrap()), [2, 3], "it was opened in time to be told");
-    assert!(!lives.has_left().unwrap());
+    assert!(!lives.has_orphans().unwrap());
 }
 
 #[test]
@@ -423,6 +432,22 @@ fn what_could_not_be_written_is_remembered_and_written_later() {
     assert_eq!(ids(&take(&mut mailbox(&journal, "c"), &up_to(9)))[7..], ["m10", "m41"]);
 }
 
+/// A model that looks and takes the same message at once, and cancels the look, keeps what it took: the cancelled look took the
+/// hold away, and another session was handed the message too.
+#[test]
+fn a_look_that_is_cancelled_gives_nothing_back() {
+    let home = Home::filled(1);
+    let (here, _) = home.open();
+    let (there, _) = home.open();
+    let (mut one, mut other) = (mailbox(&here, "claude-code"), mailbox(&there, "claude-code"));
+    let (look, take) = (DeliveryId(1), DeliveryId(2));
+    assert_eq!(one.hand_out(look, &Query { purpose: Purpose::Peek, ..all() }).unwrap().items.len(), 1);
+    assert_eq!(one.hand_out(take, &all()).unwrap().items.len(), 1);
+    one.give_back(look);
+    assert_eq!(other.state_of(1).unwrap(), DeliveryState::PendingElsewhere);
+    assert!(other.hand_out(ONE, &all()).unwrap().items.is_empty());
+}
+
 /// The result of work that a consumer asked for.
 fn result_for(name: &str, n: u64) -> entraclaw_inbox::record::Draft {
     let mut draft = draft_on(Channel::Work, n);
@@ -439,9 +464,9 @@ fn the_result_of_work_is_for_the_consumer_that_asked_and_counts_for_no_other() {
     assert_eq!((claude.unread(None), codex.unread(None)), (4, 4));
     let seqs = journal.read_after(0, 10).unwrap();
     let place = |id: &str| seqs.iter().find(|record| record.id == id).unwrap().seq;
-    assert!(!claude.is_new(place("m3")).unwrap() && codex.is_new(place("m3")).unwrap());
+    assert_eq!(claude.state_of(place("m3")).unwrap(), DeliveryState::Acknowledged);
+    assert_eq!(codex.state_of(place("m3")).unwrap(), DeliveryState::New);
     assert!(!claude.claim_push(place("m3")).unwrap() && codex.claim_push(place("m3")).unwrap());
-    assert!(claude.is_spoken_for(place("m3")).unwrap());
     let storage: std::sync::Arc<dyn entraclaw_seams::storage::Storage> =
         std::sync::Arc::new(home.disk.clone());
     let mut look = entraclaw_inbox::journal::Look::at(&storage).unwrap();

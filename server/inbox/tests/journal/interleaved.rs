@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use entraclaw_inbox::journal::{DeliveryId, Mailbox, Query};
+use entraclaw_inbox::journal::{DeliveryId, Mailbox, Purpose, Query};
 use entraclaw_inbox::record::Record;
 
 use crate::slow::{At, Slow};
@@ -33,18 +33,18 @@ fn a_message_that_both_find_new_is_pushed_by_one() {
 
 #[test]
 fn a_message_that_is_shown_or_acknowledged_before_the_lock_is_not_pushed() {
-    for peek in [true, false] {
+    for purpose in [Purpose::Peek, Purpose::HandOut] {
         let home = Home::filled(1);
         let (slow, mut slower, mut faster) = sessions(&home);
         slow.before(At::Lock, move || {
-            let batch = faster.hand_out(ONE, &Query { peek, ..all() }).unwrap();
+            let batch = faster.hand_out(ONE, &Query { purpose, ..all() }).unwrap();
             assert_eq!(ids(&batch), ["m1"]);
-            if !peek {
+            if purpose == Purpose::HandOut {
                 faster.finish(ONE);
                 assert_eq!(faster.acknowledge_returned().unwrap(), 1);
             }
         });
-        assert!(!slower.claim_push(1).unwrap(), "peek: {peek}");
+        assert!(!slower.claim_push(1).unwrap(), "{purpose:?}");
         assert!(!slow.waits());
     }
 }
@@ -76,7 +76,7 @@ fn what_both_would_take_over_from_the_dead_goes_to_one() {
     process.kill();
     let all_of = |records: &[Record]| records.len();
     slow.before(At::Lock, move || assert_eq!(faster.take_over(&all_of).unwrap().len(), 1));
-    assert!(slower.has_left().unwrap());
+    assert!(slower.has_orphans().unwrap());
     assert!(slower.take_over(&all_of).unwrap().is_empty());
     assert!(!slow.waits());
 }

@@ -3,6 +3,7 @@
 mod basics;
 mod consumers;
 mod damage;
+mod delivery_states;
 mod faults;
 mod handover;
 mod interleaved;

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use entraclaw_inbox::journal::{DeliveryId, Journal, JournalOptions, Mailbox, Query};
+use entraclaw_inbox::journal::{DeliveryId, DeliveryState, Journal, JournalOptions, Mailbox, Purpose, Query};
 use entraclaw_inbox::record::Channel;
 use entraclaw_seams::storage::{Crash, MemoryStorage};
 use proptest::prelude::*;
@@ -72,8 +72,7 @@ struct Seen {
 /// What a session has in its hands.
 #[derive(Debug, Default, Clone)]
 struct Session {
-    /// Place, and whether it was only a peek.
-    open: BTreeMap<u64, Vec<(u64, bool)>>,
+    open: BTreeMap<u64, Vec<u64>>,
     returned: Vec<(u64, u64)>,
     /// What others must keep off.
     held: BTreeSet<u64>,
@@ -141,9 +140,7 @@ impl World {
                 self.mailboxes[mailbox].finish(DeliveryId(delivery));
                 let session = &mut self.sessions[mailbox];
                 let items = session.open.remove(&delivery).unwrap_or_default();
-                session
-                    .returned
-                    .extend(items.iter().filter(|(_, peek)| !peek).map(|(seq, _)| (delivery, *seq)));
+                session.returned.extend(items.iter().map(|seq| (delivery, *seq)));
             }
             Step::GiveBack { mailbox, delivery } => {
                 self.mailboxes[mailbox].give_back(DeliveryId(delivery));
@@ -168,7 +165,8 @@ impl World {
                 let is_new = !seen.shown.contains(&seq) && !seen.pushed.contains(&seq);
                 let is_there = seq <= self.sees[PROCESS_OF[mailbox]]
                     && self.records.iter().any(|(there, ..)| *there == seq);
-                assert_eq!(self.mailboxes[mailbox].is_new(seq).unwrap(), is_new && is_there);
+                let state = self.mailboxes[mailbox].state_of(seq).unwrap();
+                assert_eq!(state == DeliveryState::New, is_new && is_there);
                 let claimed = self.mailboxes[mailbox].claim_push(seq).unwrap();
                 assert_eq!(claimed, is_new && is_there && !seen.acked.contains(&seq));
                 if claimed {
@@ -214,13 +212,14 @@ impl World {
         channel: Option<Channel>,
         peek: bool,
     ) {
-        let query = Query { channel, peek, ..up_to(limit) };
+        let query =
+            Query { channel, purpose: if peek { Purpose::Peek } else { Purpose::HandOut }, ..up_to(limit) };
         let batch = self.mailboxes[mailbox].hand_out(DeliveryId(delivery), &query).unwrap();
         let sees = self.sees[PROCESS_OF[mailbox]];
         let seen = &self.consumers[CONSUMER_OF[mailbox]];
         let mut held = self.held_by_others(mailbox);
         let own = self.sessions[mailbox].open.values().flatten();
-        held.extend(own.filter(|(_, peek)| !peek).map(|(seq, _)| *seq));
+        held.extend(own);
         let eligible: Vec<u64> = self
             .records
             .iter()
@@ -244,8 +243,8 @@ impl World {
         let seqs: Vec<u64> = expected.iter().map(|(seq, ..)| *seq).collect();
         self.consumers[CONSUMER_OF[mailbox]].shown.extend(&seqs);
         let session = &mut self.sessions[mailbox];
-        session.open.entry(delivery).or_default().extend(seqs.iter().map(|seq| (*seq, peek)));
         if !peek {
+            session.open.entry(delivery).or_default().extend(&seqs);
             session.held.extend(seqs);
         }
     }
@@ -257,8 +256,7 @@ impl World {
 
     fn take_back(&mut self, mailbox: usize, delivery: u64) -> Vec<u64> {
         let session = &mut self.sessions[mailbox];
-        let mut seqs: Vec<u64> =
-            session.open.remove(&delivery).unwrap_or_default().iter().map(|(seq, _)| *seq).collect();
+        let mut seqs: Vec<u64> = session.open.remove(&delivery).unwrap_or_default();
         seqs.extend(session.returned.extract_if(.., |(of, _)| *of == delivery).map(|(_, seq)| seq));
         seqs
     }
@@ -328,7 +326,7 @@ impl World {
         self.open_mailboxes();
         self.check_records();
         for (at, mailbox) in [(0, 0), (1, 2)] {
-            let query = Query { peek: true, ..all() };
+            let query = Query { purpose: Purpose::Peek, ..all() };
             let batch = self.mailboxes[mailbox].hand_out(DeliveryId(99), &query).unwrap();
             self.mailboxes[mailbox].finish(DeliveryId(99));
             let unread: BTreeSet<u64> = batch.items.iter().map(|item| item.record.seq).collect();

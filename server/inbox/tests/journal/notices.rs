@@ -132,9 +132,9 @@ fn what_a_hook_told_at_the_beginning_is_told_by_nobody_else() {
     other.hand_out(DeliveryId(1), &Query::default()).unwrap();
     let mut sibling = journal.mailbox(&consumer, "sibling").unwrap();
     drop(other);
-    assert!(sibling.has_left().unwrap());
+    assert!(sibling.has_orphans().unwrap());
     assert!(tell(&home, "codex/SessionStart", &json!({})).is_some());
-    assert!(!sibling.has_left().unwrap() && tell(&home, "codex/Stop", &json!({})).is_none());
+    assert!(!sibling.has_orphans().unwrap() && tell(&home, "codex/Stop", &json!({})).is_none());
 }
 
 #[tokio::test(start_paused = true)]

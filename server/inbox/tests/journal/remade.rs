@@ -1,7 +1,7 @@
 //! What happens when a consumer's own file is deleted, emptied or overwritten, between two sessions or under a living one:
 //! it is made again, nothing that was acknowledged comes again, and nothing else comes twice unmarked.
 
-use entraclaw_inbox::journal::{DeliveryId, Query, Removed};
+use entraclaw_inbox::journal::{DeliveryId, Purpose, Query, Removed};
 use entraclaw_seams::storage::Storage as _;
 use rstest::rstest;
 
@@ -39,7 +39,7 @@ fn harm(home: &Home, how: &str) {
 }
 
 fn fresh() -> Query {
-    Query { fresh_only: true, peek: true, tells: true, ..all() }
+    Query { purpose: Purpose::TellNew, ..all() }
 }
 
 #[rstest]

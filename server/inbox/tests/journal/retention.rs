@@ -470,7 +470,10 @@ impl World {
                 self.there[who] = None;
                 self.come(who);
                 let mailbox = self.mailboxes[who].as_mut().unwrap();
-                let peek = entraclaw_inbox::journal::Query { peek: true, ..all() };
+                let peek = entraclaw_inbox::journal::Query {
+                    purpose: entraclaw_inbox::journal::Purpose::Peek,
+                    ..all()
+                };
                 let batch = mailbox.hand_out(entraclaw_inbox::journal::DeliveryId(9), &peek).unwrap();
                 mailbox.finish(entraclaw_inbox::journal::DeliveryId(9));
                 let unread: BTreeSet<u64> = batch.items.iter().map(|item| item.record.seq).collect();

@@ -19,9 +19,13 @@ struct Host {
 impl Host {
     /// A host of this name, past `initialize`.
     async fn met(client: &str) -> Self {
+        Self::met_by(Options::default(), client).await
+    }
+
+    async fn met_by(options: Options, client: &str) -> Self {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (reader, writer) = tokio::io::split(theirs);
-        let server = tokio::spawn(serve(Options::default(), vec![Box::new(toy::Toy)], reader, writer));
+        let server = tokio::spawn(serve(options, vec![Box::new(toy::Toy)], reader, writer));
         let (from, to) = tokio::io::split(ours);
         let mut host = Self { to, from: BufReader::new(from).lines(), server };
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": client, "version": "1"}});
@@ -119,6 +123,19 @@ async fn work_tells_how_far_it_is_and_answers_before_the_host_gives_it_up() {
     let text = answer["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("toy-1"), "{text}");
     assert!(began.elapsed() < Duration::from_secs(60), "it outlasted a host that waits a minute");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_for_a_tool_where_there_is_none_reads_why_in_the_composers_words() {
+    let options = Options {
+        tool_sets: Some([].into()),
+        why_no_tools: ", for the toy is put away",
+        ..Options::default()
+    };
+    let mut host = Host::met_by(options, "vscode").await;
+    let answer = host.ask(1, "tools/call", json!({"name": "greet"})).await;
+    let expected = "params.name: no tool is named `greet`; there is none, for the toy is put away";
+    assert_eq!(answer["error"]["message"], expected);
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,7 +10,7 @@ use super::Trust;
 use super::conversations::{Conversation, Conversations};
 use super::service::Service;
 use super::token::Tokens;
-use crate::graph::{GraphRequest, GraphResponse, GraphTransport, Method, TransportError};
+use crate::http::{HttpRequest, HttpResponse, HttpTransport, Method, TransportError};
 use entraclaw_inbox::gate::{Agent, ChatRule, Gate, Sender, SenderKind, Verdict};
 use entraclaw_inbox::journal::{Interaction, InteractionKind, Journal};
 use entraclaw_inbox::record::Channel;
@@ -35,7 +35,7 @@ const REASON_CHARS_MAX: usize = 200;
 /// What answers are sent with; a cheap clone.
 #[derive(Clone)]
 pub(super) struct Connector {
-    pub(super) transport: Arc<dyn GraphTransport>,
+    pub(super) transport: Arc<dyn HttpTransport>,
     pub(super) storage: Arc<dyn Storage>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) journal: Journal,
@@ -165,8 +165,8 @@ impl Connector {
         self.tokens.token(refused).await.map_err(|error| SendError::Refused(error.to_string()))
     }
 
-    async fn post(&self, url: &str, body: &[u8], token: &Secret) -> Result<GraphResponse, SendError> {
-        let request = GraphRequest {
+    async fn post(&self, url: &str, body: &[u8], token: &Secret) -> Result<HttpResponse, SendError> {
+        let request = HttpRequest {
             method: Method::Post,
             url: url.to_owned(),
             headers: vec![
@@ -188,7 +188,7 @@ impl Connector {
         }
     }
 
-    fn sent(&self, answer: &GraphResponse) -> Sent {
+    fn sent(&self, answer: &HttpResponse) -> Sent {
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let message_id = body.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         Sent { message_id, ts: self.clock.now().to_string() }
@@ -203,13 +203,13 @@ impl Connector {
     }
 }
 
-fn wait_of(answer: &GraphResponse) -> Duration {
+fn wait_of(answer: &HttpResponse) -> Duration {
     let stated = answer.header("retry-after").and_then(|seconds| seconds.trim().parse().ok());
     stated.map_or(RETRY_AFTER_DEFAULT, Duration::from_secs)
 }
 
 /// The connector's own words, single-line and short.
-fn reason(answer: &GraphResponse) -> String {
+fn reason(answer: &HttpResponse) -> String {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let message = body.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
     let message: String = message.chars().filter(|c| !c.is_control()).take(REASON_CHARS_MAX).collect();

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use url::Url;
 
-use crate::graph::{GraphRequest, GraphTransport, Method};
+use crate::http::{HttpRequest, HttpTransport, Method};
 
 /// Who issues tokens for the channels of the Bot Framework.
 pub(super) const ISSUER: &str = "https://api.botframework.com";
@@ -64,7 +64,7 @@ pub(super) enum Found {
 
 /// The keys, with where they come from.
 pub(super) struct Keys {
-    transport: Arc<dyn GraphTransport>,
+    transport: Arc<dyn HttpTransport>,
     metadata: Url,
     state: Mutex<State>,
 }
@@ -104,7 +104,7 @@ impl State {
 
 impl Keys {
     /// Keys that have not been asked for yet.
-    pub(super) fn new(transport: Arc<dyn GraphTransport>, metadata: Url) -> Self {
+    pub(super) fn new(transport: Arc<dyn HttpTransport>, metadata: Url) -> Self {
         Self { transport, metadata, state: Mutex::default() }
     }
 
@@ -177,7 +177,7 @@ impl Keys {
 }
 
 async fn fetch(
-    transport: Arc<dyn GraphTransport>,
+    transport: Arc<dyn HttpTransport>,
     metadata_url: Url,
 ) -> Result<BTreeMap<String, Arc<Key>>, String> {
     let metadata = get(&*transport, &metadata_url).await?;
@@ -194,8 +194,8 @@ async fn fetch(
     if keys.is_empty() { Err("no usable key is published".to_owned()) } else { Ok(keys) }
 }
 
-async fn get(transport: &dyn GraphTransport, url: &Url) -> Result<Value, String> {
-    let request = GraphRequest {
+async fn get(transport: &dyn HttpTransport, url: &Url) -> Result<Value, String> {
+    let request = HttpRequest {
         method: Method::Get,
         url: url.to_string(),
         headers: vec![("accept".to_owned(), "application/json".to_owned())],

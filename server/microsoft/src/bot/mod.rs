@@ -37,7 +37,7 @@ use self::connector::{Connector, Outgoing};
 use self::desk::Desk;
 use self::keys::Keys;
 use self::token::Tokens;
-use crate::graph::GraphTransport;
+use crate::http::HttpTransport;
 use entraclaw_inbox::gate::pairing::OPEN_PAIRINGS_MAX;
 use entraclaw_inbox::gate::{Agent, Gate, Guid};
 use entraclaw_inbox::journal::Journal;
@@ -103,7 +103,7 @@ impl Trust {
 #[derive(Clone)]
 pub struct BotParts {
     /// The way to the channel's keys, the login service and the connector.
-    pub transport: Arc<dyn GraphTransport>,
+    pub transport: Arc<dyn HttpTransport>,
     /// What activities arrive at.
     pub endpoint: Arc<dyn Endpoint>,
     /// Where the conversations are kept.

@@ -11,7 +11,7 @@ use url::Url;
 
 use super::Credentials;
 use crate::entra::{AuthError, AuthFailure};
-use crate::graph::{GraphRequest, GraphTransport, Method};
+use crate::http::{HttpRequest, HttpTransport, Method};
 use entraclaw_seams::secret::Secret;
 
 /// What the token is for.
@@ -29,7 +29,7 @@ const FIX: &str =
 
 /// Gets tokens.
 pub(super) struct Tokens {
-    transport: Arc<dyn GraphTransport>,
+    transport: Arc<dyn HttpTransport>,
     url: String,
     credentials: Credentials,
     kept: Mutex<Option<(Secret, Instant)>>,
@@ -37,7 +37,7 @@ pub(super) struct Tokens {
 
 impl Tokens {
     /// `login` is the root of the login service.
-    pub(super) fn new(transport: Arc<dyn GraphTransport>, login: &Url, credentials: Credentials) -> Self {
+    pub(super) fn new(transport: Arc<dyn HttpTransport>, login: &Url, credentials: Credentials) -> Self {
         let mut url = login.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend([credentials.tenant_id.as_str(), "oauth2", "v2.0", "token"]);
@@ -74,7 +74,7 @@ impl Tokens {
             .append_pair("client_secret", self.credentials.secret.expose())
             .append_pair("scope", SCOPE)
             .finish();
-        let request = GraphRequest {
+        let request = HttpRequest {
             method: Method::Post,
             url: self.url.clone(),
             headers: vec![

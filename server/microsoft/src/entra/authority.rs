@@ -3,7 +3,7 @@
 
 use url::Url;
 
-use crate::graph::is_loopback;
+use crate::http::is_loopback;
 use entraclaw_inbox::gate::Guid;
 use entraclaw_seams::secret::Secret;
 

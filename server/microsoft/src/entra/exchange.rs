@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::authority::{Authority, form};
 use super::refusal::{Step, refusal};
 use super::{AuthError, AuthFailure};
-use crate::graph::{
-    GraphRequest, GraphResponse, GraphTransport, Method, TransportError, backoff, http_date, read_retry_after,
+use crate::http::{
+    HttpRequest, HttpResponse, HttpTransport, Method, TransportError, backoff, http_date, retry_after,
 };
 use entraclaw_inbox::gate::Guid;
 use entraclaw_seams::clock::Clock;
@@ -29,11 +29,11 @@ const SKEW_IGNORED: SignedDuration = SignedDuration::from_secs(2);
 /// Entra tolerates less than five minutes; what is nearer to that than this is worth a word.
 const SKEW_NOTED: SignedDuration = SignedDuration::from_secs(120);
 
-/// What signing in is made of. The transport is Graph's seam: absolute URL, headers and body in, a whole answer out.
+/// What signing in is made of.
 #[derive(Clone)]
 pub struct EntraParts {
     /// How requests get there.
-    pub transport: Arc<dyn GraphTransport>,
+    pub transport: Arc<dyn HttpTransport>,
     /// For the times in an assertion.
     pub clock: Arc<dyn Clock>,
     /// For ids and jitter; secrets come from the operating system.
@@ -122,7 +122,7 @@ impl Exchange {
             ("client-request-id", self.parts.random.uuid()),
             ("user-agent", concat!("entraclaw/", env!("CARGO_PKG_VERSION")).to_owned()),
         ];
-        let request = GraphRequest {
+        let request = HttpRequest {
             method: Method::Post,
             url: self.endpoint(endpoint),
             headers: headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
@@ -147,7 +147,7 @@ impl Exchange {
     }
 
     /// The body decides before the status: some gateways answer errors with 200.
-    fn read(&self, step: Step, response: &GraphResponse) -> Result<Value, AuthError> {
+    fn read(&self, step: Step, response: &HttpResponse) -> Result<Value, AuthError> {
         let date = response.header("date").and_then(http_date);
         if let Some(date) = date {
             self.note_server_time(date);
@@ -155,7 +155,7 @@ impl Exchange {
         let status = response.status;
         let retry_after = response
             .header("retry-after")
-            .and_then(|value| read_retry_after(value, date.unwrap_or_else(|| self.server_now())));
+            .and_then(|value| retry_after(value, date.unwrap_or_else(|| self.server_now())));
         let size = response.body.len();
         let body: Value = if size <= ANSWER_BYTES_MAX {
             serde_json::from_slice(&response.body).unwrap_or_default()

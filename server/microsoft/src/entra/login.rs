@@ -21,7 +21,7 @@ use super::refusal::Step;
 use super::renewing::Flow as _;
 use super::{AuthError, AuthFailure};
 use crate::entra::{AgentUser, Delegated};
-use crate::graph::one_line;
+use crate::http::one_line;
 use entraclaw_seams::secret::Secret;
 
 const DEVICE: Step = Step("the request for a device code");

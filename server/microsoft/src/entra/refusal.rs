@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{AuthError, AuthFailure};
-use crate::graph::one_line;
+use crate::http::one_line;
 
 /// Where a flow was when it was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::grant::Grant;
 use super::{AuthError, AuthFailure, TokenSource};
-use crate::graph::backoff;
+use crate::http::backoff;
 use entraclaw_seams::random::Random;
 use entraclaw_seams::secret::Secret;
 

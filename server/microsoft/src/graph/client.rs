@@ -12,14 +12,16 @@ use tokio::time::Instant;
 
 use super::error::{self, Failure, GraphError, Needs};
 use super::pace::{Pace, Scope};
-use super::{GraphRequest, GraphResponse, GraphTransport, Method, Origin, TransportError, lenient, retry};
+use super::{Origin, lenient, retry};
 use crate::entra::{TokenSource, claims_challenge};
+use crate::http::{
+    BODY_BYTES_MAX, HttpRequest, HttpResponse, HttpTransport, Method, TransportError, backoff, http_date,
+    one_line, retry_after,
+};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::random::Random;
 use entraclaw_seams::secret::Secret;
 
-/// The largest body that is read.
-pub const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// A POST that was throttled waits no longer than this before it is given back to its caller.
 const POST_WAIT_MAX: Duration = Duration::from_secs(20);
 /// Where SharePoint and OneDrive keep files.
@@ -35,7 +37,7 @@ const SKEW_IGNORED: SignedDuration = SignedDuration::from_secs(2);
 /// What a client is made of.
 pub struct GraphParts {
     /// How requests get there.
-    pub transport: Arc<dyn GraphTransport>,
+    pub transport: Arc<dyn HttpTransport>,
     /// Where tokens come from.
     pub tokens: Arc<dyn TokenSource>,
     /// For `Retry-After` dates and the server's skew.
@@ -194,7 +196,7 @@ impl GraphClient {
         scope: Scope<'_>,
         last: &[u8],
     ) -> Result<Option<(Answer, Vec<u8>)>, GraphError> {
-        let read = |client: &Self, response: &GraphResponse, id: &str, token: &Secret| {
+        let read = |client: &Self, response: &HttpResponse, id: &str, token: &Secret| {
             if (200..300).contains(&response.status) && !last.is_empty() && response.body == last {
                 client.note_date(response);
                 return Ok(None);
@@ -228,7 +230,7 @@ impl GraphClient {
             return Err(GraphError::new(Failure::ForeignLink, message, id));
         }
         let headers = vec![("user-agent".to_owned(), USER_AGENT.to_owned())];
-        let request = GraphRequest { method: Method::Get, url: location, headers, body: None };
+        let request = HttpRequest { method: Method::Get, url: location, headers, body: None };
         let response = self.send(request, &id).await?;
         let failed = |failure, message: String| GraphError {
             status: Some(response.status),
@@ -290,7 +292,7 @@ impl GraphClient {
 
     /// How long to wait after a failure: what the server said, else the rule.
     pub fn delay_after(&self, error: &GraphError, retry: u32) -> Duration {
-        error.retry_after.unwrap_or_else(|| retry::backoff(retry, &*self.parts.random))
+        error.retry_after.unwrap_or_else(|| backoff(retry, &*self.parts.random))
     }
 
     async fn exchange(
@@ -311,7 +313,7 @@ impl GraphClient {
         body: Option<Vec<u8>>,
         scope: Scope<'_>,
         attempt: u32,
-        read: impl Fn(&Self, &GraphResponse, &str, &Secret) -> Result<T, GraphError>,
+        read: impl Fn(&Self, &HttpResponse, &str, &Secret) -> Result<T, GraphError>,
     ) -> Result<T, GraphError> {
         let tokens = &self.parts.tokens;
         let mut token =
@@ -345,7 +347,7 @@ impl GraphClient {
         }
     }
 
-    async fn send(&self, request: GraphRequest, id: &str) -> Result<GraphResponse, GraphError> {
+    async fn send(&self, request: HttpRequest, id: &str) -> Result<HttpResponse, GraphError> {
         let limit = self.parts.request_timeout;
         self.requests_total.fetch_add(1, Ordering::Relaxed);
         match tokio::time::timeout(limit, self.parts.transport.send(request)).await {
@@ -363,9 +365,9 @@ impl GraphClient {
         }
     }
 
-    fn read(&self, response: &GraphResponse, id: &str, token: &Secret) -> Result<Answer, GraphError> {
+    fn read(&self, response: &HttpResponse, id: &str, token: &Secret) -> Result<Answer, GraphError> {
         let date = self.note_date(response);
-        let request_id = response.header("request-id").map(error::one_line);
+        let request_id = response.header("request-id").map(one_line);
         let failed = |failure, message: String| GraphError {
             status: Some(response.status),
             request_id: request_id.clone(),
@@ -410,12 +412,12 @@ impl GraphClient {
         }
         error.retry_after = response
             .header("retry-after")
-            .and_then(|value| retry::retry_after(value, date.unwrap_or_else(|| self.server_now())));
+            .and_then(|value| retry_after(value, date.unwrap_or_else(|| self.server_now())));
         Err(error)
     }
 
     /// An answer that is a file, or says where it is.
-    fn found(&self, response: &GraphResponse, id: &str, token: &Secret) -> Result<Found, GraphError> {
+    fn found(&self, response: &HttpResponse, id: &str, token: &Secret) -> Result<Found, GraphError> {
         let location =
             response.header("location").filter(|_| matches!(response.status, 301 | 302 | 307 | 308));
         if let Some(location) = location {
@@ -429,8 +431,8 @@ impl GraphClient {
             .unwrap_or_else(|| GraphError::new(Failure::Malformed, "no file came".to_owned(), id.to_owned())))
     }
 
-    fn note_date(&self, response: &GraphResponse) -> Option<Timestamp> {
-        let date = response.header("date").and_then(retry::http_date)?;
+    fn note_date(&self, response: &HttpResponse) -> Option<Timestamp> {
+        let date = response.header("date").and_then(http_date)?;
         self.note_server_time(date);
         Some(date)
     }
@@ -459,7 +461,7 @@ fn request(
     token: &Secret,
     id: &str,
     attempt: u32,
-) -> GraphRequest {
+) -> HttpRequest {
     let mut headers = vec![
         ("authorization", format!("Bearer {}", token.expose())),
         ("accept", "application/json".to_owned()),
@@ -473,7 +475,7 @@ fn request(
         headers.push(("retry-attempt", attempt.to_string()));
     }
     let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    GraphRequest { method, url: url.to_owned(), headers, body }
+    HttpRequest { method, url: url.to_owned(), headers, body }
 }
 
 #[cfg(test)]

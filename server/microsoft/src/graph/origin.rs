@@ -1,7 +1,9 @@
 //! The one origin that the token may be sent to, and the links that stay on it.
 //! It must never let a link to another host, scheme or port through, nor one with user information.
 
-use url::{Host, Url};
+use url::Url;
+
+use crate::http::is_loopback;
 
 /// Microsoft's own root.
 pub const DEFAULT_ROOT: &str = "https://graph.microsoft.com";
@@ -109,15 +111,6 @@ impl Origin {
             return Err(ForeignLink(format!("it leads to {there}, not to {here}")));
         }
         Ok(url.into())
-    }
-}
-
-/// Whether a host is this machine, by its name alone.
-pub(crate) fn is_loopback(host: &Host<&str>) -> bool {
-    match host {
-        Host::Domain(name) => *name == "localhost",
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
     }
 }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::{GraphClient, GraphParts, GraphRequest, GraphResponse, GraphTransport, Origin, TransportError};
+use super::{GraphClient, GraphParts, Origin};
 use crate::entra::{StaticToken, TokenSource};
+use crate::http::{HttpRequest, HttpResponse, HttpTransport, TransportError};
 use entraclaw_seams::clock::{Clock, TokioClock};
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::secret::Secret;
@@ -16,7 +17,7 @@ use entraclaw_seams::secret::Secret;
 /// What a request gets.
 pub struct Reply {
     pub after: Duration,
-    pub outcome: Result<GraphResponse, TransportError>,
+    pub outcome: Result<HttpResponse, TransportError>,
 }
 
 impl Reply {
@@ -25,7 +26,7 @@ impl Reply {
     }
 
     pub fn raw(status: u16, body: impl Into<Vec<u8>>) -> Self {
-        let outcome = Ok(GraphResponse { status, headers: Vec::new(), body: body.into() });
+        let outcome = Ok(HttpResponse { status, headers: Vec::new(), body: body.into() });
         Self { after: Duration::ZERO, outcome }
     }
 
@@ -62,7 +63,7 @@ impl Reply {
 #[derive(Debug, Clone)]
 pub struct Seen {
     pub at: Duration,
-    pub request: GraphRequest,
+    pub request: HttpRequest,
 }
 
 impl Seen {
@@ -126,8 +127,8 @@ impl Script {
     }
 }
 
-impl GraphTransport for Script {
-    fn send(&self, request: GraphRequest) -> BoxFuture<'_, Result<GraphResponse, TransportError>> {
+impl HttpTransport for Script {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportError>> {
         Box::pin(async move {
             let seen = Seen { at: self.started.elapsed(), request };
             let reply = (self.answer.lock().unwrap_or_else(PoisonError::into_inner))(&seen);

@@ -118,7 +118,7 @@ impl State {
         if let Some(reply) = self.fault.as_mut().and_then(|fault| fault(&seen.line())) {
             return reply;
         }
-        let is_post = seen.request.method == crate::graph::Method::Post;
+        let is_post = seen.request.method == crate::http::Method::Post;
         let query: BTreeMap<String, String> = url.query_pairs().into_owned().collect();
         let parts: Vec<String> =
             path.trim_start_matches("/v1.0/").split('/').map(|part| part.replace("%2F", "/")).collect();

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use entraclaw::knock::{HttpMethod, KnockError, KnockRequest};
+use entraclaw_inbox::knock::{HttpMethod, KnockError, KnockRequest};
 use fake_hosts::settings::OpenDoor;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;

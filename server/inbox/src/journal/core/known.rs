@@ -7,7 +7,7 @@ use crate::journal::consumer::ConsumerName;
 use crate::journal::error::Result;
 use crate::journal::index::Tally;
 use crate::journal::interaction::Interaction;
-use crate::journal::ledger::{GRAVES, Ledger, Note, Span};
+use crate::journal::ledger::{Ledger, Note, ORPHANS_SLOT, Span};
 use crate::record::Channel;
 
 /// Unacknowledged messages of which hooks and waiting commands tell again; the others come with a pull.
@@ -51,9 +51,9 @@ impl Core {
         }
         spans.truncate(TOLD_AGAIN_MAX);
         let last = self.last_seq();
-        ledger.apply(&Note::Show { spans: up_to([last; Channel::ALL.len()]), graves: Vec::new() });
+        ledger.apply(&Note::Show { spans: up_to([last; Channel::ALL.len()]), orphaned_by: Vec::new() });
         let at = Some(self.clock.now());
-        ledger.apply(&Note::HandOut { slot: GRAVES, spans, at });
+        ledger.apply(&Note::HandOut { slot: ORPHANS_SLOT, spans, at });
         Ok(Some(ledger))
     }
 }

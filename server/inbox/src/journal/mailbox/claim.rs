@@ -1,24 +1,28 @@
-//! What a carrier needs that pushes: to know what is new, to be the only one that pushes a record, and what the dead left.
+//! What a carrier needs that pushes: to know what is new, to be the only one that pushes a record, and to take over orphaned
+//! deliveries.
 //! It must never retire a record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::standing::Standing;
 use super::{Mailbox, Note, Span, joined, span_of};
+use crate::journal::delivery_state::{DeliveryState, Move};
 use crate::journal::error::Result;
-use crate::journal::graves;
 use crate::journal::ledger::Held;
+use crate::journal::log::Entry;
+use crate::journal::orphans;
 use crate::record::Record;
 
-/// Records that are taken over from the dead at a time; the rest is left for the next look.
+/// Orphaned deliveries that are taken over at a time; the rest is left for the next look.
 const TAKEN_OVER_MAX: usize = 32;
 /// Records whose push is remembered; one that was forgotten may be pushed again, marked.
 const PUSHED_HERE_MAX: usize = 1_024;
 
-/// What a session knows of the others that died.
+/// What a session remembers of pushes and of other sessions that died.
 #[derive(Default)]
 pub(super) struct Known {
-    /// What the dead held already when this session began, and for long: it is left to the hook and to the next pull.
-    older: BTreeSet<u64>,
+    /// What was orphaned long before this session began: it is left to hooks and to the next pull.
+    pub(super) older: BTreeSet<u64>,
     /// What this session pushed itself.
     pushed_here: BTreeSet<u64>,
     /// Of these, what nobody had pushed before.
@@ -28,35 +32,33 @@ pub(super) struct Known {
 }
 
 impl Mailbox {
-    /// Whether the consumer was never shown this record by any way.
-    pub fn is_new(&mut self, seq: u64) -> Result<bool> {
+    /// Where a record stands with this session's consumer. What is no longer there counts as acknowledged.
+    pub fn state_of(&mut self, seq: u64) -> Result<DeliveryState> {
         self.refresh()?;
-        let Some(entry) = self.journal.core().entry(seq)? else { return Ok(false) };
-        if !entry.record.is_for(self.consumer.as_str()) {
-            return Ok(false);
-        }
-        let (channel, ledger) = (entry.record.channel, self.file.ledger());
-        Ok(!ledger.shown.has(channel, seq) && !ledger.pushed.has(channel, seq))
+        let entry = self.journal.core().entry(seq)?;
+        // What is for another consumer counts as acknowledged too.
+        let entry = entry.filter(|entry| entry.record.is_for(self.consumer.as_str()));
+        let state = |entry: &Entry| Standing::of(self).state(entry.record.channel, seq);
+        Ok(entry.map_or(DeliveryState::Acknowledged, |entry| state(&entry)))
     }
 
     /// Marks a record as pushed if the consumer was never shown it by any way, and says whether it did. Of several
     /// sessions that ask, one gets it. Call it before the push is sent; from then on the record comes marked `pushed`.
     pub fn claim_push(&mut self, seq: u64) -> Result<bool> {
         // Most of a backlog is known, and that costs no lock.
-        if !self.is_new(seq)? {
+        if !self.state_of(seq)?.may(Move::Push) {
             return Ok(false);
         }
         let Some(entry) = self.journal.core().entry(seq)? else { return Ok(false) };
         let _lock = self.begin()?;
         let span = span_of(&entry);
-        let ledger = self.file.ledger();
-        let known = [&ledger.shown, &ledger.pushed, &ledger.acked].iter().any(|set| set.has(span.0, seq));
-        if !known {
-            self.note(Note::Push { spans: vec![span], graves: Vec::new() });
+        let may = Standing::of(self).state(span.0, seq).may(Move::Push);
+        if may {
+            self.note(Note::Push { spans: vec![span], orphaned_by: Vec::new() });
             self.remember_pushed(seq, true);
         }
         self.end();
-        Ok(!known)
+        Ok(may)
     }
 
     /// The pushes of these records surely showed nothing: each is as if this session had never pushed it, and comes by
@@ -85,18 +87,17 @@ impl Mailbox {
         Ok(())
     }
 
-    /// Whether there is something to take over.
-    pub fn has_left(&mut self) -> Result<bool> {
+    /// Whether there is an orphaned delivery to take over.
+    pub fn has_orphans(&mut self) -> Result<bool> {
         self.refresh()?;
         Ok(!self.to_push_again().is_empty())
     }
 
-    /// Takes over what other sessions of the consumer were given and took to their graves, lately or since this one
-    /// began, for a push with the mark of a repetition, which must be sent: of several sessions that ask, one gets it. It
-    /// stays unread. `fits` says how many of these, from the first on, one push can bring. What this session has pushed
+    /// Takes over orphaned deliveries, of the last hour or since this session began, for a push with the mark of a
+    /// repetition, which must be sent: of several sessions that ask, one gets it. It stays unread. `fits` says how many of these, from the first on, one push can bring. What this session has pushed
     /// itself is left to the next pull.
     pub fn take_over(&mut self, fits: &dyn Fn(&[Record]) -> usize) -> Result<Vec<Record>> {
-        if !self.has_left()? {
+        if !self.has_orphans()? {
             return Ok(Vec::new());
         }
         let _lock = self.begin()?;
@@ -124,9 +125,9 @@ impl Mailbox {
             records.iter().map(|record| !pushed.has(record.channel, record.seq)).collect();
         pushes.extend(known);
         if !pushes.is_empty() {
-            let graves: BTreeSet<u16> = pushes.iter().map(|(slot, _)| *slot).collect();
+            let slots: BTreeSet<u16> = pushes.iter().map(|(slot, _)| *slot).collect();
             let spans = joined(pushes.into_iter().map(|(_, span)| span).collect());
-            self.note(Note::Push { spans, graves: graves.into_iter().collect() });
+            self.note(Note::Push { spans, orphaned_by: slots.into_iter().collect() });
         }
         for (record, is_first) in records.iter().zip(is_first) {
             self.remember_pushed(record.seq, is_first);
@@ -136,18 +137,9 @@ impl Mailbox {
     }
 
     fn to_push_again(&self) -> BTreeMap<u64, (u16, Held)> {
-        let mut held = self.held_by_the_dead();
-        held.retain(|seq, (_, held)| !held.is_pushed_again && !self.known.withdrawn_here.contains(seq));
-        held
-    }
-
-    /// Whether the consumer has this record, or a living session of it holds it.
-    pub fn is_spoken_for(&mut self, seq: u64) -> Result<bool> {
-        self.refresh()?;
-        let Some(entry) = self.journal.core().entry(seq)? else { return Ok(true) };
-        let is_anothers = !entry.record.is_for(self.consumer.as_str());
-        let has_it = self.file.ledger().acked.has(entry.record.channel, seq);
-        Ok(is_anothers || has_it || self.held().contains_key(&seq))
+        let mut orphaned = Standing::of(self).orphaned();
+        orphaned.retain(|seq, (_, held)| !held.is_pushed_again && !self.known.withdrawn_here.contains(seq));
+        orphaned
     }
 
     /// Whether another session, alive or dead, holds something since this one began that was not pushed again, as far as
@@ -161,18 +153,11 @@ impl Mailbox {
         announces || held.any(|(seq, held)| !held.is_pushed_again && !is_ours(seq))
     }
 
-    /// By place: the slot of a dead session that holds it still.
-    pub(super) fn held_by_the_dead(&self) -> BTreeMap<u64, (u16, Held)> {
-        let ledger = self.file.ledger();
-        let mut held = graves::held_by_the_dead(&*self.storage, &self.consumer, ledger, Some(self.slot));
-        held.retain(|seq, _| !self.known.older.contains(seq));
-        held
-    }
-
-    /// Remembers what the dead have held for long at the beginning of this session.
-    pub(super) fn pass_by_older_graves(&mut self) {
+    /// Leaves what was orphaned for long when this session began to hooks and to the next pull.
+    pub(super) fn pass_by_older_orphans(&mut self) {
         let now = self.journal.core().clock.now();
-        let older = self.held_by_the_dead().into_iter().filter(|(_, (_, held))| !graves::is_late(*held, now));
+        let older = Standing::of(self).orphaned();
+        let older = older.into_iter().filter(|(_, (_, held))| !orphans::is_recent(*held, now));
         self.known.older = older.map(|(seq, _)| seq).collect();
     }
 
@@ -189,15 +174,7 @@ impl Mailbox {
         }
     }
 
-    /// Whether an answer has held this record, or the consumer is done with it. A push alone does not count.
-    pub fn was_handed_out(&mut self, seq: u64) -> Result<bool> {
-        self.refresh()?;
-        let Some(entry) = self.journal.core().entry(seq)? else { return Ok(true) };
-        let (channel, ledger) = (entry.record.channel, self.file.ledger());
-        Ok(ledger.shown.has(channel, seq) || ledger.acked.has(channel, seq))
-    }
-
-    /// The consumer has surely seen these records, and nobody else needs to show them: hooks and `entraclaw wait` pass
+    /// The consumer has surely seen these records, and no other way needs to show them: hooks and `entraclaw wait` pass
     /// them by. They stay unread.
     pub fn note_shown(&mut self, seqs: &[u64]) -> Result<()> {
         let _lock = self.begin()?;
@@ -207,7 +184,7 @@ impl Mailbox {
             spans.extend(entry.map(|entry| span_of(&entry)));
         }
         if !spans.is_empty() {
-            self.note(Note::Show { spans: joined(spans), graves: Vec::new() });
+            self.note(Note::Show { spans: joined(spans), orphaned_by: Vec::new() });
         }
         self.end();
         Ok(())

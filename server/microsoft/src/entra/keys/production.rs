@@ -61,7 +61,7 @@ impl KeyStore for Elsewhere {
     fn get<'a>(&'a self, _name: &'a KeyName) -> BoxFuture<'a, Result<Option<Secret>, AuthError>> {
         let problem = format!(
             "the last sign-in was kept in the key store \"{}\", but `auth.key_store` is \"{}\"",
-            crate::graph::one_line(&self.recorded),
+            crate::http::one_line(&self.recorded),
             self.chosen.as_str()
         );
         let fix = "set `auth.key_store` back, or run `entraclaw login` again; then start the session again";

@@ -93,7 +93,7 @@ fn text(bytes: Vec<u8>) -> Result<Secret, AuthError> {
 
 /// The library's errors may hold the secret itself (`BadEncoding`), so their kinds are named here.
 fn explain(error: &Error) -> AuthError {
-    let cause = |error: &dyn std::fmt::Display| crate::graph::one_line(&error.to_string());
+    let cause = |error: &dyn std::fmt::Display| crate::http::one_line(&error.to_string());
     match error {
         Error::NoStorageAccess(why) => {
             let problem = format!("the system's key store is not accessible: {}", cause(why));

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use super::client::BODY_BYTES_MAX;
-use super::{GraphRequest, GraphResponse, GraphTransport, Method, TransportError};
+use super::{BODY_BYTES_MAX, HttpRequest, HttpResponse, HttpTransport, Method, TransportError};
 
 /// How long making a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -19,13 +18,13 @@ const IDLE_CONNECTIONS_MAX: usize = 4;
 
 /// HTTP by reqwest. The client, its TLS provider and the root certificates come to life with the first request.
 #[derive(Debug)]
-pub struct HttpTransport {
+pub struct ReqwestTransport {
     loopback: bool,
     client: OnceLock<Result<reqwest::Client, String>>,
 }
 
-impl HttpTransport {
-    /// A transport; `loopback` says that Graph is on this machine, so that no proxy is asked.
+impl ReqwestTransport {
+    /// A transport; `loopback` says that the other side is on this machine, so that no proxy is asked.
     pub fn new(loopback: bool) -> Self {
         Self { loopback, client: OnceLock::new() }
     }
@@ -50,11 +49,11 @@ fn build(loopback: bool) -> Result<reqwest::Client, String> {
     builder.build().map_err(|error| explain(&error))
 }
 
-impl GraphTransport for HttpTransport {
-    fn send(&self, request: GraphRequest) -> BoxFuture<'_, Result<GraphResponse, TransportError>> {
+impl HttpTransport for ReqwestTransport {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportError>> {
         Box::pin(async move {
             let url = reqwest::Url::parse(&request.url);
-            let host = url.as_ref().map_or_else(|_| "graph".to_owned(), host_of);
+            let host = url.as_ref().map_or_else(|_| "a URL that is none".to_owned(), host_of);
             let connect = |reason: String| TransportError::Connect { host: host.clone(), reason };
             let url = url.map_err(|error| connect(error.to_string()))?;
             let client = self.client().map_err(connect)?;
@@ -94,13 +93,13 @@ impl GraphTransport for HttpTransport {
                     break;
                 }
             }
-            Ok(GraphResponse { status, headers, body })
+            Ok(HttpResponse { status, headers, body })
         })
     }
 }
 
 fn host_of(url: &reqwest::Url) -> String {
-    let host = url.host_str().unwrap_or("graph");
+    let host = url.host_str().unwrap_or("a URL without a host");
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 

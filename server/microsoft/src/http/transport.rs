@@ -1,6 +1,10 @@
-//! The transport seam. Production is reqwest; a simulation calls a state machine in the same thread.
+//! The seam: a request, its answer, and who carries them. Production is reqwest; a simulation calls a state machine in
+//! the same thread.
 
 use futures_util::future::BoxFuture;
+
+/// The largest body that is read.
+pub const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// The verbs that Entraclaw uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +30,7 @@ impl Method {
 
 /// One request with an absolute URL that the client has already checked against the allowed origin.
 #[derive(Debug, Clone)]
-pub struct GraphRequest {
+pub struct HttpRequest {
     /// The verb.
     pub method: Method,
     /// Absolute URL.
@@ -39,7 +43,7 @@ pub struct GraphRequest {
 
 /// Whatever came back, whole.
 #[derive(Debug, Clone)]
-pub struct GraphResponse {
+pub struct HttpResponse {
     /// HTTP status.
     pub status: u16,
     /// Header names in lower case, and values.
@@ -48,7 +52,7 @@ pub struct GraphResponse {
     pub body: Vec<u8>,
 }
 
-impl GraphResponse {
+impl HttpResponse {
     /// The first value of a header, by lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
@@ -77,7 +81,7 @@ pub enum TransportError {
 }
 
 /// Sends one request and returns the whole answer. No retries, no redirects, no cookies.
-pub trait GraphTransport: Send + Sync {
+pub trait HttpTransport: Send + Sync {
     /// Sends `request`; dropping the future abandons it.
-    fn send(&self, request: GraphRequest) -> BoxFuture<'_, Result<GraphResponse, TransportError>>;
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportError>>;
 }

@@ -1,0 +1,88 @@
+//! One look at how deliveries stand, for one operation of a mailbox. It asks for the lock of another session's slot at most
+//! once, and only where that session holds what is looked at.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use super::{Mailbox, Span};
+use crate::journal::delivery_state::DeliveryState;
+use crate::journal::ledger::Held;
+use crate::journal::ledger_file::slot_is_taken;
+use crate::record::Channel;
+
+/// How the deliveries of a consumer stand for one of its sessions.
+pub(super) struct Standing<'a> {
+    mailbox: &'a Mailbox,
+    living: RefCell<BTreeMap<u16, bool>>,
+}
+
+impl<'a> Standing<'a> {
+    pub(super) fn of(mailbox: &'a Mailbox) -> Self {
+        Self { mailbox, living: RefCell::default() }
+    }
+
+    /// Where a record stands.
+    pub(super) fn state(&self, channel: Channel, seq: u64) -> DeliveryState {
+        let ledger = self.mailbox.file.ledger();
+        if ledger.acked.has(channel, seq) {
+            return DeliveryState::Acknowledged;
+        }
+        if !ledger.shown.has(channel, seq) {
+            let is_pushed = ledger.pushed.has(channel, seq);
+            return if is_pushed { DeliveryState::Pushed } else { DeliveryState::New };
+        }
+        if self.mailbox.is_in_an_open_answer(seq) {
+            return DeliveryState::HandedOut;
+        }
+        self.holder(seq).map_or(DeliveryState::Shown, |(slot, held)| self.held(slot, seq, held))
+    }
+
+    /// What no other answer may bring, by place: what open answers of this session hold, and other living sessions.
+    pub(super) fn spoken_for(&self) -> BTreeMap<u64, Span> {
+        let own = self.mailbox.in_open_answers().map(|span| (span.seq(), span));
+        let elsewhere = self.elsewhere();
+        let elsewhere = elsewhere
+            .filter(|(state, ..)| *state == DeliveryState::PendingElsewhere)
+            .map(|(_, seq, _, held)| (seq, held.span));
+        own.chain(elsewhere).collect()
+    }
+
+    /// What sessions have died with, by place, but for what this session passes by: the slot in which it lies.
+    pub(super) fn orphaned(&self) -> BTreeMap<u64, (u16, Held)> {
+        let is_orphaned = |state| matches!(state, DeliveryState::Orphaned | DeliveryState::OrphanPushed);
+        let orphaned = self.elsewhere().filter(|(state, ..)| is_orphaned(*state));
+        orphaned.map(|(_, seq, slot, held)| (seq, (slot, held))).collect()
+    }
+
+    /// What other slots hold: its state, place and slot.
+    fn elsewhere(&self) -> impl Iterator<Item = (DeliveryState, u64, u16, Held)> {
+        let slots = self.mailbox.file.ledger().slots.iter().filter(|(slot, _)| **slot != self.mailbox.slot);
+        let held = slots.flat_map(|(slot, what)| what.held.iter().map(|(seq, held)| (*slot, *seq, *held)));
+        held.map(|(slot, seq, held)| (self.held(slot, seq, &held), seq, slot, held))
+    }
+
+    fn holder(&self, seq: u64) -> Option<(u16, &'a Held)> {
+        let slots = &self.mailbox.file.ledger().slots;
+        slots.iter().find_map(|(slot, what)| what.held.get(&seq).map(|held| (*slot, held)))
+    }
+
+    /// The state of what a slot holds.
+    fn held(&self, slot: u16, seq: u64, held: &Held) -> DeliveryState {
+        if slot == self.mailbox.slot {
+            DeliveryState::Pending
+        } else if self.is_living(slot) {
+            DeliveryState::PendingElsewhere
+        } else if self.mailbox.known.older.contains(&seq) {
+            DeliveryState::Shown
+        } else if held.is_pushed_again {
+            DeliveryState::OrphanPushed
+        } else {
+            DeliveryState::Orphaned
+        }
+    }
+
+    fn is_living(&self, slot: u16) -> bool {
+        let look = || slot_is_taken(&*self.mailbox.storage, &self.mailbox.consumer, slot);
+        *self.living.borrow_mut().entry(slot).or_insert_with(look)
+    }
+}

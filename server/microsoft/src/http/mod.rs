@@ -1,0 +1,49 @@
+//! HTTP: the seam that Graph, signing in and the bot send their requests through, and what they read of any answer.
+//! It must never know what a request is for.
+
+mod reqwest_transport;
+mod retry;
+mod transport;
+
+use url::Host;
+
+pub use reqwest_transport::ReqwestTransport;
+pub use retry::RETRY_AFTER_MAX;
+pub(crate) use retry::{backoff, http_date, retry_after};
+pub use transport::{BODY_BYTES_MAX, HttpRequest, HttpResponse, HttpTransport, Method, TransportError};
+
+/// The most characters of a foreign message that are kept.
+const MESSAGE_CHARS_MAX: usize = 200;
+
+/// Whether a host is this machine, by its name alone.
+pub(crate) fn is_loopback(host: &Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => *name == "localhost",
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    }
+}
+
+/// A foreign text as one short line without control characters.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line: String = text
+        .chars()
+        .take(MESSAGE_CHARS_MAX)
+        .map(|c| if c.is_control() || ('\u{2028}'..='\u{202e}').contains(&c) { ' ' } else { c })
+        .collect();
+    if text.chars().nth(MESSAGE_CHARS_MAX).is_some() {
+        line.push('…');
+    }
+    line.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_stays_one_short_line() {
+        let line = one_line(&format!("\u{1b}[31mred\n\u{202e}{}", "x".repeat(500)));
+        assert!(!line.contains(char::is_control) && line.chars().count() <= MESSAGE_CHARS_MAX + 1);
+    }
+}
