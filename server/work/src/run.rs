@@ -16,8 +16,6 @@ use tokio::time::{sleep, timeout};
 use crate::folder::{EVENTS, Folder, OUTPUT};
 use crate::request::{Ended, Request, TEXT_BYTES_MAX, Trace, WorkResult};
 
-/// Between two looks whether the job is to stop. A signal says so sooner.
-const CANCEL_LOOK: Duration = Duration::from_millis(50);
 /// How long a kind may take to stop; then its processes are ended and it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 /// Bytes of the file of events; what comes later is left out.
@@ -85,6 +83,8 @@ pub struct RunParts {
     pub pid: u32,
     /// What it can do.
     pub kinds: Kinds,
+    /// Between two looks whether the job is to stop. A signal says so sooner.
+    pub look_every: Duration,
 }
 
 /// Why a job was not run here.
@@ -231,7 +231,7 @@ pub async fn run(id: &str, parts: RunParts, signalled: impl Future<Output = ()>)
         said: Arc::new(Mutex::new(Said { trace, ..Said::default() })),
     };
     running.event("started", json!({"pid": parts.pid}));
-    let outcome = work(&parts.kinds, &running, &folder, &stop, signalled).await;
+    let outcome = work(&parts, &running, &folder, &stop, signalled).await;
     end_all(&*parts.processes).await;
     let result = result_of(&running, outcome);
     running.event("ended", json!({"ended": result.ended.as_str()}));
@@ -240,7 +240,7 @@ pub async fn run(id: &str, parts: RunParts, signalled: impl Future<Output = ()>)
 }
 
 async fn work(
-    kinds: &Kinds,
+    parts: &RunParts,
     running: &Running,
     folder: &Folder,
     stop: &watch::Sender<Option<Stop>>,
@@ -249,7 +249,7 @@ async fn work(
     if folder.is_cancelled() {
         return Outcome::Cancelled;
     }
-    let Some(kind) = kinds.get(&running.request.kind) else {
+    let Some(kind) = parts.kinds.get(&running.request.kind) else {
         let name = &running.request.kind;
         return Outcome::Failed(format!(
             "this version of entraclaw has no work of the kind `{name}`; update it"
@@ -259,7 +259,7 @@ async fn work(
     let why = {
         let cancelled = async {
             while !folder.is_cancelled() {
-                sleep(CANCEL_LOOK).await;
+                sleep(parts.look_every).await;
             }
         };
         tokio::select! {

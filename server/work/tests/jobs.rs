@@ -84,6 +84,7 @@ impl Machine {
             processes: Arc::new(self.processes.clone()),
             pid: process.pid,
             kinds: Kinds::default().with(Scripted),
+            look_every: Duration::from_millis(50),
         };
         Some(async move { run(&program.arguments[1], parts, pending()).await })
     }

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hostcheck::hint::nearest;
+use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::error::Place;
 use super::{
-    BOT_CONVERSATION, BotStep, Expect, HostStep, Hosts, MailboxStep, Mode, OperatorStep, Scenario,
-    ScenarioError, ServerStep, Step,
+    BOT_CONVERSATION, BotStep, Call, Expect, HostStep, Hosts, MailboxStep, Mode, OperatorStep, Scenario,
+    ScenarioError, ServerStep, Step, WORK_TOOL, WorkStep,
 };
 
 include!(concat!(env!("OUT_DIR"), "/suites.rs"));
@@ -289,9 +290,12 @@ fn check(file: &str, source: &str, scenario: &Scenario) -> Result<(), ScenarioEr
     for step in &scenario.steps {
         let only_simulated = match &step.value {
             Step::Peer(_)
+            | Step::Work(_)
             | Step::Disk(_)
             | Step::Server(ServerStep::PowerCut(_) | ServerStep::ClockStep(_)) => true,
             Step::Random(random) => random.troubles.iter().any(|trouble| trouble.is_only_simulated()),
+            Step::Call(call) => call.tool == WORK_TOOL,
+            Step::Calls(calls) => calls.iter().any(|call| call.tool == WORK_TOOL),
             _ => false,
         };
         if in_process && only_simulated {
@@ -368,6 +372,7 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
                 on(checker, name)?;
             }
             checker.calls.extend(call.label.clone());
+            checker.labels.extend(works_of(call));
         }
         Step::Calls(calls) => {
             if calls.iter().any(|call| call.on.is_some()) {
@@ -378,6 +383,7 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
                 ));
             }
             checker.calls.extend(calls.iter().filter_map(|call| call.label.clone()));
+            checker.labels.extend(calls.iter().flat_map(works_of));
         }
         Step::Host(
             HostStep::Start(name)
@@ -426,6 +432,9 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
             }
         }
         Step::Bot(bot) => check_bot(checker, step, bot)?,
+        Step::Work(WorkStep::Cancel(label) | WorkStep::Kill(label)) => {
+            checker.known(step, "job", label, &checker.labels)?;
+        }
         Step::Expect(expect) => check_expect(checker, step, expect)?,
         Step::Mailbox(MailboxStep::Forget(_))
         | Step::Server(ServerStep::ClockStep(_))
@@ -443,6 +452,18 @@ fn check_step(checker: &mut Checker<'_>, step: &Spanned<Step>) -> Result<(), Sce
         | Step::Disk(_) => {}
     }
     Ok(())
+}
+
+/// The labels of the work that a call begins.
+fn works_of(call: &Call) -> Vec<String> {
+    let argument = |name: &str| call.args.as_ref().and_then(|args| args.get(name));
+    let label = argument("label").and_then(Value::as_str).filter(|_| call.tool == WORK_TOOL);
+    let count = argument("count").and_then(Value::as_u64).unwrap_or(1);
+    match label {
+        None => Vec::new(),
+        Some(label) if count == 1 => vec![label.to_owned()],
+        Some(label) => (1..=count).map(|n| format!("{label}-{n}")).collect(),
+    }
 }
 
 fn check_bot(checker: &mut Checker<'_>, step: &Spanned<Step>, bot: &BotStep) -> Result<(), ScenarioError> {

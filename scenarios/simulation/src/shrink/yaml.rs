@@ -11,7 +11,7 @@ use super::pieces::From;
 use crate::plan::Cell;
 use crate::scenario::{
     BotStep, DiskStep, EntraStep, HostStep, Inbound, MailWrite, MailboxStep, MessageRef, OperatorStep,
-    PeerStep, PersonRef, Replacement, ServerStep, Span, Step, Write,
+    PeerStep, PersonRef, Replacement, ServerStep, Span, Step, WorkStep, Write,
 };
 
 /// Bytes of a finding in a comment.
@@ -109,6 +109,8 @@ fn step(step: &Step) -> Option<Value> {
         Step::Server(ServerStep::Wake(name)) => json!({"server": {"wake": name}}),
         Step::Server(ServerStep::PowerCut(name)) => json!({"server": {"power_cut": name}}),
         Step::Server(ServerStep::ClockStep(by_ms)) => json!({"server": {"clock_step": by_ms}}),
+        Step::Work(WorkStep::Cancel(label)) => json!({"work": {"cancel": label}}),
+        Step::Work(WorkStep::Kill(label)) => json!({"work": {"kill": label}}),
         Step::Peer(PeerStep::Inbound(inbound)) => {
             let inbound = match inbound {
                 Inbound::Accept => "accept",

@@ -3,6 +3,7 @@
 
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -18,6 +19,9 @@ use entraclaw_work::{Kinds, Program, RunParts, run as run_job};
 const AFTER: &str = "\
 A session starts this for work that may outlive its call; its result comes to the inbox. `entraclaw status` counts jobs.
 Exit codes: 0 the job has ended, however it went, 1 it was not run here, and why, 2 wrong usage.";
+
+/// Between two looks whether the job is to stop.
+const CANCEL_LOOK: Duration = Duration::from_millis(50);
 
 /// Flags of `work`.
 #[derive(Debug, Args)]
@@ -96,6 +100,7 @@ async fn work(id: &str, storage: DiskStorage, environment: Environment) -> Resul
         processes: Arc::new(SystemProcesses),
         pid: std::process::id(),
         kinds: Kinds::default().with(Program::new(variables)),
+        look_every: CANCEL_LOOK,
     };
     match run_job(id, parts, asked_to_stop()).await {
         Ok(ended) => Ok(format!("{id}: {ended}\n")),

@@ -86,7 +86,11 @@ impl NoticeView {
             }
             let _ = match answer(message) {
                 Some(answer) => writeln!(out, "Answer with {answer}"),
-                None => writeln!(out, "It is the result of work that you asked for, and needs no answer."),
+                None => writeln!(
+                    out,
+                    "It is the result of work {:?} that you asked for, and needs no answer.",
+                    message.id
+                ),
             };
         }
         if self.unread_remaining > 0 {
