@@ -7,6 +7,7 @@ mod lead;
 mod sponsors;
 #[cfg(test)]
 mod tests;
+mod work;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -41,6 +42,7 @@ use entraclaw_microsoft::http::HttpTransport;
 use entraclaw_microsoft::mail::{GraphMailDesk, MailKnown, MailParts, MailSource, Quota};
 use entraclaw_microsoft::teams::{Known, TeamsOutbox, TeamsParts, TeamsProvider, TeamsSource};
 use entraclaw_seams::clock::Clock;
+use entraclaw_seams::processes::{Processes, SimulatedProcesses};
 use entraclaw_seams::random::Random;
 use entraclaw_seams::storage::{MemoryStorage, Storage};
 
@@ -79,6 +81,10 @@ pub struct App {
     pub endpoint: Arc<dyn Endpoint>,
     /// What moves the doors of hosts.
     pub knock: Arc<dyn Knock>,
+    /// The system's processes, for the jobs of this home.
+    pub processes: Arc<dyn Processes>,
+    /// Providers beside the server's own.
+    pub providers: Vec<Box<dyn Provider>>,
     /// The inbox socket of the host's session, where its environment names one.
     pub inbox_socket: Option<InboxSocket>,
     /// The id of the host's process, by which its hooks are known, where it can be told.
@@ -89,11 +95,13 @@ pub struct App {
     pub mail_status: SourceStatus,
     /// How the bot is doing.
     pub bot_status: SourceStatus,
+    /// How the source of finished work is doing.
+    pub work_status: SourceStatus,
 }
 
 impl App {
-    /// A server with a good configuration. It signs in by the same transport, has no keys, no endpoint for a bot
-    /// and moves no doors; all four can be set.
+    /// A server with a good configuration. It signs in by the same transport, has no keys, no endpoint for a bot,
+    /// moves no doors and knows no processes; all five can be set.
     pub fn new(
         config: Config,
         clock: Arc<dyn Clock>,
@@ -116,11 +124,14 @@ impl App {
             keys,
             endpoint: Arc::new(NoEndpoint),
             knock: Arc::new(NoKnock),
+            processes: Arc::new(SimulatedProcesses::default()),
+            providers: Vec::new(),
             inbox_socket: None,
             host_process: None,
             teams_status,
             mail_status,
             bot_status: SourceStatus::default(),
+            work_status: SourceStatus::default(),
         }
     }
 
@@ -259,6 +270,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         storage: app.storage.clone(),
         clock: app.clock.clone(),
         limits: app.config.retention.clone(),
+        others: vec![work::pruning(&app)],
         last: last_round,
     };
 
@@ -282,6 +294,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         options: app.config.teams.clone(),
     }));
     session.providers.extend(bot.iter().map(|bot| Box::new(bot.door(&journal)) as Box<dyn Provider>));
+    session.providers.append(&mut app.providers);
     session.tool_sets.clone_from(&app.config.tools);
     session.why_no_tools = ", for `tools.sets` names only sets whose source is off";
     session.consumer.clone_from(&app.config.inbox.consumer);
@@ -316,6 +329,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         }))));
     }
 
+    let work = work::source(&app);
     let (lead, leading) = watch::channel(journal.is_leader());
     let (polls, may_lead) = (app.can_poll(), app.may_lead());
     let asks = may_lead && app.config.auth != Auth::None;
@@ -353,6 +367,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         biased;
         exit = provider::serve(session, reader, writer) => exit,
         never = keep_up(&journal, &gate, &*app.storage, &lead, may_lead) => match never {},
+        never = work::bring(work, &journal, leading.clone()) => match never {},
         never = send_pairings(pairings, &outbox) => match never {},
         never = or_never(relay) => match never {},
         never = or_never(doors) => match never {},

@@ -18,11 +18,13 @@ pub enum Channel {
     Email,
     /// The Bot Framework endpoint.
     Bot,
+    /// Work that a model asked for and that outlived the call: what came of it. No person speaks, and there is no reply.
+    Work,
 }
 
 impl Channel {
     /// All channels, in the order of [`Channel::index`].
-    pub const ALL: [Self; 3] = [Self::Teams, Self::Email, Self::Bot];
+    pub const ALL: [Self; 4] = [Self::Teams, Self::Email, Self::Bot, Self::Work];
 
     /// Its place in [`Channel::ALL`]; on disk in the journal's indexes, so it never changes.
     pub const fn index(self) -> usize {
@@ -30,6 +32,7 @@ impl Channel {
             Self::Teams => 0,
             Self::Email => 1,
             Self::Bot => 2,
+            Self::Work => 3,
         }
     }
 
@@ -39,9 +42,20 @@ impl Channel {
             Self::Teams => "teams",
             Self::Email => "email",
             Self::Bot => "bot",
+            Self::Work => "work",
         }
     }
 }
+
+/// The name in `meta` of the consumer that a record is for; one without it is for all.
+pub const CONSUMER_KEY: &str = "for";
+
+/// The conversation of all results of work.
+pub const WORK_CHAT: &str = "work";
+/// How the id of a result of work begins.
+pub const WORK_ID: &str = "work-";
+/// Why nothing is sent in answer to one, and what helps.
+pub const NO_REPLY: &str = "this is the result of work that you asked for, not a person's message; nothing was sent; write to a person by the chat_id or the id of their own message";
 
 /// A message that has passed gate and sanitiser and waits for its place in the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,6 +139,11 @@ impl Record {
     /// What kind of conversation it is in, such as `group`, where more people are in it than two.
     pub fn group_kind(&self) -> Option<String> {
         group_kind(&self.meta)
+    }
+
+    /// Whether it is for this consumer: a person's message is for all, the result of work for the one that asked.
+    pub fn is_for(&self, consumer: &str) -> bool {
+        self.channel != Channel::Work || self.meta.get(CONSUMER_KEY).is_none_or(|one| one == consumer)
     }
 
     /// Gives a draft its place and time.

@@ -10,9 +10,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::ToSpan as _;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -71,6 +71,9 @@ impl Limits {
     }
 }
 
+/// Deletes what the journal's limits let go of one more kind of thing: how many files went, and their bytes.
+pub type Pruning = Box<dyn Fn(&Limits, Timestamp) -> io::Result<(u64, u64)> + Send + Sync>;
+
 /// What the last round did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Round {
@@ -106,6 +109,8 @@ pub struct Upkeep {
     pub clock: Arc<dyn Clock>,
     /// The limits.
     pub limits: Retention,
+    /// What is deleted by the limits of messages beside them.
+    pub others: Vec<Pruning>,
     /// Where the last round is told.
     pub last: LastRound,
 }
@@ -166,6 +171,15 @@ impl Upkeep {
             [(INTERACTIONS, self.limits.interactions), (ATTACHMENTS, self.limits.attachments), (LOGS, logs)];
         for (folder, limits) in kinds {
             match delete_days(&*self.storage, folder, limits, today) {
+                Ok((files, bytes)) => {
+                    round.files += files;
+                    round.bytes += bytes;
+                }
+                Err(error) => errors.push(error.to_string()),
+            }
+        }
+        for prune in &self.others {
+            match prune(&self.limits.journal, now) {
                 Ok((files, bytes)) => {
                     round.files += files;
                     round.bytes += bytes;

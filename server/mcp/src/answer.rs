@@ -7,6 +7,8 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::connection::Receipt;
+
 /// Most bytes of one answer's text. Every host seen shows this much whole, in any script.
 pub const ANSWER_BYTES_MAX: usize = 8_000;
 
@@ -18,20 +20,28 @@ pub const FRAME_BYTES: usize = 512;
 pub struct Answer {
     text: String,
     is_error: bool,
+    pub(crate) receipt: Option<Receipt>,
 }
 
 impl Answer {
     /// Compact JSON and a newline; some hosts join blocks without a separator.
     pub fn json(value: &impl Serialize) -> Self {
         match serde_json::to_string(value) {
-            Ok(text) => Self { text: text + "\n", is_error: false },
+            Ok(text) => Self { text: text + "\n", is_error: false, receipt: None },
             Err(error) => Self::error(&format!("the answer could not be written as json: {error}")),
         }
     }
 
     /// One sentence that names what is wrong and how to put it right.
     pub fn error(text: &str) -> Self {
-        Self { text: format!("{text}\n"), is_error: true }
+        Self { text: format!("{text}\n"), is_error: true, receipt: None }
+    }
+
+    /// With what comes back to its provider when the pipe has taken the answer, or when it was taken back before.
+    #[must_use]
+    pub fn with_receipt(mut self, receipt: Receipt) -> Self {
+        self.receipt = Some(receipt);
+        self
     }
 
     /// The result as the wire carries it.

@@ -106,13 +106,18 @@ impl Session {
     }
 
     /// The work of a call is done. A call that was cancelled meanwhile gets no answer.
-    pub(crate) fn on_worked(&mut self, (number, answer): (u64, Answer)) {
+    pub(crate) fn on_worked(&mut self, (number, mut answer): (u64, Answer)) {
+        let receipt = answer.receipt.take();
         let id = self.connection.open.iter().find_map(|(id, call)| match call {
             Open::Work { number: this, .. } if *this == number => Some(id.clone()),
             _ => None,
         });
         if let Some(Open::Work { route, .. }) = id.and_then(|id| self.connection.open.remove(&id)) {
-            self.connection.answer_tool(&route, answer, Vec::new());
+            self.connection.answer_tool(&route, answer, receipt.into_iter().collect());
+        } else if let Some(receipt) = receipt {
+            for provider in &mut self.providers {
+                provider.taken_back(&receipt);
+            }
         }
     }
 

@@ -101,6 +101,13 @@ impl Ledger {
         }
     }
 
+    /// Says whether the model is to see a message, now that it is known.
+    pub fn decide(&mut self, label: &str, heard: Heard) {
+        for message in self.written.iter_mut().filter(|message| message.label == label) {
+            message.heard = heard;
+        }
+    }
+
     /// Notes that nobody knows whether the server has taken a message.
     pub fn doubt(&mut self, label: &str) {
         let meant = self.written.iter_mut().find(|message| message.label == label);

@@ -72,6 +72,25 @@ fn printed(at_ms: u64, carrier: &str, woke: bool, text: &str) -> Vec<Sighting> {
             body.push(line);
         } else if line.starts_with("From ") {
             (head, body) = (Some(line), Vec::new());
+        } else if let (Some(id), Some(_)) = (line.strip_prefix("It is the result of work "), head) {
+            let Some(Ok(message_id)) = serde_json::Deserializer::from_str(id).into_iter::<String>().next()
+            else {
+                continue;
+            };
+            let from = head.take().unwrap_or_default();
+            found.push(Sighting {
+                at_ms,
+                carrier: carrier.to_owned(),
+                tool: None,
+                message_id,
+                chat_id: "work".to_owned(),
+                version: String::new(),
+                text: std::mem::take(&mut body).join("\n"),
+                part: Part::default(),
+                redelivered: from.contains(", you may have seen it before"),
+                pushed: false,
+                woke,
+            });
         } else if let (Some(call), Some(from)) = (line.strip_prefix("Answer with "), head.take()) {
             let value = |name: &str| {
                 let rest = call.split(&format!("{name} ")).nth(1)?.trim_start_matches('[');
@@ -127,7 +146,9 @@ pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text
             })
             .collect();
     }
-    if carrier == "background_shell" && text.contains("\nAnswer with ") {
+    if carrier == "background_shell"
+        && (text.contains("\nAnswer with ") || text.contains("\nIt is the result of work "))
+    {
         return printed(at_ms, carrier, woke, text);
     }
     let Some(value) = first_object(text) else { return Vec::new() };

@@ -37,6 +37,7 @@ mod stopwatch;
 mod vector;
 mod view;
 mod watcher;
+mod work;
 mod world;
 
 pub(crate) use cell::NOT_REPEATABLE;

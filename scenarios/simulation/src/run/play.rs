@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use entraclaw_inbox::record::WORK_CHAT;
+use entraclaw_work::Claim;
 use fake_hosts::{AnyServer, DoorKind, Profile};
 use fake_microsoft::bot::{BotDelivery, SharedBot};
 use fake_microsoft::entra::SharedEntra;
@@ -21,7 +23,8 @@ use super::socket::SocketLimits;
 use super::stage::Stage;
 use super::stopwatch::Stopwatch;
 use super::view::{CallView, SessionView};
-use crate::oracle::{Ledger, Posted, Written, judge_answers};
+use super::work::SimJobs;
+use crate::oracle::{Heard, Ledger, Posted, Written, judge_answers};
 use crate::plan::Cell;
 use crate::scenario::SetUp;
 use crate::token::TOKEN;
@@ -61,6 +64,8 @@ pub(crate) struct Play<'a> {
     pub(crate) disk_fails: bool,
     /// People who may speak at this moment.
     speakers: RefCell<BTreeSet<String>>,
+    /// How many jobs are in the ledgers.
+    jobs_noted: std::cell::Cell<usize>,
 }
 
 impl<'a> Play<'a> {
@@ -141,7 +146,54 @@ impl<'a> Play<'a> {
             failures: Vec::new(),
             disk_fails: false,
             speakers,
+            jobs_noted: std::cell::Cell::new(0),
         })
+    }
+
+    /// Whether a session reads as this consumer. A host whose name the server does not know reads by that name.
+    fn is_for(&self, session: &str, consumer: &str) -> bool {
+        let reads_as =
+            |name: &str| self.sessions.get(name).is_some_and(|session| session.consumer() == consumer);
+        let is_known = self.sessions.keys().any(|name| reads_as(name));
+        if is_known { reads_as(session) } else { session == MAIN }
+    }
+
+    /// Notes what was asked for as work: whether its result belongs to the inbox is known at the end.
+    pub(crate) fn note_jobs(&self) {
+        let Some(jobs) = self.stage.jobs() else { return };
+        let jobs = jobs.all();
+        let noted = self.jobs_noted.replace(jobs.len());
+        for job in jobs.iter().skip(noted) {
+            let ago_ms = u64::try_from(job.began.elapsed().as_millis()).unwrap_or(0);
+            let at_ms = self.now_ms().saturating_sub(ago_ms);
+            for (name, session) in &self.sessions {
+                let is_for = self.is_for(name, &job.consumer);
+                session.view.borrow_mut().written(Written {
+                    label: job.label.clone(),
+                    from: "work".to_owned(),
+                    message_id: job.id.clone(),
+                    chat_id: WORK_CHAT.to_owned(),
+                    at_ms,
+                    visible_ms: at_ms + job.takes_ms,
+                    heard: if is_for { Heard::May } else { Heard::Never },
+                    expected_text: None,
+                    ordered_after_ms: None,
+                });
+            }
+        }
+    }
+
+    /// A result that its caller has must not come to the inbox; every other one must.
+    fn decide_jobs(&self) {
+        self.note_jobs();
+        for job in self.stage.jobs().map(SimJobs::all).unwrap_or_default() {
+            let names = self.stage.files(&format!("work/{}", job.id));
+            let is_seen = names.iter().any(|name| name == Claim::Seen.file());
+            let heard = if is_seen { Heard::Never } else { Heard::Must };
+            for (_, session) in self.sessions.iter().filter(|(name, _)| self.is_for(name, &job.consumer)) {
+                session.view.borrow_mut().ledger.decide(&job.label, heard);
+            }
+        }
     }
 
     /// Whether the model should hear a person now.
@@ -281,6 +333,7 @@ impl<'a> Play<'a> {
         let now_ms = self.now_ms();
         // After a step that did not hold, nothing more was played, so nothing can be said of what is missing.
         let all_delivered = self.cell.scenario.scenario.all_delivered && self.failures.is_empty();
+        self.decide_jobs();
         self.share_marks();
         for (name, session) in &self.sessions {
             let mut view = session.view.borrow_mut();

@@ -33,6 +33,7 @@ use super::play::Play;
 use super::sim_process::Process;
 use super::stage::Stage;
 use super::stopwatch::Stopwatch;
+use super::work::SimJobs;
 use super::{guard, steps, world};
 use crate::mutants::Mutant;
 use crate::plan::Cell;
@@ -45,13 +46,18 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
         let watch = Stopwatch::start();
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(world::epoch(cell.seed)));
         let world = world::build(cell, clock.now())?;
+        let disk = MemoryStorage::new();
+        let server_clock = Arc::new(SteppedClock {
+            clock: TokioClock::starting_at(world::server_epoch(cell)),
+            ahead_ms: AtomicI64::new(0),
+        });
+        let jobs = cell.scenario.scenario.begins_work();
+        let jobs = jobs.then(|| SimJobs::new(disk.clone(), server_clock.clone()));
         let stage = Rc::new(SimStage {
             environment: world.environment,
-            disk: MemoryStorage::new(),
-            server_clock: Arc::new(SteppedClock {
-                clock: TokioClock::starting_at(world::server_epoch(cell)),
-                ahead_ms: AtomicI64::new(0),
-            }),
+            disk,
+            jobs,
+            server_clock,
             clock,
             keys: world.keys,
             transport: Arc::new(SimTransport {
@@ -79,6 +85,7 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
 struct SimStage {
     environment: BTreeMap<String, String>,
     disk: MemoryStorage,
+    jobs: Option<SimJobs>,
     clock: Arc<dyn Clock>,
     /// The clock of the machine that the server runs on.
     server_clock: Arc<SteppedClock>,
@@ -107,7 +114,8 @@ impl Stage for SimStage {
             Some(mutant) => mutant.transport(transport, &environment),
             None => transport,
         };
-        let (keys, port, bell) = (self.keys.clone(), self.port.clone(), bell.clone());
+        let (keys, port, bell, jobs) =
+            (self.keys.clone(), self.port.clone(), bell.clone(), self.jobs.clone());
         let mut seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.starts.get());
         let serve: Serve = Box::new(move |input, output| {
             let process = Process::new(&disk);
@@ -135,6 +143,11 @@ impl Stage for SimStage {
             app.inbox_socket = bell.inbox_socket();
             app.host_process = Some(bell.host_process());
             app.wait = sim_wait_command();
+            if let Some(jobs) = &jobs {
+                let consumer = app.config.inbox.consumer.clone();
+                app.processes = Arc::new(jobs.clone());
+                app.providers.push(jobs.provider(Arc::new(process.storage()), seed ^ 0x0b5, consumer));
+            }
             app.trouble = config.err().map(|errors| errors.to_string());
             Ok(Box::pin(async move {
                 let _alive = process;
@@ -182,6 +195,9 @@ impl Stage for SimStage {
 
     fn power_cut(&self) -> anyhow::Result<()> {
         self.disk.crash(Crash::Power, self.seed);
+        if let Some(jobs) = &self.jobs {
+            jobs.restart();
+        }
         Ok(())
     }
 
@@ -229,6 +245,10 @@ impl Stage for SimStage {
 
     fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>> {
         Box::pin(self.port.deliver(bot::request(activity)))
+    }
+
+    fn jobs(&self) -> Option<&SimJobs> {
+        self.jobs.as_ref()
     }
 
     fn now(&self) -> jiff::Timestamp {

@@ -10,6 +10,7 @@ use futures_util::future::LocalBoxFuture;
 
 use super::bell::Bell;
 use super::machine::Machine;
+use super::work::SimJobs;
 use crate::scenario::DiskStep;
 
 /// What differs between simulation and real processes.
@@ -37,6 +38,10 @@ pub(crate) trait Stage {
     fn disk(&self, step: &DiskStep) -> anyhow::Result<()>;
     /// Brings an activity to the bot endpoint; the status, or `None` when nobody answers there.
     fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>>;
+    /// The jobs of the machine; none where no scenario begins any.
+    fn jobs(&self) -> Option<&SimJobs> {
+        None
+    }
     /// The person's machine, where hosts know of the server by their files alone.
     fn machine(&self) -> Option<&Machine> {
         None

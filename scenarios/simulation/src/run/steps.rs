@@ -19,7 +19,7 @@ use super::view::SessionView;
 use crate::oracle::{Heard, Written};
 use crate::scenario::{
     Call, DialogStep, DiskStep, EntraStep, Expect, Heartbeat, HostStep, Members, Raw, ServerStep, Step,
-    TurnStep, Write,
+    TurnStep, WorkStep, Write,
 };
 use crate::vectors;
 
@@ -73,6 +73,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         play.note(&format!("passed over: {}", random::told(step)));
         return Ok(Ok(()));
     }
+    play.note_jobs();
     match step {
         Step::Write(write) => write_messages(play, write).await?,
         Step::Mail(mail) => super::mail::write(play, mail).await?,
@@ -160,6 +161,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
                 play.disk_fails = !matches!(step, DiskStep::Heal);
             }
         }
+        Step::Work(step) => return change_job(play, step),
         Step::Peer(step) => {
             let now_ms = play.stage.now().as_millisecond();
             play.session(MAIN)?.bell().change(*step, now_ms);
@@ -172,6 +174,18 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Expect(expect) => return Ok(demand(play, expect).await),
     }
     Ok(Ok(()))
+}
+
+/// A job is cancelled, or its process killed.
+fn change_job(play: &mut Play<'_>, step: &WorkStep) -> Played {
+    let (WorkStep::Cancel(label) | WorkStep::Kill(label)) = step;
+    let id = written(play, label)?.message_id;
+    let Some(jobs) = play.stage.jobs() else { anyhow::bail!("no work is begun here") };
+    let is_done = match step {
+        WorkStep::Cancel(_) => jobs.cancel(&id)?,
+        WorkStep::Kill(_) => jobs.kill(&id),
+    };
+    Ok(if is_done { Ok(()) } else { Err(Miss::new(format!("the job {label} does not run"))) })
 }
 
 /// Everybody comes and goes of their own accord.

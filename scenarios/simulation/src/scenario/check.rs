@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::names::Names;
 use super::{
     BOT_CONVERSATION, BotStep, Expect, HostStep, Hosts, MailboxStep, Mode, OperatorStep, Scenario,
-    ScenarioError, ServerStep, Step, sense,
+    ScenarioError, ServerStep, Step, WORK_TOOL, WorkStep, sense,
 };
 
 type Checked = Result<(), ScenarioError>;
@@ -84,9 +84,12 @@ pub(super) fn check(file: &str, source: &str, scenario: &Scenario) -> Checked {
 
 fn is_only_simulated(step: &Step) -> bool {
     match step {
-        Step::Peer(_) | Step::Disk(_) | Step::Server(ServerStep::PowerCut(_) | ServerStep::ClockStep(_)) => {
-            true
-        }
+        Step::Peer(_)
+        | Step::Work(_)
+        | Step::Disk(_)
+        | Step::Server(ServerStep::PowerCut(_) | ServerStep::ClockStep(_)) => true,
+        Step::Call(call) => call.tool == WORK_TOOL,
+        Step::Calls(calls) => calls.iter().any(|call| call.tool == WORK_TOOL),
         Step::Random(random) => random.troubles.iter().any(|trouble| trouble.is_only_simulated()),
         _ => false,
     }
@@ -126,10 +129,12 @@ fn check_step(names: &mut Names<'_>, step: &Step) -> Checked {
         }
         Step::Call(call) => {
             names.give_calls(&call.label);
+            names.give_jobs(call);
             names.sessions(&call.on)
         }
         Step::Calls(calls) => {
             names.give_calls(calls.iter().filter_map(|call| call.label.as_ref()));
+            calls.iter().for_each(|call| names.give_jobs(call));
             names.ensure(
                 calls.iter().all(|call| call.on.is_none()),
                 "the calls of one turn are made in the main session",
@@ -170,6 +175,7 @@ fn check_step(names: &mut Names<'_>, step: &Step) -> Checked {
             names.sessions(&raw.on)
         }
         Step::Bot(bot) => check_bot(names, bot),
+        Step::Work(WorkStep::Cancel(label) | WorkStep::Kill(label)) => names.messages([label]),
         Step::Expect(expect) => check_expect(names, expect),
         Step::Advance(span) => {
             names.ensure(span.0 <= ADVANCE_MAX, "nothing waits for more than 30 days", "write a shorter time")

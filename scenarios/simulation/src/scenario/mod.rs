@@ -41,7 +41,7 @@ pub use step::{
     AgentPolicy, Call, ChatMessages, ChatStep, DialogStep, DiskStep, Edit, EntraStep, Heartbeat, HostStep,
     Inbound, MailWrite, MailboxStep, Members, MessageRef, OperatorStep, OverwriteStep, PairCodeStep,
     PairStep, PeerStep, PermissionStep, PersonRef, Raw, Replacement, ServerStep, ShellStep, Step, TurnStep,
-    Write,
+    WORK_TOOL, WorkStep, Write,
 };
 pub use trouble::Trouble;
 
@@ -121,6 +121,16 @@ impl Scenario {
     /// Whether `entraclaw setup` is really run, so that hosts know of the server by their files alone.
     pub fn runs_setup(&self) -> bool {
         self.steps.iter().any(|step| matches!(step.value, Step::Setup(_)))
+    }
+
+    /// Whether a model begins work that may outlive its call.
+    pub fn begins_work(&self) -> bool {
+        let begins = |call: &Call| call.tool == WORK_TOOL;
+        self.steps.iter().any(|step| match &step.value {
+            Step::Call(call) => begins(call),
+            Step::Calls(calls) => calls.iter().any(begins),
+            _ => false,
+        })
     }
 
     /// Whether the seed decides what happens, also where the clock is real.

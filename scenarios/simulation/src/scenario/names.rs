@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use hostcheck::hint::nearest;
+use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::error::Place;
-use super::{Scenario, ScenarioError};
+use super::{Call, Scenario, ScenarioError, WORK_TOOL};
 
 /// The names that hold where a step stands, and the place that an error is shown at.
 pub(super) struct Names<'a> {
@@ -75,6 +76,18 @@ impl<'a> Names<'a> {
     /// Notes the names of calls.
     pub(super) fn give_calls<'n>(&mut self, labels: impl IntoIterator<Item = &'n String>) {
         self.calls.extend(labels.into_iter().cloned());
+    }
+
+    /// Notes the labels of the work that a call begins. They are those of the messages that bring its results.
+    pub(super) fn give_jobs(&mut self, call: &Call) {
+        let argument = |name: &str| call.args.as_ref().and_then(|args| args.get(name));
+        let label = argument("label").and_then(Value::as_str).filter(|_| call.tool == WORK_TOOL);
+        let count = argument("count").and_then(Value::as_u64).unwrap_or(1);
+        match label {
+            None => {}
+            Some(label) if count == 1 => drop(self.messages.insert(label.to_owned())),
+            Some(label) => self.messages.extend((1..=count).map(|n| format!("{label}-{n}"))),
+        }
     }
 
     /// Whether a person has this name.

@@ -57,6 +57,9 @@ pub enum Step {
     Entra(EntraStep),
     /// The person at the terminal of the main session decides what its inbox does with messages (sim only).
     Peer(PeerStep),
+    /// What happens to work that outlives its call (sim only). The tool `run_scripted_work` begins it, with `label`,
+    /// `takes_ms`, `says`, `fails` and `count`; `$id:LABEL` is its id.
+    Work(WorkStep),
     /// The disk misbehaves from now on.
     Disk(DiskStep),
     /// The host writes this line to the server, past its own manners.
@@ -69,6 +72,19 @@ pub enum Step {
     Kills(Kills),
     /// What must hold now, or within a time.
     Expect(Expect),
+}
+
+/// The tool of the simulation that begins work which may outlive its call.
+pub const WORK_TOOL: &str = "run_scripted_work";
+
+/// What happens to a job.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkStep {
+    /// The labelled job is told to stop.
+    Cancel(String),
+    /// The process of the labelled job is killed.
+    Kill(String),
 }
 
 /// What becomes of messages in a session's inbox.

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::NETWORK_PAUSE;
+use super::work::ForWork;
 use crate::status::sessions_there;
 use entraclaw_inbox::gate::Gate;
 use entraclaw_inbox::journal::{Journal, JournalError, Pulse};
@@ -174,11 +175,16 @@ pub(super) async fn keep_up(
 ) -> Infallible {
     let mut every_change = journal.every_change();
     let mut news = if *lead.borrow() { None } else { journal.changes() };
+    if !may_lead {
+        // For a moment, to bring results of work that nobody else brings.
+        journal.let_lead();
+    }
     // What was written before the news began is told by nobody.
     let (mut looking, mut leading) = (Trying::default(), Trying::default());
     refresh(journal, &mut looking);
     let mut look: u64 = 0;
     let (mut silence, mut beat, mut files) = (Silence::new(), Beat::new(), FileLook::new());
+    let mut for_work = ForWork::new();
     loop {
         if *lead.borrow() {
             // Only the leader writes, so nobody has news for it.
@@ -187,7 +193,9 @@ pub(super) async fn keep_up(
         } else {
             follow(journal, news.as_mut(), &mut looking).await;
         }
-        if let Some(every_change) = &mut every_change {
+        if let Some(every_change) = &mut every_change
+            && (may_lead || !*lead.borrow())
+        {
             let settled = *lead.borrow() && journal.is_settled() && gate.is_settled();
             if settled && !every_change.is_news() {
                 let beat = (!beat.is_alone).then_some(beat.due);
@@ -215,12 +223,20 @@ pub(super) async fn keep_up(
             tracing::info!("{news}");
             journal.interaction(news.interaction());
         }
-        if may_lead && !*lead.borrow() && look.is_multiple_of(2) {
+        if !may_lead && *lead.borrow() && for_work.is_over(storage) {
+            journal.give_up_lead();
+            lead.send_replace(false);
+            news = journal.changes();
+            silence = Silence::new();
+        }
+        let is_time = !*lead.borrow() && look.is_multiple_of(2);
+        if is_time && (may_lead || for_work.wants(storage)) {
             let outcome = try_lead(journal, &mut silence);
             let word = leading.note(outcome.is_ok());
             match outcome {
                 Ok(true) => {
                     (beat, files) = (Beat::new(), FileLook::new());
+                    for_work.began();
                     tracing::info!("this session leads now: it polls");
                     lead.send_replace(true);
                 }

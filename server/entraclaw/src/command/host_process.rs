@@ -16,34 +16,12 @@ pub(super) fn has_ended(id: &str) -> bool {
 
 #[cfg(target_os = "linux")]
 mod system {
+    use entraclaw_seams::processes::look;
+
     /// Shells that a host starts its hooks with; they end later than the host may.
     const SHELLS: [&str; 7] = ["sh", "dash", "bash", "zsh", "ash", "ksh", "fish"];
     /// Longest way up.
     const ANCESTORS_MAX: usize = 8;
-
-    struct Process {
-        name: String,
-        parent: u32,
-        began: String,
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "what the system says of a process stands in a file")]
-    fn look(pid: u32) -> Option<Process> {
-        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        read(&text)
-    }
-
-    /// `PID (NAME) STATE PARENT …`, where the name may hold anything; when it began is the 22nd.
-    fn read(text: &str) -> Option<Process> {
-        let (head, rest) = text.rsplit_once(')')?;
-        let name = head.split_once('(')?.1.to_owned();
-        let mut fields = rest.split_ascii_whitespace();
-        // What has ended and waits for its parent to ask is gone.
-        let _alive = fields.next().filter(|state| !matches!(*state, "Z" | "X"))?;
-        let parent = fields.next()?.parse().ok()?;
-        let began = fields.nth(17)?.to_owned();
-        Some(Process { name, parent, began })
-    }
 
     /// The first above this one that is no shell.
     pub(super) fn starter() -> Option<u32> {
@@ -69,20 +47,6 @@ mod system {
     #[cfg(test)]
     mod tests {
         use super::*;
-
-        #[test]
-        fn a_process_is_read_whatever_its_name() {
-            let fields: Vec<String> = (5..=52).map(|n| n.to_string()).collect();
-            let process = read(&format!("42 (a) b (c)) S 7 {}\n", fields.join(" "))).unwrap();
-            assert_eq!(
-                (process.name.as_str(), process.parent, process.began.as_str()),
-                ("a) b (c)", 7, "22")
-            );
-            assert!(read(&format!("42 (gone) Z 7 {}", fields.join(" "))).is_none());
-            for broken in ["", "42", "42 (x)", "42 (x) S", "42 (x) S y 1 2"] {
-                assert!(read(broken).is_none(), "{broken}");
-            }
-        }
 
         #[test]
         fn this_process_lives_and_one_that_began_at_another_time_does_not() {

@@ -27,6 +27,7 @@ mod status;
 mod wait;
 mod waiter;
 mod watch;
+mod work;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -70,6 +71,8 @@ enum Command {
     Consumers(consumers::Flags),
     /// Print a line for each message as it comes, beside the agent
     Watch(watch::Flags),
+    /// Do one job that outlives its caller: a session starts this, not a person
+    Work(work::Flags),
     /// Check configuration, folders, sign-in, clock and Graph, each with the fix
     Doctor(doctor::Flags),
     #[command(flatten)]
@@ -152,6 +155,7 @@ pub fn run() -> ExitCode {
             Command::Inbox(flags) => inbox::run(flags),
             Command::Consumers(flags) => consumers::run(flags),
             Command::Watch(flags) => watch::run(flags),
+            Command::Work(flags) => work::run(flags),
             Command::Doctor(flags) => doctor::run(flags),
             Command::Access(act) => access::run(&act),
             Command::Login(flags) => login::login(flags),

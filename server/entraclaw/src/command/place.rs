@@ -16,7 +16,7 @@ use entraclaw_seams::storage::{DiskStorage, MemoryStorage, Storage};
 
 pub(super) const CONFIG_FILE: &str = "config.toml";
 /// Every folder that is kept in the home folder.
-const FOLDERS: [&str; 12] = [
+const FOLDERS: [&str; 13] = [
     "inbox",
     "inbox/index",
     "inbox/consumers",
@@ -29,6 +29,7 @@ const FOLDERS: [&str; 12] = [
     "log",
     "setup",
     "waking",
+    "work",
 ];
 /// The largest configuration file that is read.
 const CONFIG_BYTES_MAX: u64 = 256 * 1024;

@@ -19,6 +19,7 @@ use entraclaw_microsoft::bot::HttpEndpoint;
 use entraclaw_microsoft::entra::keys::production_store;
 use entraclaw_microsoft::http::ReqwestTransport;
 use entraclaw_seams::clock::SystemClock;
+use entraclaw_seams::processes::SystemProcesses;
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::storage::Storage;
 
@@ -90,6 +91,7 @@ pub(super) fn production(
         Arc::new(ReqwestTransport::new(loopback)),
     );
     app.endpoint = Arc::new(HttpEndpoint);
+    app.processes = Arc::new(SystemProcesses);
     let knock = ProductionKnock::new(environment.for_programs.clone());
     #[cfg(unix)]
     let knock = knock.with_peer(peer(environment, &home_text));

@@ -8,10 +8,11 @@ use jiff::SignedDuration;
 
 use super::facts::{Answered, Facts, SignIn, TokenFacts};
 use super::{Check, Diagnosis, Level};
-use crate::status::amount::{ago, counted};
+use crate::status::amount::{ago, counted, since};
 use crate::status::judge;
 use entraclaw_inbox::journal::LOST_FILE;
 use entraclaw_microsoft::entra::{MAKE_A_NEW_ONE, day};
+use entraclaw_work::JOBS_MAX;
 
 /// A disk with less room than this is nearly full.
 const FREE_BYTES_WARN: u64 = 500_000_000;
@@ -24,6 +25,8 @@ const SKEW_WARN: SignedDuration = SignedDuration::from_secs(30);
 const EXPIRY_WARN: SignedDuration = SignedDuration::from_mins(10);
 /// A certificate that ends sooner is worth a word: somebody else may have to add the next one.
 const CERTIFICATE_WARN: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// So many jobs are worth a word.
+const JOBS_WARN: u64 = JOBS_MAX as u64 / 10 * 9;
 /// A leader that has not asked for so long hangs.
 const LEADER_SILENT: Duration = Duration::from_secs(120);
 /// Graph's application id, which stands in tokens in place of its address.
@@ -57,12 +60,44 @@ pub fn examine(facts: &Facts) -> Diagnosis {
         leader(facts),
         sessions(facts),
         journal(facts),
+        work(facts),
     ]
     .into_iter()
     .flatten()
     .collect();
     let level = checks.iter().map(|check| check.level).max().unwrap_or(Level::Ok);
     Diagnosis { v: 1, at: facts.now.to_string(), level, checks }
+}
+
+/// Jobs, where there are any.
+fn work(facts: &Facts) -> Vec<Check> {
+    let Some(work) = &facts.report.work else { return Vec::new() };
+    let mut checks = Vec::new();
+    if let Some(error) = &work.error {
+        checks.push(fail("work", error, "repair work/ in the home folder, or delete what is broken in it"));
+    }
+    if work.lost > 0 {
+        let found = format!("{} ended without a result", counted(work.lost, "job"));
+        checks.push(warn("work", found, "start a session of a host: it says so in the inbox"));
+    }
+    if let Some(at) = &work.oldest_ended_at
+        && since(at, facts.now).is_some_and(|waits| waits > judge::RESULT_LATE)
+    {
+        let results = counted(work.on_the_way, "result");
+        let found =
+            format!("{results} of work did not reach the inbox, the oldest for {}", ago(at, facts.now));
+        checks.push(warn("work", found, "start a session of a host; where one runs, see its log"));
+    }
+    let jobs = work.running + work.on_the_way + work.lost + work.finished;
+    if jobs >= JOBS_WARN {
+        let found = format!("there are {jobs} jobs, of which {JOBS_MAX} may be kept");
+        checks.push(warn("work", found, "wait until some have ended, or cancel some"));
+    }
+    if checks.is_empty() {
+        let found = format!("{} running, {} finished", counted(work.running, "job"), work.finished);
+        checks.push(ok("work", found));
+    }
+    checks
 }
 
 fn ok(name: &str, found: impl Into<String>) -> Check {
@@ -414,7 +449,7 @@ fn leader(facts: &Facts) -> Vec<Check> {
     let silent = report.status.as_ref().and_then(|status| {
         let sources = status.sources.iter();
         sources
-            .filter_map(|s| crate::status::amount::since(s.asked_at.as_deref()?, facts.now).map(|t| (s, t)))
+            .filter_map(|s| since(s.asked_at.as_deref()?, facts.now).map(|t| (s, t)))
             .min_by_key(|(_, t)| *t)
     });
     vec![match silent {

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use rstest::rstest;
 
 use super::*;
-use crate::status::{Report, SessionFile, SessionLine, SourceLine, SponsorsLine, StatusFile};
+use crate::status::{Report, SessionFile, SessionLine, SourceLine, SponsorsLine, StatusFile, WorkSummary};
 use entraclaw_microsoft::entra::Validity;
 
 const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";
@@ -212,6 +212,22 @@ fn where_all_is_well_nothing_is_to_be_done() {
 #[case::unreadable_journal(
     |f: &mut Facts| f.report.journal.error = Some("Permission denied".to_owned()),
     Level::Fail, "journal", "Permission denied", "rights")]
+#[case::work_that_nobody_brings(
+    |f: &mut Facts| f.report.work = Some(WorkSummary {
+        on_the_way: 2,
+        oldest_ended_at: Some((now() - SignedDuration::from_mins(5)).to_string()),
+        ..WorkSummary::default()
+    }),
+    Level::Warn, "work", "2 results of work did not reach the inbox, the oldest for 5 min", "start a session")]
+#[case::lost_work(
+    |f: &mut Facts| f.report.work = Some(WorkSummary { lost: 1, ..WorkSummary::default() }),
+    Level::Warn, "work", "1 job ended without a result", "says so in the inbox")]
+#[case::too_much_work(
+    |f: &mut Facts| f.report.work = Some(WorkSummary { running: 1_900, ..WorkSummary::default() }),
+    Level::Warn, "work", "1900 jobs, of which 2000 may be kept", "cancel some")]
+#[case::unreadable_work(
+    |f: &mut Facts| f.report.work = Some(WorkSummary { error: Some("1 job can't be read".to_owned()), ..WorkSummary::default() }),
+    Level::Fail, "work", "1 job can't be read", "repair work/")]
 fn a_broken_state_names_itself_and_its_fix(
     #[case] breaks: fn(&mut Facts),
     #[case] level: Level,

@@ -14,6 +14,8 @@ use entraclaw_inbox::source::silence;
 /// A source is late when its last answer is older than this many polls, and older than [`LATE_AFTER_MIN`].
 const LATE_POLLS: u32 = 5;
 const LATE_AFTER_MIN: Duration = Duration::from_secs(120);
+/// A result of work that has waited for so long is late.
+pub(crate) const RESULT_LATE: Duration = Duration::from_secs(60);
 /// A new leader gets so long for its first answer.
 const SETTLE: Duration = Duration::from_secs(30);
 
@@ -24,10 +26,37 @@ pub fn judge(report: &mut Report, config: &[String], now: Timestamp) {
     sessions(report, &mut problems, &mut notes);
     problems.extend(reading(report, now));
     journal(report, &mut problems, &mut notes);
+    work(report, now, &mut problems, &mut notes);
     consumers(report, &mut notes);
     report.healthy = problems.is_empty();
     report.problems = problems;
     report.notes = notes;
+}
+
+/// Results of work that nobody brings to the inbox.
+fn work(report: &Report, now: Timestamp, problems: &mut Vec<String>, notes: &mut Vec<String>) {
+    let Some(work) = &report.work else { return };
+    if let Some(error) = &work.error {
+        problems.push(format!(
+            "work/ in the home folder: {error}; repair the folder, or delete what is broken in it"
+        ));
+    }
+    if work.lost > 0 {
+        notes.push(format!(
+            "{} ended without a result; the next session of a host says so in the inbox",
+            counted(work.lost, "job")
+        ));
+    }
+    let waits = work.oldest_ended_at.as_ref().and_then(|at| since(at, now));
+    let Some(_) = waits.filter(|waits| *waits > RESULT_LATE) else { return };
+    let results = counted(work.on_the_way, "result");
+    if report.sessions.iter().any(|session| session.alive) {
+        problems.push(format!(
+            "{results} of work did not reach the inbox in a minute, though a session runs; see its log, and start the host again"
+        ));
+    } else {
+        notes.push(format!("{results} of work will reach the inbox when a host starts a session"));
+    }
 }
 
 /// What keeps the session that polls from reading or keeping, or kept the last one from it.

@@ -15,7 +15,7 @@ pub use entraclaw_inbox::sessions::{
 };
 pub(crate) use keeper::state_of;
 pub use keeper::{Keeper, WatchedSource};
-pub use report::{ConsumerLine, Report, gather, gather_sessions};
+pub use report::{ConsumerLine, Report, WorkSummary, gather, gather_sessions};
 
 #[cfg(test)]
 mod tests;

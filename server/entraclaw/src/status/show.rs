@@ -47,6 +47,16 @@ pub fn human(report: &Report, now: Timestamp) -> String {
             journal.dropped_total + journal.gone_total
         ),
     );
+    if let Some(work) = &report.work {
+        let jobs = format!(
+            "{} running, {} on the way, {} finished, {}",
+            counted(work.running, "job"),
+            counted(work.on_the_way, "result"),
+            work.finished,
+            size(work.bytes)
+        );
+        line(&mut out, "work", &jobs);
+    }
     if let Some(round) = report.status.as_ref().and_then(|status| status.upkeep.as_ref()) {
         let waits = if round.waits_for_calendar {
             ", waits until the calendar has been steady for a day"

@@ -26,7 +26,12 @@ pub(crate) fn arguments(given: Map<String, Value>) -> Result<PullArguments, Refu
         "teams" => Some(Channel::Teams),
         "email" => Some(Channel::Email),
         "bot" => Some(Channel::Bot),
-        _ => return Err("channel: expected \"teams\", \"email\", \"bot\" or \"\" for all".to_owned()),
+        "work" => Some(Channel::Work),
+        _ => {
+            return Err(
+                "channel: expected \"teams\", \"email\", \"bot\", \"work\" or \"\" for all".to_owned()
+            );
+        }
     };
     given.finish()?;
     Ok(PullArguments { since_id, limit, mark_consumed, channel })

@@ -3,7 +3,10 @@
 //!
 //! An index is kept beside its file and is only a shortcut: it must never be needed to read the journal.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::line;
 use crate::record::Channel;
@@ -105,15 +108,15 @@ impl SegmentIndex {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let blocks = self.blocks.iter().map(|b| {
             let Tally { count, last } = b.before;
-            (b.first_seq, b.offset, count, last)
+            (b.first_seq, b.offset, PerChannel(count), PerChannel(last))
         });
         let stored = Stored {
             v: 1,
             floor: self.floor,
             len: self.len,
             last_seq: self.last_seq,
-            count: self.tally.count,
-            last: self.tally.last,
+            count: PerChannel(self.tally.count),
+            last: PerChannel(self.tally.last),
             blocks: blocks.collect(),
         };
         line::seal(serde_json::to_vec(&stored).unwrap_or_default())
@@ -124,20 +127,20 @@ impl SegmentIndex {
         let stored: Stored = line::parse(bytes.strip_suffix(b"\n")?)?;
         let in_order = stored.blocks.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1);
         let inside = stored.blocks.last().is_none_or(|b| b.0 <= stored.last_seq && b.1 < stored.len);
-        let is_empty = stored.count.iter().sum::<u64>() == 0;
+        let is_empty = stored.count.0.iter().sum::<u64>() == 0;
         if stored.v != 1 || !in_order || !inside || is_empty != stored.blocks.is_empty() {
             return None;
         }
         let blocks = stored.blocks.into_iter().map(|(first_seq, offset, count, last)| Block {
             first_seq,
             offset,
-            before: Tally { count, last },
+            before: Tally { count: count.0, last: last.0 },
         });
         Some(Self {
             floor: stored.floor,
             len: stored.len,
             last_seq: stored.last_seq,
-            tally: Tally { count: stored.count, last: stored.last },
+            tally: Tally { count: stored.count.0, last: stored.last.0 },
             blocks: blocks.collect(),
         })
     }
@@ -150,10 +153,47 @@ struct Stored {
     floor: u64,
     len: u64,
     last_seq: u64,
-    count: [u64; CHANNELS],
-    last: [u64; CHANNELS],
+    count: PerChannel,
+    last: PerChannel,
     /// First place, offset, counts before, newest before.
-    blocks: Vec<(u64, u64, [u64; CHANNELS], [u64; CHANNELS])>,
+    blocks: Vec<(u64, u64, PerChannel, PerChannel)>,
+}
+
+/// A number for each channel. A file of a version that knew fewer channels has fewer, and none of the others' records.
+struct PerChannel([u64; CHANNELS]);
+
+impl Serialize for PerChannel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PerChannel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Numbers;
+        impl<'de> Visitor<'de> for Numbers {
+            type Value = PerChannel;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "at most {CHANNELS} numbers")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<PerChannel, A::Error> {
+                let mut all = [0; CHANNELS];
+                for one in &mut all {
+                    match numbers.next_element()? {
+                        Some(number) => *one = number,
+                        None => return Ok(PerChannel(all)),
+                    }
+                }
+                match numbers.next_element::<u64>()? {
+                    None => Ok(PerChannel(all)),
+                    Some(_) => Err(A::Error::invalid_length(CHANNELS + 1, &self)),
+                }
+            }
+        }
+        deserializer.deserialize_seq(Numbers)
+    }
 }
 
 #[cfg(test)]
@@ -196,5 +236,20 @@ mod tests {
         for cut in 0..bytes.len() {
             assert_eq!(SegmentIndex::from_bytes(&bytes[..cut]), None);
         }
+    }
+
+    #[test]
+    fn an_index_of_before_a_channel_is_read_as_having_none_of_its_records() {
+        let old = serde_json::json!({
+            "v": 1, "floor": 4, "len": 700, "last_seq": 8, "count": [3, 1, 0], "last": [8, 6, 0],
+            "blocks": [[5, 0, [0, 0, 0], [0, 0, 0]]],
+        });
+        let index = SegmentIndex::from_bytes(&line::seal(old.to_string().into_bytes())).unwrap();
+        assert_eq!((index.tally.count, index.tally.last), ([3, 1, 0, 0], [8, 6, 0, 0]));
+        let mut later = index.clone();
+        later.push(9, Channel::Work, 700, 800);
+        assert_eq!(SegmentIndex::from_bytes(&later.to_bytes()), Some(later));
+        let newer = old.to_string().replace("[3,1,0]", "[3,1,0,0,1]");
+        assert_eq!(SegmentIndex::from_bytes(&line::seal(newer.into_bytes())), None, "of a later version");
     }
 }

@@ -18,7 +18,7 @@ use super::losses::Losses;
 use super::options::Finding;
 use super::segment::INBOX;
 use super::state::StateFile;
-use crate::record::Channel;
+use crate::record::{Channel, Record};
 use entraclaw_seams::storage::Storage;
 
 /// A look at the journal of one home folder.
@@ -122,6 +122,18 @@ impl Look {
                 unread = unread.saturating_sub(read);
             }
         }
+        // What is for another consumer counts as read once a session of this one comes.
+        let mut at = 0;
+        while let Some(chunk) = self
+            .log
+            .chunk_after(at, &|before, end| ledger.may_miss([Channel::Work].into_iter(), before, end))?
+        {
+            at = chunk.through;
+            let records = chunk.entries.iter().map(|entry| &entry.record);
+            let others =
+                records.filter(|r| !r.is_for(consumer.as_str()) && !ledger.acked.has(r.channel, r.seq));
+            unread = unread.saturating_sub(others.count() as u64);
+        }
         Ok(unread)
     }
 
@@ -135,7 +147,9 @@ impl Look {
         {
             at = chunk.through;
             let mut records = chunk.entries.iter().map(|entry| &entry.record);
-            if records.any(|r| !ledger.acked.has(r.channel, r.seq) && !ledger.shown.has(r.channel, r.seq)) {
+            let is_fresh =
+                |r: &Record| !ledger.acked.has(r.channel, r.seq) && !ledger.shown.has(r.channel, r.seq);
+            if records.any(|record| record.is_for(consumer.as_str()) && is_fresh(record)) {
                 return Ok(true);
             }
         }
@@ -156,7 +170,7 @@ impl Look {
             at = chunk.through;
             let unread = chunk.entries.iter().filter(|entry| {
                 let record = &entry.record;
-                !ledger.acked.has(record.channel, record.seq)
+                record.is_for(consumer.as_str()) && !ledger.acked.has(record.channel, record.seq)
             });
             waiting.extend(unread.take(limit - waiting.len()).map(|entry| handed(ledger, entry)));
         }

@@ -57,6 +57,8 @@ pub struct Mailbox {
     /// Notes of this operation.
     noted: Vec<Note>,
     known: Known,
+    /// Up to here no result of work is unread that is for another consumer.
+    passed_by: u64,
 }
 
 /// A record that was handed out.
@@ -118,6 +120,7 @@ impl Mailbox {
             returned: Vec::new(),
             noted: Vec::new(),
             known: Known::default(),
+            passed_by: 0,
         };
         for note in notes {
             mailbox.note(note);
@@ -270,6 +273,9 @@ impl Mailbox {
     pub fn unread(&mut self, channel: Option<Channel>) -> u64 {
         // Without the newest notes the count is one of a moment ago.
         let _ = self.refresh();
+        if self.has_others() {
+            self.settle();
+        }
         let journal = self.journal.clone();
         let mut core = journal.core();
         self.unread_but(&mut core, channel, &BTreeMap::new())
@@ -278,6 +284,9 @@ impl Mailbox {
     /// When the oldest unread record was written, RFC 3339.
     pub fn oldest_unread_ts(&mut self) -> Option<String> {
         let _ = self.refresh();
+        if self.has_others() {
+            self.settle();
+        }
         let journal = self.journal.clone();
         let mut oldest = None;
         let _ = self.walk(&mut journal.core(), 0, None, &mut |entry| {
@@ -412,7 +421,35 @@ impl Mailbox {
     fn begin(&mut self) -> Result<Box<dyn Lock>> {
         let lock = lock(&self.storage, &self.journal.core(), &self.consumer)?;
         self.refresh()?;
+        if self.has_others() {
+            self.pass_by_others()?;
+        }
         Ok(lock)
+    }
+
+    /// Whether results of work came that may be for another consumer.
+    fn has_others(&self) -> bool {
+        self.journal.core().last_of(Channel::Work).is_some_and(|last| last > self.passed_by)
+    }
+
+    /// Results of work that are for another consumer count as read here, so that all that counts or keeps passes them by.
+    fn pass_by_others(&mut self) -> Result<()> {
+        let journal = self.journal.clone();
+        let mut core = journal.core();
+        let last = core.last_of(Channel::Work).unwrap_or(0);
+        let mut spans = Vec::new();
+        self.walk(&mut core, self.passed_by, Some(Channel::Work), &mut |entry| {
+            if !entry.record.is_for(self.consumer.as_str()) {
+                spans.push(span_of(entry));
+            }
+            true
+        })?;
+        drop(core);
+        if !spans.is_empty() {
+            self.note(Note::Ack { spans: joined(spans), newest: None });
+        }
+        self.passed_by = last;
+        Ok(())
     }
 
     fn refresh(&mut self) -> Result<()> {

@@ -124,6 +124,16 @@ impl Journal {
         self.core().still_leads().unwrap_or(false)
     }
 
+    /// From now on this process may take the lead, also where it was opened without.
+    pub fn let_lead(&self) {
+        self.core().let_lead();
+    }
+
+    /// Gives the lead up: another process may take it, and this one follows.
+    pub fn give_up_lead(&self) {
+        self.core().give_up_lead();
+    }
+
     /// Leads in place of a process that does not move: `silent` is what was seen of it for so long. Returns whether this
     /// process leads now. Nothing that the other one still writes counts, and it finds out when it moves again.
     pub fn replace_leader(&self, silent: &Pulse) -> Result<bool> {

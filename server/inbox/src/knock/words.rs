@@ -108,6 +108,7 @@ fn frame(records: &[Record], bodies: &[String], speaker: Speaker, has_more: bool
             Channel::Teams => ", then send_teams_message with the chat_id, and the id in reply_to.",
             Channel::Email => ", then send_email with the id in reply_to.",
             Channel::Bot => ", then send_bot_message with the chat_id as conversation_id.",
+            Channel::Work => ", and go on with what you asked for it; it needs no answer.",
         },
         _ => ", then answer each where it was written.",
     });
@@ -158,6 +159,7 @@ fn who(record: &Record) -> String {
         Channel::Teams => "in Teams",
         Channel::Email => "by mail",
         Channel::Bot => "to the bot",
+        Channel::Work => return format!("\"{name}\" ended, work that you asked for"),
     };
     format!("\"{name}\" {did} {way}")
 }

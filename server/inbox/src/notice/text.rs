@@ -84,7 +84,14 @@ impl NoticeView {
             if let Some(rest) = &message.rest_since_id {
                 let _ = writeln!(out, "The text goes on: inbox_pull with since_id {rest:?}");
             }
-            let _ = writeln!(out, "Answer with {}", answer(message));
+            let _ = match answer(message) {
+                Some(answer) => writeln!(out, "Answer with {answer}"),
+                None => writeln!(
+                    out,
+                    "It is the result of work {:?} that you asked for, and needs no answer.",
+                    message.id
+                ),
+            };
         }
         if self.unread_remaining > 0 {
             let _ = writeln!(out, "\n{} more unread: call inbox_pull.", self.unread_remaining);
@@ -94,12 +101,13 @@ impl NoticeView {
     }
 }
 
-/// The call that answers a message.
-fn answer(message: &MessageView) -> String {
+/// The call that answers a message, where a person wrote it.
+fn answer(message: &MessageView) -> Option<String> {
     let (chat_id, id) = (&message.chat_id, &message.id);
-    match message.channel {
+    Some(match message.channel {
         Channel::Teams => format!("send_teams_message: chat_id {chat_id:?}, reply_to [{id:?}]"),
         Channel::Email => format!("send_email: reply_to {id:?}"),
         Channel::Bot => format!("send_bot_message: conversation_id {chat_id:?}, reply_to {id:?}"),
-    }
+        Channel::Work => return None,
+    })
 }

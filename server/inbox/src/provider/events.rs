@@ -58,7 +58,7 @@ impl InboxProvider {
         let outcome = match method {
             // One page, and nothing of the draft says that it may be kept.
             "events/list" => page(Era::Legacy, params, "events", events::list()),
-            "events/poll" => self.poll_events(connection, params),
+            "events/poll" => self.poll_events(connection, reader, params),
             "events/stream" => match self.open_stream(connection, reader, params) {
                 Ok(()) => return,
                 Err(error) => Err(error),
@@ -73,8 +73,13 @@ impl InboxProvider {
         connection.answer(&reader.route, outcome, Vec::new());
     }
 
-    fn poll_events(&mut self, connection: &mut Connection, params: &Object) -> Result<Value, RpcError> {
-        let subscription = self.subscription(connection, params)?;
+    fn poll_events(
+        &mut self,
+        connection: &mut Connection,
+        reader: &Reader,
+        params: &Object,
+    ) -> Result<Value, RpcError> {
+        let subscription = self.subscription(connection, reader, params)?;
         let asked_max = number(params, "maxEvents", 1)?.and_then(|number| usize::try_from(number).ok());
         self.options.presence.used("events");
         let mut bounds = events::POLL;
@@ -110,7 +115,8 @@ impl InboxProvider {
         if reader.route.is_batched() {
             return Err(RpcError::invalid_request("events/stream must not stand in a batch"));
         }
-        let Subscription { asked, cursor, truncated, oldest, .. } = self.subscription(connection, params)?;
+        let Subscription { asked, cursor, truncated, oldest, .. } =
+            self.subscription(connection, reader, params)?;
         let open = self.streams.len();
         if open >= events::STREAMS_MAX {
             return Err(RpcError {
@@ -135,7 +141,12 @@ impl InboxProvider {
         Ok(())
     }
 
-    fn subscription(&self, connection: &mut Connection, params: &Object) -> Result<Subscription, RpcError> {
+    fn subscription(
+        &self,
+        connection: &mut Connection,
+        reader: &Reader,
+        params: &Object,
+    ) -> Result<Subscription, RpcError> {
         let name = text(params, "name")?;
         let kind = EventType::named(name).ok_or_else(|| RpcError {
             code: events::NOT_FOUND,
@@ -150,7 +161,7 @@ impl InboxProvider {
             Some(Value::Object(arguments)) => arguments.clone(),
             Some(other) => return Err(wrong("arguments", "an object", other)),
         };
-        let asked = Asked::read(kind, arguments)
+        let asked = Asked::read(kind, arguments, reader.consumer.as_str())
             .map_err(|refusal| RpcError::invalid_params(format!("params.arguments.{refusal}")))?;
         let max_age_ms = number(params, "maxAgeMs", 0)?;
         let given = match params.get("cursor") {

@@ -212,6 +212,21 @@ pub async fn serve(
     entraclaw_mcp::serve(connection, providers, reader, writer).await
 }
 
+/// The consumer that a client reads as: the one that the operator has fixed, else by the name of the client.
+///
+/// # Errors
+/// The name makes no consumer.
+pub fn reads_as(
+    fixed: Option<&ConsumerName>,
+    hosts: &[HostRow],
+    client: Option<&str>,
+) -> Result<ConsumerName, JournalError> {
+    match fixed {
+        Some(consumer) => Ok(consumer.clone()),
+        None => ConsumerName::new(&hosts::consumer_of(hosts, client)),
+    }
+}
+
 fn declares_channel(opened: &Opened) -> bool {
     let experimental = opened.capabilities.get("experimental").and_then(Value::as_object);
     experimental.is_some_and(|experimental| experimental.contains_key(channel::CAPABILITY))
@@ -248,10 +263,7 @@ impl InboxProvider {
         connection: &Connection,
         client: Option<&str>,
     ) -> Result<ConsumerName, JournalError> {
-        match &self.options.consumer {
-            Some(consumer) => Ok(consumer.clone()),
-            None => ConsumerName::new(&hosts::consumer_of(connection.options.hosts, client)),
-        }
+        reads_as(self.options.consumer.as_ref(), connection.options.hosts, client)
     }
 
     fn reader(&self, connection: &Connection, caller: &Caller) -> Result<Reader, JournalError> {

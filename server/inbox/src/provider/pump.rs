@@ -198,7 +198,7 @@ impl InboxProvider {
             let page = self.options.journal.read_after(told, PINGS_MAX);
             if let (Ok(consumer), Ok(page)) = (consumer, page) {
                 let unread = self.inbox(&consumer).map_or(0, |inbox| inbox.mailbox.unread(None));
-                for record in &page {
+                for record in page.iter().filter(|record| record.is_for(consumer.as_str())) {
                     connection.notify(log_ping::METHOD, &log_ping::ping(record, each, unread));
                 }
             }

@@ -41,7 +41,7 @@ pub(crate) fn inbound() -> Vec<Tool> {
                     "At most this many messages, and never more than 100."},
                 "mark_consumed": {"type": "boolean", "default": true, "description":
                     "false: only look; the messages stay unread."},
-                "channel": {"type": "string", "enum": ["", "teams", "email", "bot"], "default": "", "description":
+                "channel": {"type": "string", "enum": ["", "teams", "email", "bot", "work"], "default": "", "description":
                     "Only messages from this source. Empty: all."}
             }),
             &[],

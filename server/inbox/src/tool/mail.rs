@@ -20,6 +20,7 @@ use super::outbox::ContentType;
 use super::send::CONTENT_BYTES_MAX;
 use super::set::ToolSet;
 use super::texts;
+use crate::record::{NO_REPLY, WORK_ID};
 
 /// Shows a whole mail.
 pub(crate) const READ_EMAIL: &str = "read_email";
@@ -107,6 +108,7 @@ pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingMail, Re
         ));
     }
     let target = match (reply_to.is_empty(), to.is_empty()) {
+        (false, true) if reply_to.starts_with(WORK_ID) => return Err(format!("reply_to: {NO_REPLY}")),
         (false, true) => {
             check_id("reply_to", &reply_to)?;
             // A subject is not used: an answer keeps the one of its conversation.

@@ -13,6 +13,7 @@ use super::outbox::{ContentType, Outbox, OutgoingTeams, SendError, Sent};
 use super::results::SendResult;
 use super::set::ToolSet;
 use super::texts;
+use crate::record::{NO_REPLY, WORK_CHAT, WORK_ID};
 
 /// Answers in Teams.
 pub const SEND_TEAMS_MESSAGE: &str = "send_teams_message";
@@ -71,6 +72,9 @@ pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingTeams, R
     let message = content(&mut arguments)?;
     let reply_to = arguments.texts("reply_to", REPLY_TO_MAX)?;
     arguments.finish()?;
+    if reply_to.iter().any(|id| id.starts_with(WORK_ID)) {
+        return Err(format!("reply_to: {NO_REPLY}"));
+    }
     if reply_to.iter().any(|id| id.is_empty() || id.len() > ID_BYTES_MAX || id.contains(char::is_control)) {
         return Err("reply_to: holds something that is no message id; copy the id of the message".to_owned());
     }
@@ -97,6 +101,9 @@ pub fn content(arguments: &mut Arguments) -> Result<OutgoingTeams, Refusal> {
             "chat_id: this message came by mail; nothing was sent; answer with send_email and its id in reply_to"
                 .to_owned(),
         );
+    }
+    if chat_id == WORK_CHAT {
+        return Err(format!("chat_id: {NO_REPLY}"));
     }
     if chat_id.len() > ID_BYTES_MAX || chat_id.contains(char::is_control) {
         return Err("chat_id: this is no chat id; copy the chat_id of the message that you answer".to_owned());

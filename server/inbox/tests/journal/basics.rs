@@ -195,10 +195,11 @@ fn the_summary_has_the_seeds_shape_and_is_made_again() {
     take(&mut mailbox(&journal, "copilot-cli"), &up_to(1));
     let expected = json!({
         "v": 1, "unread": 1, "last_id": "m3",
-        "last_places": { "teams": 3, "email": 0, "bot": 0 }, "last_at": "2026-11-21T12:00:00Z",
+        "last_places": { "teams": 3, "email": 0, "bot": 0, "work": 0 }, "last_at": "2026-11-21T12:00:00Z",
         "last_seen_consumer": { "claude-code": "m2", "copilot-cli": "m1" },
         "acked_through": {
-            "claude-code": { "teams": 2, "email": 0, "bot": 0 }, "copilot-cli": { "teams": 1, "email": 0, "bot": 0 },
+            "claude-code": { "teams": 2, "email": 0, "bot": 0, "work": 0 },
+            "copilot-cli": { "teams": 1, "email": 0, "bot": 0, "work": 0 },
         },
     });
     let state = |home: &Home| serde_json::from_str::<Value>(&home.text("inbox/state.json")).unwrap();

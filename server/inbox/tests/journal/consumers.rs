@@ -447,3 +447,41 @@ fn a_look_that_is_cancelled_gives_nothing_back() {
     assert_eq!(other.state_of(1).unwrap(), DeliveryState::PendingElsewhere);
     assert!(other.hand_out(ONE, &all()).unwrap().items.is_empty());
 }
+
+/// The result of work that a consumer asked for.
+fn result_for(name: &str, n: u64) -> entraclaw_inbox::record::Draft {
+    let mut draft = draft_on(Channel::Work, n);
+    draft.meta.insert(entraclaw_inbox::record::CONSUMER_KEY.to_owned(), name.to_owned());
+    draft
+}
+
+#[test]
+fn the_result_of_work_is_for_the_consumer_that_asked_and_counts_for_no_other() {
+    let (home, journal) = filled(2);
+    journal.append(vec![result_for("codex", 3), draft(4), result_for("claude-code", 5)]).unwrap();
+    let mut claude = mailbox(&journal, "claude-code");
+    let mut codex = mailbox(&journal, "codex");
+    assert_eq!((claude.unread(None), codex.unread(None)), (4, 4));
+    let seqs = journal.read_after(0, 10).unwrap();
+    let place = |id: &str| seqs.iter().find(|record| record.id == id).unwrap().seq;
+    assert_eq!(claude.state_of(place("m3")).unwrap(), DeliveryState::Acknowledged);
+    assert_eq!(codex.state_of(place("m3")).unwrap(), DeliveryState::New);
+    assert!(!claude.claim_push(place("m3")).unwrap() && codex.claim_push(place("m3")).unwrap());
+    let storage: std::sync::Arc<dyn entraclaw_seams::storage::Storage> =
+        std::sync::Arc::new(home.disk.clone());
+    let mut look = entraclaw_inbox::journal::Look::at(&storage).unwrap();
+    // Somebody who was never there is counted by what a session of theirs would be shown.
+    let waiting = look.waiting(&consumer("gemini-cli"), 10).unwrap();
+    assert_eq!(waiting.iter().map(|one| one.record.id.as_str()).collect::<Vec<_>>(), ["m1", "m2", "m4"]);
+    assert_eq!(look.unread(&consumer("codex")).unwrap(), 4);
+    assert_eq!(ids(&take(&mut claude, &all())), ["m1", "m2", "m4", "m5"]);
+    assert_eq!(ids(&take(&mut codex, &all())), ["m1", "m2", "m3", "m4"]);
+    assert_eq!((claude.unread(None), codex.unread(None)), (0, 0));
+    // Also what comes while both are there, and after a restart.
+    journal.append(vec![result_for("codex", 6)]).unwrap();
+    assert_eq!((claude.unread(Some(Channel::Work)), codex.unread(Some(Channel::Work))), (0, 1));
+    drop((claude, codex));
+    let (journal, _) = home.reopen();
+    assert!(take(&mut mailbox(&journal, "claude-code"), &all()).items.is_empty());
+    assert_eq!(ids(&take(&mut mailbox(&journal, "codex"), &all())), ["m6"]);
+}

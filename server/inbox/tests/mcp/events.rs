@@ -52,7 +52,7 @@ async fn nothing_of_it_is_there_while_it_is_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_declared_in_both_places_and_lists_three_types() {
+async fn it_is_declared_in_both_places_and_lists_four_types() {
     let home = Home::new();
     let mut host = connect(&home);
     host.send(initialize("some-host", "2025-11-25")).await;
@@ -68,7 +68,7 @@ async fn it_is_declared_in_both_places_and_lists_three_types() {
     assert_eq!(listed["resultType"], "complete");
     let names: Vec<&str> =
         listed["events"].as_array().unwrap().iter().map(|event| event["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["teams.message", "email.message", "bot.message"]);
+    assert_eq!(names, ["teams.message", "email.message", "bot.message", "work.ended"]);
     for event in listed["events"].as_array().unwrap() {
         assert_eq!(event["delivery"], json!(["poll", "push"]));
         assert_eq!(event["inputSchema"]["additionalProperties"], false);

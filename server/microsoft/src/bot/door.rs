@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::connector::{Connector, Outgoing};
 use super::wire::is_id;
+use entraclaw_inbox::record::{NO_REPLY, WORK_CHAT, WORK_ID};
 use entraclaw_inbox::tool::catalog::{tool, writes};
 use entraclaw_inbox::tool::{CONTENT_BYTES_MAX, SendError, SendResult, Sent, ToolSet};
 use entraclaw_mcp::{Answer, Arguments, Begun, Call, Connection, Offer, Offers, Provider, Refusal};
@@ -64,6 +65,9 @@ fn outgoing(arguments: Map<String, Value>) -> Result<Outgoing, Refusal> {
             "content: {} bytes are more than the {CONTENT_BYTES_MAX} that Teams takes; nothing was sent; send it in parts or shorten it",
             content.len()
         ));
+    }
+    if conversation_id == WORK_CHAT || reply_to.starts_with(WORK_ID) {
+        return Err(format!("conversation_id: {NO_REPLY}"));
     }
     // A path of dots alone would name another resource.
     let usable = |id: &str| is_id(id) && !id.bytes().all(|b| b == b'.');

@@ -50,6 +50,13 @@ pub trait Storage: Send + Sync {
     /// Removes a file and syncs its folder; a missing one is fine. Whoever could not bear to see it again after a power cut
     /// writes down first that it goes, for not every disk does what it says.
     fn remove(&self, path: &str) -> io::Result<()>;
+    /// Removes a folder that is empty; a missing one is fine.
+    ///
+    /// # Errors
+    /// What the disk says, and where the medium can't.
+    fn remove_dir(&self, _dir: &str) -> io::Result<()> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "this medium removes no folders"))
+    }
     /// Takes an exclusive lock that the system releases when the holder dies; `None` when somebody has it.
     /// The lock file is never deleted.
     fn try_lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>>;

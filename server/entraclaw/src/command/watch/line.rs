@@ -140,6 +140,7 @@ fn colour(channel: Channel) -> Style {
         Channel::Teams => AnsiColor::Magenta,
         Channel::Email => AnsiColor::Blue,
         Channel::Bot => AnsiColor::Cyan,
+        Channel::Work => AnsiColor::Green,
     }
     .on_default()
 }

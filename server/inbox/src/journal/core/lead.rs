@@ -68,6 +68,16 @@ impl Core {
         self.lead_with(taken, "this process leads now")
     }
 
+    pub(in crate::journal) fn let_lead(&mut self) {
+        self.options.may_lead = true;
+    }
+
+    pub(in crate::journal) fn give_up_lead(&mut self) {
+        if self.is_leader() {
+            self.follow("this process gives the lead up and follows");
+        }
+    }
+
     /// Begins the term after one whose leader does not move.
     pub(in crate::journal) fn replace_leader(&mut self, silent: &Pulse) -> Result<bool> {
         if self.still_leads()? || !self.options.may_lead {
@@ -123,6 +133,10 @@ impl Core {
 
     /// Another process leads: what this one has not on disk is read by that one anew.
     pub(super) fn step_down(&mut self) {
+        self.follow("this process did not move and was replaced as the leader; it follows now");
+    }
+
+    fn follow(&mut self, detail: &str) {
         self.lead = None;
         self.writer = Writer::default();
         // The log may have been read anew under the other one, who gives these places to others.
@@ -138,7 +152,6 @@ impl Core {
         self.must_reload = true;
         self.stats.disk_failure = None;
         self.grown.send_if_modified(|seq| std::mem::replace(seq, durable) != durable);
-        let detail = "this process did not move and was replaced as the leader; it follows now";
         self.audit(vec![Interaction::new(InteractionKind::Session).detail(detail)]);
     }
 

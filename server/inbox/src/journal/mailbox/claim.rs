@@ -36,6 +36,8 @@ impl Mailbox {
     pub fn state_of(&mut self, seq: u64) -> Result<DeliveryState> {
         self.refresh()?;
         let entry = self.journal.core().entry(seq)?;
+        // What is for another consumer counts as acknowledged too.
+        let entry = entry.filter(|entry| entry.record.is_for(self.consumer.as_str()));
         let state = |entry: &Entry| Standing::of(self).state(entry.record.channel, seq);
         Ok(entry.map_or(DeliveryState::Acknowledged, |entry| state(&entry)))
     }

@@ -295,6 +295,15 @@ impl Storage for DiskStorage {
         }
     }
 
+    fn remove_dir(&self, dir: &str) -> io::Result<()> {
+        let dir = self.path(dir)?;
+        match fs::remove_dir(&dir) {
+            Ok(()) => self.names.sync_parent(&dir),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(at(&dir)(error)),
+        }
+    }
+
     fn changes(&self, dir: &str) -> Option<Changes> {
         watcher::watch(&self.path(dir).ok()?)
     }

@@ -129,6 +129,14 @@ impl Disk {
         self.folders.extend(ends.map(|end| dir[..end].to_owned()));
     }
 
+    pub(super) fn remove_dir(&mut self, dir: &str) -> io::Result<()> {
+        if !self.list(dir).is_empty() {
+            return Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, format!("{dir}: not empty")));
+        }
+        self.folders.remove(dir);
+        Ok(())
+    }
+
     pub(super) fn list(&self, dir: &str) -> Vec<String> {
         let below = format!("{dir}/");
         let names = self.names.keys().chain(&self.folders);

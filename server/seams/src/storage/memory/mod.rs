@@ -198,6 +198,13 @@ impl Storage for MemoryStorage {
         Ok(())
     }
 
+    fn remove_dir(&self, dir: &str) -> io::Result<()> {
+        check_path(dir)?;
+        let mut disk = self.locked();
+        disk.enter(self.process)?;
+        disk.remove_dir(dir)
+    }
+
     fn try_lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>> {
         check_path(path)?;
         let mut disk = self.locked();

@@ -1,0 +1,300 @@
+//! Work that outlives its call, in virtual time: a small provider whose one tool begins it, and the machine that runs it.
+//! It must never decide who gets a result: that is the server's code, in whose words the job's own process is played too.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use entraclaw_inbox::journal::ConsumerName;
+use entraclaw_inbox::provider::reads_as;
+use entraclaw_mcp::hosts::HOSTS;
+use entraclaw_mcp::message::Object;
+use entraclaw_mcp::{Answer, Arguments, Begun, Call, Connection, Offer, Offers, Provider, Receipt, Refusal};
+use entraclaw_seams::clock::Clock;
+use entraclaw_seams::processes::{Ending, ProcessId, Processes, Program, SimulatedProcesses};
+use entraclaw_seams::storage::Storage;
+use entraclaw_seams::storage::memory::MemoryStorage;
+use entraclaw_work::{
+    Ask, Claimed, Kind, Kinds, Limits, Outcome, Reply, RunParts, Running, Works, WorksParts, run,
+};
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, pending};
+use rmcp::model::Tool;
+use serde_json::json;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep};
+
+use super::sim_process::Process;
+use crate::scenario::WORK_TOOL;
+
+/// How long before the host's limit the call is answered.
+const MARGIN: Duration = Duration::from_secs(2);
+/// Between two looks of a job whether it is to stop. A thousand of them look for hours.
+const CANCEL_LOOK: Duration = Duration::from_secs(1);
+/// Longest work, in milliseconds.
+const TAKES_MS_MAX: u64 = 24 * 3_600_000;
+
+/// A job that was begun.
+#[derive(Debug, Clone)]
+pub(crate) struct SimJob {
+    /// Its label in the scenario.
+    pub(crate) label: String,
+    /// Its id.
+    pub(crate) id: String,
+    /// Who asked.
+    pub(crate) consumer: String,
+    /// How long it is to take, in milliseconds.
+    pub(crate) takes_ms: u64,
+    /// When it began.
+    pub(crate) began: Instant,
+}
+
+/// The machine's jobs; a cheap clone.
+#[derive(Clone)]
+pub(crate) struct SimJobs(Arc<Inner>);
+
+struct Inner {
+    disk: MemoryStorage,
+    clock: Arc<dyn Clock>,
+    processes: SimulatedProcesses,
+    jobs: Mutex<Vec<SimJob>>,
+    running: Mutex<BTreeMap<String, AbortHandle>>,
+}
+
+impl SimJobs {
+    pub(crate) fn new(disk: MemoryStorage, clock: Arc<dyn Clock>) -> Self {
+        Self(Arc::new(Inner {
+            disk,
+            clock,
+            processes: SimulatedProcesses::default(),
+            jobs: Mutex::default(),
+            running: Mutex::default(),
+        }))
+    }
+
+    /// Every job that was begun, in order.
+    pub(crate) fn all(&self) -> Vec<SimJob> {
+        locked(&self.0.jobs).clone()
+    }
+
+    /// The job's process is killed.
+    pub(crate) fn kill(&self, id: &str) -> bool {
+        let killed = locked(&self.0.running).remove(id);
+        killed.inspect(AbortHandle::abort).is_some()
+    }
+
+    /// The job is told to stop, as a tool of a provider tells it.
+    pub(crate) fn cancel(&self, id: &str) -> io::Result<bool> {
+        let disk = self.0.disk.new_process();
+        let asked = self.works(Arc::new(disk.clone()), 0).cancel(id);
+        disk.kill();
+        asked
+    }
+
+    /// The machine is started anew: no process of before runs.
+    pub(crate) fn restart(&self) {
+        self.0.processes.restart();
+        for (_, running) in std::mem::take(&mut *locked(&self.0.running)) {
+            running.abort();
+        }
+    }
+
+    /// What begins jobs for one server process.
+    fn works(&self, storage: Arc<dyn Storage>, seed: u64) -> Works {
+        Works::new(WorksParts {
+            storage,
+            home: String::new(),
+            clock: self.0.clock.clone(),
+            random: Arc::new(entraclaw_seams::random::SplitMix::seeded(seed)),
+            processes: Arc::new(self.clone()),
+            program: "entraclaw".into(),
+        })
+    }
+
+    /// The provider, for one server process.
+    pub(crate) fn provider(
+        &self,
+        storage: Arc<dyn Storage>,
+        seed: u64,
+        consumer: Option<ConsumerName>,
+    ) -> Box<dyn Provider> {
+        Box::new(WorkProvider {
+            jobs: self.clone(),
+            works: self.works(storage, seed),
+            consumer,
+            claimed: Arc::default(),
+        })
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Processes for SimJobs {
+    /// Runs the job as the command `entraclaw work ID` does, as a process of its own.
+    fn start_detached(&self, program: &Program) -> io::Result<()> {
+        self.0.processes.start_detached(program)?;
+        let Some((process, program)) = self.0.processes.next_started() else { return Ok(()) };
+        let id = program.arguments.get(1).cloned().unwrap_or_default();
+        let on_disk = Process::new(&self.0.disk);
+        let parts = RunParts {
+            storage: Arc::new(on_disk.storage()),
+            clock: self.0.clock.clone(),
+            processes: Arc::new(self.clone()),
+            pid: process.pid,
+            kinds: Kinds::default().with(Scripted),
+            look_every: CANCEL_LOOK,
+        };
+        let (jobs, name) = (self.clone(), id.clone());
+        let running = tokio::task::spawn_local(async move {
+            let _alive = on_disk;
+            // What could not be run is lost, and the server says so.
+            let _ = run(&id, parts, pending()).await;
+            jobs.0.processes.end(&process);
+            locked(&jobs.0.running).remove(&id);
+        });
+        locked(&self.0.running).insert(name, running.abort_handle());
+        Ok(())
+    }
+
+    fn identify(&self, pid: u32) -> Option<ProcessId> {
+        self.0.processes.identify(pid)
+    }
+
+    fn is_alive(&self, process: &ProcessId) -> bool {
+        self.0.processes.is_alive(process)
+    }
+
+    fn end_group(&self, leader: &ProcessId, ending: Ending) -> io::Result<bool> {
+        self.0.processes.end_group(leader, ending)
+    }
+
+    fn end_descendants(&self, ending: Ending) -> usize {
+        self.0.processes.end_descendants(ending)
+    }
+
+    fn boot_id(&self) -> Option<String> {
+        self.0.processes.boot_id()
+    }
+}
+
+/// Work that takes so long and says what it is told.
+struct Scripted;
+
+impl Kind for Scripted {
+    fn name(&self) -> &'static str {
+        "scripted"
+    }
+
+    fn run(&self, running: Running) -> BoxFuture<'static, Outcome> {
+        async move {
+            let what = running.request.what.clone();
+            let takes = Duration::from_millis(what["takes_ms"].as_u64().unwrap_or(0));
+            tokio::select! {
+                biased;
+                () = sleep(takes) => {}
+                _ = running.stopped() => return Outcome::Cancelled,
+            }
+            running.say(what["says"].as_str().unwrap_or_default().as_bytes());
+            match what["fails"].as_str().unwrap_or_default() {
+                "" => Outcome::Done,
+                why => Outcome::Failed(why.to_owned()),
+            }
+        }
+        .boxed()
+    }
+}
+
+struct WorkProvider {
+    jobs: SimJobs,
+    works: Works,
+    consumer: Option<ConsumerName>,
+    /// Results whose answer has not left yet.
+    claimed: Arc<Mutex<BTreeMap<u64, Claimed>>>,
+}
+
+/// Whose receipts the provider's are.
+const READER: &str = "scripted work";
+
+impl Provider for WorkProvider {
+    fn offers(&self) -> Offers {
+        let properties = json!({
+            "label": {"type": "string", "description": "Its name."},
+            "takes_ms": {"type": "integer", "description": "How long it takes, in milliseconds."},
+            "says": {"type": "string", "description": "What it says at its end."},
+            "fails": {"type": "string", "description": "Why it fails; empty: it does not."},
+            "count": {"type": "integer", "description": "How many at once; all but the last are not waited for."}
+        });
+        let schema: Object = [("type".to_owned(), json!("object")), ("properties".to_owned(), properties)]
+            .into_iter()
+            .collect();
+        let tool = Tool::new(WORK_TOOL, "Works for a while.", Arc::new(schema));
+        Offers { tools: vec![Offer::new("inbound", tool)], ..Offers::default() }
+    }
+
+    fn call(&mut self, call: Call<'_>, connection: &mut Connection) -> Result<Begun, Refusal> {
+        let mut given = Arguments::new(call.arguments);
+        let label = given.required_text("label", "a name")?;
+        let takes_ms = given.integer("takes_ms", 0, 0, TAKES_MS_MAX)?;
+        let (says, fails) = (given.text("says", "")?, given.text("fails", "")?);
+        let count = given.integer("count", 1, 1, 1_000)?;
+        given.finish()?;
+        let client = call.caller.client.as_deref();
+        let consumer = reads_as(self.consumer.as_ref(), HOSTS, client).map_err(|error| error.to_string())?;
+        let mut waited_for = None;
+        for n in 1..=count {
+            let label = if count == 1 { label.clone() } else { format!("{label}-{n}") };
+            let ask = Ask {
+                kind: "scripted".to_owned(),
+                what: json!({"takes_ms": takes_ms, "says": says, "fails": fails}),
+                title: label.clone(),
+                consumer: consumer.to_string(),
+                host: None,
+                limits: Limits { time_s: 2 * TAKES_MS_MAX / 1_000, ..Limits::default() },
+            };
+            let job = self.works.begin(ask).map_err(|error| error.to_string())?;
+            locked(&self.jobs.0.jobs).push(SimJob {
+                label,
+                id: job.id().to_owned(),
+                consumer: consumer.to_string(),
+                takes_ms,
+                began: Instant::now(),
+            });
+            waited_for = Some(job);
+        }
+        let Some(job) = waited_for else { return Err("count: nothing to do".to_owned()) };
+        let (claimed, number) = (self.claimed.clone(), connection.next_number());
+        let (until, mut cancellation) = (call.until - MARGIN, call.cancellation);
+        Ok(Begun::work(async move {
+            let reply = tokio::select! {
+                biased;
+                reply = job.until(until) => reply,
+                () = cancellation.cancelled() => return Answer::error("cancelled; the work goes on"),
+            };
+            match reply {
+                Reply::Ticket(ticket) => Answer::json(&json!({"ticket": ticket.id, "says": ticket.text})),
+                Reply::Done(result) => {
+                    let said = json!({"ended": result.result().ended, "says": result.result().text});
+                    locked(&claimed).insert(number, *result);
+                    Answer::json(&said).with_receipt(Receipt { reader: READER.to_owned(), number })
+                }
+            }
+        }))
+    }
+
+    fn written(&mut self, receipt: &Receipt) {
+        if receipt.reader == READER
+            && let Some(claimed) = locked(&self.claimed).remove(&receipt.number)
+        {
+            claimed.hand_on();
+        }
+    }
+
+    fn taken_back(&mut self, receipt: &Receipt) {
+        if receipt.reader == READER {
+            locked(&self.claimed).remove(&receipt.number);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The part of a session in work that outlives its caller: the source that brings results, and how long jobs are kept.
+//! It must never lead for longer than results wait, in a session that has no other source.
+
+use std::convert::Infallible;
+
+use jiff::{Timestamp, ToSpan as _};
+use tokio::sync::watch;
+use tokio::time::{Duration, Instant};
+
+use super::App;
+use super::lead::while_leading;
+use entraclaw_inbox::journal::Journal;
+use entraclaw_inbox::upkeep::{Limits, Pruning};
+use entraclaw_seams::storage::Storage;
+use entraclaw_work::{Collector, SPOOL, WORK, WorkSource};
+
+/// Finished jobs whose folders are kept, however few days they are old.
+const JOBS_KEPT_MAX: usize = 500;
+/// How often a session without a source looks whether jobs have ended without saying so, while nobody leads.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// How long such a session leads at least.
+const LEADS_FOR: Duration = Duration::from_secs(2);
+
+/// The source, where the home folder can be used.
+pub(super) fn source(app: &App) -> Option<WorkSource> {
+    app.trouble.is_none().then(|| {
+        let status = app.work_status.clone();
+        let (storage, clock, processes) = (app.storage.clone(), app.clock.clone(), app.processes.clone());
+        WorkSource::new(storage, clock, processes, app.home.clone(), status)
+    })
+}
+
+/// Brings results once this process leads.
+pub(super) async fn bring(
+    source: Option<WorkSource>,
+    journal: &Journal,
+    mut leading: watch::Receiver<bool>,
+) -> Infallible {
+    match source {
+        Some(mut source) => while_leading(&mut source, journal, &mut leading).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Removes the folders of finished jobs by the limits of messages.
+pub(super) fn pruning(app: &App) -> Pruning {
+    let collector = Collector::new(app.storage.clone(), app.clock.clone(), app.processes.clone());
+    Box::new(move |limits: &Limits, now: Timestamp| {
+        let before = limits.days.and_then(|days| now.checked_sub((i64::from(days) * 24).hours()).ok());
+        collector.prune(before, JOBS_KEPT_MAX, limits.bytes())
+    })
+}
+
+/// When a session that has no source of its own leads: while results wait and nobody else brings them.
+pub(super) struct ForWork {
+    look_at: Instant,
+    leads_until: Option<Instant>,
+}
+
+impl ForWork {
+    pub(super) fn new() -> Self {
+        Self { look_at: Instant::now(), leads_until: None }
+    }
+
+    /// Whether to try to lead now.
+    pub(super) fn wants(&mut self, storage: &dyn Storage) -> bool {
+        let is_due = self.look_at <= Instant::now();
+        let waits = storage.list(SPOOL).is_ok_and(|names| !names.is_empty())
+            || is_due && storage.list(WORK).is_ok_and(|names| !names.is_empty());
+        if is_due {
+            self.look_at = Instant::now() + LOOK_EVERY;
+        }
+        waits
+    }
+
+    pub(super) fn began(&mut self) {
+        self.leads_until = Some(Instant::now() + LEADS_FOR);
+    }
+
+    /// Whether such a session is to give the lead up.
+    pub(super) fn is_over(&self, storage: &dyn Storage) -> bool {
+        self.leads_until.is_some_and(|until| until <= Instant::now())
+            && storage.list(SPOOL).is_ok_and(|names| names.is_empty())
+    }
+}

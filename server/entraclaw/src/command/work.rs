@@ -1,0 +1,109 @@
+//! `entraclaw work`: does one job in a process of its own, which goes on when the session that asked for it ends.
+//! It must never leave a process of the job behind.
+
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::environment::Environment;
+use super::output;
+use super::place::{Entry, Home, open_home};
+use super::serve::asked_to_stop;
+use entraclaw_seams::clock::SystemClock;
+use entraclaw_seams::processes::SystemProcesses;
+use entraclaw_seams::storage::DiskStorage;
+use entraclaw_work::{Kinds, Program, RunParts, run as run_job};
+
+const AFTER: &str = "\
+A session starts this for work that may outlive its call; its result comes to the inbox. `entraclaw status` counts jobs.
+Exit codes: 0 the job has ended, however it went, 1 it was not run here, and why, 2 wrong usage.";
+
+/// Between two looks whether the job is to stop.
+const CANCEL_LOOK: Duration = Duration::from_millis(50);
+
+/// Flags of `work`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER)]
+pub(super) struct Flags {
+    /// The job: a folder of this name is in work/ of the home folder
+    id: String,
+    #[command(flatten)]
+    home: Home,
+    /// Start it and end at once
+    #[arg(long)]
+    detach: bool,
+}
+
+pub(super) fn run(flags: Flags) -> ExitCode {
+    let environment = Environment::read();
+    if flags.detach {
+        return match detach(&flags, &environment) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                let problem = format!("the job {} could not be started: {error}", flags.id);
+                output::complain(&problem, ExitCode::FAILURE)
+            }
+        };
+    }
+    let storage = match open_home(Entry::Look, flags.home, &environment) {
+        Ok(Some(storage)) => storage,
+        Ok(None) => {
+            let problem = "there is no home folder yet, so there is no job; a session of a host makes both";
+            return output::complain(problem, ExitCode::FAILURE);
+        }
+        Err(trouble) => return output::complain(&trouble, ExitCode::FAILURE),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let outcome = match runtime {
+        Ok(runtime) => {
+            let outcome = runtime.block_on(work(&flags.id, storage, environment));
+            runtime.shutdown_background();
+            outcome
+        }
+        Err(error) => Err(format!("the asynchronous runtime could not be started: {error}")),
+    };
+    match outcome {
+        Ok(text) => output::text(&text, ExitCode::SUCCESS),
+        Err(problem) => output::complain(&problem, ExitCode::FAILURE),
+    }
+}
+
+/// Starts this program again and does not wait for it.
+fn detach(flags: &Flags, environment: &Environment) -> std::io::Result<()> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("work").arg(&flags.id);
+    if let Some(home) = flags.home.folder(environment) {
+        command.arg("--home").arg(home);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map(|_| ())
+}
+
+async fn work(id: &str, storage: DiskStorage, environment: Environment) -> Result<String, String> {
+    // A session of its own has no terminal that could end it, and all programs of the job are found by it.
+    #[cfg(unix)]
+    if let Err(error) = nix::unistd::setsid() {
+        tracing::debug!(%error, "this process leads a group already");
+    }
+    // What the job's programs leave behind becomes a child of this process, which ends it.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = nix::sys::prctl::set_child_subreaper(true) {
+        tracing::warn!(%error, "processes that leave the job's group may outlive it");
+    }
+    let variables = environment.for_programs.into_iter();
+    let variables = variables.filter_map(|(name, value)| Some((name, value.into_string().ok()?))).collect();
+    let parts = RunParts {
+        storage: Arc::new(storage),
+        clock: Arc::new(SystemClock),
+        processes: Arc::new(SystemProcesses),
+        pid: std::process::id(),
+        kinds: Kinds::default().with(Program::new(variables)),
+        look_every: CANCEL_LOOK,
+    };
+    match run_job(id, parts, asked_to_stop()).await {
+        Ok(ended) => Ok(format!("{id}: {ended}\n")),
+        Err(error) => Err(error.to_string()),
+    }
+}

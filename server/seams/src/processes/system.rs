@@ -1,0 +1,273 @@
+//! The processes of this machine.
+//! It must never signal a process that is not below this one or of a group that was named.
+
+use std::io;
+use std::process::{Command, Stdio};
+
+use super::{Ending, ProcessId, Processes, Program};
+
+/// The machine's processes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemProcesses;
+
+impl Processes for SystemProcesses {
+    fn start_detached(&self, program: &Program) -> io::Result<()> {
+        let mut command = Command::new(&program.file);
+        command.args(&program.arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        platform::start(command)
+    }
+
+    fn identify(&self, pid: u32) -> Option<ProcessId> {
+        platform::identify(pid)
+    }
+
+    fn is_alive(&self, process: &ProcessId) -> bool {
+        platform::is_alive(process)
+    }
+
+    fn end_group(&self, leader: &ProcessId, ending: Ending) -> io::Result<bool> {
+        platform::end_group(leader, ending)
+    }
+
+    fn end_descendants(&self, ending: Ending) -> usize {
+        platform::end_descendants(ending)
+    }
+
+    fn boot_id(&self) -> Option<String> {
+        platform::boot_id()
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub use linux::{Seen, look};
+
+#[cfg(target_os = "linux")]
+mod linux {
+    /// What the system tells of a process.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Seen {
+        /// The name of its program, cut.
+        pub name: String,
+        /// Who started it, or took it over.
+        pub parent: u32,
+        /// The session that it is in, by the number of the process that began it.
+        pub session: u32,
+        /// When it began, in the system's own form.
+        pub began: String,
+    }
+
+    /// Looks at a process; `None` when there is none of this number that still runs.
+    #[expect(clippy::disallowed_methods, reason = "what the system says of a process stands in a file")]
+    pub fn look(pid: u32) -> Option<Seen> {
+        read(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// `PID (NAME) STATE PARENT …`, where the name may hold anything; when it began is the 22nd.
+    fn read(text: &str) -> Option<Seen> {
+        let (head, rest) = text.rsplit_once(')')?;
+        let name = head.split_once('(')?.1.to_owned();
+        let mut fields = rest.split_ascii_whitespace();
+        // What has ended and waits for its parent to ask is gone.
+        let _alive = fields.next().filter(|state| !matches!(*state, "Z" | "X"))?;
+        let parent = fields.next()?.parse().ok()?;
+        let session = fields.nth(1)?.parse().ok()?;
+        let began = fields.nth(15)?.to_owned();
+        Some(Seen { name, parent, session, began })
+    }
+
+    /// Every process.
+    pub(super) fn all() -> Vec<(u32, Seen)> {
+        let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+        let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        numbers.filter_map(|pid| Some((pid, look(pid)?))).collect()
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_process_is_read_whatever_its_name() {
+            let fields: Vec<String> = (5..=52).map(|n| n.to_string()).collect();
+            let seen = read(&format!("42 (a) b (c)) S 7 {}\n", fields.join(" "))).unwrap();
+            assert_eq!((seen.name.as_str(), seen.parent, seen.began.as_str()), ("a) b (c)", 7, "22"));
+            assert!(read(&format!("42 (gone) Z 7 {}", fields.join(" "))).is_none());
+            assert_eq!(seen.session, 6);
+            for broken in ["", "42", "42 (x)", "42 (x) S", "42 (x) S y 1 2"] {
+                assert!(read(broken).is_none(), "{broken}");
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+mod platform {
+    use super::{Command, Ending, ProcessId, io};
+    use nix::errno::Errno;
+    use nix::sys::signal::{Signal, kill, killpg};
+    use nix::unistd::Pid;
+    use std::os::unix::process::CommandExt as _;
+
+    /// Waits for the program, which starts another one that goes on and ends at once: so that one is no child of this
+    /// process, and nothing of it is left to be asked for.
+    pub(super) fn start(mut command: Command) -> io::Result<()> {
+        // A group of its own is what the signals of the host and of the terminal don't reach.
+        command.process_group(0);
+        let mut child = command.spawn()?;
+        let status = child.wait()?;
+        if status.success() { Ok(()) } else { Err(io::Error::other(format!("it ended with {status}"))) }
+    }
+
+    fn raw(pid: u32) -> Option<Pid> {
+        // 0 and 1 name every process of a group or of the machine.
+        i32::try_from(pid).ok().filter(|pid| *pid > 1).map(Pid::from_raw)
+    }
+
+    fn signal_of(ending: Ending) -> Signal {
+        match ending {
+            Ending::Ask => Signal::SIGTERM,
+            Ending::Kill => Signal::SIGKILL,
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) fn identify(pid: u32) -> Option<ProcessId> {
+        super::look(pid).map(|seen| ProcessId { pid, began: Some(seen.began) })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn identify(pid: u32) -> Option<ProcessId> {
+        exists(pid).then_some(ProcessId { pid, began: None })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn exists(pid: u32) -> bool {
+        raw(pid).is_some_and(|pid| kill(pid, None) != Err(Errno::ESRCH))
+    }
+
+    pub(super) fn is_alive(process: &ProcessId) -> bool {
+        identify(process.pid).is_some_and(|now| process.began.is_none() || now == *process)
+    }
+
+    pub(super) fn end_group(leader: &ProcessId, ending: Ending) -> io::Result<bool> {
+        let Some(group) = raw(leader.pid) else { return Ok(false) };
+        // A group keeps its number until its last process ends, so only a new leader of this number is another group.
+        if identify(leader.pid).is_some_and(|now| leader.began.is_some() && now != *leader) {
+            return Ok(false);
+        }
+        let others = end_session(leader.pid, ending);
+        match killpg(group, signal_of(ending)) {
+            Ok(()) => Ok(true),
+            Err(Errno::ESRCH) => Ok(others > 0),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Programs that lead groups of their own stay in the session of the process that began it.
+    #[cfg(target_os = "linux")]
+    fn end_session(leader: u32, ending: Ending) -> usize {
+        let all = super::linux::all();
+        let below = all.iter().filter(|(pid, seen)| seen.session == leader && *pid != leader);
+        below.filter_map(|(pid, _)| raw(*pid)).filter(|pid| kill(*pid, signal_of(ending)).is_ok()).count()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn end_session(_leader: u32, _ending: Ending) -> usize {
+        0
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) fn end_descendants(ending: Ending) -> usize {
+        let all = super::linux::all();
+        let mut below = vec![std::process::id()];
+        let mut at = 0;
+        while at < below.len() {
+            let parent = below[at];
+            below.extend(all.iter().filter(|(_, seen)| seen.parent == parent).map(|(pid, _)| *pid));
+            at += 1;
+        }
+        let ended = below[1..].iter().filter_map(|pid| raw(*pid));
+        ended.filter(|pid| kill(*pid, signal_of(ending)).is_ok()).count()
+    }
+
+    /// Nothing here tells who started whom.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn end_descendants(_ending: Ending) -> usize {
+        0
+    }
+
+    #[cfg(target_os = "linux")]
+    #[expect(clippy::disallowed_methods, reason = "what the system says of itself stands in a file")]
+    pub(super) fn boot_id() -> Option<String> {
+        let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        Some(text.trim().to_owned()).filter(|id| !id.is_empty())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn boot_id() -> Option<String> {
+        None
+    }
+}
+
+#[cfg(not(unix))]
+mod platform {
+    use super::{Command, Ending, ProcessId, Stdio, io};
+    use std::os::windows::process::CommandExt as _;
+
+    /// DETACHED_PROCESS and CREATE_NEW_PROCESS_GROUP.
+    const DETACHED: u32 = 0x0000_0008 | 0x0000_0200;
+
+    pub(super) fn start(mut command: Command) -> io::Result<()> {
+        command.creation_flags(DETACHED);
+        let status = command.spawn()?.wait()?;
+        if status.success() { Ok(()) } else { Err(io::Error::other(format!("it ended with {status}"))) }
+    }
+
+    pub(super) fn identify(pid: u32) -> Option<ProcessId> {
+        Some(ProcessId { pid, began: None })
+    }
+
+    pub(super) fn is_alive(_process: &ProcessId) -> bool {
+        true
+    }
+
+    pub(super) fn end_group(leader: &ProcessId, _ending: Ending) -> io::Result<bool> {
+        let mut command = Command::new("taskkill");
+        command.args(["/T", "/F", "/PID", &leader.pid.to_string()]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(command.status()?.success())
+    }
+
+    pub(super) fn end_descendants(_ending: Ending) -> usize {
+        0
+    }
+
+    pub(super) fn boot_id() -> Option<String> {
+        None
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_lives_and_one_that_began_at_another_time_does_not() {
+        let id = SystemProcesses.identify(std::process::id()).unwrap();
+        assert!(SystemProcesses.is_alive(&id));
+        assert_eq!(id.to_string().parse::<ProcessId>().unwrap(), id);
+        let other = ProcessId { began: Some("1".to_owned()), ..id };
+        assert!(!SystemProcesses.is_alive(&other));
+        assert!(!SystemProcesses.end_group(&other, Ending::Kill).unwrap(), "it is not signalled");
+        assert!(SystemProcesses.boot_id().is_some());
+    }
+
+    #[test]
+    fn no_number_names_all_processes() {
+        for pid in [0, 1, u32::MAX] {
+            let id = ProcessId { pid, began: None };
+            assert!(!SystemProcesses.end_group(&id, Ending::Kill).unwrap(), "{pid}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! A job's files.
+//!
+//! `request.json` comes last when a job is begun and goes first when it is removed, so that a folder without one holds
+//! nothing that counts. It must never be read as a job's state that a file is missing which a move renames.
+
+use std::io;
+use std::sync::Arc;
+
+use entraclaw_seams::storage::{Lock, Storage, read_whole};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::claim::{Claim, Move};
+use crate::request::{Request, Trace, WorkResult};
+
+/// Everything about jobs, below the home folder.
+pub const WORK: &str = "work";
+/// The ids of jobs that have ended and whose result is on its way.
+pub const SPOOL: &str = "work/spool";
+/// The locks of sessions that have begun work.
+pub(crate) const CALLERS: &str = "work/callers";
+
+/// The largest of a job's documents.
+const FILE_BYTES_MAX: u64 = 2 * 1024 * 1024;
+/// Looks for a claim that is renamed meanwhile.
+const CLAIM_LOOKS: usize = 16;
+
+const REQUEST: &str = "request.json";
+const RESULT: &str = "result.json";
+const TRACE: &str = "process.json";
+pub(crate) const CANCEL: &str = "cancel";
+pub(crate) const EVENTS: &str = "events";
+pub(crate) const OUTPUT: &str = "output";
+const LOCK: &str = "lock";
+
+/// The folder of one job.
+#[derive(Clone)]
+pub(crate) struct Folder {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) id: String,
+}
+
+/// Whether a name may be a job's: letters, digits and `-`.
+pub(crate) fn is_id(name: &str) -> bool {
+    (8..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
+/// The jobs that have a folder.
+pub(crate) fn ids(storage: &dyn Storage) -> io::Result<Vec<String>> {
+    let names = storage.list(WORK)?.into_iter();
+    Ok(names.filter(|name| is_id(name) && name != "callers").collect())
+}
+
+impl Folder {
+    pub(crate) fn new(storage: Arc<dyn Storage>, id: &str) -> Self {
+        Self { storage, id: id.to_owned() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        format!("{WORK}/{}/{name}", self.id)
+    }
+
+    fn spool_path(&self) -> String {
+        format!("{SPOOL}/{}", self.id)
+    }
+
+    fn read<T: DeserializeOwned>(&self, name: &str) -> io::Result<Option<T>> {
+        let Some(bytes) = read_whole(&*self.storage, &self.path(name), FILE_BYTES_MAX)? else {
+            return Ok(None);
+        };
+        let wrong = |error: serde_json::Error| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", self.path(name)))
+        };
+        serde_json::from_slice(&bytes).map(Some).map_err(wrong)
+    }
+
+    fn write<T: Serialize>(&self, name: &str, what: &T) -> io::Result<()> {
+        let bytes = serde_json::to_vec(what).map_err(io::Error::other)?;
+        self.storage.replace(&self.path(name), &bytes)
+    }
+
+    /// Writes a job that nobody runs yet.
+    pub(crate) fn create(&self, request: &Request) -> io::Result<()> {
+        self.storage.create_dir(&format!("{WORK}/{}", self.id))?;
+        self.storage.create_dir(SPOOL)?;
+        self.storage.replace(&self.path(Claim::Open.file()), b"")?;
+        self.write(REQUEST, request)
+    }
+
+    pub(crate) fn request(&self) -> io::Result<Option<Request>> {
+        self.read(REQUEST)
+    }
+
+    pub(crate) fn result(&self) -> io::Result<Option<WorkResult>> {
+        self.read(RESULT)
+    }
+
+    pub(crate) fn has_result(&self) -> io::Result<bool> {
+        Ok(self.storage.len(&self.path(RESULT))?.is_some())
+    }
+
+    pub(crate) fn write_result(&self, result: &WorkResult) -> io::Result<()> {
+        self.write(RESULT, result)
+    }
+
+    pub(crate) fn trace(&self) -> io::Result<Option<Trace>> {
+        self.read(TRACE)
+    }
+
+    pub(crate) fn write_trace(&self, trace: &Trace) -> io::Result<()> {
+        self.write(TRACE, trace)
+    }
+
+    /// Held by the job's process while it runs, and by whoever says in its place how it ended.
+    pub(crate) fn lock(&self) -> io::Result<Option<Box<dyn Lock>>> {
+        self.storage.try_lock(&self.path(LOCK))
+    }
+
+    /// Whether the lock is held, for somebody who only looks: no file is made for it.
+    pub(crate) fn is_locked(&self) -> io::Result<bool> {
+        Ok(self.storage.len(&self.path(LOCK))?.is_some() && self.lock()?.is_none())
+    }
+
+    pub(crate) fn ask_to_cancel(&self) -> io::Result<()> {
+        self.storage.replace(&self.path(CANCEL), b"")
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        matches!(self.storage.len(&self.path(CANCEL)), Ok(Some(_)))
+    }
+
+    /// Says that the job has ended and that its result is to be looked for.
+    pub(crate) fn spool(&self) -> io::Result<()> {
+        self.storage.create_dir(SPOOL)?;
+        self.storage.replace(&self.spool_path(), b"")
+    }
+
+    pub(crate) fn is_spooled(&self) -> io::Result<bool> {
+        Ok(self.storage.len(&self.spool_path())?.is_some())
+    }
+
+    pub(crate) fn unspool(&self) -> io::Result<()> {
+        self.storage.remove(&self.spool_path())
+    }
+
+    /// Where the result is on its way; `None` where the folder is not a job's.
+    pub(crate) fn claim(&self) -> io::Result<Option<Claim>> {
+        for _ in 0..CLAIM_LOOKS {
+            for claim in Claim::ALL {
+                if self.storage.len(&self.path(claim.file()))?.is_some() {
+                    return Ok(Some(claim));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a step; `false` where another one was taken before.
+    pub(crate) fn take(&self, from: Claim, step: Move) -> io::Result<bool> {
+        let Some(to) = from.after(step) else { return Ok(false) };
+        match self.storage.rename(&self.path(from.file()), &self.path(to.file())) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            // The name may have changed before its folder could not be synced.
+            Err(error) => {
+                let is_done = self.storage.len(&self.path(from.file()))?.is_none()
+                    && self.storage.len(&self.path(to.file()))?.is_some();
+                if is_done { Ok(true) } else { Err(error) }
+            }
+        }
+    }
+
+    /// Bytes of its files.
+    pub(crate) fn bytes(&self) -> io::Result<u64> {
+        let names = self.storage.list(&format!("{WORK}/{}", self.id))?;
+        let lengths =
+            names.iter().map(|name| self.storage.len(&self.path(name)).map(Option::unwrap_or_default));
+        lengths.sum()
+    }
+
+    /// Removes everything. The request goes first: what a crash leaves then is no job.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        self.storage.remove(&self.path(REQUEST))?;
+        let dir = format!("{WORK}/{}", self.id);
+        for name in self.storage.list(&dir)? {
+            self.storage.remove(&self.path(&name))?;
+        }
+        self.storage.remove_dir(&dir)
+    }
+}
+
+/// The lock of a session that begins work.
+pub(crate) fn caller_path(session: &str) -> String {
+    format!("{CALLERS}/{session}")
+}
+
+/// Whether a session lives that has begun work. One that can't be looked for counts as alive.
+pub(crate) fn caller_lives(storage: &dyn Storage, session: &str) -> bool {
+    let path = caller_path(session);
+    if !is_id(session) || matches!(storage.len(&path), Ok(None)) {
+        return false;
+    }
+    match storage.try_lock(&path) {
+        Ok(Some(_lock)) => {
+            // No session takes a lock of this name again.
+            let _ = storage.remove(&path);
+            false
+        }
+        Ok(None) => true,
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}

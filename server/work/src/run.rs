@@ -1,0 +1,347 @@
+//! A job's own process: takes its lock, lets its kind do the work, writes the result and puts its id into the spool.
+//! It must never write a second result, nor go on when it was told to stop.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use entraclaw_seams::clock::Clock;
+use entraclaw_seams::processes::{Ending, ProcessId, Processes};
+use entraclaw_seams::storage::{AppendFile, Storage};
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use crate::folder::{EVENTS, Folder, OUTPUT};
+use crate::request::{Ended, Request, TEXT_BYTES_MAX, Trace, WorkResult};
+
+/// How long a kind may take to stop; then its processes are ended and it is dropped.
+const STOP_GRACE: Duration = Duration::from_secs(2);
+/// Bytes of the file of events; what comes later is left out.
+const EVENTS_BYTES_MAX: u64 = 256 * 1024;
+/// A result that the disk does not take is tried so often.
+const WRITE_TRIES: u32 = 60;
+const WRITE_PAUSE: Duration = Duration::from_secs(1);
+/// Rounds of ending what is left below this process.
+const END_ROUNDS: u32 = 20;
+
+/// How a kind of work ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It did what was asked.
+    Done,
+    /// It could not, and why.
+    Failed(String),
+    /// It stopped because it was told to.
+    Cancelled,
+}
+
+/// Why a job must stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// It was cancelled.
+    Asked,
+    /// It took too long.
+    TimeOver,
+}
+
+/// A kind of work.
+pub trait Kind: Send + Sync {
+    /// The word of requests.
+    fn name(&self) -> &'static str;
+    /// Does the work. It looks at [`Running::stopped`] and ends soon after; what it leaves below this process is ended.
+    fn run(&self, running: Running) -> BoxFuture<'static, Outcome>;
+}
+
+/// The kinds that a process can do.
+#[derive(Default)]
+pub struct Kinds(Vec<Box<dyn Kind>>);
+
+impl Kinds {
+    /// One more.
+    #[must_use]
+    pub fn with(mut self, kind: impl Kind + 'static) -> Self {
+        self.0.push(Box::new(kind));
+        self
+    }
+
+    fn get(&self, name: &str) -> Option<&dyn Kind> {
+        self.0.iter().find(|kind| kind.name() == name).map(|kind| &**kind)
+    }
+}
+
+/// What a job's process is made of.
+pub struct RunParts {
+    /// The home folder.
+    pub storage: Arc<dyn Storage>,
+    /// When things happened.
+    pub clock: Arc<dyn Clock>,
+    /// The system's processes.
+    pub processes: Arc<dyn Processes>,
+    /// The number of this process.
+    pub pid: u32,
+    /// What it can do.
+    pub kinds: Kinds,
+    /// Between two looks whether the job is to stop. A signal says so sooner.
+    pub look_every: Duration,
+}
+
+/// Why a job was not run here.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// There is none of this id.
+    #[error("no job has the id {0}; `entraclaw status` tells of those that there are")]
+    Unknown(String),
+    /// Another process runs it.
+    #[error("the job {0} runs already; wait for its result")]
+    Runs(String),
+    /// It has ended.
+    #[error("the job {0} has ended already; its result is on its way")]
+    HasEnded(String),
+    /// The home folder did not take something.
+    #[error("the job's folder below work/ can't be used: {0}; repair it")]
+    Storage(#[from] io::Error),
+}
+
+/// What a kind works with; a cheap clone.
+#[derive(Clone)]
+pub struct Running {
+    /// What is asked.
+    pub request: Arc<Request>,
+    /// The system's processes.
+    pub processes: Arc<dyn Processes>,
+    folder: Folder,
+    clock: Arc<dyn Clock>,
+    stop: watch::Receiver<Option<Stop>>,
+    said: Arc<Mutex<Said>>,
+}
+
+/// What a job has said so far.
+#[derive(Default)]
+struct Said {
+    head: Vec<u8>,
+    total: u64,
+    kept: u64,
+    output: Option<Box<dyn AppendFile>>,
+    output_failed: bool,
+    events: Option<Box<dyn AppendFile>>,
+    events_bytes: u64,
+    trace: Trace,
+}
+
+impl Running {
+    /// Ends when the job must stop.
+    pub async fn stopped(&self) -> Stop {
+        let mut stop = self.stop.clone();
+        let why = stop.wait_for(Option::is_some).await.map(|why| *why);
+        match why {
+            Ok(why) => why.unwrap_or(Stop::Asked),
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Adds to the result's text. What is beyond the bounds is counted.
+    pub fn say(&self, bytes: &[u8]) {
+        let mut said = self.said();
+        let limits = self.request.limits;
+        said.total += bytes.len() as u64;
+        let room = limits.text_bytes.min(TEXT_BYTES_MAX).saturating_sub(said.head.len());
+        let fits = room.min(bytes.len());
+        said.head.extend_from_slice(&bytes[..fits]);
+        let room = usize::try_from(limits.output_bytes.saturating_sub(said.kept)).unwrap_or(usize::MAX);
+        let keep = &bytes[..room.min(bytes.len())];
+        if keep.is_empty() || said.output_failed {
+            return;
+        }
+        if said.output.is_none() {
+            said.output = self.folder.storage.append(&self.folder.path(OUTPUT), true).ok();
+        }
+        match said.output.as_mut().map(|file| file.append(keep)) {
+            Some(Ok(())) => said.kept += keep.len() as u64,
+            // The beginning is in memory, and the result says that the rest is not kept.
+            _ => said.output_failed = true,
+        }
+    }
+
+    /// Notes what happens, as a line of the file of events.
+    pub fn event(&self, name: &str, detail: Value) {
+        let mut said = self.said();
+        let mut line = json!({"at": self.clock.now().to_string(), "event": name});
+        if let (Some(line), Value::Object(detail)) = (line.as_object_mut(), detail) {
+            line.extend(detail);
+        }
+        let line = format!("{line}\n");
+        said.events_bytes += line.len() as u64;
+        if said.events_bytes > EVENTS_BYTES_MAX {
+            return;
+        }
+        if said.events.is_none() {
+            said.events = self.folder.storage.append(&self.folder.path(EVENTS), true).ok();
+        }
+        if let Some(events) = &mut said.events {
+            let _ = events.append(line.as_bytes());
+        }
+    }
+
+    /// Notes a group of processes that this one has started: it is ended also when this process was killed.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn note_group(&self, leader: &ProcessId) -> io::Result<()> {
+        let mut said = self.said();
+        said.trace.groups.push(leader.to_string());
+        self.folder.write_trace(&said.trace)
+    }
+
+    fn said(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs one job to its end. `signalled` ends when this process is asked to stop.
+///
+/// # Errors
+/// Why it is not run here; then nothing was changed.
+pub async fn run(id: &str, parts: RunParts, signalled: impl Future<Output = ()>) -> Result<Ended, RunError> {
+    let folder = Folder::new(parts.storage.clone(), id);
+    let unknown = || RunError::Unknown(id.chars().take(64).collect());
+    if !crate::folder::is_id(id) {
+        return Err(unknown());
+    }
+    let request = folder.request()?.ok_or_else(unknown)?;
+    let _lock = folder.lock()?.ok_or_else(|| RunError::Runs(id.to_owned()))?;
+    if folder.has_result()? {
+        folder.spool()?;
+        return Err(RunError::HasEnded(id.to_owned()));
+    }
+    let trace = Trace {
+        process: parts.processes.identify(parts.pid).map(|id| id.to_string()),
+        boot: parts.processes.boot_id(),
+        groups: Vec::new(),
+    };
+    folder.write_trace(&trace)?;
+    let (stop, stopped) = watch::channel(None);
+    let running = Running {
+        request: Arc::new(request),
+        processes: parts.processes.clone(),
+        folder: folder.clone(),
+        clock: parts.clock.clone(),
+        stop: stopped,
+        said: Arc::new(Mutex::new(Said { trace, ..Said::default() })),
+    };
+    running.event("started", json!({"pid": parts.pid}));
+    let outcome = work(&parts, &running, &folder, &stop, signalled).await;
+    end_all(&*parts.processes).await;
+    let result = result_of(&running, outcome);
+    running.event("ended", json!({"ended": result.ended.as_str()}));
+    write(&folder, result.clone()).await?;
+    Ok(result.ended)
+}
+
+async fn work(
+    parts: &RunParts,
+    running: &Running,
+    folder: &Folder,
+    stop: &watch::Sender<Option<Stop>>,
+    signalled: impl Future<Output = ()>,
+) -> Outcome {
+    if folder.is_cancelled() {
+        return Outcome::Cancelled;
+    }
+    let Some(kind) = parts.kinds.get(&running.request.kind) else {
+        let name = &running.request.kind;
+        return Outcome::Failed(format!(
+            "this version of entraclaw has no work of the kind `{name}`; update it"
+        ));
+    };
+    let mut doing = kind.run(running.clone());
+    let why = {
+        let cancelled = async {
+            while !folder.is_cancelled() {
+                sleep(parts.look_every).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            outcome = &mut doing => return outcome,
+            () = cancelled => Stop::Asked,
+            () = signalled => Stop::Asked,
+            () = sleep(Duration::from_secs(running.request.limits.time_s)) => Stop::TimeOver,
+        }
+    };
+    stop.send_replace(Some(why));
+    let outcome = timeout(STOP_GRACE, doing).await;
+    match (why, outcome) {
+        // It ended in the same instant.
+        (_, Ok(Outcome::Done)) => Outcome::Done,
+        (Stop::Asked, _) => Outcome::Cancelled,
+        (Stop::TimeOver, _) => {
+            let limit = running.request.limits.time_s;
+            Outcome::Failed(format!("it took longer than {limit} s and was ended"))
+        }
+    }
+}
+
+/// Ends what is left below this process.
+async fn end_all(processes: &dyn Processes) {
+    for _ in 0..END_ROUNDS {
+        if processes.end_descendants(Ending::Kill) == 0 {
+            return;
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+fn result_of(running: &Running, outcome: Outcome) -> WorkResult {
+    let (ended, reason) = match outcome {
+        Outcome::Done => (Ended::Done, None),
+        Outcome::Failed(reason) => (Ended::Failed, Some(reason)),
+        Outcome::Cancelled => (Ended::Cancelled, None),
+    };
+    let mut said = running.said();
+    let kept = match said.output.as_mut().map(|file| file.sync()) {
+        Some(Ok(())) => said.kept,
+        _ => 0,
+    };
+    if let Some(events) = &mut said.events {
+        let _ = events.sync();
+    }
+    WorkResult {
+        v: 1,
+        id: running.request.id.clone(),
+        ended,
+        reason,
+        text: whole_characters(&said.head, said.total),
+        total_bytes: said.total,
+        kept_bytes: kept,
+        ended_at: running.clock.now().to_string(),
+    }
+}
+
+/// The text of the first bytes; a character that was cut in two at the end is left out.
+fn whole_characters(head: &[u8], total: u64) -> String {
+    let is_cut = total > head.len() as u64;
+    match std::str::from_utf8(head) {
+        Err(error) if is_cut && error.error_len().is_none() => {
+            String::from_utf8_lossy(&head[..error.valid_up_to()]).into_owned()
+        }
+        _ => String::from_utf8_lossy(head).into_owned(),
+    }
+}
+
+/// Writes the result and puts the id into the spool. On a full disk it waits for room, and at last writes less.
+async fn write(folder: &Folder, mut result: WorkResult) -> io::Result<()> {
+    for left in (0..WRITE_TRIES).rev() {
+        let written = folder.write_result(&result).and_then(|()| folder.spool());
+        match written {
+            Ok(()) => return Ok(()),
+            Err(error) if left == 0 => return Err(error),
+            Err(_) => sleep(WRITE_PAUSE).await,
+        }
+        if left == 1 && !folder.has_result().unwrap_or(false) {
+            result.text.clear();
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! The source `work`: results that no caller waits for become records.
+//!
+//! It must never remove an id from the spool before the journal has its record, durably, nor show a text that was not
+//! sanitised: what a tool printed is a stranger's text.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use entraclaw_inbox::journal::Journal;
+use entraclaw_inbox::record::{Channel, Draft, WORK_CHAT};
+use entraclaw_inbox::source::{InboundSource, SourceStatus};
+use entraclaw_sanitize::{Context, Limits, Markup, clean_name, sanitize};
+use entraclaw_seams::clock::Clock;
+use entraclaw_seams::processes::Processes;
+use entraclaw_seams::storage::{Changes, Storage};
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::collect::{Collector, Ready};
+use crate::folder::{SPOOL, WORK};
+use crate::request::Ended;
+
+pub use entraclaw_inbox::record::CONSUMER_KEY;
+
+/// Between two looks at the spool, where the disk does not tell of it.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Between two looks at the jobs that run.
+const SWEEP_EVERY: Duration = Duration::from_secs(3);
+/// After a failure.
+const PAUSE: Duration = Duration::from_secs(2);
+/// The source.
+pub struct WorkSource {
+    collector: Collector,
+    storage: Arc<dyn Storage>,
+    clock: Arc<dyn Clock>,
+    /// The home folder's path, for the place of a long output; empty where it has none.
+    home: String,
+    status: SourceStatus,
+}
+
+impl WorkSource {
+    /// For one home folder.
+    pub fn new(
+        storage: Arc<dyn Storage>,
+        clock: Arc<dyn Clock>,
+        processes: Arc<dyn Processes>,
+        home: String,
+        status: SourceStatus,
+    ) -> Self {
+        let collector = Collector::new(storage.clone(), clock.clone(), processes);
+        Self { collector, storage, clock, home, status }
+    }
+
+    /// Brings what is there. Returns whether something is left that nothing may tell of.
+    fn bring(&mut self, journal: &Journal) -> Result<bool, String> {
+        let (ready, mut is_left) =
+            self.collector.ready().map_err(|error| format!("the spool of jobs can't be read: {error}"))?;
+        is_left |= !ready.is_empty();
+        let drafts: Vec<Draft> = ready.iter().map(|one| draft(one, &self.home)).collect();
+        let keys: Vec<(String, String)> =
+            drafts.iter().map(|draft| (draft.id.clone(), draft.key.clone())).collect();
+        if !drafts.is_empty() {
+            journal.append(drafts).map_err(|error| error.to_string())?;
+        }
+        for (id, key) in keys {
+            // While the disk takes no writes the journal has it in memory only.
+            if journal.has(&key) {
+                self.collector.told(&id).map_err(|error| {
+                    format!("a result could not be removed from the spool of jobs: {error}")
+                })?;
+            }
+        }
+        Ok(is_left)
+    }
+
+    /// Looks whether jobs have ended without saying so.
+    fn sweep(&mut self) -> Result<bool, String> {
+        self.collector.sweep().map_err(|error| format!("the jobs can't be read: {error}"))
+    }
+
+    async fn go_on(&mut self, journal: &Journal) -> Infallible {
+        let mut news: Option<Changes> = None;
+        let mut sweep_at = Instant::now();
+        loop {
+            // The folder may be made later; it is watched once it is there.
+            if news.is_none() && self.storage.list(WORK).is_ok_and(|names| !names.is_empty()) {
+                news = self.storage.changes(SPOOL);
+                sweep_at = Instant::now();
+            }
+            let asked_at = self.clock.now();
+            let mut runs = Ok(true);
+            if sweep_at <= Instant::now() {
+                runs = self.sweep();
+                sweep_at = Instant::now() + SWEEP_EVERY;
+            }
+            let outcome = runs.and_then(|runs| Ok((self.bring(journal)?, runs)));
+            self.status.update(|state| {
+                state.asked_at = Some(asked_at);
+                match &outcome {
+                    Ok(_) => {
+                        state.answered_at = Some(asked_at);
+                        state.recover();
+                    }
+                    Err(error) => {
+                        state.failures = state.failures.saturating_add(1);
+                        state.error = Some(error.clone());
+                    }
+                }
+            });
+            match outcome {
+                Err(_) => sleep(PAUSE).await,
+                Ok((is_left, runs)) => self.rest(&mut news, is_left || runs, sweep_at).await,
+            }
+        }
+    }
+
+    /// Passes the time until the next look.
+    async fn rest(&self, news: &mut Option<Changes>, is_busy: bool, sweep_at: Instant) {
+        // A simulated disk tells of everything, so nothing is looked at that nobody changed; a real one may miss a change.
+        let mut every = self.storage.every_change();
+        let until = match (&every, is_busy) {
+            (Some(_), true) => Some(sweep_at),
+            (Some(_), false) => None,
+            (None, _) => Some(Instant::now() + LOOK_EVERY),
+        };
+        let changed = async {
+            match every.as_mut().or(news.as_mut()) {
+                Some(news) => news.next().await,
+                None => std::future::pending().await,
+            }
+        };
+        match until {
+            Some(until) => {
+                let _ = timeout_at(until, changed).await;
+            }
+            None => changed.await,
+        }
+    }
+}
+
+impl InboundSource for WorkSource {
+    fn name(&self) -> &'static str {
+        "work"
+    }
+
+    fn run<'a>(&'a mut self, journal: &'a Journal) -> LocalBoxFuture<'a, Infallible> {
+        self.go_on(journal).boxed_local()
+    }
+
+    fn status(&self) -> SourceStatus {
+        self.status.clone()
+    }
+}
+
+/// The record of a result.
+fn draft(ready: &Ready, home: &str) -> Draft {
+    let Ready { request, result, may_be_known, output } = ready;
+    let context = Context { attachments: Vec::new(), mentions: Vec::new() };
+    let clean = |text: &str| sanitize(text, Markup::Text, &context, &Limits::default());
+    let title = clean_name(&request.title);
+    let text = clean(&result.text);
+    let mut content = match result.ended {
+        Ended::Done => format!("(work that you asked for is done: {title})"),
+        Ended::Failed => format!("(work that you asked for has failed: {title})"),
+        Ended::Cancelled => format!("(work that you asked for was cancelled: {title})"),
+        Ended::Lost => format!("(work that you asked for was lost: {title})"),
+    };
+    if let Some(reason) = &result.reason {
+        content.push('\n');
+        content.push_str(&clean(reason).text);
+    }
+    if !text.text.is_empty() {
+        content.push('\n');
+        content.push_str(&text.text);
+    }
+    if let Some(output) = output.as_ref().filter(|_| result.is_cut() || text.left_out_bytes > 0) {
+        let file = if home.is_empty() { output.clone() } else { format!("{home}/{output}") };
+        let _ = write!(
+            content,
+            "\n(this is the beginning of {} bytes; {} of them are in the file {file})",
+            result.total_bytes, result.kept_bytes
+        );
+    }
+    if *may_be_known {
+        content.push_str("\n(your call may have brought this before)");
+    }
+    let mut meta = BTreeMap::new();
+    let mut put = |name: &str, value: String| {
+        if !value.is_empty() {
+            meta.insert(name.to_owned(), value);
+        }
+    };
+    put("chat_id", WORK_CHAT.to_owned());
+    put("message_id", request.id.clone());
+    put("user", clean_name(&request.kind));
+    put("ts", result.ended_at.clone());
+    put(CONSUMER_KEY, request.consumer.clone());
+    put("work", result.ended.to_string());
+    put("title", title);
+    put("asked_at", request.asked_at.clone());
+    put("no_reply", "true".to_owned());
+    let removed = &text.removed;
+    if !removed.is_empty() {
+        put(
+            "sanitized",
+            removed.iter().map(|(kind, count)| format!("{kind}:{count}")).collect::<Vec<_>>().join(","),
+        );
+    }
+    Draft {
+        key: format!("work/{}", request.id),
+        id: request.id.clone(),
+        channel: Channel::Work,
+        chat_id: WORK_CHAT.to_owned(),
+        from: clean_name(&request.kind),
+        ts: result.ended_at.clone(),
+        content_text_sanitized: content,
+        meta,
+        edit_of: None,
+        deleted: false,
+    }
+}

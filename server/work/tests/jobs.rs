@@ -1,0 +1,350 @@
+//! Who gets a job's result, whatever happens between any two steps.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use entraclaw_seams::clock::{Clock, TokioClock};
+use entraclaw_seams::processes::SimulatedProcesses;
+use entraclaw_seams::random::SplitMix;
+use entraclaw_seams::storage::{Crash, Fault, MemoryStorage, Storage};
+use entraclaw_work::{
+    Ask, Claim, Collector, Ended, Kind, Kinds, Limits, Move, Outcome, Reply, RunError, RunParts, Running,
+    Works, WorksParts, run,
+};
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, pending};
+use proptest::prelude::*;
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+/// Says a text after so many milliseconds.
+struct Scripted;
+
+impl Kind for Scripted {
+    fn name(&self) -> &'static str {
+        "scripted"
+    }
+
+    fn run(&self, running: Running) -> BoxFuture<'static, Outcome> {
+        async move {
+            let takes = running.request.what["ms"].as_u64().unwrap_or(0);
+            tokio::select! {
+                biased;
+                () = sleep(Duration::from_millis(takes)) => {}
+                _ = running.stopped() => return Outcome::Cancelled,
+            }
+            running.say(b"the answer");
+            match running.request.what["fails"].as_str() {
+                Some(why) => Outcome::Failed(why.to_owned()),
+                None => Outcome::Done,
+            }
+        }
+        .boxed()
+    }
+}
+
+/// A machine with one home folder.
+struct Machine {
+    storage: MemoryStorage,
+    clock: Arc<dyn Clock>,
+    processes: SimulatedProcesses,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let clock = Arc::new(TokioClock::starting_at("2026-11-25T08:00:00Z".parse().unwrap()));
+        Self { storage: MemoryStorage::new(), clock, processes: SimulatedProcesses::default() }
+    }
+
+    fn works(&self, storage: &MemoryStorage, seed: u64) -> Works {
+        Works::new(WorksParts {
+            storage: Arc::new(storage.clone()),
+            home: String::new(),
+            clock: self.clock.clone(),
+            random: Arc::new(SplitMix::seeded(seed)),
+            processes: Arc::new(self.processes.clone()),
+            program: "entraclaw".into(),
+        })
+    }
+
+    fn collector(&self) -> Collector {
+        let storage = Arc::new(self.storage.new_process());
+        Collector::new(storage, self.clock.clone(), Arc::new(self.processes.clone()))
+    }
+
+    /// The process of the job that was started last.
+    fn started(
+        &self,
+        storage: &MemoryStorage,
+    ) -> Option<impl Future<Output = Result<Ended, RunError>> + use<>> {
+        let (process, program) = self.processes.next_started()?;
+        let parts = RunParts {
+            storage: Arc::new(storage.clone()),
+            clock: self.clock.clone(),
+            processes: Arc::new(self.processes.clone()),
+            pid: process.pid,
+            kinds: Kinds::default().with(Scripted),
+            look_every: Duration::from_millis(50),
+        };
+        Some(async move { run(&program.arguments[1], parts, pending()).await })
+    }
+}
+
+fn ask(what: serde_json::Value) -> Ask {
+    Ask {
+        kind: "scripted".to_owned(),
+        what,
+        title: "count the files".to_owned(),
+        consumer: "codex".to_owned(),
+        host: None,
+        limits: Limits::default(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_in_time_is_the_callers_alone() {
+    let machine = Machine::new();
+    let host = machine.storage.new_process();
+    let job = machine.works(&host, 1).begin(ask(json!({"ms": 400}))).unwrap();
+    let running = machine.started(&machine.storage.new_process()).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(1);
+    let (reply, ended) = tokio::join!(job.until(deadline), running);
+    assert_eq!(ended.unwrap(), Ended::Done);
+    let Reply::Done(claimed) = reply else { panic!("it ended in time") };
+    assert_eq!(claimed.result().text, "the answer");
+    claimed.hand_on();
+    let mut collector = machine.collector();
+    assert_eq!(collector.ready().unwrap(), (Vec::new(), false));
+    assert!(!collector.sweep().unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_later_result_is_the_inboxs_alone() {
+    let machine = Machine::new();
+    let host = machine.storage.new_process();
+    let job = machine.works(&host, 1).begin(ask(json!({"ms": 5_000, "fails": "no such host"}))).unwrap();
+    let running = machine.started(&machine.storage.new_process()).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(1);
+    let (reply, ended) = tokio::join!(job.until(deadline), running);
+    assert_eq!(ended.unwrap(), Ended::Failed);
+    let Reply::Ticket(ticket) = reply else { panic!("it took longer") };
+    assert!(ticket.text.contains("will come to your inbox") && ticket.text.contains(&ticket.id));
+    let mut collector = machine.collector();
+    let (ready, _) = collector.ready().unwrap();
+    assert_eq!(ready.len(), 1);
+    assert_eq!((ready[0].result.reason.as_deref(), ready[0].may_be_known), (Some("no such host"), false));
+    collector.told(&ticket.id).unwrap();
+    assert_eq!(collector.ready().unwrap(), (Vec::new(), false));
+    collector.sweep().unwrap();
+    assert_eq!(collector.ready().unwrap(), (Vec::new(), false), "nor ever again");
+    assert_eq!(collector.prune(None, 0, None).unwrap().0, 1);
+    assert_eq!(machine.storage.paths().iter().filter(|path| path.contains(&ticket.id)).count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_is_cancelled_and_says_so() {
+    let machine = Machine::new();
+    let host = machine.storage.new_process();
+    let works = machine.works(&host, 1);
+    let job = works.begin(ask(json!({"ms": 3_600_000}))).unwrap();
+    let id = job.id().to_owned();
+    let running = machine.started(&machine.storage.new_process()).unwrap();
+    let cancels = async {
+        sleep(Duration::from_secs(2)).await;
+        assert!(works.cancel(&id).unwrap());
+        Instant::now()
+    };
+    let ticket = job.let_go();
+    let (ended, cancelled_at) = tokio::join!(running, cancels);
+    assert_eq!(ended.unwrap(), Ended::Cancelled);
+    assert!(cancelled_at.elapsed() <= Duration::from_millis(100));
+    assert!(!works.cancel(&ticket.id).unwrap(), "it has ended");
+    assert_eq!(machine.collector().ready().unwrap().0.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_dead_machine_left_is_told_as_lost() {
+    let machine = Machine::new();
+    let host = machine.storage.new_process();
+    let job = machine.works(&host, 1).begin(ask(json!({"ms": 60_000}))).unwrap();
+    let id = job.id().to_owned();
+    let own = machine.storage.new_process();
+    let mut running = Box::pin(machine.started(&own).unwrap());
+    assert!(tokio::time::timeout(Duration::from_secs(1), &mut running).await.is_err());
+    machine.storage.crash(Crash::Power, 7);
+    machine.processes.restart();
+    drop((running, job));
+    let mut collector = machine.collector();
+    assert!(!collector.sweep().unwrap());
+    let (ready, _) = collector.ready().unwrap();
+    let result = &ready[0].result;
+    assert_eq!((result.id.as_str(), result.ended), (id.as_str(), Ended::Lost));
+    assert!(result.reason.as_deref().unwrap().contains("machine was started again"), "{result:?}");
+}
+
+/// How often a result was given.
+#[derive(Debug)]
+struct Given {
+    by_caller: usize,
+    by_inbox: usize,
+    /// Of these, with the mark that the caller may have shown it.
+    marked: usize,
+    began: bool,
+}
+
+/// Plays a call that ends at about its limit, with one process killed, or the machine, at the `n`th call of the disk, and
+/// says how often the result was given.
+async fn given_when_struck(at: u64, strikes: Fault, work_ms: u64) -> Given {
+    let machine = Machine::new();
+    let host = machine.storage.new_process();
+    let own = machine.storage.new_process();
+    machine.storage.fail_call(at, strikes);
+    let mut handed_on = 0;
+    let works = machine.works(&host, 1);
+    let begun = works.begin(ask(json!({"ms": work_ms})));
+    let began = begun.is_ok();
+    if let Ok(job) = begun {
+        let running = machine.started(&own);
+        let deadline = Instant::now() + Duration::from_millis(500);
+        let run = async {
+            if let Some(running) = running {
+                let _ = running.await;
+            }
+        };
+        let (reply, ()) = tokio::join!(job.until(deadline), run);
+        if let Reply::Done(claimed) = reply {
+            // The answer leaves here, if its process still lives, and then it is noted that it did.
+            handed_on = usize::from(host.is_alive());
+            claimed.hand_on();
+        }
+    }
+    machine.storage.clear_fault();
+    host.kill();
+    own.kill();
+    drop(works);
+    let mut collector = machine.collector();
+    let (mut told, mut marked) = (0, 0);
+    for _ in 0..8 {
+        sleep(Duration::from_secs(20)).await;
+        collector.sweep().unwrap();
+        for ready in collector.ready().unwrap().0 {
+            told += 1;
+            marked += usize::from(ready.may_be_known);
+            collector.told(&ready.request.id).unwrap();
+        }
+    }
+    Given { by_caller: handed_on, by_inbox: told, marked, began }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_is_given_once_wherever_a_process_or_the_machine_dies() {
+    for work_ms in [0, 200, 499, 500, 501, 900] {
+        for strike in [Fault::Kill, Fault::PowerCut(3), Fault::PowerCut(8)] {
+            for at in 0..90 {
+                let given = given_when_struck(at, strike, work_ms).await;
+                let place = format!("{work_ms} ms, {strike:?} at call {at}: {given:?}");
+                assert!(given.by_inbox <= 1, "twice: {place}");
+                assert!(
+                    given.by_caller + given.by_inbox - given.marked <= 1,
+                    "twice without a mark: {place}"
+                );
+                assert!(!given.began || given.by_caller + given.by_inbox >= 1, "never: {place}");
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_at_once_come_once_each() {
+    let machine = Machine::new();
+    let host = machine.storage.new_process();
+    let works = machine.works(&host, 1);
+    let mut runs = Vec::new();
+    let mut tickets = std::collections::BTreeSet::new();
+    for n in 0..1_000_u64 {
+        let job = works.begin(ask(json!({"ms": n % 7}))).unwrap();
+        runs.push(machine.started(&machine.storage.new_process()).unwrap());
+        tickets.insert(job.let_go().id);
+    }
+    futures_util::future::join_all(runs).await;
+    let collector = machine.collector();
+    let mut told = 0;
+    while let (ready, true) =
+        collector.ready().map(|(ready, more)| (ready.clone(), more || !ready.is_empty())).unwrap()
+    {
+        for one in ready {
+            assert!(tickets.remove(&one.request.id), "{} came twice", one.request.id);
+            collector.told(&one.request.id).unwrap();
+            told += 1;
+        }
+    }
+    assert_eq!((told, tickets.len()), (1_000, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_folder_that_is_full_of_jobs_takes_no_more_and_says_so() {
+    let machine = Machine::new();
+    let host = machine.storage.new_process();
+    let works = machine.works(&host, 1);
+    let mut jobs = Vec::new();
+    for _ in 0..entraclaw_work::JOBS_MAX {
+        jobs.push(works.begin(ask(json!({}))).unwrap());
+    }
+    let refused = works.begin(ask(json!({}))).unwrap_err().to_string();
+    assert!(refused.contains("2000 jobs are kept already"), "{refused}");
+    machine.processes.refuse(true);
+    drop(jobs);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_can_t_be_started_leaves_nothing() {
+    let machine = Machine::new();
+    let host = machine.storage.new_process();
+    machine.processes.refuse(true);
+    let error = machine.works(&host, 1).begin(ask(json!({}))).unwrap_err().to_string();
+    assert!(error.contains("could not be started"), "{error}");
+    assert!(!machine.storage.paths().iter().any(|path| path.contains("request.json")));
+}
+
+proptest! {
+    /// Moves of two processes in any order, each from what it believes.
+    #[test]
+    fn a_claim_moves_by_its_table_and_ends_once(moves in proptest::collection::vec((0..6_usize, 0..5_usize), 1..40)) {
+        let mut claim = Claim::Open;
+        let mut ends = 0;
+        for (believed, step) in moves {
+            let (believed, step) = (Claim::ALL[believed], Move::ALL[step]);
+            let Some(next) = believed.after(step) else { continue };
+            // A rename succeeds where the file has the name that is believed.
+            if believed == claim {
+                prop_assert!(!claim.is_final(), "{claim:?} is the end");
+                claim = next;
+                ends += usize::from(claim.is_final());
+            }
+        }
+        prop_assert!(ends <= 1);
+    }
+}
+
+#[test]
+fn every_state_is_reached_and_every_way_ends() {
+    let mut reached = vec![Claim::Open];
+    let mut at = 0;
+    while at < reached.len() {
+        let claim = reached[at];
+        let next: Vec<Claim> = Move::ALL.iter().filter_map(|step| claim.after(*step)).collect();
+        assert_eq!(next.is_empty(), claim.is_final(), "{claim:?}");
+        reached.extend(next.into_iter().filter(|next| !reached.contains(next)).collect::<Vec<_>>());
+        at += 1;
+    }
+    reached.sort_unstable();
+    assert_eq!(reached, Claim::ALL.to_vec());
+    let files: std::collections::BTreeSet<&str> = Claim::ALL.iter().map(|claim| claim.file()).collect();
+    assert_eq!(files.len(), Claim::ALL.len());
+}
+
+#[test]
+fn a_disk_that_is_not_there_is_no_claim() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    assert_eq!(entraclaw_work::survey(&storage).unwrap(), entraclaw_work::Survey::default());
+}
