@@ -120,7 +120,8 @@ fn check_step(names: &mut Names<'_>, step: &Step) -> Checked {
             | MailboxStep::Unread(label)
             | MailboxStep::Move(label)
             | MailboxStep::Remove(label),
-        ) => names.messages([label]),
+        )
+        | Step::Work(WorkStep::Cancel(label) | WorkStep::Kill(label)) => names.messages([label]),
         Step::Edit(edit) => names.messages([&edit.message]),
         Step::Delete(message) => names.messages([&message.message]),
         Step::Members(members) => {
@@ -134,7 +135,9 @@ fn check_step(names: &mut Names<'_>, step: &Step) -> Checked {
         }
         Step::Calls(calls) => {
             names.give_calls(calls.iter().filter_map(|call| call.label.as_ref()));
-            calls.iter().for_each(|call| names.give_jobs(call));
+            for call in calls {
+                names.give_jobs(call);
+            }
             names.ensure(
                 calls.iter().all(|call| call.on.is_none()),
                 "the calls of one turn are made in the main session",
@@ -175,7 +178,6 @@ fn check_step(names: &mut Names<'_>, step: &Step) -> Checked {
             names.sessions(&raw.on)
         }
         Step::Bot(bot) => check_bot(names, bot),
-        Step::Work(WorkStep::Cancel(label) | WorkStep::Kill(label)) => names.messages([label]),
         Step::Expect(expect) => check_expect(names, expect),
         Step::Advance(span) => {
             names.ensure(span.0 <= ADVANCE_MAX, "nothing waits for more than 30 days", "write a shorter time")
