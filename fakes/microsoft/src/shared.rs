@@ -26,7 +26,7 @@ impl<F> Shared<F> {
 
     /// Does something with the fake. `work` must not use this handle again.
     pub fn with<T>(&self, work: impl FnOnce(&mut F) -> T) -> T {
-        // Whoever panicked has already failed its run; the fake itself stays usable.
+        // A thread that panicked has already failed its run; the fake itself stays usable.
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

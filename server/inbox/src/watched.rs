@@ -12,7 +12,7 @@ impl<T: Clone + PartialEq> Watched<T> {
         self.0.borrow().clone()
     }
 
-    /// Changes the state. Nobody is told of a change that changes nothing.
+    /// Changes the state. A change that changes nothing is not told.
     pub fn update(&self, change: impl FnOnce(&mut T)) {
         self.0.send_if_modified(|state| {
             let before = state.clone();

@@ -7,7 +7,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::connection::Receipt;
+use crate::receipt::Receipt;
 
 /// Most bytes of one answer's text. Every host seen shows this much whole, in any script.
 pub const ANSWER_BYTES_MAX: usize = 8_000;

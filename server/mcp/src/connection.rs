@@ -17,6 +17,7 @@ use crate::hosts::{self, HOSTS, HostRow, why_missing};
 use crate::level::Level;
 use crate::message::{Id, RpcError, notification, response};
 use crate::outgoing::{OUT_BYTES_MAX, Outgoing};
+use crate::receipt::Receipt;
 
 /// What a connection needs beside its providers.
 pub struct Options {
@@ -126,15 +127,6 @@ pub struct Caller {
     pub log_level: Option<Level>,
     /// The request declared the tasks extension.
     pub declares_tasks: bool,
-}
-
-/// Comes back when what it stands for has left. The provider that gave it out knows what that is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt {
-    /// Whom it was for, by the provider's own name for them.
-    pub reader: String,
-    /// Which delivery, by [`Connection::next_number`].
-    pub number: u64,
 }
 
 /// A request without an answer yet.

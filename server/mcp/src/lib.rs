@@ -23,15 +23,17 @@ pub mod nearest;
 mod outgoing;
 pub mod page;
 pub mod provider;
+mod receipt;
 pub mod resources;
 mod session;
 pub mod tasks;
 
 pub use answer::{ANSWER_BYTES_MAX, Answer, FRAME_BYTES};
 pub use arguments::{Arguments, Refusal};
-pub use connection::{Caller, Connection, Limits, Opened, Options, Receipt, Route};
+pub use connection::{Caller, Connection, Limits, Opened, Options, Route};
 pub use era::{Era, LEGACY_NEWEST, LEGACY_VERSIONS, MODERN_VERSIONS};
 pub use framing::LINE_BYTES_MAX;
 pub use outgoing::OUT_BYTES_MAX;
 pub use provider::{Begun, Call, Cancellation, Offer, Offers, Progress, Provider};
+pub use receipt::Receipt;
 pub use session::{Exit, serve};

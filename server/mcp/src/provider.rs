@@ -13,9 +13,10 @@ use tokio::time::{Duration, Instant};
 
 use crate::answer::Answer;
 use crate::arguments::Refusal;
-use crate::connection::{Caller, Connection, Receipt};
+use crate::connection::{Caller, Connection};
 use crate::era::Era;
 use crate::message::{Id, Object, RpcError};
+use crate::receipt::Receipt;
 
 /// A tool, as `tools/list` shows it.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
-//! What has ended and waits for nobody: the inbox's side of the spool, and the jobs whose process is gone.
+//! What has ended and has no caller that waits: the inbox's side of the spool, and the jobs whose process is gone.
 //!
-//! It must never say that a job is lost while its process may still end well: whoever says so holds the job's lock.
+//! It must never say that a job is lost while its process may still end well: it holds the job's lock while it says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

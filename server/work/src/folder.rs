@@ -79,7 +79,7 @@ impl Folder {
         self.storage.replace(&self.path(name), &bytes)
     }
 
-    /// Writes a job that nobody runs yet.
+    /// Writes a job that no process runs yet.
     pub(crate) fn create(&self, request: &Request) -> io::Result<()> {
         self.storage.create_dir(&format!("{WORK}/{}", self.id))?;
         self.storage.create_dir(SPOOL)?;
@@ -111,12 +111,12 @@ impl Folder {
         self.write(TRACE, trace)
     }
 
-    /// Held by the job's process while it runs, and by whoever says in its place how it ended.
+    /// Held by the job's process while it runs, and by the session that says in its place how it ended.
     pub(crate) fn lock(&self) -> io::Result<Option<Box<dyn Lock>>> {
         self.storage.try_lock(&self.path(LOCK))
     }
 
-    /// Whether the lock is held, for somebody who only looks: no file is made for it.
+    /// Whether the lock is held. It is only looked at: no file is made for it.
     pub(crate) fn is_locked(&self) -> io::Result<bool> {
         Ok(self.storage.len(&self.path(LOCK))?.is_some() && self.lock()?.is_none())
     }

@@ -6,7 +6,7 @@
 //!
 //! From the ground up: `request` is what is asked and what came of it, `claim` says who gets the result, `folder` is a
 //! job's files, `works` is the caller's side, `run` is the job's own process with its kinds (`program` is one), `collect`
-//! finds what has ended and nobody waits for, `source` brings that to the journal, `survey` counts for people.
+//! finds what has ended and no caller waits for, `source` brings that to the journal, `survey` counts for people.
 //!
 //! Nothing here may begin work by itself, and a result must never go both ways or neither.
 

@@ -120,7 +120,7 @@ impl WorkSource {
 
     /// Passes the time until the next look.
     async fn rest(&self, news: &mut Option<Changes>, is_busy: bool, sweep_at: Instant) {
-        // A simulated disk tells of everything, so nothing is looked at that nobody changed; a real one may miss a change.
+        // A simulated disk tells of every change, so nothing else is looked at; a real one may miss a change.
         let mut every = self.storage.every_change();
         let until = match (&every, is_busy) {
             (Some(_), true) => Some(sweep_at),

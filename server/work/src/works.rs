@@ -143,7 +143,7 @@ impl Works {
         Ok(Job { folder, title: request.title, is_decided: false, session: self.clone() })
     }
 
-    /// Asks a job to stop, whoever began it. Its process tidies up and says that it was cancelled.
+    /// Asks a job to stop, also one that another session began. Its process tidies up and says that it was cancelled.
     ///
     /// # Errors
     /// What the disk says. `Ok(false)` where there is no such job or it has ended.

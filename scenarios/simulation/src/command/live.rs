@@ -63,7 +63,7 @@ impl Session {
     ) -> anyhow::Result<Self> {
         let mut session = Self::start(binary, home, graph, settings)?;
         session.ask(&initialize()).await?;
-        // A server ends when nobody reads it.
+        // A server ends when no client reads it.
         if let Some(mut output) = session.pipe.take_output() {
             tokio::task::spawn_local(
                 async move { tokio::io::copy(&mut output, &mut tokio::io::sink()).await },

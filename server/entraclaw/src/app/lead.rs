@@ -176,7 +176,7 @@ pub(super) async fn keep_up(
     let mut every_change = journal.every_change();
     let mut news = if *lead.borrow() { None } else { journal.changes() };
     if !may_lead {
-        // For a moment, to bring results of work that nobody else brings.
+        // For a moment, to bring results of work that no other session brings.
         journal.let_lead();
     }
     // What was written before the news began is told by nobody.

@@ -16,7 +16,7 @@ use entraclaw_work::{Collector, SPOOL, WORK, WorkSource};
 
 /// Finished jobs whose folders are kept, however few days they are old.
 const JOBS_KEPT_MAX: usize = 500;
-/// How often a session without a source looks whether jobs have ended without saying so, while nobody leads.
+/// How often a session without a source looks whether jobs have ended without saying so, while no session leads.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// How long such a session leads at least.
 const LEADS_FOR: Duration = Duration::from_secs(2);
@@ -51,7 +51,7 @@ pub(super) fn pruning(app: &App) -> Pruning {
     })
 }
 
-/// When a session that has no source of its own leads: while results wait and nobody else brings them.
+/// When a session that has no source of its own leads: while results wait and no other session brings them.
 pub(super) struct ForWork {
     look_at: Instant,
     leads_until: Option<Instant>,

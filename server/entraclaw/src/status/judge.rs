@@ -33,7 +33,7 @@ pub fn judge(report: &mut Report, config: &[String], now: Timestamp) {
     report.notes = notes;
 }
 
-/// Results of work that nobody brings to the inbox.
+/// Results of work that no session brings to the inbox.
 fn work(report: &Report, now: Timestamp, problems: &mut Vec<String>, notes: &mut Vec<String>) {
     let Some(work) = &report.work else { return };
     if let Some(error) = &work.error {

@@ -37,7 +37,7 @@ pub enum Move {
     Acknowledge,
     /// The answer was cancelled or lost.
     GiveBack,
-    /// Somebody is shown it who only looks.
+    /// A look shows it and changes nothing.
     Peek,
     /// A hook or `entraclaw wait` tells the model.
     Tell,

@@ -1,4 +1,4 @@
-//! Processes of a simulated machine: what is started waits in a queue for whoever plays the machine.
+//! Processes of a simulated machine: what is started waits in a queue for the simulation, which plays the machine.
 //! It must never be kinder than a real system: a process that has ended is gone, and a restart of the machine ends all.
 
 use std::collections::{BTreeMap, VecDeque};
