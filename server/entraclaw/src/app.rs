@@ -7,6 +7,7 @@ mod lead;
 mod sponsors;
 #[cfg(test)]
 mod tests;
+mod while_leading;
 mod work;
 
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::lead::while_leading;
+use super::while_leading::while_leading;
 use super::{App, NETWORK_PAUSE};
 use entraclaw_inbox::gate::{Agent, Gate};
 use entraclaw_inbox::journal::Journal;

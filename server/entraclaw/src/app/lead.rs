@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::NETWORK_PAUSE;
+use super::while_leading::while_leading;
 use super::work::ForWork;
 use crate::status::sessions_there;
 use entraclaw_inbox::gate::Gate;
@@ -284,25 +285,6 @@ async fn rest(every_change: &mut Changes, until: Option<Instant>) -> bool {
         sleep(LEAD_INTERVAL.saturating_sub(Duration::from_nanos(u64::try_from(late).unwrap_or(0)))).await;
     }
     is_news
-}
-
-/// Runs a source whenever this process leads. What it had not appended when the lead was lost is read by whoever leads now.
-pub(super) async fn while_leading(
-    source: &mut impl InboundSource,
-    journal: &Journal,
-    leading: &mut watch::Receiver<bool>,
-) -> Infallible {
-    loop {
-        // If the sender is gone, so is the session.
-        if leading.wait_for(|leading| *leading).await.is_err() {
-            return std::future::pending().await;
-        }
-        tokio::select! {
-            biased;
-            Ok(_) = leading.wait_for(|leading| !*leading) => {}
-            never = source.run(journal) => match never {},
-        }
-    }
 }
 
 /// Runs the source while this process leads, once it has asked for the sponsors: what they write before that would wait.

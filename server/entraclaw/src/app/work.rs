@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::{Duration, Instant};
 
 use super::App;
-use super::lead::while_leading;
+use super::while_leading::while_leading;
 use entraclaw_inbox::journal::Journal;
 use entraclaw_inbox::upkeep::{Limits, Pruning};
 use entraclaw_seams::storage::Storage;
