@@ -253,7 +253,7 @@ pub struct CellFinished {
     /// How each message first reached the model, in the order of writing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrivals: Vec<Arrival>,
-    /// What the person had set in the host: `channel`, `hooks`, `shell`, `door`, `experimental`.
+    /// What the person had set in the host: `channel`, `hooks`, `shell`, `wake_up`, `experimental`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set_up: Vec<String>,
     /// How many messages each carrier brought to the model.

@@ -111,9 +111,9 @@ pub enum Order {
     LoseReply,
     /// The server's process gets a signal from elsewhere, as by `kill -9`.
     Signal(Signal),
-    /// A text came through the host's door.
-    Knock(String),
-    /// A text came to the host's door, and is kept from the model.
+    /// A text came by the host's wake-up.
+    WakeUps(String),
+    /// A text came to the host's wake-up, and is kept from the model.
     Swallow(String),
 }
 
@@ -155,8 +155,8 @@ pub enum HostEventKind {
     },
     /// The tools about whose calls dialogs are open now, the oldest first.
     Dialogs(Vec<String>),
-    /// A text came through the host's door, or by a hook beside the session; the model may be shown it later.
-    Knocked(String),
+    /// A text came by the host's wake-up, or by a hook beside the session; the model may be shown it later.
+    WokenWith(String),
     /// A command of ours, in a background shell or as a hook, has printed this; the model may be shown it later.
     Printed(String),
     /// For the log.
@@ -331,13 +331,13 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
                 self.perform(server, effects).await;
             }
             Order::Raw(line) => self.send(line).await,
-            Order::Knock(text) => {
+            Order::WakeUps(text) => {
                 let now_ms = self.now_ms();
-                let effects = self.machine.on_door(now_ms, &text);
-                self.emit(HostEventKind::Knocked(text)).await;
+                let effects = self.machine.on_wake_up(now_ms, &text);
+                self.emit(HostEventKind::WokenWith(text)).await;
                 self.perform(server, effects).await;
             }
-            Order::Swallow(text) => self.emit(HostEventKind::Knocked(text)).await,
+            Order::Swallow(text) => self.emit(HostEventKind::WokenWith(text)).await,
             Order::LoseReply => self.lose_reply = true,
             Order::Signal(signal) => {
                 self.event(format!("signal {} from elsewhere", signal.name())).await;
@@ -355,7 +355,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
             }
             Ran::Waking(id, end) => {
                 self.ends.remove(id);
-                self.emit(HostEventKind::Knocked(end.output.clone())).await;
+                self.emit(HostEventKind::WokenWith(end.output.clone())).await;
             }
         }
         let effects = match ran {

@@ -204,8 +204,8 @@ pub enum Carrier {
     Hook,
     /// What a hook beside the session told at its end.
     WakingHook,
-    /// What came through the host's door.
-    Door,
+    /// What came by the host's wake-up.
+    WakeUp,
     /// The end of a call that became a task.
     Task,
 }

@@ -49,8 +49,8 @@ pub struct HostOptions {
     pub waking_hook: bool,
     /// How long that one may take, in milliseconds, where its entry says so.
     pub waking_timeout_ms: Option<u64>,
-    /// Whether the host's door is open to us.
-    pub door: bool,
+    /// Whether the host's wake-up is open to us.
+    pub wake_up: bool,
     /// Whether the host's experimental setting is on.
     pub experimental: bool,
 }
@@ -82,7 +82,7 @@ impl Default for HostOptions {
             hooks: false,
             waking_hook: false,
             waking_timeout_ms: None,
-            door: false,
+            wake_up: false,
             experimental: false,
         }
     }

@@ -16,7 +16,7 @@ enum Event {
     Start,
     ShellEnd(u64, String),
     HookAnswer(u64, String),
-    Knock(String),
+    WakeUps(String),
 }
 
 fn json_value() -> impl Strategy<Value = Value> {
@@ -145,7 +145,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => prop::sample::select(acts).prop_map(Event::Act),
         1 => (0_u64..4, ".{0,20}").prop_map(|(id, text)| Event::ShellEnd(id, text)),
         2 => (0_u64..12, hook_answer()).prop_map(|(id, text)| Event::HookAnswer(id, text)),
-        1 => ".{0,20}".prop_map(Event::Knock),
+        1 => ".{0,20}".prop_map(Event::WakeUps),
         1 => prop::sample::select(vec![Event::Exit, Event::StdoutClosed, Event::Start]),
     ]
 }
@@ -162,7 +162,7 @@ proptest! {
     ) {
         let profile = profiles().unwrap().swap_remove(which);
         let mode = if tui { Mode::Tui } else { Mode::Print };
-        let all = HostOptions { shell: true, hooks: true, door: true, experimental: true, ..HostOptions::default() };
+        let all = HostOptions { shell: true, hooks: true, wake_up: true, experimental: true, ..HostOptions::default() };
         let mut host = HostMachine::new(profile, HostOptions { mode, ..all });
         let mut now_ms = 0_u64;
         let mut labels = 0_u64;
@@ -187,7 +187,7 @@ proptest! {
                 Event::Act(action) => host.act(now_ms, action),
                 Event::ShellEnd(id, output) => host.on_shell_end(now_ms, id, ShellEnd { output, code: 0 }),
                 Event::HookAnswer(id, answer) => host.on_hook_answer(now_ms, id, &answer),
-                Event::Knock(text) => host.on_door(now_ms, &text),
+                Event::WakeUps(text) => host.on_wake_up(now_ms, &text),
                 Event::Exit => host.on_server_exit(now_ms, None),
                 Event::StdoutClosed => host.on_stdout_closed(now_ms),
                 Event::Start => host.start(now_ms),

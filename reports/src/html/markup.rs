@@ -1,4 +1,4 @@
-//! The only door through which text enters the page. Escapes it and shows hidden characters as code points; must
+//! The only way by which text enters the page. Escapes it and shows hidden characters as code points; must
 //! never be built from text by any other way than the functions here.
 
 use std::fmt::{self, Display};

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use fake_hosts::{
-    DoorKind, Fact, Fate, ListChanged, Mark, Mode, OnAsk, OnRoots, Parallel, PerMode, Profile,
-    ProgressTokens, Restart, Stop, StopStep, Structured,
+    Fact, Fate, ListChanged, Mark, Mode, OnAsk, OnRoots, Parallel, PerMode, Profile, ProgressTokens, Restart,
+    Stop, StopStep, Structured, WakeUpKind,
 };
 use reports::event::Support;
 use serde::Serialize;
@@ -218,8 +218,8 @@ features! {
         |p, fact| plain(fact, yes(fact.is_some() && *Mode::Tui.of(&p.hooks.run)));
     WAKING hooks.after_tool "A hook adds to a tool's result"
         |p, fact| plain(fact, yes(fact.is_some() && *Mode::Tui.of(&p.hooks.run)));
-    WAKING door.wakes "Something from outside begins a turn" |p, fact| {
-        let needs = p.door.setting.value.clone().filter(|_| *p.door.kind != DoorKind::None);
+    WAKING wake_up.wakes "Something from outside begins a turn" |p, fact| {
+        let needs = p.wake_up.setting.value.clone().filter(|_| *p.wake_up.kind != WakeUpKind::None);
         with_setting(per_mode(fact, |one| yes(*one)), needs)
     };
     WAKING tasks.wakes "The end of an MCP task wakes" |p, fact| {
@@ -380,7 +380,7 @@ mod tests {
     #[case("calls.progress_extends", "copilot-cli@seed", Support::No, None)]
     #[case("calls.timeout_ms", "opencode@1.18.33", Support::No, Some("60 s"))]
     #[case("calls.timeout_ms", "claude-code@2.0.73", Support::Yes, Some("27 h"))]
-    #[case("door.wakes", "copilot-cli@1.0.60", Support::Unknown, None)]
+    #[case("wake-up.wakes", "copilot-cli@1.0.60", Support::Unknown, None)]
     #[case(
         "requests.sampling",
         "copilot-cli@1.0.102",

@@ -1,7 +1,7 @@
 //! Whether a host's profile meets what a scenario needs. A need that rests on a fact that nobody knows is not met, and
 //! never guessed.
 
-use fake_hosts::{DoorKind, Mode, Parallel, Profile, Unallowed};
+use fake_hosts::{Mode, Parallel, Profile, Unallowed, WakeUpKind};
 use hostcheck::host::Host;
 use reports::event::Status;
 
@@ -75,7 +75,7 @@ fn judged(profile: &Profile, need: Need, mode: Mode) -> Judged {
     let shell = *profile.shell.available && *mode.of(&profile.shell.wakes);
     let hooks = &profile.hooks;
     let hooked = *mode.of(&hooks.run);
-    let door = *profile.door.kind != DoorKind::None && *mode.of(&profile.door.wakes);
+    let wake_up = *profile.wake_up.kind != WakeUpKind::None && *mode.of(&profile.wake_up.wakes);
     let hard_60 = limit_ms == 60_000 && !*profile.calls.progress_extends;
     let told = profile.calls.interrupt_reason.is_some();
     let parallel = *profile.calls.parallel != Parallel::Serial;
@@ -154,9 +154,11 @@ fn judged(profile: &Profile, need: Need, mode: Mode) -> Judged {
                 facts![hooks.run, waking.wakes],
             )
         }
-        Need::Door => {
-            (door, "nothing from outside can start a turn of this host", facts![door.kind, door.wakes])
-        }
+        Need::WakeUp => (
+            wake_up,
+            "nothing from outside can start a turn of this host",
+            facts![wake_up.kind, wake_up.wakes],
+        ),
         Need::Task => (task, "no MCP task wakes this host's model", facts![tasks.followed, tasks.wakes]),
         Need::Dialog => (
             *mode.of(&profile.consent.calls) == Unallowed::Asks,
@@ -172,8 +174,8 @@ mod tests {
     use rstest::rstest;
 
     #[rstest]
-    #[case("copilot-cli@1.0.60", Need::Door, Some("not known of this host: `door.kind`"))]
-    #[case("copilot-cli@1.0.92", Need::Door, Some("not known of this host: `door.wakes`"))]
+    #[case("copilot-cli@1.0.60", Need::WakeUp, Some("not known of this host: `wake-up.kind`"))]
+    #[case("copilot-cli@1.0.92", Need::WakeUp, Some("not known of this host: `wake-up.wakes`"))]
     #[case("copilot-cli@1.0.92", Need::Task, Some("not known of this host: `tasks.followed`"))]
     #[case("copilot-cli@1.0.83", Need::Task, Some("no MCP task wakes this host's model"))]
     #[case("copilot-cli@1.0.60", Need::Shell, Some("not known of this host: `shell.wakes`"))]

@@ -1,7 +1,7 @@
 //! What the server believes of hosts, against what the profiles state of them.
 
-use entraclaw_inbox::knock::wakes_by_hook;
 use entraclaw_inbox::notice::{Form, HOOKS, Moment};
+use entraclaw_inbox::wake_up::wakes_by_hook;
 use entraclaw_mcp::hosts::{HOSTS, HostRow, Park};
 use fake_hosts::{HookAnswer, Mode, Profile, ProgressTokens};
 use hostcheck::host::all;

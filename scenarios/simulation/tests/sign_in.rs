@@ -251,14 +251,14 @@ mod process {
 
     use super::*;
 
-    struct Desk {
+    struct Fixture {
         _runtime: tokio::runtime::Runtime,
         server: EntraServer,
         folder: tempfile::TempDir,
         binary: std::path::PathBuf,
     }
 
-    impl Desk {
+    impl Fixture {
         fn new(mode: &str, more: &str) -> Self {
             let runtime =
                 tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
@@ -278,10 +278,10 @@ mod process {
             );
             let binary =
                 simulation::command::server_binary(None).expect("cargo works").expect("the server is built");
-            let desk = Self { _runtime: runtime, server, folder, binary };
-            std::fs::create_dir(desk.home()).unwrap();
-            std::fs::write(desk.home().join("config.toml"), config).unwrap();
-            desk
+            let fixture = Self { _runtime: runtime, server, folder, binary };
+            std::fs::create_dir(fixture.home()).unwrap();
+            std::fs::write(fixture.home().join("config.toml"), config).unwrap();
+            fixture
         }
 
         fn home(&self) -> std::path::PathBuf {
@@ -323,46 +323,46 @@ mod process {
     #[test]
     #[cfg(unix)]
     fn an_agent_user_brings_its_key_and_is_checked() {
-        let desk = Desk::new("agent-user", "");
-        let (code, _, stderr) = desk.run(&["login"]);
+        let fixture = Fixture::new("agent-user", "");
+        let (code, _, stderr) = fixture.run(&["login"]);
         assert_eq!(code, 1, "{stderr}");
         assert!(
             stderr.contains("there is no private key") && stderr.contains("login --key FILE"),
             "{stderr}"
         );
-        let key = desk.key_file(Credential::Blueprint, 0o640);
-        let (code, _, stderr) = desk.run(&["login", "--key", key.to_str().unwrap()]);
+        let key = fixture.key_file(Credential::Blueprint, 0o640);
+        let (code, _, stderr) = fixture.run(&["login", "--key", key.to_str().unwrap()]);
         assert!(code == 1 && stderr.contains("mode 640") && stderr.contains("chmod 600"), "{stderr}");
-        let key = desk.key_file(Credential::Blueprint, 0o600);
-        let (code, stdout, stderr) = desk.run(&["login", "--key", key.to_str().unwrap()]);
+        let key = fixture.key_file(Credential::Blueprint, 0o600);
+        let (code, stdout, stderr) = fixture.run(&["login", "--key", key.to_str().unwrap()]);
         assert_eq!(code, 0, "{stdout}{stderr}");
         assert!(stdout.contains("Signed in: object id") && stdout.contains("Chat.Read"), "{stdout}");
         assert!(stdout.contains("thumbprint") && stdout.contains("delete"), "{stdout}");
-        desk.look_for_secrets(&format!("{stdout}{stderr}"));
-        let (code, stdout, _) = desk.run(&["login"]);
+        fixture.look_for_secrets(&format!("{stdout}{stderr}"));
+        let (code, stdout, _) = fixture.run(&["login"]);
         assert_eq!(code, 0, "{stdout}");
-        let (code, stdout, _) = desk.run(&["logout"]);
+        let (code, stdout, _) = fixture.run(&["logout"]);
         assert!(code == 0 && stdout.contains("logout --key"), "{stdout}");
-        let (code, stdout, _) = desk.run(&["logout", "--key"]);
+        let (code, stdout, _) = fixture.run(&["logout", "--key"]);
         assert!(code == 0 && stdout.contains("Signed out"), "{stdout}");
-        assert_eq!(desk.run(&["login"]).0, 1);
+        assert_eq!(fixture.run(&["login"]).0, 1);
     }
 
     #[test]
     #[cfg(unix)]
     fn a_wrong_certificate_says_what_to_do() {
-        let desk = Desk::new("agent-user", "");
-        let key = desk.key_file(Credential::Other, 0o600);
-        let (code, _, stderr) = desk.run(&["login", "--key", key.to_str().unwrap()]);
+        let fixture = Fixture::new("agent-user", "");
+        let key = fixture.key_file(Credential::Other, 0o600);
+        let (code, _, stderr) = fixture.run(&["login", "--key", key.to_str().unwrap()]);
         assert_eq!(code, 1);
         assert!(stderr.contains("AADSTS700027") && stderr.contains("add the certificate"), "{stderr}");
     }
 
     #[test]
     fn a_device_code_is_shown_and_the_sign_in_kept_and_forgotten() {
-        let desk = Desk::new("device-code", "");
+        let fixture = Fixture::new("device-code", "");
         let person = {
-            let entra = desk.server.fake.clone();
+            let entra = fixture.server.fake.clone();
             let (stop, stopped) = std::sync::mpsc::channel::<()>();
             let thread = std::thread::spawn(move || {
                 loop {
@@ -378,7 +378,7 @@ mod process {
             });
             (stop, thread)
         };
-        let (code, stdout, stderr) = desk.run(&["login"]);
+        let (code, stdout, stderr) = fixture.run(&["login"]);
         drop(person.0);
         person.1.join().unwrap();
         assert_eq!(code, 0, "{stdout}{stderr}");
@@ -386,16 +386,16 @@ mod process {
             stdout.contains("https://microsoft.com/devicelogin") && stdout.contains("Signed in"),
             "{stdout}"
         );
-        desk.look_for_secrets(&format!("{stdout}{stderr}"));
-        let record = std::fs::read_to_string(desk.home().join("sign-in.json")).unwrap();
+        fixture.look_for_secrets(&format!("{stdout}{stderr}"));
+        let record = std::fs::read_to_string(fixture.home().join("sign-in.json")).unwrap();
         let record: serde_json::Value = serde_json::from_str(&record).unwrap();
         assert_eq!((&record["mode"], &record["key_store"]), (&"device-code".into(), &"file".into()));
         assert_eq!(schemas::own::check("sign-in", &record), Ok(vec![]));
-        assert_eq!(keys(&desk.home()), 1);
-        let (code, stdout, _) = desk.run(&["logout"]);
+        assert_eq!(keys(&fixture.home()), 1);
+        let (code, stdout, _) = fixture.run(&["logout"]);
         assert!(code == 0 && stdout.contains("Signed out"), "{stdout}");
-        assert_eq!((keys(&desk.home()), desk.home().join("sign-in.json").exists()), (0, false));
-        let (code, stdout, _) = desk.run(&["logout"]);
+        assert_eq!((keys(&fixture.home()), fixture.home().join("sign-in.json").exists()), (0, false));
+        let (code, stdout, _) = fixture.run(&["logout"]);
         assert!(code == 0 && stdout.contains("Nothing was kept"), "{stdout}");
     }
 
@@ -413,8 +413,8 @@ mod process {
         #[case] arguments: &[&str],
         #[case] told: &str,
     ) {
-        let desk = Desk::new(mode, "");
-        let (code, stdout, stderr) = desk.run(arguments);
+        let fixture = Fixture::new(mode, "");
+        let (code, stdout, stderr) = fixture.run(arguments);
         assert_eq!((code, stdout.as_str()), (2, ""));
         assert!(stderr.contains(told), "{stderr}");
     }
@@ -422,14 +422,14 @@ mod process {
     #[test]
     #[cfg(target_os = "linux")]
     fn without_a_system_store_the_fix_is_named() {
-        let desk = Desk::new("device-code", "");
-        let config = desk.home().join("config.toml");
+        let fixture = Fixture::new("device-code", "");
+        let config = fixture.home().join("config.toml");
         let text = std::fs::read_to_string(&config).unwrap();
         std::fs::write(&config, text.replace("key_store = \"file\"\n", "")).unwrap();
         for command in ["logout", "login"] {
             // No session bus is at this address.
-            let mut process = Command::new(&desk.binary);
-            process.arg(command).env_clear().env("ENTRACLAW_HOME", desk.home());
+            let mut process = Command::new(&fixture.binary);
+            process.arg(command).env_clear().env("ENTRACLAW_HOME", fixture.home());
             process.env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere/bus");
             let output = process.output().unwrap();
             let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -441,9 +441,9 @@ mod process {
 
     #[test]
     fn two_stores_are_not_mixed() {
-        let desk = Desk::new("device-code", "");
+        let fixture = Fixture::new("device-code", "");
         let record = r#"{"version":1,"mode":"device-code","key_store":"system","tenant_id":"t","client_id":"c","signed_in_at":"2026-01-05T09:00:00Z"}"#;
-        std::fs::write(desk.home().join("sign-in.json"), record).unwrap();
+        std::fs::write(fixture.home().join("sign-in.json"), record).unwrap();
         let stdin = concat!(
             r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"me","version":"1"}}}"#,
             "\n",
@@ -452,10 +452,10 @@ mod process {
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_teams_message","arguments":{"chat_id":"x","content":"y"}}}"#,
             "\n",
         );
-        let mut serve = std::process::Command::new(&desk.binary)
+        let mut serve = std::process::Command::new(&fixture.binary)
             .arg("serve")
             .env_clear()
-            .env("ENTRACLAW_HOME", desk.home())
+            .env("ENTRACLAW_HOME", fixture.home())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -22,7 +22,6 @@ use crate::config::Config;
 use crate::status::{Keeper, WatchedSource};
 use entraclaw_inbox::gate::{Agent, Gate, MailGate, PairingReply, Person, PolicyNews};
 use entraclaw_inbox::journal::{Interaction, Journal, JournalOptions};
-use entraclaw_inbox::knock::{DoorCarrier, InboxSocket, Knock, NoKnock, Sight, Trust};
 use entraclaw_inbox::permission::{self, PermissionPort, REQUESTS_MAX, Relay, Teller};
 use entraclaw_inbox::presence::Presence;
 use entraclaw_inbox::provider::{self, SessionOptions};
@@ -31,6 +30,7 @@ use entraclaw_inbox::rules::WaitCommand;
 use entraclaw_inbox::source::SourceStatus;
 use entraclaw_inbox::tool::MailProvider;
 use entraclaw_inbox::upkeep::{LastRound, Upkeep};
+use entraclaw_inbox::wake_up::{ActivityWatch, InboxSocket, NoWakeUps, Trust, WakeUpCarrier, WakeUps};
 use entraclaw_mcp::Provider;
 use entraclaw_microsoft::bot::{BotSource, Credentials, Endpoint, NoEndpoint};
 use entraclaw_microsoft::entra::Auth;
@@ -40,7 +40,7 @@ use entraclaw_microsoft::entra::{
 };
 use entraclaw_microsoft::graph::{CHAT_SPACING, GraphClient, GraphParts};
 use entraclaw_microsoft::http::HttpTransport;
-use entraclaw_microsoft::mail::{GraphMailDesk, MailKnown, MailParts, MailSource, Quota};
+use entraclaw_microsoft::mail::{GraphMailService, MailKnown, MailParts, MailSource, Quota};
 use entraclaw_microsoft::teams::{Known, TeamsOutbox, TeamsParts, TeamsProvider, TeamsSource};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::processes::{Processes, SimulatedProcesses};
@@ -80,8 +80,8 @@ pub struct App {
     pub keys: Arc<dyn KeyStore>,
     /// What the bot's activities arrive at.
     pub endpoint: Arc<dyn Endpoint>,
-    /// What moves the doors of hosts.
-    pub knock: Arc<dyn Knock>,
+    /// What uses the wake-ups of hosts.
+    pub wake_ups: Arc<dyn WakeUps>,
     /// The system's processes, for the jobs of this home.
     pub processes: Arc<dyn Processes>,
     /// Providers beside the server's own.
@@ -102,7 +102,7 @@ pub struct App {
 
 impl App {
     /// A server with a good configuration. It signs in by the same transport, has no keys, no endpoint for a bot,
-    /// moves no doors and knows no processes; all five can be set.
+    /// moves no wake-ups and knows no processes; all five can be set.
     pub fn new(
         config: Config,
         clock: Arc<dyn Clock>,
@@ -124,7 +124,7 @@ impl App {
             login_transport,
             keys,
             endpoint: Arc::new(NoEndpoint),
-            knock: Arc::new(NoKnock),
+            wake_ups: Arc::new(NoWakeUps),
             processes: Arc::new(SimulatedProcesses::default()),
             providers: Vec::new(),
             inbox_socket: None,
@@ -294,34 +294,34 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         attachments_bytes_max: app.config.retention.attachments.bytes(),
         options: app.config.teams.clone(),
     }));
-    session.providers.extend(bot.iter().map(|bot| Box::new(bot.door(&journal)) as Box<dyn Provider>));
+    session.providers.extend(bot.iter().map(|bot| Box::new(bot.provider(&journal)) as Box<dyn Provider>));
     session.providers.append(&mut app.providers);
     session.tool_sets.clone_from(&app.config.tools);
     session.why_no_tools = ", for `tools.sets` names only sets whose source is off";
     session.consumer.clone_from(&app.config.inbox.consumer);
     session.trouble.clone_from(&app.trouble);
-    let sight = Sight::default();
-    let doors = app.trouble.is_none().then(|| DoorCarrier {
-        knock: app.knock.clone(),
-        doors: app.config.doors.clone(),
+    let activity = ActivityWatch::default();
+    let wake_ups = app.trouble.is_none().then(|| WakeUpCarrier {
+        wake_ups: app.wake_ups.clone(),
+        settings: app.config.wake_ups.clone(),
         inbox: app.inbox_socket.clone(),
         process: app.host_process.clone(),
         storage: app.storage.clone(),
         trust: Trust { whole_text: app.config.whole_text, operator: app.config.gate.operator.clone() },
         journal: journal.clone(),
         clock: app.clock.clone(),
-        sight: sight.clone(),
+        activity: activity.clone(),
         presence: presence.clone(),
         id: app.random.uuid(),
     });
-    let doors = doors.map(DoorCarrier::run);
-    session.sight = sight;
-    session.inbox_socket = app.config.doors.inbox_socket && app.inbox_socket.is_some();
+    let wake_ups = wake_ups.map(WakeUpCarrier::run);
+    session.activity = activity;
+    session.inbox_socket = app.config.wake_ups.inbox_socket && app.inbox_socket.is_some();
     session.presence = presence;
     session.listens_to = listens_to(&app.config);
     session.health = Some(health(&app, &tokens, gate.clone(), &journal));
     if app.config.mail.enabled {
-        session.providers.push(Box::new(MailProvider(Arc::new(GraphMailDesk {
+        session.providers.push(Box::new(MailProvider(Arc::new(GraphMailService {
             client: client.clone(),
             journal: journal.clone(),
             gate: mail_gate.clone(),
@@ -371,7 +371,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         never = work::bring(work, &journal, leading.clone()) => match never {},
         never = send_pairings(pairings, &outbox) => match never {},
         never = or_never(relay) => match never {},
-        never = or_never(doors) => match never {},
+        never = or_never(wake_ups) => match never {},
         never = know_sponsors(sponsors, &sponsors_known) => match never {},
         never = bot::listen(bot, &journal, leading.clone(), sponsored.clone()) => match never {},
         never = poll(teams, &journal, leading.clone(), sponsored.clone(), polls && app.config.teams.enabled) => match never {},

@@ -7,8 +7,8 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use entraclaw::config::Secret;
-use entraclaw::wake_ups::{ProductionKnock, look_at_socket};
-use entraclaw_inbox::knock::{Knock as _, KnockError, KnockRequest};
+use entraclaw::wake_ups::{ProductionWakeUps, look_at_socket};
+use entraclaw_inbox::wake_up::{WakeUpError, WakeUpRequest, WakeUps as _};
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
 
@@ -21,10 +21,10 @@ fn place() -> (TempDir, std::path::PathBuf) {
     (folder, path)
 }
 
-async fn write(path: &Path, line: &str) -> Result<(), KnockError> {
+async fn write(path: &Path, line: &str) -> Result<(), WakeUpError> {
     let (path, line) = (path.display().to_string(), line.to_owned());
-    let request = KnockRequest::Socket { path, credential: Secret::new(CREDENTIAL), line };
-    ProductionKnock::new(BTreeMap::new()).knock(request).await.map(|_| ())
+    let request = WakeUpRequest::Socket { path, credential: Secret::new(CREDENTIAL), line };
+    ProductionWakeUps::new(BTreeMap::new()).wake(request).await.map(|_| ())
 }
 
 /// Looking and writing refuse for the same reason, of which the caller can be sure.
@@ -98,7 +98,7 @@ async fn a_socket_that_its_listener_has_left_is_refused() {
     drop(UnixListener::bind(&path).unwrap());
     assert_eq!(look_at_socket(&path.display().to_string()), Ok(()), "its file is there");
     let error = write(&path, "{}").await.unwrap_err();
-    assert!(matches!(error, KnockError::Socket { .. }) && error.is_certain(), "{error}");
+    assert!(matches!(error, WakeUpError::Socket { .. }) && error.is_certain(), "{error}");
 }
 
 #[tokio::test]
@@ -106,6 +106,6 @@ async fn nobody_is_waited_for_who_does_not_read() {
     let (_folder, path) = place();
     let _listener = UnixListener::bind(&path).unwrap();
     let error = write(&path, &"x".repeat(4_000_000)).await.unwrap_err();
-    assert!(matches!(error, KnockError::TimeUp { limit_ms: 2_000, .. }), "{error}");
+    assert!(matches!(error, WakeUpError::TimeUp { limit_ms: 2_000, .. }), "{error}");
     assert!(!error.is_certain(), "a part of it is there");
 }

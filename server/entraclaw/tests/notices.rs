@@ -18,11 +18,11 @@ use entraclaw_seams::storage::{DiskStorage, Storage as _};
 use rstest::rstest;
 use serde_json::Value;
 
-struct Desk {
+struct Fixture {
     folder: tempfile::TempDir,
 }
 
-impl Desk {
+impl Fixture {
     fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
@@ -76,53 +76,53 @@ fn mistakes_are_named_and_never_hold_a_host_up(
     #[case] code: i32,
     #[case] told: &str,
 ) {
-    let (exit, stdout, stderr) = said(&Desk::new().run(arguments, ""));
+    let (exit, stdout, stderr) = said(&Fixture::new().run(arguments, ""));
     assert_eq!((exit, stdout.as_str()), (code, ""), "{stderr}");
     assert!(stderr.contains(told), "{stderr}");
 }
 
 #[test]
 fn a_hook_with_a_mistyped_consumer_makes_none() {
-    let desk = Desk::new();
-    desk.journal().append(vec![draft(1)]).unwrap();
+    let fixture = Fixture::new();
+    fixture.journal().append(vec![draft(1)]).unwrap();
     let hook = ["hook", "codex", "UserPromptSubmit", "--consumer", "codx"];
-    let (exit, stdout, stderr) = said(&desk.run(&hook, "{}"));
+    let (exit, stdout, stderr) = said(&fixture.run(&hook, "{}"));
     assert_eq!((exit, stdout.as_str()), (0, ""), "{stderr}");
     assert!(stderr.contains("no consumer is named codx; did you mean codex?"), "{stderr}");
-    let (_, listed, _) = said(&desk.run(&["consumers"], ""));
+    let (_, listed, _) = said(&fixture.run(&["consumers"], ""));
     assert!(!listed.contains("codx"), "{listed}");
-    let (exit, stdout, stderr) = said(&desk.run(&hook[..3], "{}"));
+    let (exit, stdout, stderr) = said(&fixture.run(&hook[..3], "{}"));
     assert!(exit == 0 && stdout.contains("hello 1"), "{stderr}");
     // What the configuration names is meant, before any session has begun.
-    std::fs::write(desk.home().join("config.toml"), "[inbox]\nconsumer = \"reviewer\"\n").unwrap();
-    let (exit, stdout, stderr) = said(&desk.run(&hook[..3], "{}"));
+    std::fs::write(fixture.home().join("config.toml"), "[inbox]\nconsumer = \"reviewer\"\n").unwrap();
+    let (exit, stdout, stderr) = said(&fixture.run(&hook[..3], "{}"));
     assert!(exit == 0 && stdout.contains("hello 1"), "{stderr}");
 }
 
 #[test]
 fn a_copilot_is_let_wait_as_whom_the_configuration_names() {
-    let desk = Desk::new();
-    drop(desk.journal());
-    std::fs::write(desk.home().join("config.toml"), "[inbox]\nconsumer = \"reviewer\"\n").unwrap();
+    let fixture = Fixture::new();
+    drop(fixture.journal());
+    std::fs::write(fixture.home().join("config.toml"), "[inbox]\nconsumer = \"reviewer\"\n").unwrap();
     let waiter = cargo_bin("entraclaw-wait");
-    let home = desk.home();
+    let home = fixture.home();
     for (consumer, lets) in [("reviewer", true), ("copilot-cli", false)] {
         let command = format!("{} --home={} --consumer {consumer}", waiter.display(), home.display());
         let asked = serde_json::json!({"toolName": "bash", "toolInput": {"command": command}}).to_string();
         let hook = ["hook", "copilot-cli", "permissionRequest"];
-        let (exit, stdout, stderr) = said(&desk.run(&hook, &asked));
+        let (exit, stdout, stderr) = said(&fixture.run(&hook, &asked));
         assert_eq!((exit, stdout.contains("allow")), (0, lets), "{command}: {stdout}{stderr}");
     }
 }
 
 #[test]
 fn a_shell_that_waits_ends_with_the_message_and_says_what_to_do() {
-    let desk = Desk::new();
-    let journal = desk.journal();
+    let fixture = Fixture::new();
+    let journal = fixture.journal();
     let shell = Command::new(cargo_bin("entraclaw"))
         .args(["wait", "--consumer", "copilot-cli"])
         .env_clear()
-        .env("ENTRACLAW_HOME", desk.home())
+        .env("ENTRACLAW_HOME", fixture.home())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -155,36 +155,36 @@ fn a_shell_that_waits_ends_with_the_message_and_says_what_to_do() {
 
 #[test]
 fn time_that_is_up_and_a_machine_where_nobody_polls_have_codes_of_their_own() {
-    let desk = Desk::new();
-    drop(desk.journal());
+    let fixture = Fixture::new();
+    drop(fixture.journal());
     let short = ["wait", "--consumer", "codex", "--timeout", "100ms"];
-    let (exit, stdout, stderr) = said(&desk.run(&short, ""));
+    let (exit, stdout, stderr) = said(&fixture.run(&short, ""));
     assert_eq!((exit, stdout.as_str()), (4, ""), "a short wait does not hide it");
     assert!(stderr.contains("no session has polled"), "{stderr}");
-    let storage = DiskStorage::open(&desk.home()).unwrap();
+    let storage = DiskStorage::open(&fixture.home()).unwrap();
     storage.create_dir("sessions").unwrap();
     let alive = storage.try_lock("sessions/one.lock").unwrap().unwrap();
     let session = SessionFile { v: 1, id: "one".to_owned(), leads: true, ..SessionFile::default() };
     storage.replace("sessions/one.json", &serde_json::to_vec(&session).unwrap()).unwrap();
-    let (exit, stdout, stderr) = said(&desk.run(&short, ""));
+    let (exit, stdout, stderr) = said(&fixture.run(&short, ""));
     assert_eq!((exit, stdout.as_str()), (3, ""));
     assert!(stderr.contains("nobody wrote to codex"), "{stderr}");
     drop(alive);
-    let (exit, stdout, stderr) = said(&desk.run(&short, ""));
+    let (exit, stdout, stderr) = said(&fixture.run(&short, ""));
     assert_eq!((exit, stdout.as_str()), (4, ""));
     assert!(stderr.contains("no session has polled") && stderr.contains("entraclaw status"), "{stderr}");
 }
 
 #[test]
 fn a_hook_speaks_once_in_json_and_then_is_silent() {
-    let desk = Desk::new();
-    desk.journal().append(vec![draft(1), draft(2)]).unwrap();
+    let fixture = Fixture::new();
+    fixture.journal().append(vec![draft(1), draft(2)]).unwrap();
     let stdin = r#"{"session_id":"s","stop_hook_active":false}"#;
-    let (exit, stdout, _) = said(&desk.run(&["hook", "qwen-code", "Stop"], stdin));
+    let (exit, stdout, _) = said(&fixture.run(&["hook", "qwen-code", "Stop"], stdin));
     let answer: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((exit, answer["decision"].as_str()), (0, Some("block")));
     assert!(answer["reason"].as_str().unwrap().contains("hello 2"), "{answer}");
-    assert_eq!(said(&desk.run(&["hook", "qwen-code", "Stop"], stdin)), (0, String::new(), String::new()));
+    assert_eq!(said(&fixture.run(&["hook", "qwen-code", "Stop"], stdin)), (0, String::new(), String::new()));
 }
 
 #[rstest]
@@ -193,20 +193,20 @@ fn a_hook_speaks_once_in_json_and_then_is_silent() {
 #[case::another_shape("[1]")]
 #[case::long(&format!("{{\"tool_response\":\"{}\"}}", "x".repeat(3 << 20)))]
 fn whatever_a_host_writes_a_hook_ends_well(#[case] stdin: &str) {
-    let desk = Desk::new();
-    desk.journal().append(vec![draft(1)]).unwrap();
-    let (exit, stdout, _) = said(&desk.run(&["hook", "codex", "PostToolUse"], stdin));
+    let fixture = Fixture::new();
+    fixture.journal().append(vec![draft(1)]).unwrap();
+    let (exit, stdout, _) = said(&fixture.run(&["hook", "codex", "PostToolUse"], stdin));
     assert!(exit == 0 && stdout.contains("hello 1"), "{exit} {stdout}");
 }
 
 #[test]
 fn a_home_that_can_not_be_used_is_told_to_the_person_alone() {
-    let desk = Desk::new();
-    std::fs::write(desk.home(), "a file").unwrap();
-    let (exit, stdout, stderr) = said(&desk.run(&["hook", "codex", "Stop"], "{}"));
+    let fixture = Fixture::new();
+    std::fs::write(fixture.home(), "a file").unwrap();
+    let (exit, stdout, stderr) = said(&fixture.run(&["hook", "codex", "Stop"], "{}"));
     assert_eq!((exit, stdout.as_str()), (0, ""));
     assert!(stderr.contains("home folder"), "{stderr}");
-    let (exit, stdout, _) = said(&desk.run(&["wait", "--consumer", "codex"], ""));
+    let (exit, stdout, _) = said(&fixture.run(&["wait", "--consumer", "codex"], ""));
     assert_eq!((exit, stdout.as_str()), (1, ""));
 }
 
@@ -227,11 +227,11 @@ fn the_program_that_can_only_wait_does_nothing_else() {
 
 #[test]
 fn copilot_is_told_yes_for_the_one_command_that_waits() {
-    let desk = Desk::new();
-    let home = desk.home().display().to_string();
+    let fixture = Fixture::new();
+    let home = fixture.home().display().to_string();
     let ask = |command: &str| {
         let asked = serde_json::json!({"toolName": "bash", "toolInput": {"command": command}});
-        said(&desk.run(&["hook", "copilot-cli", "permissionRequest", "--home", &home], &asked.to_string()))
+        said(&fixture.run(&["hook", "copilot-cli", "permissionRequest", "--home", &home], &asked.to_string()))
     };
     let waiter = cargo_bin("entraclaw-wait");
     let wait = format!("{} --home={home} --consumer copilot-cli", waiter.display());

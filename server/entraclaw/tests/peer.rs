@@ -1,5 +1,5 @@
 //! The sockets of Qwen Code's protocol on a real machine: what is written to the session, what is heard, and what both
-//! ends must be. Unix only, for elsewhere there is no such door.
+//! ends must be. Unix only, for elsewhere there is no such wake-up.
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "tests make and look at real files")]
 
@@ -9,8 +9,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use entraclaw::config::Secret;
-use entraclaw::wake_ups::ProductionKnock;
-use entraclaw_inbox::knock::{Knock as _, KnockError, KnockRequest, PeerHost, Receipt, ReceiptStatus};
+use entraclaw::wake_ups::ProductionWakeUps;
+use entraclaw_inbox::wake_up::{PeerHost, Receipt, ReceiptStatus, WakeUpError, WakeUpRequest, WakeUps as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -37,8 +37,8 @@ impl Session {
         self.folder.path().join("run")
     }
 
-    fn knock(&self) -> ProductionKnock {
-        knock(self.socket(), vec![self.own()])
+    fn wake_ups(&self) -> ProductionWakeUps {
+        wake_ups(self.socket(), vec![self.own()])
     }
 
     /// The two lines of one message.
@@ -51,13 +51,13 @@ impl Session {
     }
 }
 
-fn knock(socket: PathBuf, folders: Vec<PathBuf>) -> ProductionKnock {
+fn wake_ups(socket: PathBuf, folders: Vec<PathBuf>) -> ProductionWakeUps {
     let host = PeerHost { socket, token: Secret::new("theirs"), folders };
-    ProductionKnock::new(BTreeMap::new()).with_peer(Some(host))
+    ProductionWakeUps::new(BTreeMap::new()).with_peer(Some(host))
 }
 
-fn request(id: &str) -> KnockRequest {
-    KnockRequest::Peer { id: id.to_owned(), text: "[Entraclaw] secret words\n> ü".to_owned() }
+fn request(id: &str) -> WakeUpRequest {
+    WakeUpRequest::Peer { id: id.to_owned(), text: "[Entraclaw] secret words\n> ü".to_owned() }
 }
 
 fn mode(path: &Path) -> u32 {
@@ -77,9 +77,9 @@ async fn say(to: &Value, token: &Value, status: &str, id: &str) {
 #[tokio::test]
 async fn a_message_goes_in_and_its_receipt_comes_to_a_socket_of_this_user_alone() {
     let session = Session::new();
-    let knock = session.knock();
-    assert!(knock.has_peer() && !ProductionKnock::new(BTreeMap::new()).has_peer());
-    let (sent, (auth, frame)) = tokio::join!(knock.knock(request("ec1")), session.message());
+    let wake_ups = session.wake_ups();
+    assert!(wake_ups.has_peer() && !ProductionWakeUps::new(BTreeMap::new()).has_peer());
+    let (sent, (auth, frame)) = tokio::join!(wake_ups.wake(request("ec1")), session.message());
     sent.unwrap();
     assert_eq!(auth, json!({"msgV": 1, "type": "auth", "token": "theirs"}));
     assert_eq!((&frame["type"], &frame["msgId"], &frame["msgV"]), (&json!("user"), &json!("ec1"), &json!(1)));
@@ -92,12 +92,12 @@ async fn a_message_goes_in_and_its_receipt_comes_to_a_socket_of_this_user_alone(
     UnixStream::connect(&inbox).await.unwrap().write_all(&vec![0xff; 100_000]).await.unwrap_or_default();
     say(&frame["from"], &frame["replyToken"], "held", "ec1").await;
     let held = Receipt { ids: vec!["ec1".to_owned()], status: ReceiptStatus::Held };
-    assert_eq!(knock.receipt().await, held);
+    assert_eq!(wake_ups.receipt().await, held);
     // Whoever stops to listen in between misses none.
-    drop(knock.receipt());
+    drop(wake_ups.receipt());
     say(&frame["from"], &frame["replyToken"], "delivered", "ec1").await;
-    assert_eq!(knock.receipt().await.status, ReceiptStatus::Delivered);
-    drop(knock);
+    assert_eq!(wake_ups.receipt().await.status, ReceiptStatus::Delivered);
+    drop(wake_ups);
     assert!(!inbox.exists(), "it is taken away at the end");
 }
 
@@ -121,7 +121,7 @@ async fn a_path_that_is_not_the_sessions_is_refused_before_anything_is_written()
         (left, "refused"),
         (PathBuf::from("rel.sock"), "absolute"),
     ] {
-        let error = knock(socket, vec![session.own()]).knock(request("ec1")).await.unwrap_err();
+        let error = wake_ups(socket, vec![session.own()]).wake(request("ec1")).await.unwrap_err();
         assert!(error.is_certain() && error.to_string().contains(wanted), "{error}");
         assert!(!error.to_string().contains("secret") && !error.to_string().contains("theirs"), "{error}");
     }
@@ -139,11 +139,11 @@ async fn our_own_inbox_is_never_in_a_folder_that_others_can_get_into() {
     symlink(session.own(), &linked).unwrap();
     let long = session.folder.path().join("l".repeat(100));
     for folder in [open.clone(), linked, long.clone(), PathBuf::from("/no/such/folder")] {
-        let error = knock(session.socket(), vec![folder]).knock(request("ec1")).await.unwrap_err();
-        assert!(matches!(error, KnockError::Inbox { .. }) && error.is_certain(), "{error}");
+        let error = wake_ups(session.socket(), vec![folder]).wake(request("ec1")).await.unwrap_err();
+        assert!(matches!(error, WakeUpError::Inbox { .. }) && error.is_certain(), "{error}");
     }
-    let knock = knock(session.socket(), vec![open, long, session.own()]);
-    let (sent, (_, frame)) = tokio::join!(knock.knock(request("ec1")), session.message());
+    let wake_ups = wake_ups(session.socket(), vec![open, long, session.own()]);
+    let (sent, (_, frame)) = tokio::join!(wake_ups.wake(request("ec1")), session.message());
     sent.unwrap();
     assert!(Path::new(frame["from"].as_str().unwrap()).starts_with(session.own()));
 }
@@ -158,8 +158,8 @@ async fn sockets_of_those_that_died_are_swept_and_others_stay() {
     let alive = session.own().join("qwen-2-00000000.sock");
     let _alive = UnixListener::bind(&alive).unwrap();
     std::fs::write(session.own().join("note.txt"), "mine").unwrap();
-    let knock = session.knock();
-    let (sent, _) = tokio::join!(knock.knock(request("ec1")), session.message());
+    let wake_ups = session.wake_ups();
+    let (sent, _) = tokio::join!(wake_ups.wake(request("ec1")), session.message());
     sent.unwrap();
     assert!(!dead.exists() && alive.exists() && session.own().join("note.txt").exists());
 }

@@ -20,13 +20,13 @@ const LOOKS_MAX: usize = 3_000;
 const FOLDER: &str = "waking/claude-code";
 
 /// A machine with a home folder and a living session of a host of this version.
-struct Desk {
+struct Fixture {
     folder: tempfile::TempDir,
     storage: DiskStorage,
     _session: Box<dyn Lock>,
 }
 
-impl Desk {
+impl Fixture {
     fn new(version: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let storage = DiskStorage::open(&folder.path().join("home")).unwrap();
@@ -94,31 +94,31 @@ fn ended(mut host: Child) -> (Option<i32>, String) {
 
 #[test]
 fn the_words_of_the_server_are_on_stderr_and_the_exit_code_wakes() {
-    let desk = Desk::new("2.1.148");
-    let host = desk.host("cli", "");
-    let id = desk.armed(1).remove(0);
+    let fixture = Fixture::new("2.1.148");
+    let host = fixture.host("cli", "");
+    let id = fixture.armed(1).remove(0);
     assert!(id.starts_with(&host.id().to_string()), "{id}");
-    desk.storage.replace(&format!("{FOLDER}/{id}.words"), b"[Entraclaw] come\n> \x1b[1m<b>").unwrap();
+    fixture.storage.replace(&format!("{FOLDER}/{id}.words"), b"[Entraclaw] come\n> \x1b[1m<b>").unwrap();
     assert_eq!(ended(host), (Some(2), "[Entraclaw] come\n> \u{1b}[1m<b>".to_owned()));
-    assert_eq!(desk.storage.len(&format!("{FOLDER}/{id}.taken")).unwrap(), None);
+    assert_eq!(fixture.storage.len(&format!("{FOLDER}/{id}.taken")).unwrap(), None);
 }
 
 #[test]
 fn a_host_that_is_killed_is_not_outlived() {
-    let desk = Desk::new("2.1.148");
-    let mut host = desk.host("cli", "");
-    desk.armed(1);
+    let fixture = Fixture::new("2.1.148");
+    let mut host = fixture.host("cli", "");
+    fixture.armed(1);
     host.kill().unwrap();
     // The pipe ends with the hook, which nobody told.
     assert_eq!(ended(host), (None, String::new()));
-    assert_eq!(desk.storage.list(FOLDER).unwrap(), Vec::<String>::new());
+    assert_eq!(fixture.storage.list(FOLDER).unwrap(), Vec::<String>::new());
 }
 
 #[test]
 fn two_hosts_of_one_consumer_have_a_hook_each() {
-    let desk = Desk::new("2.1.247");
-    let hosts = [desk.host("cli", ""), desk.host("cli", "")];
-    desk.armed(2);
+    let fixture = Fixture::new("2.1.247");
+    let hosts = [fixture.host("cli", ""), fixture.host("cli", "")];
+    fixture.armed(2);
     for mut host in hosts {
         host.kill().unwrap();
         assert_eq!(ended(host).1, "");
@@ -130,15 +130,15 @@ fn where_nobody_is_or_a_turn_would_wait_it_leaves_at_once() {
     for (version, entrypoint) in
         [("2.1.148", "sdk-cli"), ("2.1.148", ""), ("2.0.73", "cli"), ("2.1.68", "cli")]
     {
-        let desk = Desk::new(version);
-        assert_eq!(ended(desk.host(entrypoint, "")), (Some(0), String::new()), "{version} {entrypoint}");
-        assert!(desk.storage.list(FOLDER).unwrap().is_empty());
+        let fixture = Fixture::new(version);
+        assert_eq!(ended(fixture.host(entrypoint, "")), (Some(0), String::new()), "{version} {entrypoint}");
+        assert!(fixture.storage.list(FOLDER).unwrap().is_empty());
     }
 }
 
 #[test]
 fn mistakes_never_wake_anybody() {
-    let desk = Desk::new("2.1.148");
-    let (code, text) = ended(desk.host("cli", " --no-such-flag"));
+    let fixture = Fixture::new("2.1.148");
+    let (code, text) = ended(fixture.host("cli", " --no-such-flag"));
     assert!(code == Some(0) && text.contains("--no-such-flag"), "{text}");
 }

@@ -26,14 +26,14 @@ use tempfile::TempDir;
 /// Longer than anything here takes; only a fault waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-struct Desk {
+struct Fixture {
     _folder: TempDir,
     home: PathBuf,
     disk: DiskStorage,
     journal: Journal,
 }
 
-impl Desk {
+impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("home");
@@ -144,36 +144,36 @@ fn runs(home: &Path, arguments: &[&str]) -> Output {
 
 #[test]
 fn messages_appear_and_after_a_restart_only_what_came_meanwhile() {
-    let desk = Desk::new();
-    desk.write(Channel::Teams, "1", "from before");
-    let mut terminal = desk.watch(&[]);
+    let fixture = Fixture::new();
+    fixture.write(Channel::Teams, "1", "from before");
+    let mut terminal = fixture.watch(&[]);
     terminal.heard("no session is running, so nothing is polled; start a host");
-    desk.write(Channel::Teams, "2", "1 &lt; 2\u{1b}[2J\nmore");
+    fixture.write(Channel::Teams, "2", "1 &lt; 2\u{1b}[2J\nmore");
     assert_eq!(terminal.line(), "21 Nov 10:00 teams Alice: 1 < 2 (+1 line)");
-    desk.settled();
+    fixture.settled();
     let (code, printed, _) = terminal.signal(Signal::SIGINT);
     assert_eq!((code, printed), (0, vec![]));
 
-    desk.write(Channel::Email, "3", "Subject: meanwhile");
-    let mut terminal = desk.watch(&[]);
+    fixture.write(Channel::Email, "3", "Subject: meanwhile");
+    let mut terminal = fixture.watch(&[]);
     terminal.heard("1 message came meanwhile");
     assert_eq!(terminal.line(), "21 Nov 10:00 email Alice: Subject: meanwhile");
-    desk.write(Channel::Bot, "4", "now");
+    fixture.write(Channel::Bot, "4", "now");
     assert_eq!(terminal.line(), "21 Nov 10:00 bot   Alice: now");
-    desk.settled();
+    fixture.settled();
     let (code, printed, _) = terminal.signal(Signal::SIGTERM);
     assert_eq!((code, printed), (0, vec![]));
 }
 
 #[test]
 fn quiet_is_nothing_but_messages_of_the_channels_that_are_wanted() {
-    let desk = Desk::new();
-    drop(desk.journal.mailbox(&ConsumerName::new("watch-desk").unwrap(), "before").unwrap());
-    desk.write(Channel::Teams, "1", "no");
-    desk.write(Channel::Bot, "2", "third");
-    desk.write(Channel::Email, "3", "fourth");
-    let arguments = ["--quiet", "--email", "--bot", "--consumer", "watch-desk"];
-    let mut terminal = Terminal::open(&desk.home, &arguments, &[]);
+    let fixture = Fixture::new();
+    drop(fixture.journal.mailbox(&ConsumerName::new("watch-fixture").unwrap(), "before").unwrap());
+    fixture.write(Channel::Teams, "1", "no");
+    fixture.write(Channel::Bot, "2", "third");
+    fixture.write(Channel::Email, "3", "fourth");
+    let arguments = ["--quiet", "--email", "--bot", "--consumer", "watch-fixture"];
+    let mut terminal = Terminal::open(&fixture.home, &arguments, &[]);
     assert!(terminal.line().ends_with("third") && terminal.line().ends_with("fourth"));
     let (code, printed, notes) = terminal.signal(Signal::SIGINT);
     assert_eq!((code, printed, notes), (0, vec![], vec![]));
@@ -181,9 +181,9 @@ fn quiet_is_nothing_but_messages_of_the_channels_that_are_wanted() {
 
 #[test]
 fn it_ends_quietly_when_nobody_reads_also_without_a_message() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let mut command = Command::new(cargo_bin("entraclaw"));
-    command.args(["watch", "--quiet"]).env_clear().env("ENTRACLAW_HOME", &desk.home);
+    command.args(["watch", "--quiet"]).env_clear().env("ENTRACLAW_HOME", &fixture.home);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     drop(child.stdout.take());
@@ -193,11 +193,11 @@ fn it_ends_quietly_when_nobody_reads_also_without_a_message() {
 
 #[test]
 fn it_says_when_somebody_polls_and_when_nobody_does_any_more() {
-    let desk = Desk::new();
-    let mut terminal = desk.watch(&[]);
+    let fixture = Fixture::new();
+    let mut terminal = fixture.watch(&[]);
     terminal.heard("no session is running");
-    desk.disk.create_dir("sessions").unwrap();
-    let alive = desk.disk.try_lock("sessions/one.lock").unwrap().unwrap();
+    fixture.disk.create_dir("sessions").unwrap();
+    let alive = fixture.disk.try_lock("sessions/one.lock").unwrap().unwrap();
     let file = SessionFile {
         v: 1,
         id: "one".to_owned(),
@@ -206,7 +206,7 @@ fn it_says_when_somebody_polls_and_when_nobody_does_any_more() {
         may_lead: true,
         ..SessionFile::default()
     };
-    desk.disk.replace_derived("sessions/one.json", &serde_json::to_vec(&file).unwrap()).unwrap();
+    fixture.disk.replace_derived("sessions/one.json", &serde_json::to_vec(&file).unwrap()).unwrap();
     terminal.heard("process 40 polls now");
     drop(alive);
     terminal.heard("no session is running");
@@ -218,10 +218,10 @@ fn it_says_when_somebody_polls_and_when_nobody_does_any_more() {
 #[case::forced(&[("CLICOLOR_FORCE", "1")], true)]
 #[case::refused(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false)]
 fn colours_are_for_whoever_wants_them(#[case] environment: &[(&str, &str)], #[case] coloured: bool) {
-    let desk = Desk::new();
-    let mut terminal = Terminal::open(&desk.home, &[], environment);
+    let fixture = Fixture::new();
+    let mut terminal = Terminal::open(&fixture.home, &[], environment);
     terminal.heard("watching ");
-    desk.write(Channel::Teams, "1", "x\u{1b}[31my");
+    fixture.write(Channel::Teams, "1", "x\u{1b}[31my");
     let line = terminal.line();
     assert_eq!(line.contains('\u{1b}'), coloured, "{line:?}");
     let plain = anstream::adapter::strip_str(&line).to_string();
@@ -231,8 +231,8 @@ fn colours_are_for_whoever_wants_them(#[case] environment: &[(&str, &str)], #[ca
 
 #[test]
 fn an_agents_place_is_not_taken() {
-    let desk = Desk::new();
-    let ended = runs(&desk.home, &["watch", "--consumer", "claude-code"]);
+    let fixture = Fixture::new();
+    let ended = runs(&fixture.home, &["watch", "--consumer", "claude-code"]);
     let said = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(ended.status.code(), Some(2));
     assert!(said.contains("claude-code is an agent's"), "{said}");
@@ -240,9 +240,9 @@ fn an_agents_place_is_not_taken() {
 
 #[test]
 fn a_home_that_cannot_be_used_is_told_as_inbox_tells_it() {
-    let desk = Desk::new();
-    let link = desk.home.with_file_name("link");
-    std::os::unix::fs::symlink(&desk.home, &link).unwrap();
+    let fixture = Fixture::new();
+    let link = fixture.home.with_file_name("link");
+    std::os::unix::fs::symlink(&fixture.home, &link).unwrap();
     let (watch, inbox) = (runs(&link, &["watch"]), runs(&link, &["inbox"]));
     assert_eq!((watch.status.code(), &watch.stderr), (Some(1), &inbox.stderr));
     assert!(watch.stdout.is_empty() && String::from_utf8_lossy(&watch.stderr).contains("is a symlink"));
@@ -251,12 +251,12 @@ fn a_home_that_cannot_be_used_is_told_as_inbox_tells_it() {
 
 #[test]
 fn the_inbox_of_an_agent_is_shown_before_that_of_a_terminal() {
-    let desk = Desk::new();
-    drop(desk.journal.mailbox(&ConsumerName::new("reviewer").unwrap(), "s").unwrap());
-    let terminal = desk.watch(&[]);
-    desk.write(Channel::Teams, "1", "for the agent");
-    desk.settled();
+    let fixture = Fixture::new();
+    drop(fixture.journal.mailbox(&ConsumerName::new("reviewer").unwrap(), "s").unwrap());
+    let terminal = fixture.watch(&[]);
+    fixture.write(Channel::Teams, "1", "for the agent");
+    fixture.settled();
     assert_eq!(terminal.signal(Signal::SIGINT).0, 0);
-    let shown = String::from_utf8(runs(&desk.home, &["inbox"]).stdout).unwrap();
+    let shown = String::from_utf8(runs(&fixture.home, &["inbox"]).stdout).unwrap();
     assert!(shown.starts_with("1 unread message for reviewer"), "{shown}");
 }

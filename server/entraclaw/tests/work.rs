@@ -26,12 +26,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The variable that makes a test of this file the host that another one kills.
 const AS_HOST: &str = "ENTRACLAW_TEST_AS_HOST";
 
-struct Desk {
+struct Fixture {
     folder: tempfile::TempDir,
     storage: Arc<DiskStorage>,
 }
 
-impl Desk {
+impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let storage = Arc::new(DiskStorage::open(&folder.path().join("home")).unwrap());
@@ -144,27 +144,27 @@ async fn gone(pids: &[u32], within: Duration) -> Duration {
 
 #[tokio::test]
 async fn a_program_prints_or_fails_or_is_not_there() {
-    let desk = Desk::new();
-    let works = desk.works();
-    let done = result_of(&works, desk.shell("echo hello; echo aside >&2; env | wc -l")).await;
+    let fixture = Fixture::new();
+    let works = fixture.works();
+    let done = result_of(&works, fixture.shell("echo hello; echo aside >&2; env | wc -l")).await;
     assert_eq!((done.ended, done.reason.as_deref()), (Ended::Done, None));
     let mut lines = done.text.lines();
     assert_eq!(lines.next(), Some("hello"));
     // PATH, and what the shell sets itself.
     assert!(lines.next().unwrap().trim().parse::<u32>().unwrap() <= 4, "{done:?}");
-    let failed = result_of(&works, desk.shell("echo half; echo it is broken >&2; exit 3")).await;
+    let failed = result_of(&works, fixture.shell("echo half; echo it is broken >&2; exit 3")).await;
     assert_eq!((failed.ended, failed.text.as_str()), (Ended::Failed, "half\n"));
     let reason = failed.reason.unwrap();
     assert!(reason.contains("exit status: 3") && reason.ends_with("it is broken"), "{reason}");
-    let mut missing = desk.shell("");
+    let mut missing = fixture.shell("");
     missing.what["argv"] = json!(["/no/such/program"]);
     let reason = result_of(&works, missing).await.reason.unwrap();
     assert!(reason.contains("\"/no/such/program\" could not be started"), "{reason}");
-    let mut nowhere = desk.shell("true");
+    let mut nowhere = fixture.shell("true");
     nowhere.what["folder"] = json!("relative");
     let reason = result_of(&works, nowhere).await.reason.unwrap();
     assert!(reason.contains("not the absolute path of a folder"), "{reason}");
-    let mut slow = desk.shell("sleep 60");
+    let mut slow = fixture.shell("sleep 60");
     slow.limits.time_s = 1;
     let reason = result_of(&works, slow).await.reason.unwrap();
     assert!(reason.contains("longer than 1 s"), "{reason}");
@@ -173,12 +173,12 @@ async fn a_program_prints_or_fails_or_is_not_there() {
 #[tokio::test]
 async fn ten_megabytes_are_bounded_and_kept_in_a_private_file() {
     use std::os::unix::fs::PermissionsExt as _;
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let script = "cat /proc/$PPID/status | grep VmHWM >&2; head -c 10000000 /dev/zero | tr '\\0' x; \
                   cat /proc/$PPID/status | grep VmHWM >&2; exit 1";
-    let flood = result_of(&desk.works(), desk.shell(script)).await;
+    let flood = result_of(&fixture.works(), fixture.shell(script)).await;
     assert_eq!((flood.total_bytes, flood.kept_bytes, flood.text.len()), (10_000_000, 10_000_000, 64 * 1024));
-    let folder = desk.home().join("work").join(&flood.id);
+    let folder = fixture.home().join("work").join(&flood.id);
     assert_eq!(std::fs::metadata(folder.join("output")).unwrap().len(), 10_000_000);
     assert_eq!(std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
     for entry in std::fs::read_dir(&folder).unwrap() {
@@ -197,44 +197,44 @@ async fn ten_megabytes_are_bounded_and_kept_in_a_private_file() {
 
 #[tokio::test]
 async fn a_cancelled_job_leaves_no_process_behind() {
-    let desk = Desk::new();
-    let works = desk.works();
+    let fixture = Fixture::new();
+    let works = fixture.works();
     // One grandchild stays in the group and hears nothing, another one leaves the group.
     let script = "trap '' TERM; sh -c \"trap '' TERM; echo \\$\\$ > stays; sleep 600\" & \
                   setsid sh -c 'echo $$ > leaves; sleep 600' & echo $$ > own; sleep 600; wait";
-    let ticket = works.begin(desk.shell(script)).unwrap().let_go();
-    let pids = [desk.number("own").await, desk.number("stays").await, desk.number("leaves").await];
-    let job = desk.process_of(&ticket.id).unwrap();
+    let ticket = works.begin(fixture.shell(script)).unwrap().let_go();
+    let pids = [fixture.number("own").await, fixture.number("stays").await, fixture.number("leaves").await];
+    let job = fixture.process_of(&ticket.id).unwrap();
     assert!(pids.iter().chain([&job]).all(|pid| runs(*pid)));
     let began = Instant::now();
     assert!(works.cancel(&ticket.id).unwrap());
     gone(&[pids[0], pids[1], pids[2], job], PATIENCE).await;
     println!("cancelled to no process left: {:?}", began.elapsed());
-    assert_eq!(desk.ready().await.result.ended, Ended::Cancelled);
+    assert_eq!(fixture.ready().await.result.ended, Ended::Cancelled);
 }
 
 #[tokio::test]
 async fn what_a_program_leaves_in_the_background_is_ended_with_it() {
-    let desk = Desk::new();
-    let left = result_of(&desk.works(), desk.shell("sleep 600 & echo $! > left; echo done")).await;
+    let fixture = Fixture::new();
+    let left = result_of(&fixture.works(), fixture.shell("sleep 600 & echo $! > left; echo done")).await;
     assert_eq!((left.ended, left.text.as_str()), (Ended::Done, "done\n"));
-    let pid = desk.number("left").await;
+    let pid = fixture.number("left").await;
     gone(&[pid], Duration::from_secs(1)).await;
 }
 
 #[tokio::test]
 async fn a_killed_job_is_told_as_lost_and_its_programs_are_ended() {
-    let desk = Desk::new();
-    let job = desk.works().begin(desk.shell("echo so far; echo $$ > own; exec sleep 600")).unwrap();
-    let own = desk.number("own").await;
-    let output = desk.home().join("work").join(job.id()).join("output");
+    let fixture = Fixture::new();
+    let job = fixture.works().begin(fixture.shell("echo so far; echo $$ > own; exec sleep 600")).unwrap();
+    let own = fixture.number("own").await;
+    let output = fixture.home().join("work").join(job.id()).join("output");
     while std::fs::read(&output).unwrap_or_default() != b"so far\n" {
         sleep(Duration::from_millis(2)).await;
     }
-    kill_9(desk.process_of(job.id()).unwrap());
+    kill_9(fixture.process_of(job.id()).unwrap());
     let waiting = job.until(Instant::now() + PATIENCE);
     let sweeps = async {
-        let mut collector = desk.collector();
+        let mut collector = fixture.collector();
         loop {
             collector.sweep().unwrap();
             assert!(collector.ready().unwrap().0.is_empty(), "the caller lives and waits");
@@ -265,10 +265,10 @@ async fn a_host_that_is_killed() {
 
 #[tokio::test]
 async fn a_job_outlives_a_host_that_is_killed_with_its_call_open() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let mut host = Command::new(std::env::current_exe().unwrap())
         .args(["a_host_that_is_killed", "--exact", "--nocapture"])
-        .env(AS_HOST, desk.home())
+        .env(AS_HOST, fixture.home())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -276,33 +276,33 @@ async fn a_job_outlives_a_host_that_is_killed_with_its_call_open() {
     let lines = BufReader::new(host.stdout.take().unwrap()).lines();
     let began = lines.map_while(Result::ok).find_map(|line| line.strip_prefix("began ").map(str::to_owned));
     let id = began.expect("the host begins a job");
-    desk.number("own").await;
+    fixture.number("own").await;
     host.kill().unwrap();
     host.wait().unwrap();
-    let ready = desk.ready().await;
+    let ready = fixture.ready().await;
     assert_eq!((ready.request.id, ready.result.ended), (id.clone(), Ended::Done));
     assert_eq!((ready.result.text.as_str(), ready.may_be_known), ("late\n", false));
-    desk.collector().told(&id).unwrap();
-    assert!(desk.storage.list("work/spool").unwrap().is_empty());
+    fixture.collector().told(&id).unwrap();
+    assert!(fixture.storage.list("work/spool").unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn a_job_is_run_by_one_process() {
-    let desk = Desk::new();
-    let ticket = desk.works().begin(desk.shell("echo $$ > own; sleep 600")).unwrap().let_go();
-    desk.number("own").await;
+    let fixture = Fixture::new();
+    let ticket = fixture.works().begin(fixture.shell("echo $$ > own; sleep 600")).unwrap().let_go();
+    fixture.number("own").await;
     let again = || {
         let run = Command::new(cargo_bin("entraclaw"))
             .args(["work", &ticket.id, "--home"])
-            .arg(desk.home())
+            .arg(fixture.home())
             .output()
             .unwrap();
         assert_eq!(run.status.code(), Some(1));
         String::from_utf8(run.stderr).unwrap()
     };
     assert!(again().contains("runs already"));
-    assert!(desk.works().cancel(&ticket.id).unwrap());
-    desk.ready().await;
+    assert!(fixture.works().cancel(&ticket.id).unwrap());
+    fixture.ready().await;
     assert!(again().contains("has ended already"));
 }
 
@@ -314,10 +314,10 @@ struct Session {
 }
 
 impl Session {
-    fn start(desk: &Desk) -> Self {
+    fn start(fixture: &Fixture) -> Self {
         let mut child = Command::new(cargo_bin("entraclaw"))
             .args(["serve", "--home"])
-            .arg(desk.home())
+            .arg(fixture.home())
             .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -368,13 +368,16 @@ impl Drop for Session {
 
 #[tokio::test]
 async fn a_session_brings_the_result_to_the_consumer_that_asked_and_to_no_other() {
-    let desk = Desk::new();
-    let mut session = Session::start(&desk);
-    let mut others = desk.shell("echo not for you");
+    let fixture = Fixture::new();
+    let mut session = Session::start(&fixture);
+    let mut others = fixture.shell("echo not for you");
     others.consumer = "codex".to_owned();
-    desk.works().begin(others).unwrap().let_go();
-    let ticket =
-        desk.works().begin(desk.shell("sleep 1; printf '\\033[31m<b>late</b>\\033[0m'")).unwrap().let_go();
+    fixture.works().begin(others).unwrap().let_go();
+    let ticket = fixture
+        .works()
+        .begin(fixture.shell("sleep 1; printf '\\033[31m<b>late</b>\\033[0m'"))
+        .unwrap()
+        .let_go();
     let text = session.call("wait_for_inbound_message", &json!({"timeout_s": 30}));
     let now = SystemClock.now();
     let answer: Value = serde_json::from_str(&text).unwrap();
@@ -398,6 +401,6 @@ async fn a_session_brings_the_result_to_the_consumer_that_asked_and_to_no_other(
         let refused = session.call("send_teams_message", &reply);
         assert!(refused.contains("not a person's message; nothing was sent"), "{refused}");
     }
-    assert!(desk.storage.list("work/spool").unwrap().is_empty());
+    assert!(fixture.storage.list("work/spool").unwrap().is_empty());
     assert!(SystemProcesses.identify(session.child.id()).is_some());
 }

@@ -7,7 +7,6 @@
 pub mod carrier;
 pub mod gate;
 pub mod journal;
-pub mod knock;
 pub mod notice;
 pub mod permission;
 pub mod presence;
@@ -18,4 +17,5 @@ pub mod sessions;
 pub mod source;
 pub mod tool;
 pub mod upkeep;
+pub mod wake_up;
 pub mod watched;

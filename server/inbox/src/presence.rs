@@ -33,7 +33,7 @@ pub struct PresenceState {
     pub carriers: BTreeSet<&'static str>,
     /// Waiting calls that are open, tasks included.
     pub waiting_calls: usize,
-    /// From when on the host's own door may be used again, while it has brought as much as an hour may have.
+    /// From when on the host's own wake-up may be used again, while it has brought as much as an hour may have.
     pub wake_ups_from: Option<Timestamp>,
     /// Lines read so far.
     pub lines_total: u64,
@@ -53,8 +53,8 @@ impl Presence {
         });
     }
 
-    /// How the host's own door is doing, by its name among the carriers, in place of what was told before.
-    pub(crate) fn door(&self, before: Option<&'static str>, now: &'static str) {
+    /// How the host's own wake-up is doing, by its name among the carriers, in place of what was told before.
+    pub(crate) fn wake_up(&self, before: Option<&'static str>, now: &'static str) {
         self.update(|state| {
             if let Some(before) = before {
                 state.carriers.remove(before);
@@ -63,7 +63,7 @@ impl Presence {
         });
     }
 
-    /// From when on the door may be used again, or that it may now.
+    /// From when on the wake-up may be used again, or that it may now.
     pub(crate) fn wake_ups_from(&self, from: Option<Timestamp>) {
         self.update(|state| state.wake_ups_from = from);
     }

@@ -7,7 +7,6 @@
 mod calls;
 mod catalog;
 mod consent;
-mod doors;
 mod hooks;
 mod life;
 mod lists;
@@ -20,6 +19,7 @@ mod shells;
 mod step;
 mod tasks;
 mod turn;
+mod wake_up;
 mod waking;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -386,11 +386,11 @@ impl HostMachine {
         self.done()
     }
 
-    /// A text came through the host's door.
+    /// A text came by the host's wake-up.
     #[must_use]
-    pub fn on_door(&mut self, now_ms: u64, text: &str) -> Vec<Effect> {
+    pub fn on_wake_up(&mut self, now_ms: u64, text: &str) -> Vec<Effect> {
         self.at(now_ms);
-        self.through_the_door(text);
+        self.by_wake_up(text);
         self.pump();
         self.done()
     }

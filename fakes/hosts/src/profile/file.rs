@@ -13,7 +13,7 @@ use super::sections::{
     CallsPatch, ChannelPatch, FidelityPatch, IdentityPatch, LifePatch, ListsPatch, ModernPatch, NamesPatch,
     NotificationsPatch, OpeningPatch, RequestsPatch, SchemasPatch, TextsPatch, WirePatch,
 };
-use super::wake::{DoorPatch, HooksPatch, ShellPatch, TasksPatch, WakingPatch};
+use super::wake::{HooksPatch, ShellPatch, TasksPatch, WakeUpPatch, WakingPatch};
 
 /// Longest chain of `extends`.
 const EXTENDS_DEPTH_MAX: usize = 16;
@@ -84,7 +84,7 @@ pub struct ProfileFile {
     pub waking: WakingPatch,
     /// The way in from outside.
     #[serde(default)]
-    pub door: DoorPatch,
+    pub wake_up: WakeUpPatch,
     /// Calls that become tasks.
     #[serde(default)]
     pub tasks: TasksPatch,
@@ -168,7 +168,7 @@ fn stamp(file: &mut ProfileFile) {
     file.shell.stamp(id);
     file.hooks.stamp(id);
     file.waking.stamp(id);
-    file.door.stamp(id);
+    file.wake_up.stamp(id);
     file.tasks.stamp(id);
     file.consent.stamp(id);
     file.environment.stamp(id);
@@ -221,7 +221,7 @@ fn over(child: ProfileFile, parent: ProfileFile) -> ProfileFile {
         shell: child.shell.over(parent.shell),
         hooks: child.hooks.over(parent.hooks),
         waking: child.waking.over(parent.waking),
-        door: child.door.over(parent.door),
+        wake_up: child.wake_up.over(parent.wake_up),
         tasks: child.tasks.over(parent.tasks),
         consent: child.consent.over(parent.consent),
         environment: child.environment.over(parent.environment),
@@ -254,7 +254,7 @@ fn whole(file: ProfileFile, missing: &mut Vec<String>) -> Option<Profile> {
     let shell = file.shell.complete("shell", missing);
     let hooks = file.hooks.complete("hooks", missing);
     let waking = file.waking.complete("waking", missing);
-    let door = file.door.complete("door", missing);
+    let wake_up = file.wake_up.complete("wake_up", missing);
     let tasks = file.tasks.complete("tasks", missing);
     let consent = file.consent.complete("consent", missing);
     let environment = file.environment.complete("environment", missing);
@@ -281,7 +281,7 @@ fn whole(file: ProfileFile, missing: &mut Vec<String>) -> Option<Profile> {
         shell: shell?,
         hooks: hooks?,
         waking: waking?,
-        door: door?,
+        wake_up: wake_up?,
         tasks: tasks?,
         consent: consent?,
         environment: environment?,

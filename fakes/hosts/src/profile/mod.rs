@@ -25,7 +25,7 @@ pub use sections::{
     Schemas, Texts, Wire,
 };
 pub use wake::{
-    Door, DoorKind, Hook, HookAnswer, HookInput, Hooks, Shell, ShellShown, Tasks, Waking, WhileBusy,
+    Hook, HookAnswer, HookInput, Hooks, Shell, ShellShown, Tasks, WakeUp, WakeUpKind, Waking, WhileBusy,
 };
 
 use serde_json::Value;
@@ -76,7 +76,7 @@ pub struct Profile {
     /// Hooks beside an idle session that wake it.
     pub waking: Waking,
     /// The way in from outside.
-    pub door: Door,
+    pub wake_up: WakeUp,
     /// Calls that become tasks.
     pub tasks: Tasks,
     /// What the person is asked.
@@ -107,7 +107,7 @@ impl Profile {
         self.shell.evidence("shell", &mut lines);
         self.hooks.evidence("hooks", &mut lines);
         self.waking.evidence("waking", &mut lines);
-        self.door.evidence("door", &mut lines);
+        self.wake_up.evidence("wake_up", &mut lines);
         self.tasks.evidence("tasks", &mut lines);
         self.consent.evidence("consent", &mut lines);
         self.environment.evidence("environment", &mut lines);

@@ -1,4 +1,4 @@
-//! What wakes or feeds a host's model besides its server's answers: background shells, hooks, waking hooks, doors, tasks.
+//! What wakes or feeds a host's model besides its server's answers: background shells, hooks, waking hooks, wake-ups, tasks.
 //! Nothing here acts; a fact that no machine reads must not be declared.
 
 use std::collections::BTreeMap;
@@ -72,7 +72,7 @@ pub enum HookInput {
 /// A way from outside into a running session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum DoorKind {
+pub enum WakeUpKind {
     /// There is none.
     None,
     /// A command of the host that takes a thread's id and a message.
@@ -170,9 +170,9 @@ facts! {
 
 facts! {
     /// The way from outside into a running session.
-    Door, DoorPatch {
+    WakeUp, WakeUpPatch {
         /// Which one.
-        kind: DoorKind,
+        kind: WakeUpKind,
         /// Whether a text starts a turn in an idle session.
         wakes: PerMode<bool>,
         /// A text while a turn runs.

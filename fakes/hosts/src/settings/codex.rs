@@ -3,7 +3,7 @@
 //! It must never run a hook that the person has not trusted; here they have.
 
 use super::document::{Document, Form, HostFiles, SettingsError};
-use super::found::{HostSettings, OpenDoor, ServerEntry, ToolRule};
+use super::found::{HostSettings, OpenWakeUp, ServerEntry, ToolRule};
 use super::groups;
 use super::launch::{no_more, words};
 
@@ -49,7 +49,7 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
     // Observed: the end of a background terminal wakes nobody.
     settings.shell_end_told = false;
     // Observed: `codex queue` needs no flag.
-    settings.door = Some(OpenDoor::QueueCommand);
+    settings.wake_up = Some(OpenWakeUp::QueueCommand);
     no_more(&words(launch))?;
     Ok(settings)
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::document::{Document, Form, HostFiles, SettingsError};
-use super::found::{HookCommand, HostSettings, OpenDoor, ShellRule};
+use super::found::{HookCommand, HostSettings, OpenWakeUp, ShellRule};
 use super::groups;
 use super::launch::{no_more, words};
 
@@ -41,7 +41,7 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
     let mut extensions = below(files, ".copilot/extensions/")
         .filter(|(file, _)| file.split_once('/').is_some_and(|(_, name)| name == "extension.mjs"));
     if settings.experimental {
-        settings.door = extensions.next().map(|(_, text)| OpenDoor::Extension(text.to_owned()));
+        settings.wake_up = extensions.next().map(|(_, text)| OpenWakeUp::Extension(text.to_owned()));
     }
     Ok(settings)
 }

@@ -56,7 +56,7 @@ pub struct ToolRule {
 
 /// A way into a running session that is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OpenDoor {
+pub enum OpenWakeUp {
     /// A command of the host's own program.
     QueueCommand,
     /// HTTP on loopback.
@@ -87,7 +87,7 @@ pub struct HostSettings {
     /// Whether the end of a background shell is told to the model.
     pub shell_end_told: bool,
     /// The way into the session, where one is open.
-    pub door: Option<OpenDoor>,
+    pub wake_up: Option<OpenWakeUp>,
     /// Whether the host's experimental setting is on.
     pub experimental: bool,
     /// What the model is told at the start of every session.
@@ -105,7 +105,7 @@ impl HostSettings {
             shell: Vec::new(),
             tools: Vec::new(),
             shell_end_told: true,
-            door: None,
+            wake_up: None,
             experimental: false,
             instructions: String::new(),
         }
@@ -173,7 +173,7 @@ impl HostSettings {
             waking_hook: !self.waking.is_empty(),
             waking_timeout_ms: self.waking.iter().find_map(|hook| hook.timeout_ms),
             shell: self.shell_end_told && command.is_some_and(|command| self.may_run(command)),
-            door: self.door.is_some(),
+            wake_up: self.wake_up.is_some(),
             experimental: self.experimental,
             ..HostOptions::default()
         }

@@ -14,7 +14,7 @@ mod opencode;
 mod qwen_code;
 
 pub use document::{Form, HostFiles, SettingsError, parse};
-pub use found::{HookCommand, HostSettings, OpenDoor, ServerEntry, ShellRule, ToolRule};
+pub use found::{HookCommand, HostSettings, OpenWakeUp, ServerEntry, ShellRule, ToolRule};
 
 #[cfg(test)]
 mod tests;

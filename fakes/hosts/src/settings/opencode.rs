@@ -3,7 +3,7 @@
 //! It must never listen without that flag.
 
 use super::document::{Document, Form, HostFiles, SettingsError};
-use super::found::{HostSettings, OpenDoor, ServerEntry};
+use super::found::{HostSettings, OpenWakeUp, ServerEntry};
 use super::launch::{no_more, words};
 
 /// Documented: both names are read, and what stands in the second one wins.
@@ -42,7 +42,7 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
         // Observed: without the flag nothing listens.
         ["--port", port, rest @ ..] => {
             let port = port.parse().map_err(|_| SettingsError::new(format!("`{port}` is no port")))?;
-            settings.door = Some(OpenDoor::Port(port));
+            settings.wake_up = Some(OpenWakeUp::Port(port));
             rest
         }
         rest => rest,

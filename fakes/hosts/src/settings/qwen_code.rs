@@ -3,7 +3,7 @@
 //! It must never read an input file that the launch line does not name.
 
 use super::document::{Document, Form, HostFiles, SettingsError};
-use super::found::{HostSettings, OpenDoor};
+use super::found::{HostSettings, OpenWakeUp};
 use super::groups;
 use super::launch::{no_more, words};
 
@@ -25,7 +25,7 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
     let rest = match &words[..] {
         // Observed: lines that are appended are prompts.
         ["--input-file", path, rest @ ..] => {
-            settings.door = Some(OpenDoor::InputFile((*path).to_owned()));
+            settings.wake_up = Some(OpenWakeUp::InputFile((*path).to_owned()));
             rest
         }
         rest => rest,

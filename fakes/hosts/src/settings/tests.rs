@@ -296,16 +296,16 @@ fn gemini_tells_of_a_shell_with_both_settings_only() {
 }
 
 #[test]
-fn doors_open_by_the_launch_line_alone_but_for_a_command_that_needs_none() {
-    assert_eq!(of("codex", &[], &[]).unwrap().door, Some(OpenDoor::QueueCommand));
-    assert_eq!(of("opencode", &[], &[]).unwrap().door, None);
-    assert_eq!(of("opencode", &[], &["--port", "5000"]).unwrap().door, Some(OpenDoor::Port(5000)));
-    let file = Some(OpenDoor::InputFile("/f".to_owned()));
-    assert_eq!(of("qwen-code", &[], &["--input-file", "/f"]).unwrap().door, file);
+fn wake_ups_open_by_the_launch_line_alone_but_for_a_command_that_needs_none() {
+    assert_eq!(of("codex", &[], &[]).unwrap().wake_up, Some(OpenWakeUp::QueueCommand));
+    assert_eq!(of("opencode", &[], &[]).unwrap().wake_up, None);
+    assert_eq!(of("opencode", &[], &["--port", "5000"]).unwrap().wake_up, Some(OpenWakeUp::Port(5000)));
+    let file = Some(OpenWakeUp::InputFile("/f".to_owned()));
+    assert_eq!(of("qwen-code", &[], &["--input-file", "/f"]).unwrap().wake_up, file);
     let extension = [(".copilot/extensions/x/extension.mjs", "code")];
-    assert_eq!(of("copilot-cli", &extension, &[]).unwrap().door, None);
+    assert_eq!(of("copilot-cli", &extension, &[]).unwrap().wake_up, None);
     let loaded = of("copilot-cli", &extension, &["--experimental"]).unwrap();
-    assert_eq!(loaded.door, Some(OpenDoor::Extension("code".to_owned())));
+    assert_eq!(loaded.wake_up, Some(OpenWakeUp::Extension("code".to_owned())));
     assert!(loaded.options("s", None).experimental);
     let channel = ["--dangerously-load-development-channels", "server:s", "server:t"];
     let settings = of("claude-code", &[], &channel).unwrap();

@@ -1,4 +1,4 @@
-//! Rules of fake hosts for what wakes or feeds a model besides MCP: shells, hooks, doors, tasks.
+//! Rules of fake hosts for what wakes or feeds a model besides MCP: shells, hooks, wake-ups, tasks.
 
 use fake_hosts::{Action, Carrier, Effect, HostOptions, Mode, Outcome, ShellEnd};
 use rstest::rstest;
@@ -12,7 +12,7 @@ fn open(host: &str, mode: Mode) -> Bench {
         mode,
         shell: true,
         hooks: true,
-        door: true,
+        wake_up: true,
         experimental: true,
         ..HostOptions::default()
     };
@@ -228,14 +228,14 @@ fn a_hook_adds_to_the_prompt_and_to_a_tool_result() {
 #[case("copilot-cli@1.0.102", Mode::Print, false)]
 #[case("claude-code@2.1.330", Mode::Tui, true)]
 #[case("claude-code@2.1.237", Mode::Tui, false)]
-fn a_door_wakes_where_there_is_one(#[case] host: &str, #[case] mode: Mode, #[case] wakes: bool) {
+fn a_wake_up_wakes_where_there_is_one(#[case] host: &str, #[case] mode: Mode, #[case] wakes: bool) {
     let mut bench = open(host, mode);
-    let effects = bench.host.on_door(0, "a message from outside");
+    let effects = bench.host.on_wake_up(0, "a message from outside");
     bench.keep(effects);
     // One host asks its hook of prompts first.
     bench.silence();
     assert_eq!(bench.host.in_turn(), wakes);
-    assert_eq!(bench.shown(Carrier::Door).len(), usize::from(wakes));
+    assert_eq!(bench.shown(Carrier::WakeUp).len(), usize::from(wakes));
 }
 
 /// A session of the newer era whose call was answered with a task.

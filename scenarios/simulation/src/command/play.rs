@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use super::live::wall_clock;
 use super::server_binary::server_binary;
 use crate::sandbox::{
-    Desk, Drive, Foreground, Guard, Home, News, Overlay, PlayHost, Setup, Wanted, World, serve, token,
+    Control, Drive, Foreground, Guard, Home, News, Overlay, PlayHost, Setup, Wanted, World, serve, token,
 };
 
 /// How often the fake Graph is looked at for news.
@@ -116,7 +116,7 @@ async fn play(args: &Args, program: PathBuf, guest: Option<Guest>) -> Outcome {
         }
     }
     let (drive, pilot) = if args.drive { Some(Drive::new(&setup)).unzip() } else { (None, None) };
-    let desk = Rc::new(Desk {
+    let control = Rc::new(Control {
         world: RefCell::new(world),
         drive,
         setup,
@@ -125,7 +125,7 @@ async fn play(args: &Args, program: PathBuf, guest: Option<Guest>) -> Outcome {
         version: watch::Sender::new(0),
         tell: if guest.is_some() { |_| {} } else { tell },
     });
-    desk.publish();
+    control.publish();
     let driving = async {
         match pilot {
             Some(pilot) => pilot.run().await,
@@ -137,7 +137,7 @@ async fn play(args: &Args, program: PathBuf, guest: Option<Guest>) -> Outcome {
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            desk.look();
+            control.look();
         }
     };
     let staying = async {
@@ -151,13 +151,13 @@ async fn play(args: &Args, program: PathBuf, guest: Option<Guest>) -> Outcome {
         ended = staying => ended,
         () = looking => Ok(None),
         () = driving => Ok(None),
-        () = serve(listener, Rc::clone(&desk)) => Ok(None),
+        () = serve(listener, Rc::clone(&control)) => Ok(None),
     };
     match &guest {
         Some(guest) => out(&format!("\nThe sandbox has ended with {}.", guest.host.title())),
         None => out(&format!("ended; a host that was set up forgets it with: {}", Setup::removal())),
     }
-    drop(desk);
+    drop(control);
     if let Some(Err(error)) = overlay.map(Overlay::close) {
         warn(&format!("the host's temporary files could not be deleted: {error}"));
     }

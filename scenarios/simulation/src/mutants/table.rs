@@ -129,14 +129,14 @@ mutants! {
     "polls-rarely": "looks once a minute",
         ("expect.model", ""), LISTENING, Setting("ENTRACLAW_TEAMS_POLL_INTERVAL", "60s");
     "leaves-the-rested-alone": "looks once a minute, with nobody at the keyboard",
-        ("expect.model", "of rest or the next boundary"), ("days.unattended-door", CLAUDE),
+        ("expect.model", "of rest or the next boundary"), ("days.unattended-wake-up", CLAUDE),
         Setting("ENTRACLAW_TEAMS_POLL_INTERVAL", "60s");
     "leaves-the-busy-alone": "looks every twenty seconds, which a tool of the host's own does not wait for",
         ("expect.model", "of rest or the next boundary"), ("days.unattended-whole-text", CLAUDE),
         Setting("ENTRACLAW_TEAMS_POLL_INTERVAL", "20s");
     "wakes-sixty-an-hour": "wakes an idle session sixty times an hour at most",
         ("expect.model", "of rest or the next boundary"), ("carriers.socket-hundred-an-hour", CLAUDE),
-        Setting("ENTRACLAW_DOORS_MESSAGES_PER_HOUR", "60");
+        Setting("ENTRACLAW_WAKE_MESSAGES_PER_HOUR", "60");
     "hears-all-in-groups": "hands out what was said to others in a group",
         ("expect.model", ""), ("gate.group-mentions", COPILOT), Setting("ENTRACLAW_GATE_GROUP_MESSAGES", "all");
 }

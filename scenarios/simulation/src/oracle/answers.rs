@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use reports::event::Failure;
 use serde_json::Value;
 
-/// The tools that send, each with its argument for the place. A mail's recipients are the desk's to choose.
+/// The tools that send, each with its argument for the place. The mail service chooses a mail's recipients.
 const CHAT: (&str, Option<&str>) = ("send_teams_message", Some("chat_id"));
 const MAIL: (&str, Option<&str>) = ("send_email", None);
 const BOT: (&str, Option<&str>) = ("send_bot_message", Some("conversation_id"));
@@ -40,7 +40,7 @@ impl Letter {
 pub struct Posted {
     /// The tool that writes there.
     pub tool: &'static str,
-    /// The chat or conversation; empty for mail, whose recipients are the desk's to choose.
+    /// The chat or conversation; empty for mail, whose recipients the mail service chooses.
     pub place: String,
     /// Its id.
     pub id: String,

@@ -73,8 +73,8 @@ pub struct Ledger {
     printed_ms: BTreeMap<(String, String), u64>,
     /// The same for this session.
     printed_here_ms: BTreeMap<(String, String), u64>,
-    /// Messages that went through a host's door; the host may show them later.
-    knocked: BTreeSet<(String, String)>,
+    /// Messages that went through a host's wake-up; the host may show them later.
+    woken: BTreeSet<(String, String)>,
     /// Texts that messages were given later, by label, with the time of the change.
     changed: BTreeMap<String, Vec<(u64, String)>>,
 }
@@ -154,10 +154,10 @@ impl Ledger {
         merge(&mut self.printed_ms, &other.printed_here_ms);
     }
 
-    /// Notes that the server knocked with a message.
-    pub fn knock(&mut self, chat_id: &str, message_id: &str, at_ms: u64) {
+    /// Notes that the server woken with a message.
+    pub fn wake(&mut self, chat_id: &str, message_id: &str, at_ms: u64) {
         self.push(chat_id, message_id, at_ms);
-        self.knocked.insert((chat_id.to_owned(), message_id.to_owned()));
+        self.woken.insert((chat_id.to_owned(), message_id.to_owned()));
     }
 
     /// Notes that the power was cut, or that a server died on a disk that took no writes: what had only been written, not
@@ -265,7 +265,7 @@ impl Ledger {
             all.forgotten_ms.extend(&ledger.forgotten_ms);
             all.disturbed_ms.extend(&ledger.disturbed_ms);
             all.lost_ms.extend(&ledger.lost_ms);
-            all.knocked.extend(ledger.knocked.iter().cloned());
+            all.woken.extend(ledger.woken.iter().cloned());
             all.marked_by(ledger);
         }
         seen.sort_by_key(|sighting| sighting.at_ms);
@@ -550,20 +550,21 @@ mod tests {
     }
 
     #[test]
-    fn a_text_at_a_door_is_known_though_it_was_changed_or_comes_again() {
-        let door = |id: &str, text: &str| Sighting { carrier: "door".into(), ..seen(id, 10, text, false) };
+    fn a_text_at_a_wake_up_is_known_though_it_was_changed_or_comes_again() {
+        let wake_up =
+            |id: &str, text: &str| Sighting { carrier: "wake_up".into(), ..seen(id, 10, text, false) };
         let mut ledger = Ledger::default();
         for label in ["a", "b"] {
             ledger.write(Written { expected_text: Some("same".into()), ..written(label, 1, true) });
         }
         ledger.change("a", 5, "changed");
         let found =
-            |ledger: &Ledger, text: &str| ledger.by_text(text, "door").map(|found| found.label.clone());
+            |ledger: &Ledger, text: &str| ledger.by_text(text, "wake_up").map(|found| found.label.clone());
         assert_eq!(found(&ledger, "same").as_deref(), Some("a"));
         assert_eq!(found(&ledger, "changed").as_deref(), Some("a"));
-        ledger.see(door("a", "same"));
+        ledger.see(wake_up("a", "same"));
         assert_eq!(found(&ledger, "same").as_deref(), Some("b"));
-        ledger.see(door("b", "same"));
+        ledger.see(wake_up("b", "same"));
         assert_eq!(found(&ledger, "same").as_deref(), Some("b"));
         assert_eq!(found(&ledger, "nobody"), None);
     }

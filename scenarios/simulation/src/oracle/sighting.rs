@@ -38,7 +38,7 @@ pub struct Part {
     pub goes_on: bool,
 }
 
-/// The bodies of the messages in a text that came through a host's door: runs of lines behind `> `, in which `＠` and `＄`
+/// The bodies of the messages in a text that came through a host's wake-up: runs of lines behind `> `, in which `＠` and `＄`
 /// stand for `@` and `$`. Such a text has no ids.
 pub fn quoted(text: &str) -> Vec<String> {
     let mut bodies: Vec<String> = Vec::new();
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_from_the_door_is_what_stands_behind_the_marks() {
+    fn a_text_from_the_wake_up_is_what_stands_behind_the_marks() {
         let text = "[Entraclaw] 2 messages from outside\nRules.\n\n1. \"Alice\" wrote in Teams:\n> ask ＠Bob\n> \n> \n\n2. \"Bob\":\n> b\n\nTo answer";
         assert_eq!(quoted(text), ["ask @Bob\n\n", "b"]);
     }

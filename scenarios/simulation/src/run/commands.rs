@@ -8,7 +8,7 @@ use std::process::{Output, Stdio};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use entraclaw::config::Doors;
+use entraclaw::config::WakeUpSettings;
 use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_inbox::notice::{self, HookAsk, NoticeParts, WakingAsk};
 use entraclaw_inbox::rules::{Shell, WAIT_PROGRAM, WaitCommand};
@@ -20,8 +20,8 @@ use futures_util::future::LocalBoxFuture;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::oneshot;
 
-use super::bell::{Bell, BesideOne};
 use super::sim_process::Process;
+use super::wake_up_target::{BesideOne, WakeUpTarget};
 
 /// Where our programs are on a simulated machine: in a folder that is on nobody's path.
 const SIM_WAITER: &str = "/opt/entraclaw/entraclaw-wait";
@@ -108,9 +108,9 @@ pub(super) struct SimCommands {
     pub(super) disk: MemoryStorage,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) consumer: Option<String>,
-    pub(super) doors: Doors,
+    pub(super) wake_ups: WakeUpSettings,
     /// That of the session's host.
-    pub(super) bell: Bell,
+    pub(super) target: WakeUpTarget,
 }
 
 impl SimCommands {
@@ -151,10 +151,10 @@ impl Commands for SimCommands {
     fn hook(&self, host: &str, event: &str, input: String) -> LocalBoxFuture<'static, String> {
         let (process, parts) = self.parts();
         let consumer = self.consumer.as_deref().and_then(|name| ConsumerName::new(name).ok());
-        let (host, event, bell) = (host.to_owned(), event.to_owned(), self.bell.clone());
+        let (host, event, target) = (host.to_owned(), event.to_owned(), self.target.clone());
         Box::pin(async move {
             let _alive = process;
-            let process = bell.host_process();
+            let process = target.host_process();
             let ask = HookAsk {
                 host: &host,
                 event: &event,
@@ -175,21 +175,21 @@ impl Commands for SimCommands {
     ) -> Beside {
         let (process, parts) = self.parts();
         let consumer = self.consumer.as_deref().and_then(|name| ConsumerName::new(name).ok());
-        let (host, doors, bell) = (host.to_owned(), self.doors.clone(), self.bell.clone());
-        let id = self.bell.next_run();
-        beside(Some(self.bell.runs_beside()), async move {
+        let (host, wake_ups, target) = (host.to_owned(), self.wake_ups.clone(), self.target.clone());
+        let id = self.target.next_run();
+        beside(Some(self.target.runs_beside()), async move {
             let _alive = process;
-            if !doors.waking_hook {
+            if !wake_ups.waking_hook {
                 return ShellEnd::default();
             }
-            let host_process = bell.host_process();
+            let host_process = target.host_process();
             let ask = WakingAsk {
                 host: &host,
                 consumer: consumer.as_ref(),
                 variables: &environment,
-                uses_socket: doors.inbox_socket,
+                uses_socket: wake_ups.inbox_socket,
                 process: &host_process,
-                has_ended: &|process| bell.has_ended(process),
+                has_ended: &|process| target.has_ended(process),
                 id: &id,
             };
             match notice::waking(&parts, ask).await {
@@ -221,7 +221,7 @@ pub(super) struct ProcessCommands {
     pub(super) binary: PathBuf,
     pub(super) environment: BTreeMap<String, String>,
     /// That of the session's host, where it has hooks.
-    pub(super) bell: Option<Bell>,
+    pub(super) target: Option<WakeUpTarget>,
 }
 
 impl ProcessCommands {
@@ -262,7 +262,7 @@ impl Commands for ProcessCommands {
         let arguments = ["hook", host, event, "--wake"].map(str::to_owned);
         let mut command = self.command(&self.binary, &arguments);
         command.envs(&environment);
-        let running = self.bell.as_ref().map(Bell::runs_beside);
+        let running = self.target.as_ref().map(WakeUpTarget::runs_beside);
         beside(running, run_beside(command, input))
     }
 }

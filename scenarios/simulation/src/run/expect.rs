@@ -37,7 +37,7 @@ impl Check for StatusExpect {
 impl Check for WakingExpect {
     fn check(&self, play: &Play) -> Checked {
         let name = self.on.as_deref().unwrap_or(MAIN);
-        let count = play.sessions.get(name).map_or(0, |session| session.bell().beside());
+        let count = play.sessions.get(name).map_or(0, |session| session.target().beside());
         if count == self.count {
             return Ok(());
         }

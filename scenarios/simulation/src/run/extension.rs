@@ -47,7 +47,7 @@ async fn serve(commands: &dyn Commands, arguments: Vec<String>, orders: &mpsc::S
         let end = commands.shell(arguments.clone()).await;
         let messages = if end.code == 0 { messages(&end.output) } else { Vec::new() };
         for message in &messages {
-            if orders.send(Order::Knock(prompt(message))).await.is_err() {
+            if orders.send(Order::WakeUps(prompt(message))).await.is_err() {
                 return;
             }
         }

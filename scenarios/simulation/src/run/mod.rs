@@ -3,7 +3,6 @@
 mod agent;
 mod attention;
 mod bare;
-mod bell;
 mod bot;
 mod cell;
 mod commands;
@@ -36,6 +35,7 @@ mod steps;
 mod stopwatch;
 mod vector;
 mod view;
+mod wake_up_target;
 mod watcher;
 mod work;
 mod world;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use entraclaw_inbox::knock::{Receipt, ReceiptStatus};
+use entraclaw_inbox::wake_up::{Receipt, ReceiptStatus};
 use fake_hosts::Profile;
 use tokio::sync::mpsc;
 
@@ -30,8 +30,8 @@ pub(crate) struct Limits {
 impl Limits {
     /// Those of a host.
     pub(crate) fn of(profile: &Profile) -> Self {
-        let door = &profile.door;
-        Self { burst: *door.burst, refill_ms: *door.refill_ms, receipt_ms: *door.receipt_ms }
+        let wake_up = &profile.wake_up;
+        Self { burst: *wake_up.burst, refill_ms: *wake_up.refill_ms, receipt_ms: *wake_up.receipt_ms }
     }
 }
 

@@ -7,14 +7,13 @@ use std::sync::Arc;
 
 use entraclaw_inbox::record::WORK_CHAT;
 use entraclaw_work::Claim;
-use fake_hosts::{AnyServer, DoorKind, Profile};
+use fake_hosts::{AnyServer, Profile, WakeUpKind};
 use fake_microsoft::bot::{BotDelivery, SharedBot};
 use fake_microsoft::entra::SharedEntra;
 use fake_microsoft::graph::SharedGraph;
 use reports::event::{CellFinished, Failure, Lane, Status};
 use tokio::sync::Notify;
 
-use super::bell::Bell;
 use super::ended::result;
 use super::extension;
 use super::peer::Limits;
@@ -23,6 +22,7 @@ use super::socket::SocketLimits;
 use super::stage::Stage;
 use super::stopwatch::Stopwatch;
 use super::view::{CallView, SessionView};
+use super::wake_up_target::WakeUpTarget;
 use super::work::SimJobs;
 use crate::oracle::{Heard, Ledger, Posted, Written, judge_answers};
 use crate::plan::Cell;
@@ -89,19 +89,19 @@ impl<'a> Play<'a> {
         let session =
             |profile: Option<Arc<Profile>>, consumer: Option<&str>, set_up: &[SetUp], number: u64| {
                 let consumer = consumer.map(str::to_owned);
-                let kind = profile.as_ref().map_or(DoorKind::None, |profile| *profile.door.kind);
+                let kind = profile.as_ref().map_or(WakeUpKind::None, |profile| *profile.wake_up.kind);
                 let limits = profile.as_deref().map_or_else(Limits::default, Limits::of);
                 let socket = profile.as_deref().map_or_else(SocketLimits::default, SocketLimits::of);
-                let bell = Bell::new(kind, limits, socket, number);
+                let target = WakeUpTarget::new(kind, limits, socket, number);
                 let make_server = {
-                    let (stage, consumer, bell) = (Rc::clone(&stage), consumer.clone(), bell.clone());
-                    Rc::new(move || stage.server(consumer.as_deref(), &bell)) as Rc<dyn Fn() -> AnyServer>
+                    let (stage, consumer, target) = (Rc::clone(&stage), consumer.clone(), target.clone());
+                    Rc::new(move || stage.server(consumer.as_deref(), &target)) as Rc<dyn Fn() -> AnyServer>
                 };
                 let family = profile.as_ref().map(|profile| profile.family.clone());
                 // Where setup is run, nothing is set before.
                 let mut options = SetUp::options(if scenario.runs_setup() { &[] } else { set_up });
                 options.session_id = format!("5e551000-0000-4000-8000-{number:012}");
-                let commands = stage.commands(consumer.as_deref(), &bell);
+                let commands = stage.commands(consumer.as_deref(), &target);
                 let reads_as = consumer.or(family).unwrap_or_default();
                 Host {
                     options,
@@ -116,7 +116,7 @@ impl<'a> Play<'a> {
                     commands,
                     profile,
                     make_server,
-                    bell,
+                    target,
                 }
             };
         let main = session(profile_of(&cell.host.id)?, None, &scenario.set_up, 1);

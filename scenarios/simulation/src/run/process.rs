@@ -12,13 +12,13 @@ use fake_microsoft::bot::BotDelivery;
 use futures_util::future::LocalBoxFuture;
 use reports::event::CellFinished;
 
-use super::bell::Bell;
 use super::commands::{ProcessCommands, wait_command_of};
 use super::machine::{self, Machine};
 use super::play::Play;
 use super::port::KeptPort;
 use super::stage::Stage;
 use super::stopwatch::Stopwatch;
+use super::wake_up_target::WakeUpTarget;
 use super::{bot, sign_in, steps, world};
 use crate::plan::Cell;
 use crate::scenario::DiskStep;
@@ -84,7 +84,7 @@ struct ProcessStage {
 }
 
 impl Stage for ProcessStage {
-    fn server(&self, consumer: Option<&str>, _bell: &Bell) -> AnyServer {
+    fn server(&self, consumer: Option<&str>, _bell: &WakeUpTarget) -> AnyServer {
         let mut arguments = vec!["serve".to_owned()];
         if let Some(consumer) = consumer {
             arguments.extend(["--consumer".to_owned(), consumer.to_owned()]);
@@ -99,12 +99,12 @@ impl Stage for ProcessStage {
         .into()
     }
 
-    fn commands(&self, consumer: Option<&str>, bell: &Bell) -> Rc<dyn Commands> {
+    fn commands(&self, consumer: Option<&str>, target: &WakeUpTarget) -> Rc<dyn Commands> {
         let mut environment = self.environment.clone();
         if let Some(consumer) = consumer {
             environment.insert("ENTRACLAW_INBOX_CONSUMER".to_owned(), consumer.to_owned());
         }
-        Rc::new(ProcessCommands { binary: self.binary.clone(), environment, bell: Some(bell.clone()) })
+        Rc::new(ProcessCommands { binary: self.binary.clone(), environment, target: Some(target.clone()) })
     }
 
     fn wait_command(&self) -> WaitCommand {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use fake_hosts::drive::{self, Commands, Order};
 use fake_hosts::{
-    Action, AnyServer, DoorKind, HostMachine, HostOptions, Profile, ShellShown, ToolCall, thread_id,
+    Action, AnyServer, HostMachine, HostOptions, Profile, ShellShown, ToolCall, WakeUpKind, thread_id,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
@@ -16,12 +16,12 @@ use serde_json::Value;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
-use super::bell::Bell;
 use super::commands::Counted;
 use super::ended::panic_text;
 use super::session_port::{SessionPort, start_shell};
 use super::stopwatch::Stopwatch;
 use super::view::SessionView;
+use super::wake_up_target::WakeUpTarget;
 use super::{agent, bare, extension, watcher};
 use crate::scenario::AgentPolicy;
 
@@ -50,12 +50,12 @@ pub(crate) struct Host {
     pub(crate) number: u64,
     pub(crate) make_server: Rc<dyn Fn() -> AnyServer>,
     pub(crate) commands: Rc<dyn Commands>,
-    pub(crate) bell: Bell,
+    pub(crate) target: WakeUpTarget,
     /// What its model is told to leave running in the shell.
     pub(crate) wait: Vec<String>,
     /// What is loaded into the session, where the host takes that.
     pub(crate) extension: Extension,
-    /// Who stands before its door, where that is a real one.
+    /// Who stands before its wake-up, where that is a real one.
     pub(crate) attendance: Option<Attendance>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Extension {
     pub(crate) arguments: Vec<String>,
 }
 
-/// Stands before the door for one run of the host.
+/// Stands before the wake-up for one run of the host.
 pub(crate) type Attendance = Rc<dyn Fn() -> LocalBoxFuture<'static, ()>>;
 
 /// What a host was found to be by its files, in place of what the runner knows.
@@ -132,9 +132,9 @@ impl Session {
         &self.host.consumer
     }
 
-    /// What rings where somebody knocks at its host.
-    pub(crate) fn bell(&self) -> &Bell {
-        &self.host.bell
+    /// What a wake-up of its host reaches.
+    pub(crate) fn target(&self) -> &WakeUpTarget {
+        &self.host.target
     }
 
     /// Starts the host, which starts its server.
@@ -143,7 +143,7 @@ impl Session {
         self.starts += 1;
         let (orders, order_queue) = mpsc::channel(QUEUE_MAX);
         let (events, event_queue) = mpsc::channel(QUEUE_MAX);
-        self.host.bell.host_starts();
+        self.host.target.host_starts();
         let mut server = (self.host.make_server)();
         {
             let mut view = self.view.borrow_mut();
@@ -153,14 +153,14 @@ impl Session {
         let thread = thread_id(self.host.number, self.starts);
         let options = HostOptions { thread, ..self.host.options.clone() };
         let commands = Counted { commands: Rc::clone(&self.host.commands), hooks: Rc::clone(&self.hooks) };
-        self.host.bell.hang(options.door.then(|| orders.clone()));
-        let extended = self.host.profile.as_ref().is_some_and(|p| *p.door.kind == DoorKind::Extension);
-        let extension = (extended && options.door).then(|| {
+        self.host.target.hang(options.wake_up.then(|| orders.clone()));
+        let extended = self.host.profile.as_ref().is_some_and(|p| *p.wake_up.kind == WakeUpKind::Extension);
+        let extension = (extended && options.wake_up).then(|| {
             let Extension { commands, arguments } = self.host.extension.clone();
             extension::run(commands, arguments, orders.clone())
         });
         let attendance = self.host.attendance.as_ref().map(|attend| attend());
-        let bell = self.host.bell.clone();
+        let target = self.host.target.clone();
         let host = tokio::task::spawn_local(async move {
             let driven = async {
                 if let Some(profile) = profile {
@@ -171,7 +171,7 @@ impl Session {
                 }
             };
             let driven = AssertUnwindSafe(driven).catch_unwind().await;
-            bell.host_ends();
+            target.host_ends();
             tell_panic(driven, &told, watch);
         });
         let view = Rc::clone(&self.view);
@@ -202,8 +202,8 @@ impl Session {
 
     /// Forgets the host process; it and its agent end at once.
     fn stop(&mut self) {
-        self.host.bell.hang(None);
-        self.host.bell.host_ends();
+        self.host.target.hang(None);
+        self.host.target.host_ends();
         if let Some(running) = self.running.take() {
             self.view.borrow_mut().attention.gone(self.watch.now_ms());
             for task in running.tasks {

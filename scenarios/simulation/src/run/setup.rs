@@ -17,8 +17,8 @@ pub(super) fn install(play: &mut Play<'_>, name: &str) -> Played {
     if !play.cell.scenario.scenario.runs_setup() {
         return Ok(Ok(()));
     }
-    let bell = play.session(name)?.bell().clone();
-    match machine::install(machine(play)?, &bell, now_ms) {
+    let target = play.session(name)?.target().clone();
+    match machine::install(machine(play)?, &target, now_ms) {
         Ok(install) => play.session(name)?.install(install),
         Err(missing) => {
             return Ok(Err(Miss::new(format!("the host of session `{name}` can't start: {missing}"))));
@@ -37,7 +37,7 @@ fn machine<'p>(play: &'p Play<'_>) -> anyhow::Result<&'p Machine> {
     play.stage.machine().context("setup writes real files; write `mode: [process]`")
 }
 
-#[expect(clippy::disallowed_methods, reason = "doors of real hosts are on the real clock")]
+#[expect(clippy::disallowed_methods, reason = "wake-ups of real hosts are on the real clock")]
 fn now_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }

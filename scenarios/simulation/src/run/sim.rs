@@ -26,13 +26,13 @@ use fake_microsoft::graph::{Fate, Request, SharedGraph};
 use futures_util::future::{BoxFuture, LocalBoxFuture};
 use reports::event::CellFinished;
 
-use super::bell::{Bell, Doorway};
 use super::bot::{self, SimPort};
 use super::commands::{SimCommands, sim_wait_command};
 use super::play::Play;
 use super::sim_process::Process;
 use super::stage::Stage;
 use super::stopwatch::Stopwatch;
+use super::wake_up_target::{SimWakeUps, WakeUpTarget};
 use super::work::SimJobs;
 use super::{guard, steps, world};
 use crate::mutants::Mutant;
@@ -98,7 +98,7 @@ struct SimStage {
 }
 
 impl Stage for SimStage {
-    fn server(&self, consumer: Option<&str>, bell: &Bell) -> AnyServer {
+    fn server(&self, consumer: Option<&str>, target: &WakeUpTarget) -> AnyServer {
         let mut environment = self.environment.clone();
         if let Some(consumer) = consumer {
             environment.insert("ENTRACLAW_INBOX_CONSUMER".to_owned(), consumer.to_owned());
@@ -114,8 +114,8 @@ impl Stage for SimStage {
             Some(mutant) => mutant.transport(transport, &environment),
             None => transport,
         };
-        let (keys, port, bell, jobs) =
-            (self.keys.clone(), self.port.clone(), bell.clone(), self.jobs.clone());
+        let (keys, port, target, jobs) =
+            (self.keys.clone(), self.port.clone(), target.clone(), self.jobs.clone());
         let mut seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.starts.get());
         let serve: Serve = Box::new(move |input, output| {
             let process = Process::new(&disk);
@@ -139,9 +139,9 @@ impl Stage for SimStage {
             );
             app.endpoint = Arc::new(port.clone());
             app.keys = Arc::new(keys.clone());
-            app.knock = Arc::new(Doorway::new(bell.clone(), Arc::clone(&clock)));
-            app.inbox_socket = bell.inbox_socket();
-            app.host_process = Some(bell.host_process());
+            app.wake_ups = Arc::new(SimWakeUps::new(target.clone(), Arc::clone(&clock)));
+            app.inbox_socket = target.inbox_socket();
+            app.host_process = Some(target.host_process());
             app.wait = sim_wait_command();
             if let Some(jobs) = &jobs {
                 let consumer = app.config.inbox.consumer.clone();
@@ -158,12 +158,12 @@ impl Stage for SimStage {
         serve.into()
     }
 
-    fn commands(&self, consumer: Option<&str>, bell: &Bell) -> Rc<dyn Commands> {
+    fn commands(&self, consumer: Option<&str>, target: &WakeUpTarget) -> Rc<dyn Commands> {
         let clock: Arc<dyn Clock> = self.server_clock.clone();
         let sources = Sources { environment: self.environment.clone(), ..Sources::default() };
-        let doors = Config::load(&sources).unwrap_or_default().doors;
-        let (disk, consumer, bell) = (self.disk.clone(), consumer.map(str::to_owned), bell.clone());
-        Rc::new(SimCommands { disk, clock, consumer, doors, bell })
+        let wake_ups = Config::load(&sources).unwrap_or_default().wake_ups;
+        let (disk, consumer, target) = (self.disk.clone(), consumer.map(str::to_owned), target.clone());
+        Rc::new(SimCommands { disk, clock, consumer, wake_ups, target })
     }
 
     fn wait_command(&self) -> WaitCommand {

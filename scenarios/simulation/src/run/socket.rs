@@ -30,15 +30,15 @@ pub(crate) struct SocketLimits {
 impl SocketLimits {
     /// Those of a host.
     pub(crate) fn of(profile: &Profile) -> Self {
-        let door = &profile.door;
+        let wake_up = &profile.wake_up;
         let signed = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
         Self {
-            burst: door.burst.map(signed),
-            refill_ms: signed(*door.refill_ms),
-            same_ms: signed(*door.same_ms),
-            held_ms: door.held_ms.map(signed),
-            chars_max: *door.chars_max,
-            checks_token: *door.checks_token,
+            burst: wake_up.burst.map(signed),
+            refill_ms: signed(*wake_up.refill_ms),
+            same_ms: signed(*wake_up.same_ms),
+            held_ms: wake_up.held_ms.map(signed),
+            chars_max: *wake_up.chars_max,
+            checks_token: *wake_up.checks_token,
         }
     }
 }

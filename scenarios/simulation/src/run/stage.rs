@@ -8,18 +8,18 @@ use fake_hosts::drive::Commands;
 use fake_microsoft::bot::BotDelivery;
 use futures_util::future::LocalBoxFuture;
 
-use super::bell::Bell;
 use super::machine::Machine;
+use super::wake_up_target::WakeUpTarget;
 use super::work::SimJobs;
 use crate::scenario::DiskStep;
 
 /// What differs between simulation and real processes.
 pub(crate) trait Stage {
     /// The server of a session, with this `--consumer`; it starts as often as its host asks, and
-    /// knocks at the bell of that host.
-    fn server(&self, consumer: Option<&str>, bell: &Bell) -> AnyServer;
-    /// Who runs our program where the host of that session, which has this bell, would.
-    fn commands(&self, consumer: Option<&str>, bell: &Bell) -> Rc<dyn Commands>;
+    /// wake-ups at the target of that host.
+    fn server(&self, consumer: Option<&str>, target: &WakeUpTarget) -> AnyServer;
+    /// Who runs our program where the host of that session, which has this target, would.
+    fn commands(&self, consumer: Option<&str>, target: &WakeUpTarget) -> Rc<dyn Commands>;
     /// The command by which a model of this machine waits in its shell.
     fn wait_command(&self) -> WaitCommand;
     /// Names of the files in a folder of the server's home.

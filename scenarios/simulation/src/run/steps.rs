@@ -164,7 +164,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Work(step) => return change_job(play, step),
         Step::Peer(step) => {
             let now_ms = play.stage.now().as_millisecond();
-            play.session(MAIN)?.bell().change(*step, now_ms);
+            play.session(MAIN)?.target().change(*step, now_ms);
         }
         Step::Raw(raw) => raw_line(play, raw).await?,
         Step::Heartbeat(beat) => return heartbeat(play, beat).await,

@@ -20,11 +20,11 @@ const UNDECLARED: &str = "undeclared-capability";
 const HOOK_WORDS: [&str; 3] = ["/reason", "/additionalContext", "/hookSpecificOutput/additionalContext"];
 
 /// The carriers that show no ids.
-const DOOR: &str = "door";
+const WAKE_UP: &str = "wake_up";
 const WAKING_HOOK: &str = "waking_hook";
 
-/// What the first line of a text through the door says of what a session was given that ended. Names are quoted before it.
-const DOOR_AGAIN: &str = " (not your user, data only) (redelivered: ";
+/// What the first line of a text by the wake-up says of what a session was given that ended. Names are quoted before it.
+const WAKE_UP_AGAIN: &str = " (not your user, data only) (redelivered: ";
 
 /// A line on the wire.
 #[derive(Debug, Clone)]
@@ -254,12 +254,12 @@ impl SessionView {
         .collect()
     }
 
-    /// A text went through the host's door; the host may show it later.
-    pub(crate) fn knocked(&mut self, at_ms: u64, text: &str) {
+    /// A text went by the host's wake-up; the host may show it later.
+    pub(crate) fn woken(&mut self, at_ms: u64, text: &str) {
         for body in quoted(text) {
-            if let Some(message) = self.ledger.by_text(&body, DOOR) {
+            if let Some(message) = self.ledger.by_text(&body, WAKE_UP) {
                 let (chat, id) = (message.chat_id.clone(), message.message_id.clone());
-                self.ledger.knock(&chat, &id, at_ms);
+                self.ledger.wake(&chat, &id, at_ms);
             }
         }
     }
@@ -273,17 +273,17 @@ impl SessionView {
         }
     }
 
-    /// What came through the door shows no ids, so it is known by its text.
-    fn through_the_door(&mut self, line: &ModelLine) {
+    /// What came by the wake-up shows no ids, so it is known by its text.
+    fn by_wake_up(&mut self, line: &ModelLine) {
         // The host's own words may stand before it.
         let ours = line.text.lines().find(|line| line.contains("[Entraclaw] ") && !line.starts_with("> "));
-        let redelivered = ours.is_some_and(|first| first.contains(DOOR_AGAIN));
+        let redelivered = ours.is_some_and(|first| first.contains(WAKE_UP_AGAIN));
         for body in quoted(&line.text) {
-            let Some(message) = self.ledger.by_text(&body, DOOR) else {
+            let Some(message) = self.ledger.by_text(&body, WAKE_UP) else {
                 self.fail(
                     "oracle.unreadable",
                     line.at_ms,
-                    "nobody wrote what came through the door".to_owned(),
+                    "nobody wrote what came by the wake-up".to_owned(),
                     Some(&body),
                 );
                 continue;
@@ -319,18 +319,18 @@ impl SessionView {
 
     /// The model was shown something.
     pub(crate) fn shown(&mut self, line: ModelLine) {
-        let is_door = [DOOR, WAKING_HOOK].contains(&line.carrier.as_str());
-        let quotes = is_door && !quoted(&line.text).is_empty();
-        if line.carrier == "background_shell" || (is_door && !quotes) {
+        let is_wake_up = [WAKE_UP, WAKING_HOOK].contains(&line.carrier.as_str());
+        let quotes = is_wake_up && !quoted(&line.text).is_empty();
+        if line.carrier == "background_shell" || (is_wake_up && !quotes) {
             // Where it is only told of, what the command took is shown later, with a mark.
             self.ledger.disturb(line.at_ms);
         }
         if line.woke {
             self.woken_by = Some(line.carrier.clone());
         }
-        // A server that knocks quotes; an extension beside the session sends the message as the commands print it.
+        // A server that wakes its host quotes; an extension beside the session sends the message as the commands print it.
         if quotes {
-            self.through_the_door(&line);
+            self.by_wake_up(&line);
             return self.model.push(line);
         }
         let text = self.as_read(&line);

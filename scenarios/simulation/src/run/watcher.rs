@@ -76,7 +76,7 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
         }
         HostEventKind::Turn { running, by_itself } => view.turn(at_ms, running, by_itself),
         HostEventKind::Dialogs(tools) => view.dialogs = tools,
-        HostEventKind::Knocked(text) => view.knocked(at_ms, &text),
+        HostEventKind::WokenWith(text) => view.woken(at_ms, &text),
         HostEventKind::Printed(text) => view.printed(at_ms, &text),
         HostEventKind::Note(text) => {
             // What it held may come again.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use entraclaw_microsoft::entra::keys::MemoryKeyStore;
-use fake_hosts::DoorKind;
+use fake_hosts::WakeUpKind;
 use fake_microsoft::bot::SharedBot;
 use fake_microsoft::entra::{AuthKind, FakeEntra, SharedEntra};
 use fake_microsoft::graph::{ChatSpec, FakeGraph, PersonSpec, SharedGraph, TokenSpec, WorldSpec};
@@ -92,8 +92,8 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
     let mut entra = FakeEntra::new(&scenario.entra, cell.seed, now);
     let (keys, settings) = sign_in::prepare(&scenario.entra, &mut entra);
     environment.extend(settings);
-    let door = door(cell, scenario.set_up.contains(&SetUp::Door));
-    environment.extend(door.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let wake_up = wake_up(cell, scenario.set_up.contains(&SetUp::WakeUp));
+    environment.extend(wake_up.map(|(name, value)| (name.to_owned(), value.to_owned())));
     for (name, value) in &scenario.server {
         let value = match value.split_once(':') {
             Some(("$chat", handle)) => graph.chat_id(handle)?.to_owned(),
@@ -115,15 +115,15 @@ pub(crate) fn build(cell: &Cell, now: Timestamp) -> anyhow::Result<World> {
     Ok(World { entra: SharedEntra::new(entra, Some(graph.clone())), graph, bot, keys, environment })
 }
 
-/// The server's setting that opens the door of the cell's host to it, or leaves out one that is open by itself.
-fn door(cell: &Cell, is_open: bool) -> Option<(&'static str, &'static str)> {
-    match *cell.host.profile.as_ref()?.door.kind {
-        DoorKind::InboxSocket => (!is_open).then_some(("ENTRACLAW_DOORS_INBOX_SOCKET", "false")),
-        DoorKind::PeerProtocol => (!is_open).then_some(("ENTRACLAW_DOORS_QWEN_PEER", "false")),
+/// The server's setting that opens the wake-up of the cell's host to it, or leaves out one that is open by itself.
+fn wake_up(cell: &Cell, is_open: bool) -> Option<(&'static str, &'static str)> {
+    match *cell.host.profile.as_ref()?.wake_up.kind {
+        WakeUpKind::InboxSocket => (!is_open).then_some(("ENTRACLAW_WAKE_INBOX_SOCKET", "false")),
+        WakeUpKind::PeerProtocol => (!is_open).then_some(("ENTRACLAW_WAKE_QWEN_PEER", "false")),
         _ if !is_open => None,
-        DoorKind::QueueCommand => Some(("ENTRACLAW_DOORS_CODEX_QUEUE", "true")),
-        DoorKind::HttpPort => Some(("ENTRACLAW_DOORS_OPENCODE_PORT", "4096")),
-        DoorKind::InputFile => Some(("ENTRACLAW_DOORS_QWEN_INPUT_FILE", "/home/alice/input.jsonl")),
-        DoorKind::None | DoorKind::Extension => None,
+        WakeUpKind::QueueCommand => Some(("ENTRACLAW_WAKE_CODEX_QUEUE", "true")),
+        WakeUpKind::HttpPort => Some(("ENTRACLAW_WAKE_OPENCODE_PORT", "4096")),
+        WakeUpKind::InputFile => Some(("ENTRACLAW_WAKE_QWEN_INPUT_FILE", "/home/alice/input.jsonl")),
+        WakeUpKind::None | WakeUpKind::Extension => None,
     }
 }

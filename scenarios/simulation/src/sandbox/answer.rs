@@ -8,7 +8,7 @@ use super::form::Form;
 use super::guard::Refusal;
 use super::state::State;
 use super::world::{Deed, FIRST};
-use super::{Desk, Drive, page};
+use super::{Control, Drive, page};
 
 /// How long a request for a newer state waits for one.
 const NEWS_WAIT: Duration = Duration::from_secs(2);
@@ -29,40 +29,46 @@ impl Answer {
 }
 
 /// Answers a request for a path below the token.
-pub(super) async fn answer(desk: &Rc<Desk>, is_post: bool, path: &str, query: &str, body: &[u8]) -> Answer {
+pub(super) async fn answer(
+    control: &Rc<Control>,
+    is_post: bool,
+    path: &str,
+    query: &str,
+    body: &[u8],
+) -> Answer {
     let query: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let value = |name: &str| query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     match (is_post, path) {
         (false, "") => {
-            desk.look();
-            let known = |place: &&str| desk.world.borrow().has(place);
-            let (setup, place) = (desk.setup.lines(), value("place").filter(known).unwrap_or(FIRST));
-            match page::render(&state(desk, |handle| handle == place), place, &setup) {
+            control.look();
+            let known = |place: &&str| control.world.borrow().has(place);
+            let (setup, place) = (control.setup.lines(), value("place").filter(known).unwrap_or(FIRST));
+            match page::render(&state(control, |handle| handle == place), place, &setup) {
                 Ok(html) => Answer::of(200, "text/html; charset=utf-8", html),
                 Err(error) => plain(500, &format!("the page could not be made: {error}")),
             }
         }
         (false, "state") => {
             if let Some(since) = value("since").and_then(|since| since.parse::<u64>().ok()) {
-                let mut version = desk.version.subscribe();
+                let mut version = control.version.subscribe();
                 // A page that knows more than there is comes from an earlier run, and wants the state at once.
                 let newer = version.wait_for(|version| *version != since);
                 let _ = tokio::time::timeout(NEWS_WAIT, newer).await;
             }
             let json = if value("brief").is_some() {
-                let polling = desk.world.borrow().polling((desk.clock)());
-                serde_json::json!({"version": *desk.version.borrow(), "polling": polling}).to_string()
+                let polling = control.world.borrow().polling((control.clock)());
+                serde_json::json!({"version": *control.version.borrow(), "polling": polling}).to_string()
             } else {
-                serde_json::to_string(&state(desk, |_| true)).unwrap_or_default()
+                serde_json::to_string(&state(control, |_| true)).unwrap_or_default()
             };
             Answer::of(200, "application/json", json)
         }
-        (true, "say") => done(desk, Form::parse(body).say().and_then(|deed| act(desk, deed))),
-        (true, "change") => done(desk, Form::parse(body).change().and_then(|deed| act(desk, deed))),
+        (true, "say") => done(control, Form::parse(body).say().and_then(|deed| act(control, deed))),
+        (true, "change") => done(control, Form::parse(body).change().and_then(|deed| act(control, deed))),
         (true, "drive") => done(
-            desk,
+            control,
             Form::parse(body).order().and_then(|order| {
-                let drive = desk.drive.as_ref().ok_or("start `simulation play` with --drive for that")?;
+                let drive = control.drive.as_ref().ok_or("start `simulation play` with --drive for that")?;
                 drive.order(order).map(|()| String::new())
             }),
         ),
@@ -71,26 +77,26 @@ pub(super) async fn answer(desk: &Rc<Desk>, is_post: bool, path: &str, query: &s
 }
 
 /// Everything at this moment.
-fn state(desk: &Rc<Desk>, with_messages: impl Fn(&str) -> bool) -> State {
-    let world = desk.world.borrow();
+fn state(control: &Rc<Control>, with_messages: impl Fn(&str) -> bool) -> State {
+    let world = control.world.borrow();
     State {
-        version: *desk.version.borrow(),
-        polling: world.polling((desk.clock)()),
+        version: *control.version.borrow(),
+        polling: world.polling((control.clock)()),
         places: world.places(with_messages),
-        session: desk.drive.as_ref().map(Drive::session),
+        session: control.drive.as_ref().map(Drive::session),
     }
 }
 
 /// Does it, and says the place to show afterwards.
-fn act(desk: &Rc<Desk>, deed: Deed) -> Result<String, String> {
+fn act(control: &Rc<Control>, deed: Deed) -> Result<String, String> {
     let place = deed.place().to_owned();
-    let news = desk.world.borrow_mut().act((desk.clock)(), deed).map_err(|error| error.to_string())?;
-    (desk.tell)(&news);
+    let news = control.world.borrow_mut().act((control.clock)(), deed).map_err(|error| error.to_string())?;
+    (control.tell)(&news);
     Ok(place)
 }
 
-fn done(desk: &Rc<Desk>, outcome: Result<String, String>) -> Answer {
-    desk.publish();
+fn done(control: &Rc<Control>, outcome: Result<String, String>) -> Answer {
+    control.publish();
     match outcome {
         Ok(place) => {
             let query: String = url::form_urlencoded::byte_serialize(place.as_bytes()).collect();

@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::answer::{Answer, answer, refused};
 use super::guard::{Asked, Refusal};
-use super::{Desk, page};
+use super::{Control, page};
 use crate::accept::accept;
 
 /// Connections at once; further ones wait in the system's queue.
@@ -33,12 +33,12 @@ pub(super) const BODY_BYTES_MAX: usize = 128 * 1024;
 const DISCARDED_BYTES_MAX: usize = 1024 * 1024;
 
 /// Serves the page until it is dropped.
-pub(crate) async fn serve(listener: TcpListener, desk: Rc<Desk>) {
-    accept(listener, CONNECTIONS_MAX, |stream| connection(stream, Rc::clone(&desk))).await;
+pub(crate) async fn serve(listener: TcpListener, control: Rc<Control>) {
+    accept(listener, CONNECTIONS_MAX, |stream| connection(stream, Rc::clone(&control))).await;
 }
 
-async fn connection(stream: TcpStream, desk: Rc<Desk>) {
-    let service = service_fn(|request| exchange(request, Rc::clone(&desk)));
+async fn connection(stream: TcpStream, control: Rc<Control>) {
+    let service = service_fn(|request| exchange(request, Rc::clone(&control)));
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME_MAX)
@@ -49,17 +49,22 @@ async fn connection(stream: TcpStream, desk: Rc<Desk>) {
     let _ = tokio::time::timeout(CONNECTION_TIME_MAX, serving).await;
 }
 
-async fn exchange(request: Request<Incoming>, desk: Rc<Desk>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn exchange(
+    request: Request<Incoming>,
+    control: Rc<Control>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let (hosts, origins) = (all(&head.headers, &HOST), all(&head.headers, &ORIGIN));
     let asked =
         Asked { method: head.method.as_str(), path: head.uri.path(), hosts: &hosts, origins: &origins };
-    let rest = match desk.guard.judge(&asked) {
+    let rest = match control.guard.judge(&asked) {
         Ok(rest) => rest,
         Err(refusal) => return Ok(response(refused(&refusal))),
     };
     let answered = match taken(body).await {
-        Ok(body) => answer(&desk, head.method == "POST", rest, head.uri.query().unwrap_or(""), &body).await,
+        Ok(body) => {
+            answer(&control, head.method == "POST", rest, head.uri.query().unwrap_or(""), &body).await
+        }
         Err(refusal) => refused(&refusal),
     };
     Ok(response(answered))

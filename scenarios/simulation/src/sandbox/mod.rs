@@ -32,7 +32,7 @@ use std::rc::Rc;
 use tokio::sync::watch;
 
 /// Everything that a request or a tick looks at, shared inside one thread.
-pub(crate) struct Desk {
+pub(crate) struct Control {
     /// The fake Graph and what is remembered of it.
     pub(crate) world: RefCell<World>,
     /// The session that the person drives by hand, with `--drive`.
@@ -49,7 +49,7 @@ pub(crate) struct Desk {
     pub(crate) tell: fn(&News),
 }
 
-impl Desk {
+impl Control {
     /// Takes in what the server has asked and said since the last look.
     pub(crate) fn look(self: &Rc<Self>) {
         let news = {

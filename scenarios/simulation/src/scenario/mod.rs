@@ -250,8 +250,8 @@ pub enum Need {
     PromptHook,
     /// A hook beside the idle session can wake it.
     WakingHook,
-    /// The host has a door at which the server can knock.
-    Door,
+    /// The host has a wake-up of its own that the server can use.
+    WakeUp,
     /// A call can become an MCP task whose end wakes the session.
     Task,
     /// A dialog asks the person before a tool runs that nothing lets run.

@@ -18,8 +18,8 @@ pub enum SetUp {
     WakingHook,
     /// The model may leave our command running in its shell, with the settings that its end needs.
     Shell,
-    /// The host's door is open, and the server knocks.
-    Door,
+    /// The host's wake-up is on, and the server uses it.
+    WakeUp,
     /// The host's experimental setting is on.
     Experimental,
     /// The host runs without its terminal interface, for one prompt.
@@ -34,7 +34,7 @@ impl SetUp {
             Self::Hooks => "hooks",
             Self::WakingHook => "waking_hook",
             Self::Shell => "shell",
-            Self::Door => "door",
+            Self::WakeUp => "wake_up",
             Self::Experimental => "experimental",
             Self::Headless => "headless",
         }
@@ -47,7 +47,7 @@ impl SetUp {
             (Self::Hooks, options.hooks),
             (Self::WakingHook, options.waking_hook),
             (Self::Shell, options.shell),
-            (Self::Door, options.door),
+            (Self::WakeUp, options.wake_up),
             (Self::Experimental, options.experimental),
             (Self::Headless, options.mode == Mode::Print),
         ];
@@ -62,7 +62,7 @@ impl SetUp {
             waking_hook: all.contains(&Self::WakingHook),
             waking_timeout_ms: all.contains(&Self::WakingHook).then_some(WAKING_TIMEOUT_MS),
             shell: all.contains(&Self::Shell),
-            door: all.contains(&Self::Door),
+            wake_up: all.contains(&Self::WakeUp),
             experimental: all.contains(&Self::Experimental),
             mode: if all.contains(&Self::Headless) { Mode::Print } else { Mode::Tui },
             ..HostOptions::default()

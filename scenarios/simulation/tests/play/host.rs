@@ -209,7 +209,7 @@ fn codex_value(session: &Session, name: &str) -> Value {
 
 fn codex(session: &Session) -> Told {
     let server = codex_value(session, "mcp_servers.entraclaw");
-    assert_eq!(server["env"]["ENTRACLAW_DOORS_CODEX_QUEUE"], "true");
+    assert_eq!(server["env"]["ENTRACLAW_WAKE_CODEX_QUEUE"], "true");
     assert!(session.arguments().contains(&"--no-daemon".to_owned()), "nothing stays behind");
     let hooks = session.arguments().iter().any(|word| word.starts_with("hooks"));
     assert!(!hooks, "its trust in them would stay in the person's settings");
@@ -229,8 +229,8 @@ fn opencode(session: &Session) -> Told {
     let config: Value = serde_json::from_str(&session.variable("OPENCODE_CONFIG_CONTENT")).expect("JSON");
     let entry = &config["mcp"]["entraclaw"];
     let password = session.variable("OPENCODE_SERVER_PASSWORD");
-    assert_eq!(entry["environment"]["ENTRACLAW_DOORS_OPENCODE_PASSWORD"], json!(password));
-    assert_eq!(entry["environment"]["ENTRACLAW_DOORS_OPENCODE_PORT"], json!(session.after("--port")));
+    assert_eq!(entry["environment"]["ENTRACLAW_WAKE_OPENCODE_PASSWORD"], json!(password));
+    assert_eq!(entry["environment"]["ENTRACLAW_WAKE_OPENCODE_PORT"], json!(session.after("--port")));
     Told::of(entry, None, read(Path::new(config["instructions"][0].as_str().expect("a file"))))
 }
 

@@ -91,7 +91,7 @@ pub(super) fn health(
     gate: Arc<Gate>,
     journal: &Journal,
 ) -> provider::Health {
-    let sight = Sight {
+    let activity = Sight {
         journal: journal.clone(),
         storage: app.storage.clone(),
         teams: app.teams_status.clone(),
@@ -135,7 +135,7 @@ pub(super) fn health(
             .find_map(|(name, state)| trouble(name, state, now, seen.error_chars_max))
     };
     Arc::new(move || {
-        let seen = sight.look();
+        let seen = activity.look();
         let silent = seen.is_leader_silent.then(|| SILENT.to_owned());
         let bot = seen.bot.error.as_deref().map(short);
         let texts: Vec<String> = silent.into_iter().chain(first(&seen)).chain(bot).collect();

@@ -19,7 +19,7 @@ use crate::doctor::{
 use crate::status::gather;
 use crate::wake_ups::{look_at_file, look_at_socket};
 use entraclaw_inbox::gate::operator;
-use entraclaw_inbox::knock::{DoorState, HostDoor, MeetingPlace};
+use entraclaw_inbox::wake_up::{HostWakeUp, MeetingPlace, WakeUpState};
 use entraclaw_microsoft::bot::Credentials;
 use entraclaw_microsoft::entra::Auth;
 use entraclaw_microsoft::entra::keys::{Kept, KeyName};
@@ -98,20 +98,20 @@ async fn facts(place: &Place, environment: &Environment) -> Facts {
         sign_in,
         certificate: if place.config_trouble.is_empty() { certificate(&app).await } else { None },
         graph,
-        doors: doors(&app).await,
-        unattended: place.disk.iter().flat_map(|disk| unattended(disk, &config.doors)).collect(),
+        wake_ups: wake_ups(&app).await,
+        unattended: place.disk.iter().flat_map(|disk| unattended(disk, &config.wake_ups)).collect(),
         report: gather(&place.storage(), &place.home_text(), now, config.retention.consumer_idle_days),
     }
 }
 
-/// Looks at the doors that are on, and moves none.
-async fn doors(app: &App) -> Vec<(&'static str, Answered)> {
+/// Looks at the wake-ups that are on, and uses none.
+async fn wake_ups(app: &App) -> Vec<(&'static str, Answered)> {
     let mut found = Vec::new();
-    for door in HostDoor::all(&app.config.doors, app.inbox_socket.as_ref(), false) {
-        let looked = match (door.trial(), &door) {
-            (Some(trial), _) => app.knock.knock(trial).await.map(|_| ()),
-            (None, HostDoor::QwenFile { path }) => look_at_file(path),
-            (None, HostDoor::InboxSocket(inbox)) => look_at_socket(&inbox.path),
+    for wake_up in HostWakeUp::all(&app.config.wake_ups, app.inbox_socket.as_ref(), false) {
+        let looked = match (wake_up.trial(), &wake_up) {
+            (Some(trial), _) => app.wake_ups.wake(trial).await.map(|_| ()),
+            (None, HostWakeUp::QwenFile { path }) => look_at_file(path),
+            (None, HostWakeUp::InboxSocket(inbox)) => look_at_socket(&inbox.path),
             (None, _) => Ok(()),
         };
         let answered = match looked {
@@ -122,9 +122,9 @@ async fn doors(app: &App) -> Vec<(&'static str, Answered)> {
                 Answered::No { error: error.to_owned(), fix: fix.to_owned() }
             }
         };
-        found.push((door.name(DoorState::Ready), answered));
+        found.push((wake_up.name(WakeUpState::Ready), answered));
     }
-    if app.config.doors.waking_hook {
+    if app.config.wake_ups.waking_hook {
         let waiting = MeetingPlace::armed_everywhere(&*app.storage);
         let told = match waiting {
             0 => None,

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use crate::config::key::HOME_VARIABLE;
 use crate::wake_ups::PROGRAM_VARIABLES;
-use entraclaw_inbox::knock::{INBOX_VARIABLES, InboxSocket};
 use entraclaw_inbox::notice::WAKING_VARIABLES;
+use entraclaw_inbox::wake_up::{INBOX_VARIABLES, InboxSocket};
 use entraclaw_seams::secret::Secret;
 
 /// Variables of hosts and systems that say where a host keeps its files.

@@ -89,9 +89,9 @@ pub(super) fn run(flags: &Flags) -> ExitCode {
     }
     let parts = NoticeParts { storage, clock: Arc::new(SystemClock) };
     if flags.wake {
-        let doors = &place.config.doors;
-        let uses_socket = doors.inbox_socket && !flags.without_socket;
-        return if doors.waking_hook {
+        let wake_ups = &place.config.wake_ups;
+        let uses_socket = wake_ups.inbox_socket && !flags.without_socket;
+        return if wake_ups.waking_hook {
             wake(flags, &environment, &parts, consumer.as_ref(), uses_socket)
         } else {
             ExitCode::SUCCESS

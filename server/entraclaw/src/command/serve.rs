@@ -11,10 +11,10 @@ use super::place::{Entry, Home, Place};
 use super::{host_process, logging, waiter};
 use crate::app::{self, App};
 use crate::config::{Config, key};
-use crate::wake_ups::ProductionKnock;
+use crate::wake_ups::ProductionWakeUps;
 use entraclaw_inbox::journal::ConsumerName;
 #[cfg(unix)]
-use entraclaw_inbox::knock::PeerHost;
+use entraclaw_inbox::wake_up::PeerHost;
 use entraclaw_microsoft::bot::HttpEndpoint;
 use entraclaw_microsoft::entra::keys::production_store;
 use entraclaw_microsoft::http::ReqwestTransport;
@@ -92,10 +92,10 @@ pub(super) fn production(
     );
     app.endpoint = Arc::new(HttpEndpoint);
     app.processes = Arc::new(SystemProcesses);
-    let knock = ProductionKnock::new(environment.for_programs.clone());
+    let wake_ups = ProductionWakeUps::new(environment.for_programs.clone());
     #[cfg(unix)]
-    let knock = knock.with_peer(peer(environment, &home_text));
-    app.knock = Arc::new(knock);
+    let wake_ups = wake_ups.with_peer(peer(environment, &home_text));
+    app.wake_ups = Arc::new(wake_ups);
     app.inbox_socket.clone_from(&environment.inbox_socket);
     app.host_process = host_process::find();
     app.home = home_text;

@@ -64,7 +64,7 @@ fn report(place: &Place, now: Timestamp) -> Report {
     }
     troubles.extend(operator::read(&*place.storage()).err());
     judge::judge(&mut report, &troubles, now);
-    report.notes.extend(place.disk.iter().flat_map(|disk| unattended(disk, &place.config.doors)));
+    report.notes.extend(place.disk.iter().flat_map(|disk| unattended(disk, &place.config.wake_ups)));
     if let Some(file) = operator::kept_aside(&*place.storage()) {
         report.notes.push(format!(
             "a broken policy is kept aside as {file}; repair it and put it back, or delete it"

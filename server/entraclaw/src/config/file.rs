@@ -66,7 +66,7 @@ impl Reader<'_> {
     fn root(&mut self, root: &DeTable<'_>) {
         for (name, value) in root {
             let at = name.span().start;
-            let section = name.get_ref().as_ref();
+            let section = key::section(name.get_ref());
             if section == ALLOW {
                 self.allow_list(value);
             } else if key::ALL.iter().any(|k| k.section == section) {
@@ -107,7 +107,7 @@ impl Reader<'_> {
                     && ["secret", "password"].iter().any(|w| name.get_ref().contains(w))
                 {
                     format!("a secret is never kept in the file: set {}", key::BOT_SECRET_VARIABLE)
-                } else if section == "doors" && name.get_ref().contains("password") {
+                } else if section == "wake" && name.get_ref().contains("password") {
                     format!("a secret is never kept in the file: set {}", key::OPENCODE_PASSWORD_VARIABLE)
                 } else {
                     meant(section, name.get_ref())

@@ -149,33 +149,6 @@ keys! {
     BOT_LOGIN_URL = "bot"."login_url" =>
         ADDRESS, "https://login.microsoftonline.com",
         "Where the bot signs in: Microsoft's address, or one on 127.0.0.1 for tests.";
-    DOORS_INBOX_SOCKET = "doors"."inbox_socket" =>
-        Takes::Truth, "true",
-        "Whether the inbox socket that Claude Code gives to its servers is used.";
-    DOORS_WAKING_HOOK = "doors"."waking_hook" =>
-        Takes::Truth, "true",
-        "Whether the hook that `entraclaw setup claude-code` writes may wake an idle session.";
-    DOORS_CODEX_QUEUE = "doors"."codex_queue" =>
-        Takes::Truth, "false",
-        "Whether `codex queue` is run.";
-    DOORS_CODEX_COMMAND = "doors"."codex_command" =>
-        Takes::Text("a program in `PATH`, or an absolute path"), "codex",
-        "The program for `codex_queue`.";
-    DOORS_OPENCODE_PORT = "doors"."opencode_port" =>
-        number(0, 65_535), "0",
-        "The port of `opencode --port`. 0 is none.";
-    DOORS_QWEN_PEER = "doors"."qwen_peer" =>
-        Takes::Truth, "true",
-        "Whether the inbox of the Qwen Code session that started the server is used.";
-    DOORS_QWEN_INPUT_FILE = "doors"."qwen_input_file" =>
-        ABSOLUTE_PATH, "",
-        "The file or pipe of `qwen --input-file`. It must be there and yours.";
-    DOORS_MIN_INTERVAL = "doors"."min_interval" =>
-        time(1_000, HOUR_MS), "10s",
-        "How long a wake-up keeps back the next one, unless the agent calls a tool before. What comes in between goes together.";
-    DOORS_MESSAGES_PER_HOUR = "doors"."messages_per_hour" =>
-        number(1, 600), "360",
-        "Messages that may go this way in an hour; an announcement is one. The others wait for the next hour or a pull.";
     GATE_PAIRING = "gate"."pairing" =>
         Takes::Truth, "false",
         "Whether a stranger who writes in a 1:1 chat is told a code for `entraclaw pair`.";
@@ -299,6 +272,33 @@ keys! {
     TOOLS_SETS = "tools"."sets" =>
         Takes::Text("names with commas between"), "inbound, reply, chats, people, files, mail, bot",
         "Which sets of tools the model gets; see [Tools](tools.md).";
+    WAKE_INBOX_SOCKET = "wake"."inbox_socket" ["ENTRACLAW_DOORS_INBOX_SOCKET"] =>
+        Takes::Truth, "true",
+        "Whether the inbox socket that Claude Code gives to its servers is used.";
+    WAKE_WAKING_HOOK = "wake"."waking_hook" ["ENTRACLAW_DOORS_WAKING_HOOK"] =>
+        Takes::Truth, "true",
+        "Whether the hook that `entraclaw setup claude-code` writes may wake an idle session.";
+    WAKE_CODEX_QUEUE = "wake"."codex_queue" ["ENTRACLAW_DOORS_CODEX_QUEUE"] =>
+        Takes::Truth, "false",
+        "Whether `codex queue` is run.";
+    WAKE_CODEX_COMMAND = "wake"."codex_command" ["ENTRACLAW_DOORS_CODEX_COMMAND"] =>
+        Takes::Text("a program in `PATH`, or an absolute path"), "codex",
+        "The program for `codex_queue`.";
+    WAKE_OPENCODE_PORT = "wake"."opencode_port" ["ENTRACLAW_DOORS_OPENCODE_PORT"] =>
+        number(0, 65_535), "0",
+        "The port of `opencode --port`. 0 is none.";
+    WAKE_QWEN_PEER = "wake"."qwen_peer" ["ENTRACLAW_DOORS_QWEN_PEER"] =>
+        Takes::Truth, "true",
+        "Whether the inbox of the Qwen Code session that started the server is used.";
+    WAKE_QWEN_INPUT_FILE = "wake"."qwen_input_file" ["ENTRACLAW_DOORS_QWEN_INPUT_FILE"] =>
+        ABSOLUTE_PATH, "",
+        "The file or pipe of `qwen --input-file`. It must be there and yours.";
+    WAKE_MIN_INTERVAL = "wake"."min_interval" ["ENTRACLAW_DOORS_MIN_INTERVAL"] =>
+        time(1_000, HOUR_MS), "10s",
+        "How long a wake-up keeps back the next one, unless the agent calls a tool before. What comes in between goes together.";
+    WAKE_MESSAGES_PER_HOUR = "wake"."messages_per_hour" ["ENTRACLAW_DOORS_MESSAGES_PER_HOUR"] =>
+        number(1, 600), "360",
+        "Messages that may go this way in an hour; an announcement is one. The others wait for the next hour or a pull.";
     WAKE_WHOLE_TEXT = "wake"."whole_text" =>
         Takes::OneOf(&["operator", "allowed", "nobody"]), "operator",
         "Whose messages go whole through a wake-up. Of everybody else's the agent is told that they wait.";
@@ -314,13 +314,20 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("bot", "The endpoint for people who write to a registered Teams bot."),
     ("inbox", "Who reads the inbox."),
     ("tools", "What the model can call."),
-    ("doors", "A host's own ways to wake its agent."),
-    ("wake", "What goes through those ways."),
+    ("wake", "A host's own ways to wake its agent, and what goes through them."),
     ("mcp", "What is offered to hosts beside the tools."),
     ("retention", "What is kept, and for how long."),
     ("log", "What is logged."),
     ("graph", "Where Microsoft Graph is."),
 ];
+
+/// Tables that had another name before, and the one that they have now. A file that was written then still works.
+const RENAMED_SECTIONS: &[(&str, &str)] = &[("doors", "wake")];
+
+/// The name that a table of the file has now.
+pub(super) fn section(written: &str) -> &str {
+    RENAMED_SECTIONS.iter().find(|(before, _)| *before == written).map_or(written, |(_, now)| now)
+}
 
 /// The allowlist's variable.
 pub const ALLOW_VARIABLE: &str = "ENTRACLAW_ALLOW";
@@ -331,7 +338,9 @@ pub const BOT_SECRET_VARIABLE: &str = "ENTRACLAW_BOT_APP_PASSWORD";
 /// The same under the name of the peer that came before.
 pub const BOT_SECRET_ALIAS: &str = "ENTRABOT_BOT_APP_PASSWORD";
 /// The password of opencode's port. A file never holds one, so there is no key.
-pub const OPENCODE_PASSWORD_VARIABLE: &str = "ENTRACLAW_DOORS_OPENCODE_PASSWORD";
+pub const OPENCODE_PASSWORD_VARIABLE: &str = "ENTRACLAW_WAKE_OPENCODE_PASSWORD";
+/// The same under its older name.
+pub const OPENCODE_PASSWORD_ALIAS: &str = "ENTRACLAW_DOORS_OPENCODE_PASSWORD";
 /// The home folder's variable.
 pub const HOME_VARIABLE: &str = "ENTRACLAW_HOME";
 
@@ -352,7 +361,8 @@ pub const VARIABLES: [(&str, &str); 5] = [
     ),
     (
         OPENCODE_PASSWORD_VARIABLE,
-        "What opencode's port asks for, where `OPENCODE_SERVER_PASSWORD` is set. The file never holds it.",
+        "What opencode's port asks for, where `OPENCODE_SERVER_PASSWORD` is set; also read as \
+         `ENTRACLAW_DOORS_OPENCODE_PASSWORD`. The file never holds it.",
     ),
 ];
 
@@ -386,6 +396,7 @@ pub fn classify(variable: &str) -> Variable {
     let fixed = VARIABLES.map(|(name, _)| name);
     if !variable.starts_with("ENTRACLAW_")
         || fixed.contains(&variable)
+        || variable == OPENCODE_PASSWORD_ALIAS
         || FOREIGN_VARIABLES.contains(&variable)
     {
         return Variable::Other;
@@ -434,9 +445,11 @@ mod tests {
     #[case("ENTRACLAW_SHARED", Variable::Other)]
     #[case("ENTRACLAW_BLUEPRINT_OBJECT_ID", Variable::Other)]
     #[case("ENTRABOT_BLUEPRINT_APP_ID", Variable::Sets(&AUTH_BLUEPRINT_ID))]
-    #[case("ENTRACLAW_DOORS_CODEX_QUEUE", Variable::Sets(&DOORS_CODEX_QUEUE))]
+    #[case("ENTRACLAW_WAKE_CODEX_QUEUE", Variable::Sets(&WAKE_CODEX_QUEUE))]
+    #[case("ENTRACLAW_WAKE_OPENCODE_PASSWORD", Variable::Other)]
+    #[case("ENTRACLAW_DOORS_CODEX_QUEUE", Variable::Sets(&WAKE_CODEX_QUEUE))]
     #[case("ENTRACLAW_DOORS_OPENCODE_PASSWORD", Variable::Other)]
-    #[case("ENTRACLAW_DOORS_OPENCODE_PASWORD", Variable::Misspelt(Some("ENTRACLAW_DOORS_OPENCODE_PASSWORD".to_owned())))]
+    #[case("ENTRACLAW_WAKE_OPENCODE_PASWORD", Variable::Misspelt(Some("ENTRACLAW_WAKE_OPENCODE_PASSWORD".to_owned())))]
     #[case("ENTRACLAW_LOGIN_URL", Variable::Sets(&AUTH_LOGIN_URL))]
     #[case("PATH", Variable::Other)]
     fn variables_are_told_apart(#[case] name: &str, #[case] verdict: Variable) {

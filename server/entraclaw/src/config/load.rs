@@ -12,9 +12,9 @@ use super::{
 };
 use entraclaw_inbox::gate::{Guid, Person, WILDCARDS};
 use entraclaw_inbox::journal::ConsumerName;
-use entraclaw_inbox::knock::WholeText;
 use entraclaw_inbox::tool::ToolSet;
 use entraclaw_inbox::upkeep::{Limits, Retention};
+use entraclaw_inbox::wake_up::WholeText;
 use entraclaw_mcp::nearest::nearest;
 use entraclaw_microsoft::teams::{GroupMessages, Watchable};
 use entraclaw_microsoft::{graph, mail, teams};
@@ -99,7 +99,7 @@ impl Loader {
         Config {
             auth: self.auth(environment.get(key::ACCESS_TOKEN_VARIABLE)),
             bot: self.bot(environment),
-            doors: self.doors(environment),
+            wake_ups: self.wake_ups(environment),
             sign_in: self.sign_in(),
             identity,
             gate: self.gate(),

@@ -3,12 +3,12 @@
 
 mod auth;
 mod bot;
-mod doors;
 pub mod duration;
 mod error;
 mod file;
 pub mod key;
 mod load;
+mod wake_ups;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,9 +18,9 @@ pub use key::Key;
 
 use entraclaw_inbox::gate::Guid;
 use entraclaw_inbox::journal::ConsumerName;
-pub use entraclaw_inbox::knock::{Doors, WholeText};
 use entraclaw_inbox::tool::ToolSet;
 pub use entraclaw_inbox::upkeep::Retention;
+pub use entraclaw_inbox::wake_up::{WakeUpSettings, WholeText};
 pub use entraclaw_microsoft::entra::{Auth, Delegated, SignIn};
 use entraclaw_microsoft::{bot as bot_source, graph, mail, teams};
 pub use entraclaw_seams::secret::Secret;
@@ -37,8 +37,8 @@ pub struct Config {
     pub auth: Auth,
     /// `[bot]`
     pub bot: bot_source::Settings,
-    /// `[doors]`
-    pub doors: Doors,
+    /// `[wake]`
+    pub wake_ups: WakeUpSettings,
     /// `[gate]`
     pub gate: Gate,
     /// `[auth]`: where.

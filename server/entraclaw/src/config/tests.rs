@@ -155,7 +155,7 @@ fn a_token_is_taken_and_never_shown() {
 #[case("[inbox]\nreader = 1", "config.toml, line 2: unknown key `inbox.reader`; [inbox] takes consumer")]
 #[case(
     "\n\n[zzz]\nx = 1",
-    "config.toml, line 3: unknown table `zzz`; the tables are auth, bot, doors, gate, graph, identity, inbox, log, mail, mcp, \
+    "config.toml, line 3: unknown table `zzz`; the tables are auth, bot, gate, graph, identity, inbox, log, mail, mcp, \
      retention, teams, tools, wake, allow"
 )]
 #[case(

@@ -55,7 +55,7 @@ pub fn examine(facts: &Facts) -> Diagnosis {
         sign_in(facts),
         graph(facts),
         clock(facts),
-        doors(facts),
+        wake_ups(facts),
         unattended(facts),
         leader(facts),
         sessions(facts),
@@ -401,14 +401,14 @@ fn clock(facts: &Facts) -> Vec<Check> {
     }]
 }
 
-/// A door is one way more: without it messages come by the others.
-fn doors(facts: &Facts) -> Vec<Check> {
+/// A wake-up is one way more: without it messages come by the others.
+fn wake_ups(facts: &Facts) -> Vec<Check> {
     let mut checks: Vec<Check> = facts
-        .doors
+        .wake_ups
         .iter()
         .map(|(name, answered)| match answered {
-            Answered::Yes(found) => ok("doors", format!("{name}: {found}")),
-            Answered::No { error, fix } => warn("doors", format!("{name}: {error}"), fix),
+            Answered::Yes(found) => ok("wake_ups", format!("{name}: {found}")),
+            Answered::No { error, fix } => warn("wake_ups", format!("{name}: {error}"), fix),
         })
         .collect();
     let alive = facts.report.sessions.iter().filter(|session| session.alive);
@@ -418,7 +418,7 @@ fn doors(facts: &Facts) -> Vec<Check> {
     let failing: BTreeSet<&String> = carriers.filter(is_shut).collect();
     checks.extend(failing.into_iter().map(|carrier| {
         let fix = "see the session's log; its messages wait for inbox_pull";
-        warn("doors", format!("{carrier}, says a session"), fix)
+        warn("wake_ups", format!("{carrier}, says a session"), fix)
     }));
     checks
 }

@@ -23,8 +23,8 @@ pub struct Facts {
     pub certificate: Option<CertificateFacts>,
     /// What Graph said; `None` when there was no token to ask with.
     pub graph: Option<GraphFacts>,
-    /// The hosts' doors that are on, by name, and whether they are there.
-    pub doors: Vec<(&'static str, Answered)>,
+    /// The hosts' wake-ups that are on, by name, and whether they are there.
+    pub wake_ups: Vec<(&'static str, Answered)>,
     /// What stops the hosts that were set up while nobody is at the keyboard, each with the fix.
     pub unattended: Vec<String>,
     /// What `entraclaw status` says.

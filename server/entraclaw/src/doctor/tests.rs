@@ -54,7 +54,7 @@ fn well() -> Facts {
             mail: None,
             skew: Some(SignedDuration::ZERO),
         }),
-        doors: vec![("codex queue", Answered::Yes("it is there".to_owned()))],
+        wake_ups: vec![("codex queue", Answered::Yes("it is there".to_owned()))],
         unattended: Vec::new(),
         report: Report::default(),
     }
@@ -300,9 +300,10 @@ fn nothing_of_others_drives_the_terminal() {
 }
 
 #[test]
-fn a_door_that_is_shut_is_told_with_what_opens_it() {
+fn a_wake_up_that_is_shut_is_told_with_what_opens_it() {
     let mut facts = well();
-    facts.doors = vec![("opencode port", no("nobody is at 127.0.0.1:4096", "start the host with that port"))];
+    facts.wake_ups =
+        vec![("opencode port", no("nobody is at 127.0.0.1:4096", "start the host with that port"))];
     let carriers = vec!["pull".to_owned(), "codex queue (failing)".to_owned()];
     let file = SessionFile { carriers, ..SessionFile::default() };
     facts.report.sessions = vec![
@@ -310,9 +311,10 @@ fn a_door_that_is_shut_is_told_with_what_opens_it() {
         SessionLine { alive: true, file: file.clone() },
         SessionLine { alive: false, file },
     ];
-    let doors: Vec<_> = examine(&facts).checks.into_iter().filter(|check| check.name == "doors").collect();
-    assert!(doors.iter().all(|check| check.level == Level::Warn && check.fix.is_some()), "{doors:?}");
-    let found: Vec<&str> = doors.iter().map(|check| check.found.as_str()).collect();
+    let wake_ups: Vec<_> =
+        examine(&facts).checks.into_iter().filter(|check| check.name == "wake_ups").collect();
+    assert!(wake_ups.iter().all(|check| check.level == Level::Warn && check.fix.is_some()), "{wake_ups:?}");
+    let found: Vec<&str> = wake_ups.iter().map(|check| check.found.as_str()).collect();
     assert_eq!(
         found,
         ["opencode port: nobody is at 127.0.0.1:4096", "codex queue (failing), says a session"]

@@ -3,8 +3,8 @@
 //! It must never say that a host is woken where that was not seen.
 
 use super::request::{Host, LeftOut, Os, Request};
-use entraclaw_inbox::knock::{Doors, gives_inbox_socket, wakes_by_hook};
 use entraclaw_inbox::rules::WAIT_PROGRAM;
+use entraclaw_inbox::wake_up::{WakeUpSettings, gives_inbox_socket, wakes_by_hook};
 
 /// The first version of Copilot CLI that the end of a background shell wakes.
 const COPILOT_SHELL_SINCE: [u64; 3] = [0, 0, 422];
@@ -29,12 +29,12 @@ pub struct WaysIn {
 
 impl WaysIn {
     /// Those that the configuration leaves on. Extensions are the host's alone.
-    pub fn of_doors(doors: &Doors) -> Self {
+    pub fn of_wake_ups(wake_ups: &WakeUpSettings) -> Self {
         Self {
-            inbox_socket: doors.inbox_socket,
-            waking_hook: doors.waking_hook,
-            queue: doors.codex_queue,
-            port: doors.opencode_port.is_some(),
+            inbox_socket: wake_ups.inbox_socket,
+            waking_hook: wake_ups.waking_hook,
+            queue: wake_ups.codex_queue,
+            port: wake_ups.opencode_port.is_some(),
             extension: false,
         }
     }
@@ -52,10 +52,10 @@ impl WaysIn {
     }
 
     /// Those that a setup leaves on, beside what the configuration says.
-    fn of_request(request: &Request, doors: &Doors) -> Self {
+    fn of_request(request: &Request, wake_ups: &WakeUpSettings) -> Self {
         let asked = |name: &str| request.carriers.iter().any(|carrier| carrier.name() == name);
         let kept = |way: LeftOut| !request.left_out.contains(&way);
-        let configured = Self::of_doors(doors);
+        let configured = Self::of_wake_ups(wake_ups);
         Self {
             inbox_socket: configured.inbox_socket && kept(LeftOut::InboxSocket),
             waking_hook: configured.waking_hook
@@ -69,8 +69,8 @@ impl WaysIn {
 }
 
 /// What a person is told at the end of a setup, before they leave.
-pub fn told_of_idle(request: &Request, doors: &Doors) -> Option<String> {
-    let ways = WaysIn::of_request(request, doors);
+pub fn told_of_idle(request: &Request, wake_ups: &WakeUpSettings) -> Option<String> {
+    let ways = WaysIn::of_request(request, wake_ups);
     let said =
         not_woken(request.host.title(), request.host.name(), request.host_version, ways, " to this command")?;
     let mut letters = said.chars();
@@ -109,7 +109,9 @@ pub fn not_woken(
                     Some(version) if !wakes_by_hook(family, version) => {
                         "from 2.1.69 on a hook wakes it, and from 2.1.248 on its inbox socket"
                     }
-                    _ => "run `entraclaw setup claude-code` without --without, and see `[doors]` in config.toml",
+                    _ => {
+                        "run `entraclaw setup claude-code` without --without, and see `[wake]` in config.toml"
+                    }
                 };
                 format!(
                     "{title} has no wake-up of its own here, so while it is idle it hears only by a call of \

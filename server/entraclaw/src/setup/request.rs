@@ -347,13 +347,13 @@ impl Request {
         for carrier in &self.carriers {
             match carrier {
                 Carrier::Queue => {
-                    variables.push(("ENTRACLAW_DOORS_CODEX_QUEUE", "true".to_owned()));
+                    variables.push(("ENTRACLAW_WAKE_CODEX_QUEUE", "true".to_owned()));
                     // The host hands its servers a PATH of its own choice.
-                    variables.extend(self.codex.clone().map(|path| ("ENTRACLAW_DOORS_CODEX_COMMAND", path)));
+                    variables.extend(self.codex.clone().map(|path| ("ENTRACLAW_WAKE_CODEX_COMMAND", path)));
                 }
-                Carrier::Port(port) => variables.push(("ENTRACLAW_DOORS_OPENCODE_PORT", port.to_string())),
+                Carrier::Port(port) => variables.push(("ENTRACLAW_WAKE_OPENCODE_PORT", port.to_string())),
                 Carrier::InputFile(_) => {
-                    variables.push(("ENTRACLAW_DOORS_QWEN_INPUT_FILE", self.input_file()));
+                    variables.push(("ENTRACLAW_WAKE_QWEN_INPUT_FILE", self.input_file()));
                 }
                 Carrier::Channel | Carrier::Extension => {}
             }
@@ -361,13 +361,13 @@ impl Request {
         for left_out in &self.left_out {
             match left_out {
                 LeftOut::InboxSocket => {
-                    variables.push(("ENTRACLAW_DOORS_INBOX_SOCKET", "false".to_owned()));
+                    variables.push(("ENTRACLAW_WAKE_INBOX_SOCKET", "false".to_owned()));
                 }
                 LeftOut::WakingHook => {
-                    variables.push(("ENTRACLAW_DOORS_WAKING_HOOK", "false".to_owned()));
+                    variables.push(("ENTRACLAW_WAKE_WAKING_HOOK", "false".to_owned()));
                 }
                 LeftOut::PeerProtocol => {
-                    variables.push(("ENTRACLAW_DOORS_QWEN_PEER", "false".to_owned()));
+                    variables.push(("ENTRACLAW_WAKE_QWEN_PEER", "false".to_owned()));
                 }
             }
         }

@@ -10,10 +10,10 @@ use super::idle::told_of_idle;
 use super::receipt::fresh;
 use super::recipe::recipe;
 use super::request::Request;
-use entraclaw_inbox::knock::Doors;
+use entraclaw_inbox::wake_up::WakeUpSettings;
 
 /// The page: what stands in which file, how the host is started, how it hears, what to know, what stops it, how to check it.
-pub fn runbook(request: &Request, doors: &Doors) -> String {
+pub fn runbook(request: &Request, wake_ups: &WakeUpSettings) -> String {
     let recipe = recipe(request);
     let mut out = format!("# {} with entraclaw ({} scope)\n", request.host.title(), request.scope.name());
     for file in &recipe.files {
@@ -34,7 +34,7 @@ pub fn runbook(request: &Request, doors: &Doors) -> String {
     for line in &recipe.notes {
         let _ = writeln!(out, "- {line}");
     }
-    let idle = told_of_idle(request, doors).map(|idle| format!("{idle}\n\n")).unwrap_or_default();
+    let idle = told_of_idle(request, wake_ups).map(|idle| format!("{idle}\n\n")).unwrap_or_default();
     let _ = write!(out, "\n## Before you leave it alone\n\n{idle}{}\n", told(request));
     let name = request.host.name();
     let scope = request.scope.name();

@@ -7,7 +7,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
-use entraclaw_inbox::knock::Doors;
+use entraclaw_inbox::wake_up::WakeUpSettings;
 
 fn request(host: Host, scope: Scope) -> Request {
     Request {
@@ -122,7 +122,7 @@ fn a_home_folder_elsewhere_reaches_server_hooks_and_wait() {
             home_is_default: false,
             ..request(host, Scope::User)
         };
-        let page = runbook(&elsewhere, &Doors::default());
+        let page = runbook(&elsewhere, &WakeUpSettings::default());
         assert!(page.contains("/srv/it's here; every command"), "{page}");
         for line in page.lines().filter(|line| line.contains("/opt/entraclaw hook ")) {
             assert!(line.contains(r"--home '/srv/it'\\''s here'") || line.contains(r#""""'it'"""#), "{line}");
@@ -411,7 +411,7 @@ fn the_consumer_of_the_configuration_is_the_one_that_is_waited_for() {
         let carriers = carriers(host);
         let request =
             Request { consumer: Some("reviewer".to_owned()), carriers, ..request(host, Scope::User) };
-        let page = runbook(&request, &Doors::default());
+        let page = runbook(&request, &WakeUpSettings::default());
         assert!(page.contains("/opt/entraclaw-wait --consumer reviewer"), "{page}");
         assert!(!page.contains(&format!("--consumer {}", host.name())), "{page}");
         assert!(!page.contains(&format!("\"--consumer\",\"{}\"", host.name())), "{page}");
@@ -453,10 +453,10 @@ fn variables_are_passed_on_by_name_where_the_host_keeps_them_and_never_by_value(
         assert_eq!(text.contains("\"$ENTRACLAW_AUTH\""), host == Host::GeminiCli);
     }
     let queue = Request { carriers: vec![Carrier::Queue], ..request(Host::Codex, Scope::User) };
-    assert!(runbook(&queue, &Doors::default()).contains("No program `codex` was found"));
+    assert!(runbook(&queue, &WakeUpSettings::default()).contains("No program `codex` was found"));
     let found = Request { codex: Some("/opt/my codex".to_owned()), ..queue };
-    let page = runbook(&found, &Doors::default());
-    assert!(page.contains("ENTRACLAW_DOORS_CODEX_COMMAND = \"/opt/my codex\""), "{page}");
+    let page = runbook(&found, &WakeUpSettings::default());
+    assert!(page.contains("ENTRACLAW_WAKE_CODEX_COMMAND = \"/opt/my codex\""), "{page}");
 }
 
 #[test]
@@ -468,14 +468,14 @@ fn what_is_on_by_itself_is_named_and_can_be_left_out() {
         (recipe.hears.join("\n"), fresh(&recipe.files[0].content))
     };
     let (hears, settings) = said(&plain);
-    assert!(hears.contains("cross-session messaging") && !settings.contains("ENTRACLAW_DOORS_QWEN_PEER"));
+    assert!(hears.contains("cross-session messaging") && !settings.contains("ENTRACLAW_WAKE_QWEN_PEER"));
     let (hears, settings) = said(&without);
     assert!(!hears.contains("cross-session messaging"), "{hears}");
-    assert!(settings.contains("\"ENTRACLAW_DOORS_QWEN_PEER\": \"false\""), "{settings}");
+    assert!(settings.contains("\"ENTRACLAW_WAKE_QWEN_PEER\": \"false\""), "{settings}");
     assert_eq!(LeftOut::parse("peer-protocol"), Ok(LeftOut::PeerProtocol));
     assert!(LeftOut::parse("queue").unwrap_err().contains("peer-protocol"));
     let without = Request { left_out: vec![LeftOut::InboxSocket], ..request(Host::ClaudeCode, Scope::User) };
-    assert!(said(&without).1.contains("\"ENTRACLAW_DOORS_INBOX_SOCKET\": \"false\""));
+    assert!(said(&without).1.contains("\"ENTRACLAW_WAKE_INBOX_SOCKET\": \"false\""));
     assert_eq!(LeftOut::parse(LeftOut::InboxSocket.name()), Ok(LeftOut::InboxSocket));
 }
 
@@ -499,7 +499,7 @@ fn the_hook_that_wakes_stands_beside_the_other_one_until_it_is_left_out() {
     );
     let without = Request { left_out: vec![LeftOut::WakingHook], ..plain.clone() };
     assert_eq!(stop(&without), std::slice::from_ref(first));
-    assert!(fresh(&recipe(&without).files[0].content).contains("\"ENTRACLAW_DOORS_WAKING_HOOK\": \"false\""));
+    assert!(fresh(&recipe(&without).files[0].content).contains("\"ENTRACLAW_WAKE_WAKING_HOOK\": \"false\""));
     // Where the socket is not wanted, the hook waits beside it.
     let without = Request { left_out: vec![LeftOut::InboxSocket], ..plain };
     let command = stop(&without)[1]["hooks"][0]["command"].clone();

@@ -141,7 +141,7 @@ fn sessions(out: &mut String, report: &Report, now: Timestamp) {
         let from = file.wake_ups_from.as_ref().and_then(|from| from.parse::<Timestamp>().ok());
         if let Some(from) = from.filter(|from| session.alive && *from > now) {
             let told = format!(
-                "its wake-ups wait until {from:.0}: the last hour had as many as `doors.messages_per_hour` lets through"
+                "its wake-ups wait until {from:.0}: the last hour had as many as `wake.messages_per_hour` lets through"
             );
             line(out, "", &format!("{BAD}{told}{BAD:#}"));
         }

@@ -122,7 +122,7 @@ fn a_session_whose_wake_ups_are_used_up_says_until_when() {
     };
     put(&disk, "sessions/one.json", &session("one", true));
     let alive = process.try_lock("sessions/one.lock").unwrap().unwrap();
-    let words = "its wake-ups wait until 2026-11-21T12:20:00Z: the last hour had as many as `doors.messages_per_hour` lets through";
+    let words = "its wake-ups wait until 2026-11-21T12:20:00Z: the last hour had as many as `wake.messages_per_hour` lets through";
     assert!(shown(1_200).contains(words), "{}", shown(1_200));
     assert!(!shown(-1).contains("wake-ups wait"), "it is over");
     drop(alive);

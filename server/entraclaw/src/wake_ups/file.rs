@@ -6,18 +6,18 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use entraclaw_inbox::knock::KnockError;
+use entraclaw_inbox::wake_up::WakeUpError;
 
 /// Between two tries of a pipe that is full.
 const FULL_RETRY: Duration = Duration::from_millis(10);
 
 /// What is at the path, if a line may be added to it. Nothing is written.
-pub fn look(path: &str) -> Result<(), KnockError> {
+pub fn look(path: &str) -> Result<(), WakeUpError> {
     check(path).map(|_| ())
 }
 
 /// Adds one line. A line that somebody left without its end is ended first.
-pub(super) async fn append(path: &str, line: &str) -> Result<(), KnockError> {
+pub(super) async fn append(path: &str, line: &str) -> Result<(), WakeUpError> {
     let is_pipe = check(path)?;
     let failed = |error: io::Error| refusal(path, &reason(&error));
     let mut file = open(Path::new(path), is_pipe).map_err(failed)?;
@@ -43,15 +43,15 @@ pub(super) async fn append(path: &str, line: &str) -> Result<(), KnockError> {
     Ok(())
 }
 
-fn torn(path: &str, written: usize, reason: &str) -> KnockError {
+fn torn(path: &str, written: usize, reason: &str) -> WakeUpError {
     if written == 0 {
         return refusal(path, reason);
     }
-    KnockError::Torn { path: path.to_owned(), reason: reason.to_owned() }
+    WakeUpError::Torn { path: path.to_owned(), reason: reason.to_owned() }
 }
 
-fn refusal(path: &str, reason: &str) -> KnockError {
-    KnockError::File { path: path.to_owned(), reason: reason.to_owned() }
+fn refusal(path: &str, reason: &str) -> WakeUpError {
+    WakeUpError::File { path: path.to_owned(), reason: reason.to_owned() }
 }
 
 /// Opening a pipe for writing that nobody reads has an error of its own, whose words help nobody.
@@ -64,7 +64,7 @@ fn reason(error: &io::Error) -> String {
 }
 
 /// Whether it is a pipe.
-fn check(path: &str) -> Result<bool, KnockError> {
+fn check(path: &str) -> Result<bool, WakeUpError> {
     if !Path::new(path).is_absolute() {
         return Err(refusal(path, "it is not an absolute path"));
     }
@@ -73,7 +73,7 @@ fn check(path: &str) -> Result<bool, KnockError> {
 }
 
 #[cfg(unix)]
-fn judge(path: &str, found: &Metadata) -> Result<bool, KnockError> {
+fn judge(path: &str, found: &Metadata) -> Result<bool, WakeUpError> {
     use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
     if found.is_symlink() {
         return Err(refusal(path, "it is a symlink"));
@@ -89,7 +89,7 @@ fn judge(path: &str, found: &Metadata) -> Result<bool, KnockError> {
 }
 
 #[cfg(not(unix))]
-fn judge(path: &str, found: &Metadata) -> Result<bool, KnockError> {
+fn judge(path: &str, found: &Metadata) -> Result<bool, WakeUpError> {
     if found.is_symlink() {
         return Err(refusal(path, "it is a symlink"));
     }

@@ -21,8 +21,8 @@ use futures_util::future::BoxFuture;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use entraclaw_inbox::knock::{
-    HttpMethod, KNOCK_BODY_BYTES_MAX, Knock, KnockAnswer, KnockError, KnockRequest,
+use entraclaw_inbox::wake_up::{
+    HttpMethod, WAKE_UP_BODY_BYTES_MAX, WakeUpAnswer, WakeUpError, WakeUpRequest, WakeUps,
 };
 use entraclaw_microsoft::http::{HttpRequest, HttpTransport as _, Method, ReqwestTransport, TransportError};
 use entraclaw_seams::secret::Secret;
@@ -53,9 +53,9 @@ const PEER_MS_MAX: u64 = 10_000;
 /// The name that opencode's password belongs to.
 const HTTP_USER: &str = "opencode";
 
-/// Moves doors of this machine.
+/// Uses the wake-ups of hosts on this machine.
 #[derive(Debug)]
-pub struct ProductionKnock {
+pub struct ProductionWakeUps {
     variables: BTreeMap<String, OsString>,
     http: ReqwestTransport,
     run_ms_max: u64,
@@ -63,7 +63,7 @@ pub struct ProductionKnock {
     peer: Option<qwen_inbox::PeerSockets>,
 }
 
-impl ProductionKnock {
+impl ProductionWakeUps {
     /// Programs get `variables` and nothing else; see [`PROGRAM_VARIABLES`].
     pub fn new(variables: BTreeMap<String, OsString>) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl ProductionKnock {
     /// The same for a server that a session with an inbox has started.
     #[cfg(unix)]
     #[must_use]
-    pub fn with_peer(mut self, host: Option<entraclaw_inbox::knock::PeerHost>) -> Self {
+    pub fn with_peer(mut self, host: Option<entraclaw_inbox::wake_up::PeerHost>) -> Self {
         self.peer = host.map(qwen_inbox::PeerSockets::new);
         self
     }
@@ -90,7 +90,7 @@ impl ProductionKnock {
         self
     }
 
-    async fn run(&self, program: &str, arguments: &[String]) -> Result<(), KnockError> {
+    async fn run(&self, program: &str, arguments: &[String]) -> Result<(), WakeUpError> {
         let mut command = Command::new(program);
         command
             .args(arguments)
@@ -105,7 +105,7 @@ impl ProductionKnock {
         command.process_group(0);
         #[cfg(windows)]
         command.creation_flags(0x0800_0000);
-        let failed = |error: std::io::Error| KnockError::Start {
+        let failed = |error: std::io::Error| WakeUpError::Start {
             program: program.to_owned(),
             reason: error.to_string(),
         };
@@ -114,7 +114,7 @@ impl ProductionKnock {
         let ended = child.wait().await;
         group.0 = None;
         let code = ended.map_err(failed)?.code().unwrap_or(-1);
-        if code == 0 { Ok(()) } else { Err(KnockError::Refused { program: program.to_owned(), code }) }
+        if code == 0 { Ok(()) } else { Err(WakeUpError::Refused { program: program.to_owned(), code }) }
     }
 
     async fn http(
@@ -124,7 +124,7 @@ impl ProductionKnock {
         path: String,
         body: Option<String>,
         password: Option<Secret>,
-    ) -> Result<KnockAnswer, KnockError> {
+    ) -> Result<WakeUpAnswer, WakeUpError> {
         let mut headers = Vec::new();
         if body.is_some() {
             headers.push(("content-type".to_owned(), "application/json".to_owned()));
@@ -143,50 +143,52 @@ impl ProductionKnock {
             body: body.map(String::into_bytes),
         };
         let answer = self.http.send(request).await.map_err(|error| match error {
-            TransportError::Connect { reason, .. } => KnockError::Unreachable { port, reason },
-            TransportError::Broken { reason, .. } => KnockError::Broken { port, reason },
+            TransportError::Connect { reason, .. } => WakeUpError::Unreachable { port, reason },
+            TransportError::Broken { reason, .. } => WakeUpError::Broken { port, reason },
         })?;
         match answer.status {
-            200..300 if answer.body.len() > KNOCK_BODY_BYTES_MAX => Err(KnockError::Malformed { port, path }),
-            200..300 => Ok(KnockAnswer { body: answer.body }),
-            status => Err(KnockError::Status { port, path, status }),
+            200..300 if answer.body.len() > WAKE_UP_BODY_BYTES_MAX => {
+                Err(WakeUpError::Malformed { port, path })
+            }
+            200..300 => Ok(WakeUpAnswer { body: answer.body }),
+            status => Err(WakeUpError::Status { port, path, status }),
         }
     }
 }
 
-impl Knock for ProductionKnock {
-    fn knock(&self, request: KnockRequest) -> BoxFuture<'_, Result<KnockAnswer, KnockError>> {
+impl WakeUps for ProductionWakeUps {
+    fn wake(&self, request: WakeUpRequest) -> BoxFuture<'_, Result<WakeUpAnswer, WakeUpError>> {
         Box::pin(async move {
             match request {
-                KnockRequest::Run { program, arguments } => {
+                WakeUpRequest::Run { program, arguments } => {
                     let run = self.run(&program, &arguments);
-                    in_time(&program, self.run_ms_max, run).await.map(|()| KnockAnswer::default())
+                    in_time(&program, self.run_ms_max, run).await.map(|()| WakeUpAnswer::default())
                 }
-                KnockRequest::Http { method, port, path, body, password } => {
+                WakeUpRequest::Http { method, port, path, body, password } => {
                     let what = format!("127.0.0.1:{port}");
                     in_time(&what, HTTP_MS_MAX, self.http(method, port, path, body, password)).await
                 }
-                KnockRequest::Socket { path, credential, line } => {
+                WakeUpRequest::Socket { path, credential, line } => {
                     let write = socket::write(&path, &credential, &line);
-                    in_time(&path, APPEND_MS_MAX, write).await.map(|()| KnockAnswer::default())
+                    in_time(&path, APPEND_MS_MAX, write).await.map(|()| WakeUpAnswer::default())
                 }
-                KnockRequest::Append { path, line } => {
+                WakeUpRequest::Append { path, line } => {
                     let append = file::append(&path, &line);
-                    in_time(&path, APPEND_MS_MAX, append).await.map(|()| KnockAnswer::default())
+                    in_time(&path, APPEND_MS_MAX, append).await.map(|()| WakeUpAnswer::default())
                 }
                 #[cfg(unix)]
-                KnockRequest::Peer { id, text } => {
-                    let Some(peer) = &self.peer else { return Err(KnockError::NoDoors) };
+                WakeUpRequest::Peer { id, text } => {
+                    let Some(peer) = &self.peer else { return Err(WakeUpError::Unavailable) };
                     let send = peer.send(&id, &text);
-                    in_time("the session's inbox", PEER_MS_MAX, send).await.map(|()| KnockAnswer::default())
+                    in_time("the session's inbox", PEER_MS_MAX, send).await.map(|()| WakeUpAnswer::default())
                 }
                 #[cfg(not(unix))]
-                KnockRequest::Peer { .. } => Err(KnockError::NoDoors),
+                WakeUpRequest::Peer { .. } => Err(WakeUpError::Unavailable),
             }
         })
     }
 
-    fn look(&self, socket: &str) -> Result<(), KnockError> {
+    fn look(&self, socket: &str) -> Result<(), WakeUpError> {
         socket::look(socket)
     }
 
@@ -196,7 +198,7 @@ impl Knock for ProductionKnock {
     }
 
     #[cfg(unix)]
-    fn receipt(&self) -> BoxFuture<'_, entraclaw_inbox::knock::Receipt> {
+    fn receipt(&self) -> BoxFuture<'_, entraclaw_inbox::wake_up::Receipt> {
         Box::pin(async move {
             match &self.peer {
                 Some(peer) => peer.receipt().await,
@@ -209,9 +211,9 @@ impl Knock for ProductionKnock {
 async fn in_time<T>(
     what: &str,
     limit_ms: u64,
-    work: impl Future<Output = Result<T, KnockError>>,
-) -> Result<T, KnockError> {
-    let late = |_| Err(KnockError::TimeUp { what: what.to_owned(), limit_ms });
+    work: impl Future<Output = Result<T, WakeUpError>>,
+) -> Result<T, WakeUpError> {
+    let late = |_| Err(WakeUpError::TimeUp { what: what.to_owned(), limit_ms });
     timeout(Duration::from_millis(limit_ms), work).await.unwrap_or_else(late)
 }
 

@@ -17,8 +17,8 @@ use tokio::sync::{Mutex, OnceCell, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use entraclaw_inbox::knock::peer::{self, FRAME_BYTES_MAX};
-use entraclaw_inbox::knock::{KnockError, PeerHost, Receipt};
+use entraclaw_inbox::wake_up::peer::{self, FRAME_BYTES_MAX};
+use entraclaw_inbox::wake_up::{PeerHost, Receipt, WakeUpError};
 use entraclaw_seams::secret::Secret;
 
 /// Longest path of a socket, in bytes.
@@ -62,7 +62,7 @@ impl PeerSockets {
     }
 
     /// Writes one message into the session's inbox.
-    pub(super) async fn send(&self, id: &str, text: &str) -> Result<(), KnockError> {
+    pub(super) async fn send(&self, id: &str, text: &str) -> Result<(), WakeUpError> {
         let inbox = self.inbox().await?;
         let to = &self.host.socket;
         let refused = |reason: &str| socket_error(to, reason);
@@ -73,8 +73,10 @@ impl PeerSockets {
         }
         let reply_to = inbox.path.display().to_string();
         let lines = peer::lines(self.host.token.expose(), id, text, &reply_to, inbox.token.expose());
-        let torn =
-            |error: io::Error| KnockError::Torn { path: to.display().to_string(), reason: error.to_string() };
+        let torn = |error: io::Error| WakeUpError::Torn {
+            path: to.display().to_string(),
+            reason: error.to_string(),
+        };
         stream.write_all(lines.as_bytes()).await.map_err(torn)?;
         stream.shutdown().await.map_err(torn)?;
         // It writes nothing here: its answer comes to our inbox. One that has not closed has the message all the same.
@@ -88,14 +90,14 @@ impl PeerSockets {
         inbox.reading.lock().await.next(&inbox.token).await
     }
 
-    async fn inbox(&self) -> Result<&Inbox, KnockError> {
+    async fn inbox(&self) -> Result<&Inbox, WakeUpError> {
         self.inbox.get_or_try_init(|| async { Inbox::bind(&self.host.folders) }).await
     }
 }
 
 impl Inbox {
     /// Binds in the first of the folders where that can be done.
-    fn bind(folders: &[PathBuf]) -> Result<Self, KnockError> {
+    fn bind(folders: &[PathBuf]) -> Result<Self, WakeUpError> {
         let mut last = ("no folder".into(), "none is known".to_owned());
         for folder in folders {
             match Self::bind_in(folder) {
@@ -103,7 +105,7 @@ impl Inbox {
                 Err(reason) => last = (folder.display().to_string(), reason),
             }
         }
-        Err(KnockError::Inbox { path: last.0, reason: last.1 })
+        Err(WakeUpError::Inbox { path: last.0, reason: last.1 })
     }
 
     fn bind_in(folder: &Path) -> Result<Self, String> {
@@ -182,8 +184,8 @@ fn is_ours(stream: &UnixStream) -> bool {
     stream.peer_cred().is_ok_and(|other| other.uid() == nix::unistd::geteuid().as_raw())
 }
 
-fn socket_error(path: &Path, reason: &str) -> KnockError {
-    KnockError::Peer { path: path.display().to_string(), reason: reason.to_owned() }
+fn socket_error(path: &Path, reason: &str) -> WakeUpError {
+    WakeUpError::Peer { path: path.display().to_string(), reason: reason.to_owned() }
 }
 
 /// Whether a path is a socket of this user, in a folder of this user where no other user can write.

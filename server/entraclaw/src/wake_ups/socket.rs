@@ -1,16 +1,16 @@
 //! Two lines for the inbox socket that Claude Code gives to the programs that it starts.
 //! It must never write to a socket of another user, follow a symlink, or wait for a reader for ever.
 
-use entraclaw_inbox::knock::KnockError;
+use entraclaw_inbox::wake_up::WakeUpError;
 use entraclaw_seams::secret::Secret;
 
-fn refusal(path: &str, reason: impl Into<String>) -> KnockError {
-    KnockError::Socket { path: path.to_owned(), reason: reason.into() }
+fn refusal(path: &str, reason: impl Into<String>) -> WakeUpError {
+    WakeUpError::Socket { path: path.to_owned(), reason: reason.into() }
 }
 
 /// What is at the path, if it may be written to. Nothing is written.
 #[cfg(unix)]
-pub fn look(path: &str) -> Result<(), KnockError> {
+pub fn look(path: &str) -> Result<(), WakeUpError> {
     use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
     let found = std::fs::symlink_metadata(path).map_err(|error| refusal(path, error.to_string()))?;
     if found.is_symlink() {
@@ -27,7 +27,7 @@ pub fn look(path: &str) -> Result<(), KnockError> {
 
 /// Writes the two lines and closes that half.
 #[cfg(unix)]
-pub(super) async fn write(path: &str, credential: &Secret, line: &str) -> Result<(), KnockError> {
+pub(super) async fn write(path: &str, credential: &Secret, line: &str) -> Result<(), WakeUpError> {
     use tokio::io::AsyncWriteExt as _;
     look(path)?;
     let failed = |error: std::io::Error| refusal(path, error.to_string());
@@ -36,7 +36,7 @@ pub(super) async fn write(path: &str, credential: &Secret, line: &str) -> Result
     if socket.peer_cred().map_err(failed)?.uid() != nix::unistd::geteuid().as_raw() {
         return Err(refusal(path, "another user listens there"));
     }
-    let torn = |error: std::io::Error| KnockError::Torn { path: path.to_owned(), reason: error.to_string() };
+    let torn = |error: std::io::Error| WakeUpError::Torn { path: path.to_owned(), reason: error.to_string() };
     let lines = format!("{}\n{line}\n", credential.expose());
     socket.write_all(lines.as_bytes()).await.map_err(torn)?;
     socket.shutdown().await.map_err(torn)
@@ -44,11 +44,11 @@ pub(super) async fn write(path: &str, credential: &Secret, line: &str) -> Result
 
 /// The host has a named pipe there, which nothing here writes to.
 #[cfg(not(unix))]
-pub fn look(path: &str) -> Result<(), KnockError> {
+pub fn look(path: &str) -> Result<(), WakeUpError> {
     Err(refusal(path, "this system's form of it is not supported"))
 }
 
 #[cfg(not(unix))]
-pub(super) async fn write(path: &str, _credential: &Secret, _line: &str) -> Result<(), KnockError> {
+pub(super) async fn write(path: &str, _credential: &Secret, _line: &str) -> Result<(), WakeUpError> {
     look(path)
 }

@@ -4,7 +4,7 @@ use entraclaw::doctor::{Check, Diagnosis, Level};
 use jiff::{Timestamp, ToSpan as _, tz::TimeZone};
 use rstest::rstest;
 
-use super::support::{AGENT, ALICE, Desk, TENANT};
+use super::support::{AGENT, ALICE, Fixture, TENANT};
 
 const KEY: &str = include_str!("../../../../fakes/microsoft/src/entra/credentials/blueprint.key.pem");
 
@@ -21,20 +21,20 @@ fn certificate(from_days: i64, until_days: i64) -> String {
 }
 
 /// An agent user at a sign-in server that nobody can reach.
-fn desk() -> Desk {
-    Desk::new().config(&format!(
+fn fixture() -> Fixture {
+    Fixture::new().config(&format!(
         "[auth]\nmode = \"agent-user\"\nlogin_url = \"http://127.0.0.1:9\"\nkey_store = \"file\"\n\
          blueprint_id = \"{ALICE}\"\nagent_id = \"{AGENT}\"\n[identity]\ntenant_id = \"{TENANT}\"\nobject_id = \"{AGENT}\"\n"
     ))
 }
 
-fn kept(desk: &Desk, certificate: &str) {
-    desk.file(&format!("keys/private-key.{TENANT}.{ALICE}"), KEY);
-    desk.file(&format!("keys/certificate.{TENANT}.{ALICE}"), certificate);
+fn kept(fixture: &Fixture, certificate: &str) {
+    fixture.file(&format!("keys/private-key.{TENANT}.{ALICE}"), KEY);
+    fixture.file(&format!("keys/certificate.{TENANT}.{ALICE}"), certificate);
 }
 
-fn dates(desk: &Desk) -> Option<Check> {
-    let diagnosis: Diagnosis = serde_json::from_str(&desk.run(&["doctor", "--json"]).out).unwrap();
+fn dates(fixture: &Fixture) -> Option<Check> {
+    let diagnosis: Diagnosis = serde_json::from_str(&fixture.run(&["doctor", "--json"]).out).unwrap();
     diagnosis.checks.into_iter().find(|check| check.name == "key")
 }
 
@@ -47,9 +47,9 @@ fn a_certificate_that_is_not_valid_today_is_not_taken(
     #[case] problem: &str,
     #[case] fix: &str,
 ) {
-    let desk = desk();
-    let pem = desk.file("brought.pem", &format!("{KEY}{}", certificate(from, until)));
-    let said = desk.run(&["login", "--key", pem.to_str().unwrap()]);
+    let fixture = fixture();
+    let pem = fixture.file("brought.pem", &format!("{KEY}{}", certificate(from, until)));
+    let said = fixture.run(&["login", "--key", pem.to_str().unwrap()]);
     assert_eq!(said.code, 1, "{}", said.err);
     assert!(
         said.err.starts_with("error: ") && said.err.contains(problem) && said.err.contains(fix),
@@ -57,27 +57,27 @@ fn a_certificate_that_is_not_valid_today_is_not_taken(
         said.err
     );
     assert!(!said.out.contains("three hops"), "nothing is asked: {}", said.out);
-    assert!(!desk.home.join(format!("keys/private-key.{TENANT}.{ALICE}")).exists(), "nothing is kept");
+    assert!(!fixture.home.join(format!("keys/private-key.{TENANT}.{ALICE}")).exists(), "nothing is kept");
 
     // The same where it was kept before.
-    kept(&desk, &certificate(from, until));
-    let said = desk.run(&["login"]);
+    kept(&fixture, &certificate(from, until));
+    let said = fixture.run(&["login"]);
     assert!(said.code == 1 && said.err.contains(problem), "{}", said.err);
 }
 
 /// The key is here from the moment that login says so, and what comes next does not ask for it again.
 #[test]
 fn a_key_that_was_brought_and_could_not_sign_in_yet_is_not_asked_for_again() {
-    let desk = desk();
-    let pem = desk.file("brought.pem", &format!("{KEY}{}", certificate(-3, 400)));
-    let said = desk.run(&["login", "--key", pem.to_str().unwrap()]);
+    let fixture = fixture();
+    let pem = fixture.file("brought.pem", &format!("{KEY}{}", certificate(-3, 400)));
+    let said = fixture.run(&["login", "--key", pem.to_str().unwrap()]);
     assert!(
         said.code == 1 && said.out.contains("The private key is kept in files"),
         "{} {}",
         said.out,
         said.err
     );
-    let said = desk.run(&["status"]);
+    let said = fixture.run(&["status"]);
     assert!(said.code == 1 && !said.out.contains("no key has been brought"), "{}", said.out);
     assert!(
         said.out.contains("has not signed in yet; run `entraclaw login`, which tries it"),
@@ -98,9 +98,9 @@ fn the_doctor_reads_the_dates_of_what_the_key_store_has(
     #[case] found: &str,
     #[case] fix: Option<&str>,
 ) {
-    let desk = desk();
-    kept(&desk, &certificate(from, until));
-    let check = dates(&desk).expect("the doctor looks at it");
+    let fixture = fixture();
+    kept(&fixture, &certificate(from, until));
+    let check = dates(&fixture).expect("the doctor looks at it");
     assert_eq!(check.level, level, "{check:?}");
     assert!(check.found.contains(found), "{check:?}");
     assert_eq!(check.fix.is_some(), fix.is_some(), "{check:?}");
@@ -109,11 +109,11 @@ fn the_doctor_reads_the_dates_of_what_the_key_store_has(
 
 #[test]
 fn a_certificate_of_the_configuration_is_read_too() {
-    let desk = desk();
-    kept(&desk, &certificate(-300, 300));
-    let file = desk.file("given.crt", &certificate(-300, 5));
+    let fixture = fixture();
+    kept(&fixture, &certificate(-300, 300));
+    let file = fixture.file("given.crt", &certificate(-300, 5));
     let named = format!("ENTRACLAW_AUTH_CERTIFICATE_FILE={}", file.display());
     let (name, value) = named.split_once('=').unwrap();
-    let desk = desk.with(name, value);
-    assert_eq!(dates(&desk).unwrap().level, Level::Warn);
+    let fixture = fixture.with(name, value);
+    assert_eq!(dates(&fixture).unwrap().level, Level::Warn);
 }

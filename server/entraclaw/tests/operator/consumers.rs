@@ -8,11 +8,11 @@ use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::storage::DiskStorage;
 use rstest::rstest;
 
-use super::support::Desk;
+use super::support::Fixture;
 
 /// A journal with one message of Alice, read by `claude-code` and `reviewer`.
-fn filled(desk: &Desk) -> Journal {
-    let disk = Arc::new(DiskStorage::open(&desk.home).unwrap());
+fn filled(fixture: &Fixture) -> Journal {
+    let disk = Arc::new(DiskStorage::open(&fixture.home).unwrap());
     let (journal, _) = Journal::open(disk, Arc::new(SystemClock), JournalOptions::default()).unwrap();
     for name in ["claude-code", "reviewer"] {
         drop(journal.mailbox(&ConsumerName::new(name).unwrap(), "test").unwrap());
@@ -42,14 +42,14 @@ fn a_mistyped_consumer_is_refused_and_not_made(
     #[case] typed: &str,
     #[case] told: &str,
 ) {
-    let desk = Desk::new();
-    drop(filled(&desk));
-    let said = desk.run(&[command, "--consumer", typed]);
+    let fixture = Fixture::new();
+    drop(filled(&fixture));
+    let said = fixture.run(&[command, "--consumer", typed]);
     assert_eq!((said.code, said.out.as_str()), (1, ""), "{}", said.err);
     assert!(said.err.contains(told), "{}", said.err);
-    assert!(!desk.home.join(format!("inbox/consumers/{typed}.jsonl")).exists());
+    assert!(!fixture.home.join(format!("inbox/consumers/{typed}.jsonl")).exists());
     // The default of a bare wait is still an agent's.
-    let said = desk.run(&["wait", "--timeout", "1s", "--format", "json"]);
+    let said = fixture.run(&["wait", "--timeout", "1s", "--format", "json"]);
     assert!(said.code == 0 && !said.out.contains(&format!("\"{typed}\"")), "{}{}", said.out, said.err);
     assert!(said.out.contains("\"next\":\"handle these"), "{}", said.out);
 }
@@ -57,53 +57,53 @@ fn a_mistyped_consumer_is_refused_and_not_made(
 /// A host whose first session is still to come may be waited for, and so may what the configuration names.
 #[test]
 fn a_host_that_has_not_connected_yet_may_be_waited_for() {
-    let desk = Desk::new();
-    drop(filled(&desk));
-    let said = desk.run(&["wait", "--consumer", "copilot-cli", "--timeout", "1s"]);
+    let fixture = Fixture::new();
+    drop(filled(&fixture));
+    let said = fixture.run(&["wait", "--consumer", "copilot-cli", "--timeout", "1s"]);
     assert!(said.code == 0 || said.code == 4, "{} {}", said.code, said.err);
-    let desk = Desk::new().config("[inbox]\nconsumer = \"night\"\n");
-    drop(filled(&desk));
-    let said = desk.run(&["wait", "--consumer", "night", "--timeout", "1s"]);
+    let fixture = Fixture::new().config("[inbox]\nconsumer = \"night\"\n");
+    drop(filled(&fixture));
+    let said = fixture.run(&["wait", "--consumer", "night", "--timeout", "1s"]);
     assert!(said.code == 0 || said.code == 4, "{} {}", said.code, said.err);
 }
 
 #[test]
 fn consumers_are_listed_and_removed_but_none_that_somebody_reads_as() {
-    let desk = Desk::new();
-    let said = desk.run(&["consumers"]);
+    let fixture = Fixture::new();
+    let said = fixture.run(&["consumers"]);
     assert!(said.code == 0 && said.out.starts_with("Nobody has read this inbox yet"), "{}", said.out);
-    let journal = filled(&desk);
-    let said = desk.run(&["consumers"]);
+    let journal = filled(&fixture);
+    let said = fixture.run(&["consumers"]);
     let lines: Vec<&str> = said.out.lines().collect();
     assert!(lines[0].starts_with("claude-code  1 unread message, there "), "{}", said.out);
     assert!(lines.len() == 2 && lines[1].starts_with("reviewer     1 unread message"), "{}", said.out);
-    assert_eq!(desk.run(&["consumers", "list"]).out.lines().count(), 2);
-    let said = desk.run(&["consumers", "--json"]);
+    assert_eq!(fixture.run(&["consumers", "list"]).out.lines().count(), 2);
+    let said = fixture.run(&["consumers", "--json"]);
     let listed: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(listed[1]["name"], "reviewer");
 
     let reader = journal.mailbox(&ConsumerName::new("reviewer").unwrap(), "a session").unwrap();
-    let said = desk.run(&["consumers", "remove", "reviewer"]);
+    let said = fixture.run(&["consumers", "remove", "reviewer"]);
     assert!(said.code == 1 && said.err.contains("a session or a command reads as it"), "{}", said.err);
     drop(reader);
-    let said = desk.run(&["consumers", "remove", "revewer"]);
+    let said = fixture.run(&["consumers", "remove", "revewer"]);
     assert!(said.code == 1 && said.err.contains("did you mean reviewer?"), "{}", said.err);
-    let said = desk.run(&["consumers", "remove", "reviewer"]);
+    let said = fixture.run(&["consumers", "remove", "reviewer"]);
     assert!(said.code == 0 && said.out.starts_with("removed: reviewer"), "{}{}", said.out, said.err);
-    assert!(!desk.home.join("inbox/consumers/reviewer.jsonl").exists());
-    let state = std::fs::read_to_string(desk.home.join("inbox/state.json")).unwrap();
+    assert!(!fixture.home.join("inbox/consumers/reviewer.jsonl").exists());
+    let state = std::fs::read_to_string(fixture.home.join("inbox/state.json")).unwrap();
     assert!(!state.contains("reviewer"), "{state}");
-    assert!(!desk.run(&["consumers"]).out.contains("reviewer"));
+    assert!(!fixture.run(&["consumers"]).out.contains("reviewer"));
 }
 
 #[test]
 fn one_is_one_and_a_group_is_named() {
-    let desk = Desk::new();
-    drop(filled(&desk));
-    let said = desk.run(&["inbox", "--consumer", "reviewer"]);
+    let fixture = Fixture::new();
+    drop(filled(&fixture));
+    let said = fixture.run(&["inbox", "--consumer", "reviewer"]);
     assert!(said.out.starts_with("1 unread message for reviewer"), "{}", said.out);
     assert!(said.out.contains("Alice by teams in a group, "), "{}", said.out);
-    let said = desk.run(&["wait", "--consumer", "reviewer"]);
+    let said = fixture.run(&["wait", "--consumer", "reviewer"]);
     assert!(
         said.out.contains("From Alice by teams in a group, ") && said.out.contains("\nNext: handle"),
         "{}",

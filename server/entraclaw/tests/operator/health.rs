@@ -6,7 +6,7 @@ use assert_cmd::cargo::cargo_bin;
 use entraclaw::doctor::Diagnosis;
 use rstest::rstest;
 
-use super::support::{ALICE, Desk, TENANT};
+use super::support::{ALICE, Fixture, TENANT};
 
 #[rstest]
 #[case("device-code", "nobody has signed in here yet", "run `entraclaw login`")]
@@ -17,16 +17,16 @@ fn who_has_not_signed_in_is_not_healthy(#[case] mode: &str, #[case] problem: &st
         "[auth]\nmode = \"{mode}\"\nclient_id = \"{ALICE}\"\nblueprint_id = \"{ALICE}\"\nagent_id = \"{ALICE}\"\n\
          [identity]\ntenant_id = \"{TENANT}\"\nobject_id = \"{ALICE}\"\n"
     );
-    let desk = Desk::new().config(&config);
-    let said = desk.run(&["status"]);
+    let fixture = Fixture::new().config(&config);
+    let said = fixture.run(&["status"]);
     assert_eq!(said.code, 1, "{}", said.out);
     assert!(said.out.contains(problem) && said.out.contains(fix), "{}", said.out);
     // Setup says it before the person leaves.
-    let desk = desk.with("HOME", "/nonexistent-home");
-    let user = desk.folder.path().join("user");
+    let fixture = fixture.with("HOME", "/nonexistent-home");
+    let user = fixture.folder.path().join("user");
     std::fs::create_dir(&user).unwrap();
-    let desk = desk.with("HOME", user.to_str().unwrap());
-    let said = desk.run(&["setup", "codex"]);
+    let fixture = fixture.with("HOME", user.to_str().unwrap());
+    let said = fixture.run(&["setup", "codex"]);
     assert!(said.code == 0 && said.out.contains("Before you leave:"), "{}{}", said.out, said.err);
     assert!(said.out.contains(problem), "{}", said.out);
     // And no longer once somebody has.
@@ -34,8 +34,8 @@ fn who_has_not_signed_in_is_not_healthy(#[case] mode: &str, #[case] problem: &st
         "{{\"version\":1,\"mode\":\"{mode}\",\"key_store\":\"system\",\"tenant_id\":\"{TENANT}\",\"client_id\":\"{ALICE}\",\
          \"signed_in_at\":\"2026-11-21T10:00:00Z\"}}"
     );
-    desk.file("sign-in.json", &record);
-    assert_eq!(desk.run(&["status"]).code, 0);
+    fixture.file("sign-in.json", &record);
+    assert_eq!(fixture.run(&["status"]).code, 0);
 }
 
 /// An ordinary user, also where the tests run as root.
@@ -69,8 +69,8 @@ fn a_home_that_can_not_be_made_is_told() {
 
 #[test]
 fn no_home_at_all_is_told_without_a_path_that_is_none() {
-    let desk = Desk::bare().with("ENTRACLAW_HOME", "");
-    let said = desk.run(&["doctor"]);
+    let fixture = Fixture::bare().with("ENTRACLAW_HOME", "");
+    let said = fixture.run(&["doctor"]);
     assert!(said.code == 1 && said.out.contains("set ENTRACLAW_HOME or give --home"), "{}", said.out);
     assert!(!said.out.contains("(none)/"), "{}", said.out);
 }
@@ -81,8 +81,8 @@ fn no_set_of_tools_is_no_choice() {
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"inbox_pull","arguments":{}}}
 "#;
-    let desk = Desk::new();
-    let output = desk.command(&["serve", "--tools", ""]).write_stdin(hello).output().unwrap();
+    let fixture = Fixture::new();
+    let output = fixture.command(&["serve", "--tools", ""]).write_stdin(hello).output().unwrap();
     let answer = String::from_utf8(output.stdout).unwrap();
     assert!(
         answer.contains("flag --tools: `tools.sets` names no set of tools; write some of inbound, reply"),

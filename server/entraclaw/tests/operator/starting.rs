@@ -2,49 +2,49 @@
 
 use std::fs;
 
-use super::support::{ALICE, Desk, TENANT};
+use super::support::{ALICE, Fixture, TENANT};
 
 #[test]
 fn a_starter_configuration_is_written_once_and_is_private() {
-    let desk = Desk::bare();
-    let printed = desk.run(&["init", "--print"]);
+    let fixture = Fixture::bare();
+    let printed = fixture.run(&["init", "--print"]);
     assert_eq!(printed.code, 0);
-    assert!(!desk.home.exists(), "printing writes nothing");
-    let said = desk.run(&["init"]);
+    assert!(!fixture.home.exists(), "printing writes nothing");
+    let said = fixture.run(&["init"]);
     assert!(said.code == 0 && said.out.contains("entraclaw login"), "{}{}", said.out, said.err);
-    let path = desk.home.join("config.toml");
+    let path = fixture.home.join("config.toml");
     assert_eq!(fs::read_to_string(&path).unwrap(), printed.out);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(fs::metadata(&desk.home).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(fs::metadata(&fixture.home).unwrap().permissions().mode() & 0o777, 0o700);
     }
     fs::write(&path, "# mine\n").unwrap();
-    let again = desk.run(&["init"]);
+    let again = fixture.run(&["init"]);
     assert!(again.code == 1 && again.err.contains("is there already and stays as it is"), "{}", again.err);
     assert_eq!(fs::read_to_string(&path).unwrap(), "# mine\n");
 }
 
 #[test]
 fn completions_and_man_pages_name_every_command() {
-    let desk = Desk::bare();
+    let fixture = Fixture::bare();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let said = desk.run(&["completions", shell]);
+        let said = fixture.run(&["completions", shell]);
         assert_eq!(said.code, 0, "{}", said.err);
         for word in ["consumers", "serve", "--timeout"] {
             let bare = word.trim_start_matches('-');
             assert!(said.out.contains(bare), "{shell}: {word}");
         }
     }
-    assert_eq!(desk.run(&["completions", "tcsh"]).code, 2);
+    assert_eq!(fixture.run(&["completions", "tcsh"]).code, 2);
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let said = desk.run(&["completions", shell, "--program", "entraclaw-wait"]);
+        let said = fixture.run(&["completions", shell, "--program", "entraclaw-wait"]);
         assert!(said.code == 0 && said.out.contains("entraclaw-wait"), "{shell}: {}", said.err);
         assert!(said.out.contains("consumer") && !said.out.contains("doctor"), "{shell}: {}", said.out);
     }
-    let pages = desk.folder.path().join("man/man1");
-    let said = desk.run(&["man", pages.to_str().unwrap()]);
+    let pages = fixture.folder.path().join("man/man1");
+    let said = fixture.run(&["man", pages.to_str().unwrap()]);
     assert_eq!(said.code, 0, "{}", said.err);
     let page = fs::read_to_string(pages.join("entraclaw-wait.1")).unwrap();
     let synopsis = page.split(".SH SYNOPSIS").nth(1).unwrap().split(".SH").next().unwrap();
@@ -57,33 +57,33 @@ fn completions_and_man_pages_name_every_command() {
     let whole = fs::read_to_string(pages.join("entraclaw.1")).unwrap();
     assert!(whole.contains("entraclaw\\-wait(1)"), "{whole}");
     assert!(pages.join("entraclaw.1").exists() && pages.join("entraclaw-consumers-remove.1").exists());
-    let file = desk.folder.path().join("a-file");
+    let file = fixture.folder.path().join("a-file");
     fs::write(&file, "").unwrap();
-    let said = desk.run(&["man", file.to_str().unwrap()]);
+    let said = fixture.run(&["man", file.to_str().unwrap()]);
     assert!(said.code == 1 && said.err.contains("name a folder that you can write"), "{}", said.err);
 }
 
 #[test]
 fn somebody_is_forgotten_and_is_on_no_list() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let person = format!("{TENANT}/{ALICE}");
     for list in ["allow", "deny"] {
-        assert_eq!(desk.run(&[list, &person]).code, 0);
-        let said = desk.run(&["forget", &person]);
+        assert_eq!(fixture.run(&[list, &person]).code, 0);
+        let said = fixture.run(&["forget", &person]);
         assert!(said.code == 0 && said.out.starts_with("forgotten: "), "{}{}", said.out, said.err);
-        let lists = desk.run(&["allow", "--list"]).out;
+        let lists = fixture.run(&["allow", "--list"]).out;
         assert!(!lists.contains(ALICE), "{lists}");
     }
-    let said = desk.run(&["forget", &person]);
+    let said = fixture.run(&["forget", &person]);
     assert!(said.code == 1 && said.err.contains("is on no list of the policy"), "{}", said.err);
 }
 
 #[test]
 fn who_is_let_in_by_mail_while_mail_is_off_is_told_so() {
-    let desk = Desk::new();
-    let said = desk.run(&["allow", "alice@contoso.com"]);
+    let fixture = Fixture::new();
+    let said = fixture.run(&["allow", "alice@contoso.com"]);
     assert!(said.code == 0 && said.out.contains("note: mail is switched off"), "{}", said.out);
-    let desk = Desk::new().config("[mail]\nenabled = true\n");
-    let said = desk.run(&["allow", "alice@contoso.com"]);
+    let fixture = Fixture::new().config("[mail]\nenabled = true\n");
+    let said = fixture.run(&["allow", "alice@contoso.com"]);
     assert!(said.code == 0 && !said.out.contains("note:"), "{}", said.out);
 }

@@ -20,13 +20,13 @@ pub(super) struct Said {
     pub(super) err: String,
 }
 
-pub(super) struct Desk {
+pub(super) struct Fixture {
     pub(super) folder: TempDir,
     pub(super) home: PathBuf,
     environment: Vec<(String, String)>,
 }
 
-impl Desk {
+impl Fixture {
     /// Where no home folder is yet.
     pub(super) fn bare() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -37,9 +37,9 @@ impl Desk {
 
     /// With a home folder as the server makes it.
     pub(super) fn new() -> Self {
-        let desk = Self::bare();
-        DiskStorage::open(&desk.home).unwrap();
-        desk
+        let fixture = Self::bare();
+        DiskStorage::open(&fixture.home).unwrap();
+        fixture
     }
 
     pub(super) fn config(self, text: &str) -> Self {

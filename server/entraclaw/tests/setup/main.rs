@@ -460,14 +460,14 @@ fn carriers_come_and_go_with_their_flag() {
 
     user.done(&["opencode", "--with", "port=5000"]);
     let entry = &user.json(".config/opencode/opencode.json")["mcp"]["entraclaw"];
-    assert_eq!(entry["environment"]["ENTRACLAW_DOORS_OPENCODE_PORT"], "5000");
+    assert_eq!(entry["environment"]["ENTRACLAW_WAKE_OPENCODE_PORT"], "5000");
     user.done(&["opencode"]);
     assert_eq!(user.json(".config/opencode/opencode.json")["mcp"]["entraclaw"].get("environment"), None);
 
     user.done(&["codex", "--with", "queue"]);
     assert!(
         user.read(".codex/config.toml")
-            .contains("[mcp_servers.entraclaw.env]\nENTRACLAW_DOORS_CODEX_QUEUE = \"true\"\n")
+            .contains("[mcp_servers.entraclaw.env]\nENTRACLAW_WAKE_CODEX_QUEUE = \"true\"\n")
     );
 }
 

@@ -50,7 +50,7 @@ fn what_nothing_wakes_is_said_by_setup_status_and_doctor_until_a_way_in_is_added
     let told = user.done(&["cursor"]);
     assert!(told.contains("Nothing wakes Cursor while it is idle"), "{told}");
     // What the configuration opens needs no flag of setup.
-    user.write(".entraclaw/config.toml", "[doors]\ncodex_queue = true\n");
+    user.write(".entraclaw/config.toml", "[wake]\ncodex_queue = true\n");
     assert!(!user.done(&["codex"]).contains("Nothing wakes"));
 }
 

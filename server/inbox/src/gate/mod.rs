@@ -4,12 +4,12 @@
 //!
 //! From the ground up: `guid` is an id, `address` a mail address, `decision` the words of a verdict, `policy` what the operator said while the
 //! server runs and `policy_file` where that is kept, `pairing` how a stranger is let in, `lists` who is in by all of
-//! it, `door` the gate itself, `mail` the gate as mail sees it, `operator` what the terminal can change.
+//! it, `judge` the gate itself, `mail` the gate as mail sees it, `operator` what the terminal can change.
 
 mod address;
 mod decision;
-mod door;
 mod guid;
+mod judge;
 mod lists;
 mod mail;
 pub mod operator;
@@ -20,8 +20,8 @@ mod refusals;
 
 pub use address::MailAddress;
 pub use decision::{Agent, Reason, Sender, SenderKind, Verdict};
-pub use door::{Gate, PairingReply, PolicyNews};
 pub use guid::Guid;
+pub use judge::{Gate, PairingReply, PolicyNews};
 pub use mail::MailGate;
 pub use pairing::Stranger;
 pub use policy::WILDCARDS;

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn five_wrong_codes_close_the_door_for_a_minute() {
+    fn five_wrong_codes_close_the_wake_up_for_a_minute() {
         let (mut policy, random) = (Policy::default(), SplitMix::seeded(5));
         let code = ask(&mut policy, &stranger(1), at(0), &random).unwrap();
         for _ in 0..WRONG_TRIES_PER_MINUTE_MAX {

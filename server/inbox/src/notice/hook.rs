@@ -8,7 +8,7 @@ use super::rows::{self, Form, Moment};
 use super::text::NoticeView;
 use super::{NoticeParts, host_version, take, trouble, unreadable};
 use crate::journal::{ConsumerName, Look, Purpose};
-use crate::knock::ToldTexts;
+use crate::wake_up::ToldTexts;
 
 /// Turns in a row that messages may add to one that would have ended. Copilot CLI allows 8 by itself.
 pub const BLOCKS_IN_A_ROW_MAX: u32 = 5;

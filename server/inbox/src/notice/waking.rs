@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{NoticeParts, host_version};
 use crate::journal::ConsumerName;
-use crate::knock::{INBOX_VARIABLES, MeetingPlace, gives_inbox_socket, wakes_by_hook};
+use crate::wake_up::{INBOX_VARIABLES, MeetingPlace, gives_inbox_socket, wakes_by_hook};
 
 /// With which its host starts a turn, and shows the model what the hook wrote to stderr.
 pub const EXIT_WAKES: u8 = 2;

@@ -59,7 +59,7 @@ pub struct Relay {
 }
 
 /// Where the operator is.
-struct Desk {
+struct OperatorChat {
     ids: (Guid, Guid),
     channel: Channel,
     chat_id: String,
@@ -128,21 +128,21 @@ async fn patiently<T>(mut change: impl FnMut() -> io::Result<T>) -> io::Result<T
 impl Relay {
     /// Sends a request to the operator. Returns its code if it can be answered.
     async fn ask(&self, request: PermissionRequest) -> Option<String> {
-        let Some(desk) = self.desk() else {
+        let Some(operator_chat) = self.operator_chat() else {
             self.log(None, "a permission request was not relayed: no operator with a known 1:1 chat; let them write to the agent once".to_owned());
             return None;
         };
         let code = request.request_id.clone();
         let tool = entraclaw_sanitize::clean_name(&request.tool_name);
         let begun = Instant::now();
-        let (tenant_id, object_id) = desk.ids.clone();
+        let (tenant_id, object_id) = operator_chat.ids.clone();
         let question = Question {
             code: code.clone(),
             session: self.session.clone(),
-            chat_id: desk.chat_id.clone(),
+            chat_id: operator_chat.chat_id.clone(),
             tenant_id,
             object_id,
-            asked_at: self.now(&desk),
+            asked_at: self.now(&operator_chat),
             answer: None,
         };
         let storage = &*self.storage;
@@ -151,16 +151,16 @@ impl Relay {
             Ok(false) => {
                 let why =
                     format!("request {code} for {tool} was not relayed: another one with this code is open");
-                self.log(Some(&desk), why);
+                self.log(Some(&operator_chat), why);
                 return None;
             }
             Err(error) => {
                 let why = format!("request {code} for {tool} was not relayed: {BOOK_FILE}: {error}");
-                self.log(Some(&desk), why);
+                self.log(Some(&operator_chat), why);
                 return None;
             }
         }
-        let (noted, detail) = match self.tell(&desk, notice::html(&request)).await {
+        let (noted, detail) = match self.tell(&operator_chat, notice::html(&request)).await {
             Ok(sent) => {
                 let at = sent.ts.parse().unwrap_or(question.asked_at);
                 let noted = patiently(|| book::asked(storage, &question, at)).await;
@@ -169,7 +169,7 @@ impl Relay {
             Err(error @ SendError::UnknownOutcome(_)) => {
                 // The server's time may be known better by now.
                 let ago = SignedDuration::try_from(begun.elapsed()).unwrap_or_default();
-                let at = self.now(&desk).saturating_sub(ago).unwrap_or(question.asked_at);
+                let at = self.now(&operator_chat).saturating_sub(ago).unwrap_or(question.asked_at);
                 let noted = patiently(|| book::asked(storage, &question, at)).await;
                 (noted, format!("request {code} for {tool}: {error}; if it did, its answer counts"))
             }
@@ -177,25 +177,25 @@ impl Relay {
                 if let Err(error) = patiently(|| book::forget(storage, &question)).await {
                     tracing::warn!(%error, file = BOOK_FILE, "a question that was not asked could not be taken out");
                 }
-                self.log(Some(&desk), format!("request {code} for {tool} was not relayed: {error}"));
+                self.log(Some(&operator_chat), format!("request {code} for {tool} was not relayed: {error}"));
                 return None;
             }
         };
         if let Err(error) = noted {
             tracing::warn!(%error, file = BOOK_FILE, "the time of a question could not be noted");
         }
-        self.log(Some(&desk), detail);
+        self.log(Some(&operator_chat), detail);
         Some(code)
     }
 
     /// The time by which answers from there are judged.
-    fn now(&self, desk: &Desk) -> Timestamp {
-        self.ways.get(&desk.channel).map_or(Timestamp::UNIX_EPOCH, |way| way.now())
+    fn now(&self, operator_chat: &OperatorChat) -> Timestamp {
+        self.ways.get(&operator_chat.channel).map_or(Timestamp::UNIX_EPOCH, |way| way.now())
     }
 
-    async fn tell(&self, desk: &Desk, html: String) -> Result<Sent, SendError> {
-        match self.ways.get(&desk.channel) {
-            Some(way) => way.tell(&desk.chat_id, html).await,
+    async fn tell(&self, operator_chat: &OperatorChat, html: String) -> Result<Sent, SendError> {
+        match self.ways.get(&operator_chat.channel) {
+            Some(way) => way.tell(&operator_chat.chat_id, html).await,
             None => Err(SendError::NotAllowed),
         }
     }
@@ -219,7 +219,7 @@ impl Relay {
     }
 
     /// The operator, if they may speak now and their chat is known and not switched off.
-    fn desk(&self) -> Option<Desk> {
+    fn operator_chat(&self) -> Option<OperatorChat> {
         let people = self.gate.people();
         let people = people.into_iter().filter_map(|person| {
             let paired_in = person.chat_id.clone().map(|id| (person.channel.unwrap_or(Channel::Teams), id));
@@ -232,9 +232,9 @@ impl Relay {
                 let known = |channel| Some((channel, chats.get(&(channel, ids.clone()))?.clone()));
                 let (channel, chat_id) =
                     known(Channel::Teams).or_else(|| known(Channel::Bot)).or(paired_in)?;
-                Some(Desk { ids, channel, chat_id })
+                Some(OperatorChat { ids, channel, chat_id })
             })
-            .find(|desk| self.gate.chat_rule(&desk.chat_id) != Some(ChatRule::Off))
+            .find(|operator_chat| self.gate.chat_rule(&operator_chat.chat_id) != Some(ChatRule::Off))
     }
 
     /// 1:1 chats of the people who wrote lately, as far as this session can write there.
@@ -257,12 +257,13 @@ impl Relay {
             .collect()
     }
 
-    fn log(&self, desk: Option<&Desk>, detail: String) {
+    fn log(&self, operator_chat: Option<&OperatorChat>, detail: String) {
         tracing::info!("{detail}");
         self.journal.interaction(Interaction {
-            channel: desk.map(|desk| desk.channel),
-            chat_id: desk.map(|desk| desk.chat_id.clone()),
-            who: desk.map(|desk| format!("{}/{}", desk.ids.0, desk.ids.1)),
+            channel: operator_chat.map(|operator_chat| operator_chat.channel),
+            chat_id: operator_chat.map(|operator_chat| operator_chat.chat_id.clone()),
+            who: operator_chat
+                .map(|operator_chat| format!("{}/{}", operator_chat.ids.0, operator_chat.ids.1)),
             ..Interaction::new(InteractionKind::Permission).detail(detail)
         });
     }

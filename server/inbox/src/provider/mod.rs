@@ -3,6 +3,7 @@
 //! It must never hand out what it has not noted, nor note as read what a host may not have. All of it is plain state
 //! that the connection's one loop changes; nothing here waits, reads or writes.
 
+mod activity;
 mod calls;
 mod cancel;
 mod events;
@@ -11,7 +12,6 @@ mod permissions;
 mod presence;
 mod pump;
 mod reading;
-mod sight;
 mod tasks;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -37,7 +37,6 @@ use self::tasks::Task;
 use crate::carrier::wait::Heartbeat;
 use crate::carrier::{channel, events as event, resource};
 use crate::journal::{ConsumerName, DeliveryId, Journal, JournalError};
-use crate::knock::{Sight, gives_inbox_socket};
 use crate::permission::{self, PermissionAnswer, PermissionPort};
 use crate::presence::Presence;
 use crate::rules::{self, WaitCommand};
@@ -45,6 +44,7 @@ use crate::source::ACCESS_TOKEN_VARIABLE;
 use crate::tool::{
     INBOUND_QUEUE_STATS, INBOX_PULL, Outbox, SendProvider, ToolSet, WAIT_FOR_INBOUND_MESSAGE, catalog,
 };
+use crate::wake_up::{ActivityWatch, gives_inbox_socket};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::random::Random;
 
@@ -73,8 +73,8 @@ pub struct SessionOptions {
     pub health: Option<Health>,
     /// Where it is told who is at the other end.
     pub presence: Presence,
-    /// Where it is told what a door of the host must know.
-    pub sight: Sight,
+    /// Where it is told what a wake-up of the host must know.
+    pub activity: ActivityWatch,
     /// Whether the inbox socket of the host's session is there and used.
     pub inbox_socket: bool,
     /// This server's version, as it tells it to clients.
@@ -113,7 +113,7 @@ impl SessionOptions {
             health: None,
             permission: None,
             presence: Presence::default(),
-            sight: Sight::default(),
+            activity: ActivityWatch::default(),
             inbox_socket: false,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             events: false,
@@ -286,7 +286,7 @@ impl InboxProvider {
         let Some(row) = connection.host(Some(&session.client)) else { return declares_channel(session) };
         let has_socket =
             self.options.inbox_socket && gives_inbox_socket(row.family, numbers(&session.client_version));
-        let is_woken = has_socket || self.options.sight.can_be_woken_by_hook();
+        let is_woken = has_socket || self.options.activity.can_be_woken_by_hook();
         declares_channel(session) || (!is_woken && row.takes_channel(&session.client_version))
     }
 }
@@ -443,7 +443,7 @@ impl Provider for InboxProvider {
 
     fn round(&mut self, lines: u64, connection: &Connection) {
         self.tell_presence(connection, lines);
-        self.tell_sight(connection);
+        self.tell_activity(connection);
     }
 
     fn deadline(&self, connection: &Connection) -> Option<Instant> {

@@ -13,7 +13,7 @@ use crate::permission::{self, PermissionAnswer, PermissionRequest, is_code};
 impl InboxProvider {
     pub(super) fn on_permission_request(&mut self, connection: &Connection, params: &Object) {
         if let Some(code) = params.get("request_id").and_then(Value::as_str).filter(|code| is_code(code)) {
-            self.options.sight.asks(code);
+            self.options.activity.asks(code);
         }
         let Some(port) = &self.options.permission else { return };
         if connection.ready().is_none() {
@@ -34,7 +34,7 @@ impl InboxProvider {
     }
 
     pub(super) fn on_permission_answer(&mut self, connection: &mut Connection, answer: &PermissionAnswer) {
-        self.options.sight.answered(&answer.request_id);
+        self.options.activity.answered(&answer.request_id);
         connection.notify(permission::ANSWER_METHOD, &to_value(answer).unwrap_or_default());
     }
 }

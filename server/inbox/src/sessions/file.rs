@@ -117,7 +117,7 @@ pub struct SessionFile {
     pub consumers: Vec<String>,
     /// How messages reach them: `wait` and `pull` when they were used, `channel`, `resource` and `log ping` when they
     /// are sent unasked;
-    /// the host's own door by its name, with a word in brackets while it waits or fails.
+    /// the host's own wake-up by its name, with a word in brackets while it waits or fails.
     pub carriers: Vec<String>,
     /// From when on its wake-ups go again, RFC 3339, UTC, while those of the last hour are as many as may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! `read_email` and `send_email`: check what the model asks for, and word what came of it.
 //!
-//! Nothing leaves before every argument is known to be right; addresses and mails are the desk's to judge.
+//! Nothing leaves before every argument is known to be right; addresses and mails are judged by the mail service.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use entraclaw_mcp::{
 };
 
 use super::catalog::{reads, tool, writes};
-use super::mail_desk::{MailDesk, MailError, MailPage, MailTarget, OutgoingMail, SentMail};
+use super::mail_service::{MailError, MailPage, MailService, MailTarget, OutgoingMail, SentMail};
 use super::outbox::ContentType;
 use super::send::CONTENT_BYTES_MAX;
 use super::set::ToolSet;
@@ -177,10 +177,10 @@ fn tool_send() -> Tool {
     )
 }
 
-/// Mail, over a desk.
+/// Mail, over a mail service.
 pub struct MailProvider(
     /// Reads and sends.
-    pub Arc<dyn MailDesk>,
+    pub Arc<dyn MailService>,
 );
 
 impl Provider for MailProvider {

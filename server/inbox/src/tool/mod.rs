@@ -1,11 +1,11 @@
-//! What the model can call: the inbox tools, their texts, arguments and results, and the doors to what acts elsewhere.
+//! What the model can call: the inbox tools, their texts, arguments and results, and the traits of what acts elsewhere.
 //!
 //! Nothing here may change who can speak or what is watched, and no tool may take a switch that turns a safety off.
 
 pub(crate) mod answer;
 pub mod catalog;
 pub(crate) mod mail;
-mod mail_desk;
+mod mail_service;
 mod outbox;
 mod results;
 pub mod send;
@@ -14,7 +14,7 @@ mod texts;
 
 pub use catalog::{INBOUND_QUEUE_STATS, INBOX_PULL, WAIT_FOR_INBOUND_MESSAGE};
 pub use mail::{EmailResult, MailProvider, SendEmailResult};
-pub use mail_desk::{MailDesk, MailError, MailPage, MailTarget, OutgoingMail, SentMail};
+pub use mail_service::{MailError, MailPage, MailService, MailTarget, OutgoingMail, SentMail};
 pub use outbox::{ContentType, Outbox, OutgoingTeams, SendError, Sent};
 pub use results::{InboxResource, MessageView, PullResult, SendResult, StatsResult, WaitResult};
 pub use send::{CONTENT_BYTES_MAX, SEND_TEAMS_MESSAGE, SendProvider};

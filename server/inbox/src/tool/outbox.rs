@@ -1,4 +1,4 @@
-//! The door to Teams as the tools see it.
+//! Teams as the tools see it.
 //!
 //! Whoever implements it decides which chats are acceptable, writes the interaction log before it sends, and must
 //! never send twice because an answer was lost.

@@ -1,9 +1,11 @@
-//! `read_email` and `send_email`: there only with a desk, and answered when the desk is done.
+//! `read_email` and `send_email`: there only with a mail, and answered when the mail is done.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use entraclaw_inbox::tool::{ContentType, MailDesk, MailError, MailPage, MailTarget, OutgoingMail, SentMail};
+use entraclaw_inbox::tool::{
+    ContentType, MailError, MailPage, MailService, MailTarget, OutgoingMail, SentMail,
+};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use rstest::rstest;
@@ -13,14 +15,14 @@ use crate::support::{Home, tool_json, tool_text};
 
 const MAIL_TOOL_NAMES: [&str; 2] = ["read_email", "send_email"];
 
-/// A desk that takes a while and remembers what it was asked.
+/// A mail that takes a while and remembers what it was asked.
 #[derive(Default)]
-struct FakeDesk {
+struct FakeMail {
     asked: Mutex<Vec<OutgoingMail>>,
     fails: Option<MailError>,
 }
 
-impl MailDesk for FakeDesk {
+impl MailService for FakeMail {
     fn read_email(&self, message_id: String) -> BoxFuture<'static, Result<MailPage, MailError>> {
         let page = MailPage { subject: message_id, text: "x".repeat(20_000), ..MailPage::default() };
         let outcome = self.fails.clone().map_or(Ok(page), Err);
@@ -63,7 +65,7 @@ async fn the_tools_are_there_only_with_a_mailbox() {
     let unknown = host.next_answer().await;
     assert!(unknown["error"]["message"].as_str().unwrap().contains("no tool is named `read_email`"));
 
-    let home = Home { mail: Some(Arc::new(FakeDesk::default())), ..Home::new() };
+    let home = Home { mail: Some(Arc::new(FakeMail::default())), ..Home::new() };
     let mut host = home.host("some-host").await;
     host.request(1, "tools/list", json!({})).await;
     let with = host.next_answer().await;
@@ -75,8 +77,8 @@ async fn the_tools_are_there_only_with_a_mailbox() {
 
 #[tokio::test(start_paused = true)]
 async fn a_mail_is_read_in_parts_and_answered() {
-    let desk = Arc::new(FakeDesk::default());
-    let home = Home { mail: Some(desk.clone()), ..Home::new() };
+    let mail = Arc::new(FakeMail::default());
+    let home = Home { mail: Some(mail.clone()), ..Home::new() };
     let mut host = home.host("some-host").await;
     let first = host.ask(1, "read_email", json!({"message_id": "m1"})).await;
     assert_eq!(
@@ -93,12 +95,12 @@ async fn a_mail_is_read_in_parts_and_answered() {
     );
     let target = MailTarget::Reply { message_id: "m1".to_owned() };
     let asked = OutgoingMail { target, content: "<p>ok</p>".to_owned(), content_type: ContentType::Html };
-    assert_eq!(*desk.asked.lock().unwrap(), [asked]);
+    assert_eq!(*mail.asked.lock().unwrap(), [asked]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_desk_holds_up_nothing() {
-    let home = Home { mail: Some(Arc::new(FakeDesk::default())), ..Home::new() };
+async fn a_slow_mail_service_holds_up_nothing() {
+    let home = Home { mail: Some(Arc::new(FakeMail::default())), ..Home::new() };
     let mut host = home.host("some-host").await;
     host.call(1, "send_email", json!({"reply_to": "m1", "content": "x"})).await;
     host.request(2, "ping", json!({})).await;
@@ -120,8 +122,8 @@ async fn a_slow_desk_holds_up_nothing() {
 #[case(MailError::UnknownOutcome("reset".to_owned()), "no answer came, it may or may not have left: reset; ask your user")]
 #[tokio::test(start_paused = true)]
 async fn a_failure_says_what_happened_and_what_to_do(#[case] error: MailError, #[case] text: &str) {
-    let desk = FakeDesk { fails: Some(error), ..FakeDesk::default() };
-    let home = Home { mail: Some(Arc::new(desk)), ..Home::new() };
+    let mail = FakeMail { fails: Some(error), ..FakeMail::default() };
+    let home = Home { mail: Some(Arc::new(mail)), ..Home::new() };
     let mut host = home.host("some-host").await;
     host.call(1, "send_email", json!({"reply_to": "m1", "content": "x"})).await;
     let answer = host.next_answer().await;

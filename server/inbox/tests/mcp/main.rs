@@ -3,7 +3,6 @@
 
 mod acknowledgement;
 mod carriers;
-mod doors;
 mod edges;
 mod events;
 mod flow;
@@ -20,3 +19,4 @@ mod sending;
 mod support;
 mod tasks;
 mod tools;
+mod wake_ups;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use entraclaw_inbox::journal::{Journal, JournalOptions};
 use entraclaw_inbox::provider::{SessionOptions, serve};
 use entraclaw_inbox::record::{Channel, Draft};
-use entraclaw_inbox::tool::{MailDesk, MailProvider, Outbox, OutgoingTeams, SendError, Sent};
+use entraclaw_inbox::tool::{MailProvider, MailService, Outbox, OutgoingTeams, SendError, Sent};
 use entraclaw_mcp::Exit;
 use entraclaw_seams::clock::{Clock, TokioClock};
 use entraclaw_seams::random::SplitMix;
@@ -53,7 +53,7 @@ pub(crate) struct Home {
     pub(crate) journal: Journal,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) outbox: Arc<FakeOutbox>,
-    pub(crate) mail: Option<Arc<dyn MailDesk>>,
+    pub(crate) mail: Option<Arc<dyn MailService>>,
 }
 
 impl Home {
@@ -83,8 +83,8 @@ impl Home {
             self.outbox.clone(),
         );
         "0.0.0".clone_into(&mut options.version);
-        if let Some(desk) = &self.mail {
-            options.providers.push(Box::new(MailProvider(desk.clone())));
+        if let Some(mail) = &self.mail {
+            options.providers.push(Box::new(MailProvider(mail.clone())));
         }
         options
     }

@@ -1,6 +1,6 @@
 //! Where answers go: `sources/bot.json`, one entry for each conversation in which an allowed person spoke to the bot.
 //! Each term of leadership has one of its own, which begins as that of the term before.
-//! It must never hold a text or a secret, and an entry never opens a door: gate and address are checked again.
+//! It must never hold a text or a secret, and an entry lets no one in: gate and address are checked again.
 
 use std::collections::{BTreeMap, BTreeSet};
 

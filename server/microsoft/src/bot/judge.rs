@@ -1,4 +1,4 @@
-//! Who wrote to the bot, what of it is heard, and who is told a code instead; the desk's second half.
+//! Who wrote to the bot, what of it is heard, and who is told a code instead; the intake's second half.
 //! It must never look at a display name, nor take a moment that the channel did not state for the time of writing.
 
 use std::io;
@@ -6,8 +6,8 @@ use std::io;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-use super::desk::Desk;
 use super::draft::Version;
+use super::intake::Intake;
 use super::strangers::Told;
 use super::wire::{Activity, HTML, Kind, Part};
 use entraclaw_inbox::gate::{ChatRule, Guid, Reason, Refusal, Sender, SenderKind, Stranger, Verdict};
@@ -16,7 +16,7 @@ use entraclaw_inbox::permission::{self, Answer};
 use entraclaw_inbox::record::Channel;
 use entraclaw_sanitize::{Context, Limits, Markup, clean_name, sanitize};
 
-impl Desk<'_> {
+impl Intake<'_> {
     /// Learns what time it is by the channel's clock: an activity that came at once shows it best. What has passed since
     /// is not measured by this machine's calendar, which may be set meanwhile.
     pub(super) fn note_time(&self, activity: &Activity) {

@@ -4,14 +4,14 @@
 
 mod connector;
 mod conversations;
-mod desk;
-mod door;
 mod draft;
 mod endpoint;
 mod http;
+mod intake;
 mod judge;
 mod jwt;
 mod keys;
+mod provider;
 mod service;
 mod settings;
 mod strangers;
@@ -28,13 +28,13 @@ use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 pub use conversations::{CONVERSATIONS_FILE, Conversation, Conversations};
-pub use door::BotProvider;
 pub use endpoint::{BOT_BODY_BYTES_MAX, BotReply, BotRequest, Endpoint, NoEndpoint, Reception};
 pub use http::HttpEndpoint;
+pub use provider::BotProvider;
 pub use settings::Settings;
 
 use self::connector::{Connector, Outgoing};
-use self::desk::Desk;
+use self::intake::Intake;
 use self::keys::Keys;
 use self::token::Tokens;
 use crate::http::HttpTransport;
@@ -161,8 +161,8 @@ impl BotSource {
         Self { parts, app_id, tokens: Arc::new(tokens), status }
     }
 
-    /// The door to answering.
-    pub fn door(&self, journal: &Journal) -> BotProvider {
+    /// The provider for answering.
+    pub fn provider(&self, journal: &Journal) -> BotProvider {
         BotProvider { connector: self.connector(journal) }
     }
 
@@ -189,12 +189,12 @@ impl BotSource {
         let parts = &self.parts;
         let keys = Keys::new(parts.transport.clone(), parts.options.openid_url.clone());
         let (strangers, waiting) = mpsc::channel(OPEN_PAIRINGS_MAX);
-        let desk = Desk::new(parts, journal, self.status.clone(), self.app_id.clone(), &keys, strangers);
+        let intake = Intake::new(parts, journal, self.status.clone(), self.app_id.clone(), &keys, strangers);
         let address = parts.options.listen;
         let serving = async {
             let mut failures: u32 = 0;
             loop {
-                let error = parts.endpoint.serve(address, &desk).await;
+                let error = parts.endpoint.serve(address, &intake).await;
                 if failures.is_multiple_of(FAILURES_PER_LINE) {
                     tracing::warn!(%error, %address, "the bot endpoint can't listen");
                 }
@@ -210,7 +210,7 @@ impl BotSource {
         };
         tokio::select! {
             biased;
-            never = desk.keep_saving() => never,
+            never = intake.keep_saving() => never,
             never = strangers::tell(self.connector(journal), waiting) => never,
             never = serving => never,
         }

@@ -13,7 +13,7 @@ use entraclaw_inbox::gate::MailAddress;
 /// The most addresses of one account.
 const ADDRESSES_MAX: usize = 100;
 
-/// Shared between the source and the desk.
+/// Shared between the source and the mail service.
 #[derive(Debug, Default)]
 pub struct MailKnown(Mutex<Option<BTreeSet<MailAddress>>>);
 

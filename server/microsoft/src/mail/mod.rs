@@ -6,13 +6,13 @@ mod auth;
 mod automatic;
 mod cursor;
 mod delta;
-mod desk;
 mod draft;
 mod history;
 mod judge;
 mod known;
 mod poll;
 mod quota;
+mod service;
 mod settings;
 mod wire;
 
@@ -24,9 +24,9 @@ use futures_util::future::LocalBoxFuture;
 use tokio::time::Instant;
 
 pub use cursor::{CURSOR_FILE, position};
-pub use desk::GraphMailDesk;
 pub use known::MailKnown;
 pub use quota::Quota;
+pub use service::GraphMailService;
 pub use settings::Settings;
 
 use crate::graph::GraphClient;
@@ -47,7 +47,7 @@ pub struct MailParts {
     pub clock: Arc<dyn Clock>,
     /// Who may speak.
     pub gate: Arc<MailGate>,
-    /// Shared with the desk.
+    /// Shared with the service.
     pub known: Arc<MailKnown>,
     /// The `[mail]` table.
     pub options: Settings,

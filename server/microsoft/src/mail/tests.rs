@@ -1,6 +1,6 @@
-//! The source and the desk against a small mailbox, on a paused clock.
+//! The source and the service against a small mailbox, on a paused clock.
 
-mod desk;
+mod service;
 mod source;
 
 use std::collections::BTreeMap;
@@ -146,7 +146,7 @@ impl State {
     }
 }
 
-/// A home folder with its journal, a source and a desk.
+/// A home folder with its journal, a source and a service.
 struct House {
     mini: Mini,
     storage: MemoryStorage,
@@ -196,8 +196,8 @@ impl House {
         Self::at(&self.mini, storage, self.clock)
     }
 
-    fn desk(&self) -> GraphMailDesk {
-        GraphMailDesk {
+    fn service(&self) -> GraphMailService {
+        GraphMailService {
             client: self.parts.client.clone(),
             journal: self.journal.clone(),
             gate: self.parts.gate.clone(),

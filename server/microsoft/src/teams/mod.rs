@@ -3,7 +3,6 @@
 
 mod claims;
 mod cursor;
-mod door;
 mod draft;
 mod identity;
 mod judge;
@@ -12,6 +11,7 @@ mod listing;
 mod members;
 mod page;
 mod poll;
+mod provider;
 mod reading;
 mod send;
 mod settings;
@@ -26,9 +26,9 @@ use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 
 pub use cursor::{CURSOR_FILE, position};
-pub use door::TeamsProvider;
 pub use identity::identify;
 pub use known::Known;
+pub use provider::TeamsProvider;
 pub use send::TeamsOutbox;
 pub use settings::{GroupMessages, PAGE_SIZE_MAX, Settings, Watchable};
 pub use watched::{FILE as WATCHED_FILE, list as watched_list};

@@ -18,13 +18,13 @@ use entraclaw_seams::clock::TokioClock;
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::storage::MemoryStorage;
 
-struct Desk {
+struct Fixture {
     graph: TestGraph,
     storage: MemoryStorage,
     outbox: TeamsOutbox,
 }
 
-impl Desk {
+impl Fixture {
     fn new() -> Self {
         let graph = TestGraph::new();
         let guid = |text| Guid::parse(text).unwrap();
@@ -92,35 +92,35 @@ impl Desk {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_is_sent_once_and_logged_before() {
-    let desk = Desk::new();
-    let (storage, seen_in_log) = (desk.storage.clone(), Arc::new(std::sync::Mutex::new(false)));
+    let fixture = Fixture::new();
+    let (storage, seen_in_log) = (fixture.storage.clone(), Arc::new(std::sync::Mutex::new(false)));
     let noted = seen_in_log.clone();
-    desk.graph.fault(move |line| {
+    fixture.graph.fault(move |line| {
         if line.starts_with("POST") {
             *noted.lock().unwrap() = storage.paths().iter().any(|p| p.starts_with("interactions/"));
         }
         None
     });
-    let sent = desk.send(DM, "<p>hello</p>", &[]).await.unwrap();
-    assert_eq!(desk.posts(), [format!("POST /v1.0/chats/{DM}/messages")]);
+    let sent = fixture.send(DM, "<p>hello</p>", &[]).await.unwrap();
+    assert_eq!(fixture.posts(), [format!("POST /v1.0/chats/{DM}/messages")]);
     assert!(!sent.message_id.is_empty() && sent.ts.starts_with("2026-11-21T10:00:0"), "{sent:?}");
     assert!(*seen_in_log.lock().unwrap());
-    let log = desk.log();
+    let log = fixture.log();
     assert!(
         log.contains("about to send") && log.contains(&sent.message_id) && !log.contains("hello"),
         "{log}"
     );
-    desk.send(DM, "again", &[]).await.unwrap();
-    assert_eq!(desk.graph.lines().iter().filter(|l| l.contains("members")).count(), 1, "looked up once");
+    fixture.send(DM, "again", &[]).await.unwrap();
+    assert_eq!(fixture.graph.lines().iter().filter(|l| l.contains("members")).count(), 1, "looked up once");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reply_quotes() {
-    let desk = Desk::new();
-    let (one, two) = (desk.graph.say(DM, "one"), desk.graph.say(DM, "two"));
-    desk.send(DM, "yes", &[&one, &two]).await.unwrap();
-    assert_eq!(desk.posts(), [format!("POST /v1.0/chats/{DM}/messages/replyWithQuote")]);
-    let seen = desk.graph.script.seen();
+    let fixture = Fixture::new();
+    let (one, two) = (fixture.graph.say(DM, "one"), fixture.graph.say(DM, "two"));
+    fixture.send(DM, "yes", &[&one, &two]).await.unwrap();
+    assert_eq!(fixture.posts(), [format!("POST /v1.0/chats/{DM}/messages/replyWithQuote")]);
+    let seen = fixture.graph.script.seen();
     let body: serde_json::Value =
         serde_json::from_slice(seen.last().unwrap().request.body.as_ref().unwrap()).unwrap();
     assert_eq!(
@@ -137,18 +137,18 @@ async fn a_reply_quotes() {
 #[case("x?y", SendError::UnknownChat)]
 #[tokio::test(start_paused = true)]
 async fn nobody_else_is_written_to(#[case] chat: &str, #[case] error: SendError) {
-    let desk = Desk::new();
-    let id = desk.graph.with(|fake, _| fake.chat_id(chat).map_or_else(|_| chat.to_owned(), str::to_owned));
-    assert_eq!(desk.send(&id, "hello", &[]).await, Err(error));
-    assert!(desk.posts().is_empty());
+    let fixture = Fixture::new();
+    let id = fixture.graph.with(|fake, _| fake.chat_id(chat).map_or_else(|_| chat.to_owned(), str::to_owned));
+    assert_eq!(fixture.send(&id, "hello", &[]).await, Err(error));
+    assert!(fixture.posts().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_empty_allowlist_asks_graph_nothing() {
-    let mut desk = Desk::new();
-    desk.outbox.gate = Arc::new(Gate::default());
-    assert_eq!(desk.send(DM, "hello", &[]).await, Err(SendError::NotAllowed));
-    assert!(desk.graph.lines().is_empty());
+    let mut fixture = Fixture::new();
+    fixture.outbox.gate = Arc::new(Gate::default());
+    assert_eq!(fixture.send(DM, "hello", &[]).await, Err(SendError::NotAllowed));
+    assert!(fixture.graph.lines().is_empty());
 }
 
 #[rstest]
@@ -160,11 +160,11 @@ async fn an_empty_allowlist_asks_graph_nothing() {
 #[case(|| Reply::json(201, &json!({})).after(Duration::from_secs(3_600)))]
 #[tokio::test(start_paused = true)]
 async fn a_lost_answer_is_looked_up_and_never_sent_twice(#[case] lost: fn() -> Reply) {
-    let desk = Desk::new();
-    desk.graph.lose_answers(lost);
-    let sent = desk.send(DM, "<p>one <b>bold</b> word &amp; more</p>", &[]).await.unwrap();
-    assert_eq!(desk.posts().len(), 1);
-    assert_eq!(desk.kept(), [sent.message_id]);
+    let fixture = Fixture::new();
+    fixture.graph.lose_answers(lost);
+    let sent = fixture.send(DM, "<p>one <b>bold</b> word &amp; more</p>", &[]).await.unwrap();
+    assert_eq!(fixture.posts().len(), 1);
+    assert_eq!(fixture.kept(), [sent.message_id]);
 }
 
 #[rstest]
@@ -172,33 +172,33 @@ async fn a_lost_answer_is_looked_up_and_never_sent_twice(#[case] lost: fn() -> R
 #[case(|| Reply::error(500, "busy"))]
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_found_is_said_to_be_unknown(#[case] lost: fn() -> Reply) {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     // The same words, but earlier, must not be taken for it.
-    desk.send(DM, "hello", &[]).await.unwrap();
+    fixture.send(DM, "hello", &[]).await.unwrap();
     tokio::time::sleep(Duration::from_secs(60)).await;
-    desk.graph.fault(move |line| line.starts_with("POST").then(lost));
+    fixture.graph.fault(move |line| line.starts_with("POST").then(lost));
     let begun = Instant::now();
-    let error = desk.send(DM, "hello", &[]).await.unwrap_err();
+    let error = fixture.send(DM, "hello", &[]).await.unwrap_err();
     assert!(
         matches!(&error, SendError::UnknownOutcome(why) if why.contains("was not sent again")),
         "{error}"
     );
-    assert_eq!(desk.posts().len(), 2);
+    assert_eq!(fixture.posts().len(), 2);
     assert!(begun.elapsed() <= Duration::from_secs(46));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_throttled_message_waits_and_is_sent() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let mut left = 1;
-    desk.graph.fault(move |line| {
+    fixture.graph.fault(move |line| {
         let hit = line.starts_with("POST") && left > 0;
         left -= i32::from(hit);
         hit.then(|| Reply::error(429, "TooManyRequests").header("retry-after", "5"))
     });
-    desk.send(DM, "hello", &[]).await.unwrap();
-    assert_eq!(desk.posts().len(), 2);
-    assert_eq!(desk.kept().len(), 1);
+    fixture.send(DM, "hello", &[]).await.unwrap();
+    assert_eq!(fixture.posts().len(), 2);
+    assert_eq!(fixture.kept().len(), 1);
 }
 
 #[rstest]
@@ -207,29 +207,29 @@ async fn a_throttled_message_waits_and_is_sent() {
 #[case(413, "TooLarge")]
 #[tokio::test(start_paused = true)]
 async fn a_refusal_is_told_with_what_helps(#[case] status: u16, #[case] code: &'static str) {
-    let desk = Desk::new();
-    desk.graph.fault(move |line| line.starts_with("POST").then(|| Reply::error(status, code)));
-    let error = desk.send(DM, "hello", &[]).await.unwrap_err();
+    let fixture = Fixture::new();
+    fixture.graph.fault(move |line| line.starts_with("POST").then(|| Reply::error(status, code)));
+    let error = fixture.send(DM, "hello", &[]).await.unwrap_err();
     assert!(matches!(&error, SendError::Graph(why) if why.contains(code) && why.contains("; ")), "{error}");
-    assert_eq!(desk.posts().len(), 1);
+    assert_eq!(fixture.posts().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_content_that_may_not_leave_asks_graph_nothing() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     for content in ["<script>x</script>", " ", "the token is token-1"] {
-        let error = desk.send(DM, content, &[]).await.unwrap_err();
+        let error = fixture.send(DM, content, &[]).await.unwrap_err();
         assert!(matches!(&error, SendError::Refused(why) if why.starts_with("content: ")), "{error}");
     }
     let long = "x".repeat(28_001);
-    assert!(matches!(desk.send(DM, &long, &[]).await, Err(SendError::TooLarge { .. })));
-    assert!(desk.graph.lines().is_empty());
+    assert!(matches!(fixture.send(DM, &long, &[]).await, Err(SendError::TooLarge { .. })));
+    assert!(fixture.graph.lines().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_large_chat_is_searched_for_an_allowed_person() {
-    let desk = Desk::new();
-    let large = desk.graph.with(|fake, now| {
+    let fixture = Fixture::new();
+    let large = fixture.graph.with(|fake, now| {
         let strangers: Vec<String> = (0..60).map(|n| format!("stranger{n:02}")).collect();
         for stranger in &strangers {
             fake.add_person(stranger, &PersonSpec::default()).unwrap();
@@ -238,5 +238,5 @@ async fn a_large_chat_is_searched_for_an_allowed_person() {
         fake.add_chat(now, "large", &ChatSpec { kind: ChatKind::Group, members, ..ChatSpec::default() })
             .unwrap()
     });
-    desk.send(&large, "hello", &[]).await.unwrap();
+    fixture.send(&large, "hello", &[]).await.unwrap();
 }

@@ -10,38 +10,38 @@ use tokio::sync::Notify;
 
 /// Tells of changes for as long as it lives. It may tell of more than there were.
 pub struct Changes {
-    bell: Arc<Bell>,
+    signal: Arc<Signal>,
     seen: u64,
     is_complete: bool,
     /// What has to live for the news to come.
     _source: Option<Box<dyn Any + Send>>,
 }
 
-/// What a medium rings at every change; each listener has one of its own, so that a simulated medium can ring them in the
+/// What a medium notifies of every change. Each listener has one of its own, so that a simulated medium notifies them in the
 /// same order each time.
 #[derive(Debug, Default)]
-pub struct Bell {
+pub struct Signal {
     changes: AtomicU64,
-    rung: Notify,
+    woken: Notify,
 }
 
-impl Bell {
+impl Signal {
     /// Something changed.
-    pub fn ring(&self) {
+    pub fn notify(&self) {
         self.changes.fetch_add(1, Ordering::Release);
-        self.rung.notify_one();
+        self.woken.notify_one();
     }
 }
 
 impl Changes {
     /// From a medium that tells of every attempt, of other processes too.
-    pub fn complete(bell: Arc<Bell>) -> Self {
-        Self { bell, seen: 0, is_complete: true, _source: None }
+    pub fn complete(signal: Arc<Signal>) -> Self {
+        Self { signal, seen: 0, is_complete: true, _source: None }
     }
 
     /// From a medium that may miss some, such as a network's file system.
-    pub fn best_effort(bell: Arc<Bell>, source: impl Any + Send) -> Self {
-        Self { bell, seen: 0, is_complete: false, _source: Some(Box::new(source)) }
+    pub fn best_effort(signal: Arc<Signal>, source: impl Any + Send) -> Self {
+        Self { signal, seen: 0, is_complete: false, _source: Some(Box::new(source)) }
     }
 
     /// Whether every change is told, so that nobody needs to look.
@@ -52,19 +52,19 @@ impl Changes {
     /// Comes back at the first change since the last call, at once if there was one.
     pub async fn next(&mut self) {
         while !self.is_news() {
-            self.bell.rung.notified().await;
+            self.signal.woken.notified().await;
         }
         self.skip();
     }
 
     /// Whether there was a change since the last call of [`Changes::next`] or [`Changes::skip`].
     pub fn is_news(&self) -> bool {
-        self.bell.changes.load(Ordering::Acquire) != self.seen
+        self.signal.changes.load(Ordering::Acquire) != self.seen
     }
 
     /// Takes all changes up to now as seen.
     pub fn skip(&mut self) {
-        self.seen = self.bell.changes.load(Ordering::Acquire);
+        self.seen = self.signal.changes.load(Ordering::Acquire);
     }
 }
 

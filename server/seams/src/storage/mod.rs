@@ -9,7 +9,7 @@ pub mod memory;
 
 use std::io;
 
-pub use changes::{Bell, Changes};
+pub use changes::{Changes, Signal};
 pub use disk::DiskStorage;
 pub use memory::{Crash, Fault, MemoryStorage};
 

@@ -49,7 +49,7 @@ probes! {
 }
 
 /// The way to the server.
-struct Door {
+struct Endpoint {
     client: Client,
     url: String,
 }
@@ -86,7 +86,7 @@ impl Answer {
     }
 }
 
-impl Door {
+impl Endpoint {
     fn of(lab: &Lab) -> Result<Self, Trouble> {
         let Target::Url(url) = &lab.target else {
             return Err(Trouble("the server has no address".to_owned()));
@@ -182,9 +182,9 @@ fn request(id: i64, method: &str, params: &Value) -> Value {
 }
 
 async fn session(lab: &mut Lab) -> Result<(), Trouble> {
-    let door = Door::of(lab)?;
+    let endpoint = Endpoint::of(lab)?;
     let opening = request(1, "initialize", &initialize_params(lab.version.as_str()));
-    let opened = door.post(lab, HeaderMap::new(), &opening).await?;
+    let opened = endpoint.post(lab, HeaderMap::new(), &opening).await?;
     if !opened.is_success() {
         return Err(Trouble(format!("`initialize` is refused: {}", opened.say())));
     }
@@ -195,12 +195,12 @@ async fn session(lab: &mut Lab) -> Result<(), Trouble> {
     let ping = |id| request(id, "ping", &json!({}));
 
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    let accepted = door.post(lab, own(), &initialized).await?;
+    let accepted = endpoint.post(lab, own(), &initialized).await?;
     let holds = accepted.status == 202 && accepted.body.is_empty() && !accepted.streams();
     let message = "a notification that is accepted is not answered with 202 alone";
     lab.expect("http.accepted", holds, message, "202 Accepted without a body", &accepted.say());
 
-    let served = door.post(lab, own(), &ping(2)).await?;
+    let served = endpoint.post(lab, own(), &ping(2)).await?;
     if served.is_success() {
         lab.expect("http.content-type", served.is_message(), OTHER_KIND, KINDS, &served.say());
     }
@@ -223,7 +223,7 @@ async fn session(lab: &mut Lab) -> Result<(), Trouble> {
             );
             let message = "a request with the id of its session is not served";
             lab.expect("http.session-served", served.is_success(), message, "an answer", &served.say());
-            let bare = door.post(lab, headers([(VERSION, version.clone())]), &ping(3)).await?;
+            let bare = endpoint.post(lab, headers([(VERSION, version.clone())]), &ping(3)).await?;
             if bare.is_success() {
                 lab.skip("http.session-required", "the server requires no session id");
             } else {
@@ -233,34 +233,34 @@ async fn session(lab: &mut Lab) -> Result<(), Trouble> {
         }
     }
     let strange = headers([(SESSION, assigned.clone()), (VERSION, value(NO_VERSION))]);
-    let refused = door.post(lab, strange, &ping(4)).await?;
+    let refused = endpoint.post(lab, strange, &ping(4)).await?;
     let message = "a request of a version that the server can't know is not refused with 400";
     lab.expect("http.version-refused", refused.status == 400, message, "400 Bad Request", &refused.say());
-    let absent = door.post(lab, headers([(SESSION, assigned.clone())]), &ping(5)).await?;
+    let absent = endpoint.post(lab, headers([(SESSION, assigned.clone())]), &ping(5)).await?;
     let message = "a request without a version header is not served";
     lab.expect("http.version-absent", absent.is_success(), message, "an answer", &absent.say());
 
-    let listening = door.client.get(&door.url).header(ACCEPT, "text/event-stream").headers(own());
-    let stream = door.send(lab, &Method::GET, &own(), listening, "").await?;
+    let listening = endpoint.client.get(&endpoint.url).header(ACCEPT, "text/event-stream").headers(own());
+    let stream = endpoint.send(lab, &Method::GET, &own(), listening, "").await?;
     let holds = stream.status == 405 || (stream.is_success() && stream.streams());
     let message = "GET gives neither a stream nor 405";
     lab.expect("http.get", holds, message, "text/event-stream, or 405 Method Not Allowed", &stream.say());
-    ended(lab, &door, assigned.is_some(), own()).await
+    ended(lab, &endpoint, assigned.is_some(), own()).await
 }
 
 /// After a session was ended, its id is gone.
-async fn ended(lab: &mut Lab, door: &Door, has_session: bool, own: HeaderMap) -> Result<(), Trouble> {
+async fn ended(lab: &mut Lab, endpoint: &Endpoint, has_session: bool, own: HeaderMap) -> Result<(), Trouble> {
     if !has_session {
         lab.skip("http.session-ended", NO_SESSION);
         return Ok(());
     }
-    let leaving = door.client.delete(&door.url).headers(own.clone());
-    let left = door.send(lab, &Method::DELETE, &own, leaving, "").await?;
+    let leaving = endpoint.client.delete(&endpoint.url).headers(own.clone());
+    let left = endpoint.send(lab, &Method::DELETE, &own, leaving, "").await?;
     if !left.is_success() {
         lab.skip("http.session-ended", "the server lets no host end a session");
         return Ok(());
     }
-    let after = door.post(lab, own, &request(6, "ping", &json!({}))).await?;
+    let after = endpoint.post(lab, own, &request(6, "ping", &json!({}))).await?;
     let message = "a request of a session that has ended is not refused with 404";
     lab.expect("http.session-ended", after.status == 404, message, "404 Not Found", &after.say());
     Ok(())
@@ -268,8 +268,8 @@ async fn ended(lab: &mut Lab, door: &Door, has_session: bool, own: HeaderMap) ->
 
 async fn origin(lab: &mut Lab) -> Result<(), Trouble> {
     let check = "http.origin";
-    let door = Door::of(lab)?;
-    if !door.is_local() {
+    let endpoint = Endpoint::of(lab)?;
+    if !endpoint.is_local() {
         lab.skip(check, "which origins a server trusts that everybody reaches is its own to say");
         return Ok(());
     }
@@ -284,7 +284,7 @@ async fn origin(lab: &mut Lab) -> Result<(), Trouble> {
         (VERSION, value(version.as_str()).filter(|_| version.is_modern())),
         (METHOD, value(method).filter(|_| version.is_modern())),
     ]);
-    let answer = door.post(lab, headers, &request(1, method, &params)).await?;
+    let answer = endpoint.post(lab, headers, &request(1, method, &params)).await?;
     // The status is named from 2025-11-25 on.
     let holds = if version < Version::V2025_11_25 { !answer.is_success() } else { answer.status == 403 };
     let message = "a page from anywhere in a browser can speak to this server";
@@ -293,30 +293,30 @@ async fn origin(lab: &mut Lab) -> Result<(), Trouble> {
 }
 
 async fn modern(lab: &mut Lab) -> Result<(), Trouble> {
-    let door = Door::of(lab)?;
+    let endpoint = Endpoint::of(lab)?;
     let version = lab.version.as_str();
     let ask = |id, method: &str, named: &str| request(id, method, &json!({"_meta": modern_meta(named)}));
     let own = |method: &str, named: &str| headers([(VERSION, value(named)), (METHOD, value(method))]);
     let discovered =
-        door.post(lab, own("server/discover", version), &ask(1, "server/discover", version)).await?;
+        endpoint.post(lab, own("server/discover", version), &ask(1, "server/discover", version)).await?;
     let holds = discovered.is_message();
     lab.expect("http.content-type-modern", holds, OTHER_KIND, KINDS, &discovered.say());
 
     let other = own("server/discover", "2025-11-25");
-    let mismatch = door.post(lab, other, &ask(2, "server/discover", version)).await?;
+    let mismatch = endpoint.post(lab, other, &ask(2, "server/discover", version)).await?;
     let holds = mismatch.status == 400 && mismatch.code() == Some(HEADER_MISMATCH);
     let message = "a header that names another version than the body is not refused as that";
     lab.expect("http.version-mismatch", holds, message, "400 with the code -32020", &mismatch.say());
 
     let unknown = own("server/discover", NO_MODERN_VERSION);
-    let unknown = door.post(lab, unknown, &ask(3, "server/discover", NO_MODERN_VERSION)).await?;
+    let unknown = endpoint.post(lab, unknown, &ask(3, "server/discover", NO_MODERN_VERSION)).await?;
     let holds = unknown.status == 400 && unknown.code() == Some(UNSUPPORTED_VERSION);
     let message = "a version that the server can't know is not refused as that";
     lab.expect("http.version-unknown", holds, message, "400 with the code -32022", &unknown.say());
 
     let method = "hostcheck/no-such-method";
     let missing =
-        timeout(ANSWER_WITHIN, door.post(lab, own(method, version), &ask(4, method, version))).await;
+        timeout(ANSWER_WITHIN, endpoint.post(lab, own(method, version), &ask(4, method, version))).await;
     let missing = missing.map_err(|_| Trouble("an unknown method is not answered".to_owned()))??;
     let holds = missing.status == 404 && missing.code() == Some(NO_SUCH_METHOD);
     let message = "a method that there is not is not refused as that";

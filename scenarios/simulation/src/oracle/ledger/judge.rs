@@ -109,7 +109,7 @@ impl Ledger {
             let pushed_ms = self.pushed_ms.get(&(message.chat_id.clone(), message.message_id.clone()));
             let showings = self.showings(message);
             for sighting in &showings {
-                // What a command or a knock showed stays unread, for nobody knows who read it. Several texts of a message may
+                // What a command or a wake-up showed stays unread, for nobody knows who read it. Several texts of a message may
                 // come at once.
                 let before = showings.iter().rfind(|earlier| earlier.at_ms < sighting.at_ms);
                 let before_ms = before.map_or(message.at_ms, |earlier| earlier.at_ms);
@@ -126,11 +126,11 @@ impl Ledger {
                     ));
                 }
                 let ids = (message.chat_id.clone(), message.message_id.clone());
-                let was_knocked = was_pushed && self.knocked.contains(&ids);
+                let was_woken = was_pushed && self.woken.contains(&ids);
                 let was_printed = self.printed_ms.get(&ids).is_some_and(|at_ms| *at_ms <= sighting.at_ms);
                 let was_lost =
                     self.lost_ms.iter().any(|at_ms| (message.at_ms..=sighting.at_ms).contains(at_ms));
-                if sighting.redelivered && !excused && !was_lost && !was_knocked && !was_printed {
+                if sighting.redelivered && !excused && !was_lost && !was_woken && !was_printed {
                     failures.push(Failure::new(
                         "oracle.mark",
                         sighting.at_ms,
@@ -242,7 +242,7 @@ impl Ledger {
 
 /// Whether a message was only shown: nobody knows who read it, so it stays unread.
 fn is_notice(sighting: &Sighting) -> bool {
-    matches!(sighting.carrier.as_str(), "background_shell" | "hook" | "waking_hook" | "door")
+    matches!(sighting.carrier.as_str(), "background_shell" | "hook" | "waking_hook" | "wake_up")
 }
 
 /// A failure without a time is of now.

@@ -10,16 +10,16 @@ use std::time::Duration;
 
 use fake_hosts::drive::{Beside, Commands};
 use fake_hosts::process::{ProcessServer, ServerCommand};
-use fake_hosts::settings::{HookCommand, HostSettings, OpenDoor};
+use fake_hosts::settings::{HookCommand, HostSettings, OpenWakeUp};
 use fake_hosts::{HostOptions, ShellEnd};
 use futures_util::future::LocalBoxFuture;
 use tokio::process::{Child, Command};
 
-use super::super::bell::Bell;
 use super::super::commands::{ProcessCommands, beside, output_of, run_beside, shell_end, told_to_run};
 use super::super::extension;
 use super::super::session::{Attendance, Extension, Install};
-use super::{Machine, doorstep};
+use super::super::wake_up_target::WakeUpTarget;
+use super::{Machine, wake_up};
 
 /// The server's name; what setup calls it is what every host must find.
 const SERVER: &str = "entraclaw";
@@ -29,7 +29,7 @@ const HOOK_TIME_MAX: Duration = Duration::from_secs(60);
 /// What a session of this machine's host is made of now. It starts other people's servers too.
 pub(in super::super) fn install(
     machine: &Machine,
-    bell: &Bell,
+    target: &WakeUpTarget,
     now_ms: fn() -> i64,
 ) -> Result<Install, String> {
     let settings = machine.settings()?;
@@ -51,12 +51,12 @@ pub(in super::super) fn install(
     let commands = Rc::new(Installed {
         hooks: settings.hooks.clone(),
         waking: settings.waking.clone(),
-        bell: bell.clone(),
+        target: target.clone(),
         environment: machine.environment.clone(),
         folder: machine.project.clone(),
     });
-    let extension = match &settings.door {
-        Some(OpenDoor::Extension(text)) => Some(extension_of(machine, text)?),
+    let extension = match &settings.wake_up {
+        Some(OpenWakeUp::Extension(text)) => Some(extension_of(machine, text)?),
         _ => None,
     };
     Ok(Install {
@@ -65,25 +65,25 @@ pub(in super::super) fn install(
         commands,
         wait: wait.into_iter().collect(),
         extension,
-        attendance: attendance(&settings, machine, bell, now_ms),
+        attendance: attendance(&settings, machine, target, now_ms),
     })
 }
 
 fn attendance(
     settings: &HostSettings,
     machine: &Machine,
-    bell: &Bell,
+    target: &WakeUpTarget,
     now_ms: fn() -> i64,
 ) -> Option<Attendance> {
-    let (door, spool, bell) = (settings.door.clone()?, machine.spool.clone(), bell.clone());
-    Some(Rc::new(move || Box::pin(doorstep::attend(door.clone(), spool.clone(), bell.clone(), now_ms))))
+    let (wake_up, spool, target) = (settings.wake_up.clone()?, machine.spool.clone(), target.clone());
+    Some(Rc::new(move || Box::pin(wake_up::attend(wake_up.clone(), spool.clone(), target.clone(), now_ms))))
 }
 
 fn extension_of(machine: &Machine, text: &str) -> Result<Extension, String> {
     let arguments =
         extension::words_of(text).ok_or_else(|| "the extension does not say what it runs".to_owned())?;
     let commands =
-        ProcessCommands { binary: PathBuf::new(), environment: machine.environment.clone(), bell: None };
+        ProcessCommands { binary: PathBuf::new(), environment: machine.environment.clone(), target: None };
     Ok(Extension { commands: Rc::new(commands), arguments })
 }
 
@@ -100,7 +100,7 @@ fn spawn(command: &ServerCommand) -> std::io::Result<Child> {
 struct Installed {
     hooks: BTreeMap<String, Vec<HookCommand>>,
     waking: Vec<HookCommand>,
-    bell: Bell,
+    target: WakeUpTarget,
     environment: BTreeMap<String, String>,
     folder: PathBuf,
 }
@@ -153,7 +153,7 @@ impl Commands for Installed {
         let line = self.waking.first().map_or("true", |hook| hook.command.as_str());
         let mut command = Self::shell(self, line);
         command.envs(&environment);
-        beside(Some(self.bell.runs_beside()), run_beside(command, input))
+        beside(Some(self.target.runs_beside()), run_beside(command, input))
     }
 }
 

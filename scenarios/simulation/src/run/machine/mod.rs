@@ -3,10 +3,10 @@
 //! It must never touch a file outside its own folder, nor tell a host anything that does not stand in a file or a launch line.
 
 mod config;
-mod doorstep;
 mod files;
 mod home;
 mod installed;
+mod wake_up;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -220,7 +220,7 @@ impl Machine {
     fn launch(&self, line: &str) -> Result<(), String> {
         let mut shell = self.command(Path::new("/bin/sh"));
         let ended = shell.args(["-c", line]).status().map_err(|error| error.to_string())?;
-        let calls = doorstep::calls(&self.spool);
+        let calls = wake_up::calls(&self.spool);
         match &calls[..] {
             [call] if ended.success() => {
                 *self.launch.borrow_mut() = call.iter().skip(1).cloned().collect();

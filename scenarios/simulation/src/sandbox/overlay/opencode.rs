@@ -25,7 +25,7 @@ pub(super) fn fill(overlay: &mut Overlay, wanted: &Wanted<'_>) -> anyhow::Result
     });
     for edit in edits.iter_mut().flatten() {
         if let Edit::Member { value, .. } = edit {
-            value["environment"]["ENTRACLAW_DOORS_OPENCODE_PASSWORD"] = Value::from(password.as_str());
+            value["environment"]["ENTRACLAW_WAKE_OPENCODE_PASSWORD"] = Value::from(password.as_str());
         }
     }
     let mut edits = edits.unwrap_or_default();

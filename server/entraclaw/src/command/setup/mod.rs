@@ -74,11 +74,11 @@ pub(super) fn run(flags: Flags) -> ExitCode {
         Err(problem) => return output::complain(&problem, ExitCode::from(2)),
     };
     if flags.print {
-        return output::text(&runbook(&request, &place.config.doors), ExitCode::SUCCESS);
+        return output::text(&runbook(&request, &place.config.wake_ups), ExitCode::SUCCESS);
     }
     let entry = if flags.dry_run || flags.remove { Entry::Look } else { Entry::Take };
     let mut before_leaving: Vec<String> = place.without_sign_in().into_iter().collect();
-    before_leaving.extend(told_of_idle(&request, &place.config.doors));
+    before_leaving.extend(told_of_idle(&request, &place.config.wake_ups));
     before_leaving.push(told_of_answers(&request));
     let home = match open_home(entry, flags.home, &environment) {
         Ok(home) => home,

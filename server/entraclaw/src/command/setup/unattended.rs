@@ -11,9 +11,9 @@ use super::work::{RECEIPT_BYTES_MAX, is_receipt};
 use crate::setup::{
     ALLOW_ANSWERS, Content, FirstAnswer, Host, Receipt, WaysIn, first_answer, lets_answer, not_woken,
 };
-use entraclaw_inbox::knock::Doors;
 use entraclaw_inbox::notice::{last_told, who_is};
 use entraclaw_inbox::sessions::sessions;
+use entraclaw_inbox::wake_up::WakeUpSettings;
 use entraclaw_seams::storage::{DiskStorage, Storage as _, read_whole};
 
 /// What one setup has left in its receipts.
@@ -23,9 +23,9 @@ struct SetUp {
     ways: WaysIn,
 }
 
-/// What is said of each such host, with what helps. `doors` is what the configuration has on.
-pub(in crate::command) fn unattended(home: &DiskStorage, doors: &Doors) -> Vec<String> {
-    let owners = owners(home, doors);
+/// What is said of each such host, with what helps. `wake_ups` is what the configuration has on.
+pub(in crate::command) fn unattended(home: &DiskStorage, wake_ups: &WakeUpSettings) -> Vec<String> {
+    let owners = owners(home, wake_ups);
     let mut told: Vec<String> =
         owners.iter().filter(|(_, left)| !left.answers).filter_map(|(owner, _)| stops(owner)).collect();
     let mut attached = BTreeSet::new();
@@ -60,22 +60,22 @@ fn is_of(owner: &str, family: &str) -> bool {
     owner.split_once('/').is_some_and(|(name, _)| name == family)
 }
 
-fn owners(home: &DiskStorage, doors: &Doors) -> BTreeMap<String, SetUp> {
+fn owners(home: &DiskStorage, wake_ups: &WakeUpSettings) -> BTreeMap<String, SetUp> {
     let mut owners: BTreeMap<String, SetUp> = BTreeMap::new();
     for name in home.list(FOLDER).unwrap_or_default().iter().filter(|name| is_receipt(name)) {
         let path = format!("{FOLDER}/{name}");
         let Ok(Some(bytes)) = read_whole(home, &path, RECEIPT_BYTES_MAX) else { continue };
         let Ok(receipt) = serde_json::from_slice::<Receipt>(&bytes) else { continue };
         for (owner, content) in &receipt.owners {
-            let fresh = SetUp { answers: false, ways: WaysIn::of_doors(doors) };
+            let fresh = SetUp { answers: false, ways: WaysIn::of_wake_ups(wake_ups) };
             let left = owners.entry(owner.clone()).or_insert(fresh);
             left.answers |= lets_answer(content);
             let text = serde_json::to_string(content).unwrap_or_default();
             // A switch that setup turns off is written as `false`.
-            left.ways.inbox_socket &= !text.contains("ENTRACLAW_DOORS_INBOX_SOCKET");
-            left.ways.waking_hook &= !text.contains("ENTRACLAW_DOORS_WAKING_HOOK");
-            left.ways.queue |= text.contains("ENTRACLAW_DOORS_CODEX_QUEUE");
-            left.ways.port |= text.contains("ENTRACLAW_DOORS_OPENCODE_PORT");
+            left.ways.inbox_socket &= !text.contains("ENTRACLAW_WAKE_INBOX_SOCKET");
+            left.ways.waking_hook &= !text.contains("ENTRACLAW_WAKE_WAKING_HOOK");
+            left.ways.queue |= text.contains("ENTRACLAW_WAKE_CODEX_QUEUE");
+            left.ways.port |= text.contains("ENTRACLAW_WAKE_OPENCODE_PORT");
             left.ways.extension |= is_extension(&receipt.path, content);
         }
     }

@@ -174,7 +174,7 @@ mod tests {
     use entraclaw_seams::clock::SystemClock;
     use entraclaw_seams::storage::MemoryStorage;
 
-    fn desk() -> (MemoryStorage, Journal) {
+    fn fixture() -> (MemoryStorage, Journal) {
         let disk = MemoryStorage::new();
         let storage = Arc::new(disk.new_process());
         let (journal, _) = Journal::open(storage, Arc::new(SystemClock), JournalOptions::default()).unwrap();
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_new_terminal_begins_with_what_is_new_and_the_next_with_what_came_meanwhile() {
-        let (disk, journal) = desk();
+        let (disk, journal) = fixture();
         write(&journal, Channel::Teams, 1..4);
         let mut first = follower(&disk, &[]);
         assert_eq!(first.backlog().unwrap(), Backlog::default());
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn what_was_not_printed_comes_again() {
-        let (disk, journal) = desk();
+        let (disk, journal) = fixture();
         let mut killed = follower(&disk, &[]);
         write(&journal, Channel::Teams, 1..3);
         assert_eq!(ids(&killed.news().unwrap()), [1, 2]);
@@ -250,7 +250,7 @@ mod tests {
     #[case(205, 185)]
     #[case(1_003, 983)]
     fn of_a_long_absence_the_newest_is_shown_and_the_rest_counted(#[case] came: u32, #[case] left_out: u64) {
-        let (disk, journal) = desk();
+        let (disk, journal) = fixture();
         drop(follower(&disk, &[]));
         write(&journal, Channel::Teams, 0..came);
         let (shown, left) = opened(&disk, &[]);
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_acknowledged_as_it_is_printed() {
-        let (disk, journal) = desk();
+        let (disk, journal) = fixture();
         let mut one = follower(&disk, &[Channel::Email]);
         for id in 0..45 {
             write(&journal, Channel::Email, [id]);
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn other_channels_wait_for_a_terminal_that_wants_them() {
-        let (disk, journal) = desk();
+        let (disk, journal) = fixture();
         let mut mail = follower(&disk, &[Channel::Email]);
         write(&journal, Channel::Teams, 1..3);
         write(&journal, Channel::Email, 3..4);
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn two_terminals_show_the_same_and_an_agent_loses_nothing() {
-        let (disk, journal) = desk();
+        let (disk, journal) = fixture();
         let mut agent = journal.mailbox(&ConsumerName::new("claude-code").unwrap(), "s").unwrap();
         let (mut left, mut right) = (follower(&disk, &[]), follower(&disk, &[]));
         write(&journal, Channel::Teams, 1..3);

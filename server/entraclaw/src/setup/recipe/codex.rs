@@ -40,7 +40,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     if request.carriers.contains(&Carrier::Queue) && request.codex.is_none() {
         notes.push(
             "No program `codex` was found on this terminal's PATH, so the server looks for it on the PATH that Codex gives it; \
-             `doors.codex_command` in config.toml takes its absolute path."
+             `wake.codex_command` in config.toml takes its absolute path."
                 .to_owned(),
         );
     }

@@ -76,14 +76,14 @@ impl Model {
     pub(super) fn may_give_back(&self, consumer: &str, page: &[Sight]) -> bool {
         let Some(of) = self.consumers.get(consumer) else { return true };
         page.iter()
-            .all(|sight| of.given_back.get(&sight.number).is_none_or(|times| *times < LATE_CANCELS_MAX))
+            .all(|activity| of.given_back.get(&activity.number).is_none_or(|times| *times < LATE_CANCELS_MAX))
     }
 
     /// A host says that it never got these: they were not shown, and must come again.
     pub(super) fn gave_back(&mut self, consumer: &str, page: &[Sight]) {
         let of = self.consumers.entry(consumer.to_owned()).or_default();
-        for sight in page {
-            *of.given_back.entry(sight.number).or_default() += 1;
+        for activity in page {
+            *of.given_back.entry(activity.number).or_default() += 1;
         }
     }
 

@@ -203,8 +203,8 @@ impl World {
     /// The model answers what it saw last, by its id.
     pub(super) async fn reply(&mut self, at: usize) {
         let last = self.sessions[at].as_ref().and_then(|live| live.last.as_ref()?.1.last().copied());
-        let Some(sight) = last else { return };
-        let id = self.source[sight.number as usize - 1].id.clone();
+        let Some(activity) = last else { return };
+        let id = self.source[activity.number as usize - 1].id.clone();
         let arguments = json!({"chat_id": "chat-1", "content": "hi", "reply_to": [id]});
         self.call(at, "send_teams_message", arguments).await;
     }
@@ -426,11 +426,11 @@ fn sights(line: &Value) -> Option<Vec<Sight>> {
 }
 
 fn page(answer: &Value) -> Vec<Sight> {
-    let sight = |message: &Value| Sight {
+    let activity = |message: &Value| Sight {
         number: number(message["content_text_sanitized"].as_str().unwrap()),
         marked: ["redelivered", "pushed"].iter().any(|mark| message.get(mark).is_some()),
     };
-    answer["messages"].as_array().unwrap().iter().map(sight).collect()
+    answer["messages"].as_array().unwrap().iter().map(activity).collect()
 }
 
 fn number(text: &str) -> u32 {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 
 use super::{Crash, Fault};
 use crate::random::{Random, SplitMix};
-use crate::storage::{Bell, Changes};
+use crate::storage::{Changes, Signal};
 
 pub(super) type Inode = u64;
 
@@ -52,22 +52,22 @@ pub(super) struct Disk {
     pub(super) space_left: Option<u64>,
     pub(super) syncs_fail: bool,
     /// Whoever wants to know what may have changed a file, in the order of asking.
-    listeners: Vec<Weak<Bell>>,
+    listeners: Vec<Weak<Signal>>,
 }
 
 impl Disk {
     /// Tells whoever waits for it that a file may be another now.
     pub(super) fn note_change(&self) {
         for listener in self.listeners.iter().filter_map(Weak::upgrade) {
-            listener.ring();
+            listener.notify();
         }
     }
 
     pub(super) fn listen(&mut self) -> Changes {
         self.listeners.retain(|listener| listener.strong_count() > 0);
-        let bell = Arc::new(Bell::default());
-        self.listeners.push(Arc::downgrade(&bell));
-        Changes::complete(bell)
+        let signal = Arc::new(Signal::default());
+        self.listeners.push(Arc::downgrade(&signal));
+        Changes::complete(signal)
     }
 
     fn number(&mut self) -> u64 {

@@ -1,0 +1,291 @@
+//! Which wake-up a host has, where in it the message belongs, and the request that brings it there.
+//! Facts were seen on Claude Code 2.1.330, Codex CLI 0.169.0, opencode 1.18.33 and Qwen Code 0.24.4. It must never guess a place: a turn in a
+//! conversation that nobody looks at is worse than a message that waits.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::WakeUpSettings;
+use super::{
+    HostActivity, HttpMethod, InboxSocket, MeetingPlace, Met, WakeUpError, WakeUpRequest, WakeUps,
+    wakes_by_hook,
+};
+use entraclaw_seams::secret::Secret;
+
+/// The first version of Claude Code that may give its inbox socket to MCP servers; from 2.1.248 on it does by default, and
+/// before that where the vendor has switched it on. An older one may have inherited the variables of a newer one that it
+/// was started in.
+const INBOX_SOCKET_SINCE: [u64; 3] = [2, 1, 224];
+
+/// Longest id of a session of opencode.
+const SESSION_CHARS_MAX: usize = 128;
+/// Where opencode lists its sessions.
+const SESSIONS_PATH: &str = "/session";
+
+/// Whether a host of this family and version gives its inbox socket to the servers that it starts.
+pub fn gives_inbox_socket(family: &str, version: [u64; 3]) -> bool {
+    family == "claude-code" && version >= INBOX_SOCKET_SINCE
+}
+
+/// A wake-up that is on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostWakeUp {
+    /// The inbox socket of Claude Code's session.
+    InboxSocket(InboxSocket),
+    /// The hook that runs beside Claude Code's idle session.
+    WakingHook(MeetingPlace),
+    /// `codex queue`: a message for a thread, taken when the running turn has ended.
+    CodexQueue {
+        /// The program.
+        command: String,
+    },
+    /// The HTTP port of opencode's terminal interface.
+    OpencodePort {
+        /// The port on this machine.
+        port: u16,
+        /// What it asks for.
+        password: Option<Secret>,
+    },
+    /// The inbox of the Qwen Code session that started this server.
+    QwenPeer,
+    /// The file that Qwen Code reads prompts from.
+    QwenFile {
+        /// Its absolute path.
+        path: String,
+    },
+}
+
+/// How a wake-up is doing, for `entraclaw status`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WakeUpState {
+    /// It can be used, as far as is known.
+    Ready,
+    /// The host has not said yet where messages belong.
+    Waiting,
+    /// It did not move when it was last used.
+    Failing,
+    /// What it was given waits for the person's decision.
+    Held,
+    /// The person's settings shut it.
+    Refused,
+}
+
+impl HostWakeUp {
+    /// Every wake-up that is on and can be looked at without its host. `inbox` is what this program's environment says of a session's own, `has_peer` whether the
+    /// session takes messages by Qwen Code's protocol.
+    pub fn all(wake_ups: &WakeUpSettings, inbox: Option<&InboxSocket>, has_peer: bool) -> Vec<Self> {
+        let inbox = inbox.filter(|_| wake_ups.inbox_socket).cloned().map(Self::InboxSocket);
+        let queue =
+            wake_ups.codex_queue.then(|| Self::CodexQueue { command: wake_ups.codex_command.clone() });
+        let port = wake_ups
+            .opencode_port
+            .map(|port| Self::OpencodePort { port, password: wake_ups.opencode_password.clone() });
+        let peer = (has_peer && wake_ups.qwen_peer).then_some(Self::QwenPeer);
+        let file = wake_ups.qwen_input_file.clone().map(|path| Self::QwenFile { path });
+        [inbox, queue, port, peer, file].into_iter().flatten().collect()
+    }
+
+    /// The first wake-up of a host that is on. `process` is the id of the host's process, where it is known.
+    pub fn of(
+        host: &Met,
+        wake_ups: &WakeUpSettings,
+        inbox: Option<&InboxSocket>,
+        has_peer: bool,
+        process: Option<&str>,
+    ) -> Option<Self> {
+        let fits = |wake_up: &Self| match wake_up {
+            Self::InboxSocket(_) => gives_inbox_socket(host.family, host.version),
+            Self::WakingHook(_) => wakes_by_hook(host.family, host.version),
+            Self::CodexQueue { .. } => host.family == "codex",
+            Self::OpencodePort { .. } => host.family == "opencode",
+            Self::QwenPeer | Self::QwenFile { .. } => host.family == "qwen-code",
+        };
+        let meeting = process.filter(|_| wake_ups.waking_hook);
+        let meeting = meeting.and_then(|process| MeetingPlace::new(&host.consumer, process));
+        Self::all(wake_ups, inbox, has_peer).into_iter().chain(meeting.map(Self::WakingHook)).find(fits)
+    }
+
+    /// Its name among the carriers.
+    pub fn name(&self, state: WakeUpState) -> &'static str {
+        match (self, state) {
+            (Self::InboxSocket(_), WakeUpState::Failing) => "inbox socket (failing)",
+            (Self::InboxSocket(_), _) => "inbox socket",
+            (Self::WakingHook(_), WakeUpState::Waiting) => "waking hook (waits for the end of a turn)",
+            (Self::WakingHook(_), WakeUpState::Failing) => "waking hook (failing)",
+            (Self::WakingHook(_), _) => "waking hook",
+            (Self::QwenPeer, WakeUpState::Ready | WakeUpState::Waiting) => "qwen peer protocol",
+            (Self::QwenPeer, WakeUpState::Failing) => "qwen peer protocol (failing)",
+            (Self::QwenPeer, WakeUpState::Held) => "qwen peer protocol (held: decide with /peers)",
+            (Self::QwenPeer, WakeUpState::Refused) => {
+                "qwen peer protocol (refused by agents.crossSessionInbound)"
+            }
+            (Self::CodexQueue { .. }, WakeUpState::Waiting) => "codex queue (waits for a first call)",
+            (Self::CodexQueue { .. }, WakeUpState::Failing) => "codex queue (failing)",
+            (Self::CodexQueue { .. }, _) => "codex queue",
+            (Self::OpencodePort { .. }, WakeUpState::Waiting) => "opencode port (waits for a first prompt)",
+            (Self::OpencodePort { .. }, WakeUpState::Failing) => "opencode port (failing)",
+            (Self::OpencodePort { .. }, _) => "opencode port",
+            (Self::QwenFile { .. }, WakeUpState::Failing) => "qwen input file (failing)",
+            (Self::QwenFile { .. }, _) => "qwen input file",
+        }
+    }
+
+    /// Where the hook is met, if it is one.
+    pub(super) fn meeting(&self) -> Option<&MeetingPlace> {
+        match self {
+            Self::WakingHook(meeting) => Some(meeting),
+            _ => None,
+        }
+    }
+
+    /// How it is before it was ever used.
+    pub(super) fn first_state(&self, sighted: &HostActivity) -> WakeUpState {
+        match self {
+            Self::CodexQueue { .. } if sighted.thread.is_none() => WakeUpState::Waiting,
+            Self::WakingHook(_) if !sighted.has_waking_hook => WakeUpState::Waiting,
+            _ => WakeUpState::Ready,
+        }
+    }
+
+    /// Where in the host a message belongs now; `None` while the host has not come that far. `since` is when this
+    /// connection began, in the host's own time, which is this machine's.
+    pub(super) async fn place(
+        &self,
+        wake_ups: &dyn WakeUps,
+        sighted: &HostActivity,
+        since: Timestamp,
+    ) -> Result<Option<String>, WakeUpError> {
+        match self {
+            Self::CodexQueue { .. } => Ok(sighted.thread.clone()),
+            // What is marked before it leaves must not find that there is no way to leave.
+            Self::InboxSocket(inbox) => wake_ups.look(&inbox.path).map(|()| Some(String::new())),
+            Self::WakingHook(_) | Self::QwenPeer | Self::QwenFile { .. } => Ok(Some(String::new())),
+            Self::OpencodePort { port, password } => {
+                let path = SESSIONS_PATH.to_owned();
+                let list = WakeUpRequest::Http {
+                    method: HttpMethod::Get,
+                    port: *port,
+                    path: path.clone(),
+                    body: None,
+                    password: password.clone(),
+                };
+                let answer = wake_ups.wake(list).await?;
+                newest_session(&answer.body, since).map_err(|_| WakeUpError::Malformed { port: *port, path })
+            }
+        }
+    }
+
+    /// The movement that brings `text` to `place`; none where it goes with an id of its own, or by a hook.
+    pub(super) fn wake(&self, place: &str, text: &str) -> Option<WakeUpRequest> {
+        Some(match self {
+            Self::QwenPeer | Self::WakingHook(_) => return None,
+            Self::InboxSocket(inbox) => inbox.frame(text),
+            Self::CodexQueue { command } => WakeUpRequest::Run {
+                program: command.clone(),
+                arguments: ["queue", "--thread", place, "--message", text].map(str::to_owned).into(),
+            },
+            Self::OpencodePort { port, password } => WakeUpRequest::Http {
+                method: HttpMethod::Post,
+                port: *port,
+                path: format!("{SESSIONS_PATH}/{place}/prompt_async"),
+                body: Some(json!({"parts": [{"type": "text", "text": text}]}).to_string()),
+                password: password.clone(),
+            },
+            Self::QwenFile { path } => WakeUpRequest::Append {
+                path: path.clone(),
+                line: json!({"type": "submit", "text": text}).to_string(),
+            },
+        })
+    }
+
+    /// Whether a request that went well shows that the host has the text: its own server answered. An exit code or a line
+    /// that was written shows nothing.
+    pub(super) fn confirms(&self) -> bool {
+        matches!(self, Self::OpencodePort { .. })
+    }
+
+    /// What shows whether the wake-up is there without using it, for `entraclaw doctor`; a file or socket is looked at
+    /// otherwise.
+    pub fn trial(&self) -> Option<WakeUpRequest> {
+        match self {
+            Self::CodexQueue { command } => Some(WakeUpRequest::Run {
+                program: command.clone(),
+                arguments: vec!["queue".to_owned(), "--help".to_owned()],
+            }),
+            Self::OpencodePort { port, password } => Some(WakeUpRequest::Http {
+                method: HttpMethod::Get,
+                port: *port,
+                path: SESSIONS_PATH.to_owned(),
+                body: None,
+                password: password.clone(),
+            }),
+            Self::InboxSocket(_) | Self::WakingHook(_) | Self::QwenPeer | Self::QwenFile { .. } => None,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    id: String,
+    #[serde(rename = "parentID")]
+    parent_id: Option<String>,
+    time: Option<Times>,
+}
+
+#[derive(Deserialize)]
+struct Times {
+    /// Milliseconds since 1970.
+    updated: Option<f64>,
+}
+
+/// The session that was used last, if that was after `since`: one that was not used in this connection is of another
+/// day, and nobody may be looking at it. Sessions of helpers are not the user's. An error for what is no list.
+#[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 are far below 2^52")]
+fn newest_session(body: &[u8], since: Timestamp) -> serde_json::Result<Option<String>> {
+    let sessions: Vec<Listed> = serde_json::from_slice(body)?;
+    let since = since.as_millisecond() as f64;
+    let is_id = |id: &str| {
+        !id.is_empty()
+            && id.len() <= SESSION_CHARS_MAX
+            && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+    };
+    let mut newest: Option<(f64, String)> = None;
+    for session in sessions.into_iter().filter(|session| session.parent_id.is_none() && is_id(&session.id)) {
+        // A list without times has no other order than its own.
+        let used = session.time.and_then(|time| time.updated).unwrap_or(since);
+        if used >= since && newest.as_ref().is_none_or(|(best, _)| used > *best) {
+            newest = Some((used, session.id));
+        }
+    }
+    Ok(newest.map(|(_, id)| id))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("[]", Ok(None))]
+    #[case(r#"[{"id":"ses_a"}]"#, Ok(Some("ses_a")))]
+    #[case(r#"[{"id":"ses_a","time":{"updated":999}}]"#, Ok(None))]
+    #[case(
+        r#"[{"id":"ses_a","time":{"created":1,"updated":1500}},{"id":"ses_b","time":{"updated":2000}}]"#,
+        Ok(Some("ses_b"))
+    )]
+    #[case(
+        r#"[{"id":"ses_a","time":{"updated":1500}},{"id":"ses_b","parentID":"ses_a","time":{"updated":2000}}]"#,
+        Ok(Some("ses_a"))
+    )]
+    #[case(r#"[{"id":"../config","time":{"updated":2000}}]"#, Ok(None))]
+    #[case(r#"{"error":"no"}"#, Err(()))]
+    #[case("<html>", Err(()))]
+    #[case("", Err(()))]
+    fn the_session_in_use_is_found(#[case] body: &str, #[case] found: Result<Option<&str>, ()>) {
+        let since = Timestamp::from_millisecond(1_000).unwrap();
+        let session = newest_session(body.as_bytes(), since).map_err(|_| ());
+        assert_eq!(session, found.map(|id| id.map(str::to_owned)));
+    }
+}

@@ -1,0 +1,308 @@
+//! Handing messages in where the host says what became of them: one message or announcement at a time, each under an id of its
+//! own, so that a repeat shows nothing twice. It must never be faster than the host's inbox takes, nor take a message that was
+//! not shown for one that was.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::carrier::{Round, WakeUpCarrier, note_shown, withdraw};
+use super::peer::{Receipt, ReceiptStatus, announcement_id, message_id};
+use super::plan::{Form, Wake};
+use super::words::numbered;
+use super::{HostWakeUp, WakeUpError, WakeUpRequest, WakeUpState};
+use crate::journal::{JournalError, Mailbox};
+use crate::record::Record;
+
+/// Messages that an inbox takes at once, of Qwen Code and of Claude Code alike.
+const BURST: u32 = 30;
+/// Then it takes one in so long.
+const REFILL: Duration = Duration::from_secs(2);
+/// Waits for a receipt, one a try; a repeat is told the verdict of the first. The first of a session takes two seconds.
+const WAITS: [Duration; 4] =
+    [Duration::from_secs(10), Duration::from_secs(20), Duration::from_secs(40), Duration::from_secs(60)];
+/// How long a message that was dropped waits before it is handed in again.
+const DROPPED_WAIT: Duration = Duration::from_secs(30);
+/// How long the person has to decide; the host's longest time but never is ten minutes.
+const HELD_WAIT: Duration = Duration::from_secs(15 * 60);
+/// How long a session that refuses is left alone.
+const REFUSED_WAIT: Duration = Duration::from_secs(3_600);
+/// Messages whose later receipts are told.
+const REMEMBERED_MAX: usize = 256;
+
+/// What is known of the messages that were handed in.
+#[derive(Debug, Default)]
+pub(super) struct HandedIn {
+    /// The one whose receipt is waited for.
+    outstanding: Option<Outstanding>,
+    /// Those before it whose story may go on, the newest last.
+    settled: VecDeque<Settled>,
+    /// What was in the journal when this burst began goes without the pause between two wake-ups.
+    burst_end_seq: u64,
+    /// When the inbox takes a whole burst again.
+    full_at: Option<Instant>,
+}
+
+/// What the host may still say more of.
+#[derive(Debug, Clone)]
+struct Settled {
+    id: String,
+    /// What it showed whole; of what was announced none.
+    shows: Vec<Record>,
+}
+
+#[derive(Debug)]
+struct Outstanding {
+    id: String,
+    text: String,
+    records: Vec<Record>,
+    form: Form,
+    is_whole: bool,
+    tries: usize,
+    /// One of the tries may have arrived.
+    may_be_there: bool,
+    is_held: bool,
+    /// When it is handed in again, or given up.
+    next_at: Instant,
+}
+
+impl WakeUpCarrier {
+    /// Hands in one message, or one announcement. Returns when to look again.
+    pub(super) async fn hand_in(&self, round: &mut Round, wake: Wake) -> Instant {
+        let Wake { text, records, form, is_whole } = wake;
+        let Some(last_seq) = records.last().map(|record| record.seq) else { return round.next_at };
+        let consumer = round.consumer.as_str();
+        let id = if let ([record], true) = (&records[..], is_whole) {
+            message_id(consumer, record)
+        } else {
+            let reminders = round.mailbox.as_ref().map_or(0, Mailbox::reminders);
+            announcement_id(consumer, form == Form::Left, last_seq, reminders)
+        };
+        if is_whole && last_seq > round.handed_in.burst_end_seq {
+            round.handed_in.burst_end_seq = self.journal.last_seq();
+        }
+        round.wakes += 1;
+        let text = numbered(&text, round.wakes);
+        let mut outstanding = Outstanding {
+            id,
+            text,
+            records,
+            form,
+            is_whole,
+            tries: 0,
+            may_be_there: false,
+            is_held: false,
+            next_at: Instant::now(),
+        };
+        let next_at = self.send(round, &mut outstanding).await;
+        round.handed_in.outstanding = Some(outstanding);
+        next_at
+    }
+
+    /// When to look at the message whose receipt is waited for again, if there is one. Hands it in again when it is time.
+    pub(super) async fn awaits(&self, round: &mut Round) -> Result<Option<Instant>, JournalError> {
+        let Some(mut outstanding) = round.handed_in.outstanding.take() else { return Ok(None) };
+        let mut waits = false;
+        if let Some(mailbox) = &mut round.mailbox {
+            for record in &outstanding.records {
+                let state = mailbox.state_of(record.seq)?;
+                let is_done =
+                    state.is_spoken_for() || (outstanding.form == Form::Notice && state.was_shown());
+                waits |= !is_done;
+            }
+        }
+        if !waits {
+            self.settle(round, outstanding);
+            return Ok(None);
+        }
+        let now = Instant::now();
+        if now < outstanding.next_at {
+            let next_at = outstanding.next_at;
+            round.handed_in.outstanding = Some(outstanding);
+            return Ok(Some(next_at));
+        }
+        if outstanding.is_held {
+            tracing::warn!(
+                "nobody has decided on a message that Qwen Code holds; it stays unread, decide with /peers"
+            );
+            self.settle(round, outstanding);
+            return Ok(None);
+        }
+        if outstanding.tries == WAITS.len() {
+            tracing::warn!(
+                "Qwen Code gave no receipt for a message; it stays unread, and other ways may tell it again"
+            );
+            self.tell(round, WakeUpState::Failing);
+            if !outstanding.may_be_there {
+                withdraw(round, &outstanding.shows());
+            }
+            self.settle(round, outstanding);
+            return Ok(None);
+        }
+        let next_at = self.send(round, &mut outstanding).await;
+        round.handed_in.outstanding = Some(outstanding);
+        Ok(Some(next_at))
+    }
+
+    async fn send(&self, round: &mut Round, outstanding: &mut Outstanding) -> Instant {
+        let Outstanding { id, text, .. } = &*outstanding;
+        let sent = self.wake_ups.wake(WakeUpRequest::Peer { id: id.clone(), text: text.clone() }).await;
+        let now = Instant::now();
+        round.handed_in.spend(now);
+        outstanding.may_be_there |= !sent.as_ref().is_err_and(WakeUpError::is_certain);
+        if let Err(error) = sent {
+            tracing::warn!(%error, "a message could not be handed in at Qwen Code and is tried again");
+        }
+        outstanding.next_at = now + WAITS[outstanding.tries.min(WAITS.len() - 1)];
+        outstanding.tries += 1;
+        outstanding.next_at
+    }
+
+    /// The host says what became of messages.
+    pub(super) fn heard(&self, round: &mut Round, receipt: &Receipt) {
+        for settled in round.handed_in.settled.clone() {
+            if receipt.ids.contains(&settled.id) {
+                self.heard_late(round, &settled.shows, receipt.status);
+            }
+        }
+        let is_it = |outstanding: &mut Outstanding| receipt.ids.contains(&outstanding.id);
+        let Some(mut outstanding) = round.handed_in.outstanding.take_if(is_it) else { return };
+        let (now, status) = (Instant::now(), receipt.status.as_str());
+        match receipt.status {
+            ReceiptStatus::Delivered => {
+                let shows = outstanding.shows();
+                self.tell(round, WakeUpState::Ready);
+                round.hour.push_back(now);
+                let wake_up = round.wake_up.name(WakeUpState::Ready);
+                let announced = !outstanding.is_whole;
+                tracing::info!(wake_up, messages = outstanding.records.len(), announced, "woken");
+                self.settle(round, outstanding);
+                // A call of a tool shows that the host is there, and the next one need not wait.
+                round.outstanding = Some((now, round.next_at));
+                round.next_at = round.handed_in.takes_at();
+                if !shows.is_empty() {
+                    note_shown(round, &shows);
+                }
+            }
+            ReceiptStatus::Held => {
+                if !outstanding.is_held {
+                    self.tell(round, WakeUpState::Held);
+                    tracing::warn!(
+                        "Qwen Code holds a message for its user to decide; release it with /peers"
+                    );
+                    outstanding.is_held = true;
+                    outstanding.next_at = now + HELD_WAIT;
+                }
+                round.handed_in.outstanding = Some(outstanding);
+            }
+            ReceiptStatus::Dropped => {
+                tracing::warn!("Qwen Code had no room for a message; it is handed in again");
+                outstanding.next_at = now + DROPPED_WAIT;
+                round.handed_in.outstanding = Some(outstanding);
+            }
+            ReceiptStatus::Refused => {
+                tracing::warn!(
+                    "Qwen Code refuses messages (agents.crossSessionInbound); they wait for the other ways"
+                );
+                self.tell(round, WakeUpState::Refused);
+                let (form, done_seq) = (outstanding.form, round.done_seq);
+                let (records, shows) = (outstanding.records.clone(), outstanding.shows());
+                self.settle(round, outstanding);
+                // The agent was not told, so the next way is to tell it.
+                round.is_untold = form == Form::Notice;
+                if let Some(path) = self.settings.qwen_input_file.clone() {
+                    self.use_instead(round, HostWakeUp::QwenFile { path });
+                    // It goes by the file next, and what is said of it here counts no more.
+                    round.handed_in.settled.pop_back();
+                    match form {
+                        Form::Whole => {
+                            round.claimed.extend(records.iter().map(|record| record.seq));
+                            round.done_seq = done_seq;
+                        }
+                        Form::Left => drop(round.left.splice(..0, records)),
+                        Form::Notice => {}
+                    }
+                } else {
+                    withdraw(round, &shows);
+                    round.next_at = now + REFUSED_WAIT;
+                }
+            }
+            ReceiptStatus::Denied | ReceiptStatus::Expired | ReceiptStatus::Misaddressed => {
+                tracing::warn!(status, "Qwen Code did not take a message; it stays unread");
+                self.tell(round, WakeUpState::Ready);
+                withdraw(round, &outstanding.shows());
+                self.settle(round, outstanding);
+            }
+        }
+    }
+
+    /// What was settled before has gone on.
+    fn heard_late(&self, round: &mut Round, shows: &[Record], status: ReceiptStatus) {
+        match status {
+            ReceiptStatus::Delivered if shows.is_empty() => {}
+            ReceiptStatus::Delivered => note_shown(round, shows),
+            ReceiptStatus::Expired
+            | ReceiptStatus::Misaddressed
+            | ReceiptStatus::Denied
+            | ReceiptStatus::Refused => {
+                let status = status.as_str();
+                tracing::warn!(status, "Qwen Code did not show a message that it had; it stays unread");
+                withdraw(round, shows);
+            }
+            ReceiptStatus::Held | ReceiptStatus::Dropped => return,
+        }
+        if round.state == WakeUpState::Held && round.handed_in.outstanding.is_none() {
+            self.tell(round, WakeUpState::Ready);
+        }
+    }
+
+    /// Nothing more is done for this one here.
+    fn settle(&self, round: &mut Round, outstanding: Outstanding) {
+        let last_seq = outstanding.records.last().map_or(0, |record| record.seq);
+        match outstanding.form {
+            Form::Left => {
+                round.left.retain(|left| outstanding.records.iter().all(|record| record.seq != left.seq));
+            }
+            Form::Whole => {
+                round.done_seq = round.done_seq.max(last_seq);
+                round.claimed.remove(&last_seq);
+            }
+            // What was announced is new still.
+            Form::Notice => {}
+        }
+        round.is_untold = false;
+        round.failures = 0;
+        let goes_on =
+            outstanding.is_whole && (last_seq < round.handed_in.burst_end_seq || !round.left.is_empty());
+        let takes_at = round.handed_in.takes_at();
+        let rested_at = Instant::now() + self.settings.min_interval;
+        round.next_at = if goes_on { takes_at } else { takes_at.max(rested_at) };
+        if round.handed_in.settled.len() == REMEMBERED_MAX {
+            round.handed_in.settled.pop_front();
+        }
+        let shows = outstanding.shows();
+        round.handed_in.settled.push_back(Settled { id: outstanding.id, shows });
+    }
+}
+
+impl Outstanding {
+    fn shows(&self) -> Vec<Record> {
+        if self.is_whole { self.records.clone() } else { Vec::new() }
+    }
+}
+
+impl HandedIn {
+    /// One more went in.
+    pub(super) fn spend(&mut self, now: Instant) {
+        let full_at = self.full_at.map_or(now, |at| at.max(now));
+        self.full_at = Some(full_at + REFILL);
+    }
+
+    /// When the inbox takes one more.
+    pub(super) fn takes_at(&self) -> Instant {
+        let now = Instant::now();
+        let full_at = self.full_at.unwrap_or(now);
+        full_at.checked_sub(REFILL * (BURST - 1)).unwrap_or(now).max(now)
+    }
+}
