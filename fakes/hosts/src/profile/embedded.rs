@@ -138,7 +138,7 @@ mod tests {
         let of = |name: &str| profile.evidence().into_iter().find(|fact| fact.name == name).unwrap();
         assert_eq!(of("wire.empty_params").stated_by, "copilot-cli@1.0.60");
         assert_eq!(of("identity.accepted_versions").stated_by, "copilot-cli@1.0.102");
-        assert_eq!(of("wake-up.kind").mark, Mark::Unknown);
+        assert_eq!(of("wake_up.kind").mark, Mark::Unknown);
         assert_eq!(of("shell.wakes").unknown_in, Some(crate::Mode::Tui));
     }
 
