@@ -380,7 +380,7 @@ mod tests {
     #[case("calls.progress_extends", "copilot-cli@seed", Support::No, None)]
     #[case("calls.timeout_ms", "opencode@1.18.33", Support::No, Some("60 s"))]
     #[case("calls.timeout_ms", "claude-code@2.0.73", Support::Yes, Some("27 h"))]
-    #[case("wake-up.wakes", "copilot-cli@1.0.60", Support::Unknown, None)]
+    #[case("wake_up.wakes", "copilot-cli@1.0.60", Support::Unknown, None)]
     #[case(
         "requests.sampling",
         "copilot-cli@1.0.102",

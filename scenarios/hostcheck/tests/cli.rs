@@ -112,7 +112,7 @@ fn what_is_unknown_is_printed_so() {
     let (code, stdout, _) = run(&["hosts", "copilot-cli@1.0.60"]);
     assert_eq!(code, 0);
     let line = |name: &str| stdout.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
-    assert!(line("wake-up.kind").contains("unknown, played as"), "{stdout}");
+    assert!(line("wake_up.kind").contains("unknown, played as"), "{stdout}");
     assert!(line("shell.wakes").contains("tui unknown"), "{stdout}");
     assert!(line("identity.accepted_versions").contains("as copilot-cli@1.0.102: "), "{stdout}");
 }
@@ -153,7 +153,7 @@ fn one_fact_is_printed_over_all_hosts() {
     assert_eq!(code, 0);
     let copilot = stdout.lines().find(|line| line.starts_with("copilot-cli")).unwrap_or_default();
     assert!(copilot.contains("0.0.384 … 1.0.102") && copilot.contains("yes"), "{stdout}");
-    let (_, json, _) = run(&["hosts", "copilot-cli", "--matrix", "wake-up.wakes", "--json"]);
+    let (_, json, _) = run(&["hosts", "copilot-cli", "--matrix", "wake_up.wakes", "--json"]);
     let rows: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let of = |version: &str| rows.iter().find(|row| row["version"] == version).expect("the host");
     assert_eq!((&of("1.0.60")["support"], &of("1.0.60")["known"]), (&"unknown".into(), &false.into()));

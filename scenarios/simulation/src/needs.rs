@@ -174,8 +174,8 @@ mod tests {
     use rstest::rstest;
 
     #[rstest]
-    #[case("copilot-cli@1.0.60", Need::WakeUp, Some("not known of this host: `wake-up.kind`"))]
-    #[case("copilot-cli@1.0.92", Need::WakeUp, Some("not known of this host: `wake-up.wakes`"))]
+    #[case("copilot-cli@1.0.60", Need::WakeUp, Some("not known of this host: `wake_up.kind`"))]
+    #[case("copilot-cli@1.0.92", Need::WakeUp, Some("not known of this host: `wake_up.wakes`"))]
     #[case("copilot-cli@1.0.92", Need::Task, Some("not known of this host: `tasks.followed`"))]
     #[case("copilot-cli@1.0.83", Need::Task, Some("no MCP task wakes this host's model"))]
     #[case("copilot-cli@1.0.60", Need::Shell, Some("not known of this host: `shell.wakes`"))]

@@ -18,7 +18,7 @@ const ID_PART_MAX: usize = 60;
 const BLIND: [(&str, &str); 8] = [
     ("shell.", "a background shell is not on this wire"),
     ("hooks.", "hooks are not on this wire"),
-    ("wake-up.", "a wake-up is not on this wire"),
+    ("wake_up.", "a wake-up is not on this wire"),
     ("tasks.", "no call was answered with a task"),
     ("texts.", "what the model is shown is not on this wire"),
     ("names.", "what the model is shown is not on this wire"),

@@ -353,7 +353,11 @@ fn ctrl_c_is_the_hosts_and_the_sandbox_ends_with_the_host() {
     let mut session = Session::start("claude", "claude", &[]);
     // As a terminal sends it: to everybody in the foreground.
     killpg(session.id(), Signal::SIGINT).expect("a group");
-    session.until("interrupted", |record| record.join("signals").exists());
+    // The shell makes the file before it writes the line.
+    let is_written = |record: &Path| {
+        std::fs::read_to_string(record.join("signals")).is_ok_and(|text| text.ends_with('\n'))
+    };
+    session.until("interrupted", is_written);
     assert_eq!(session.signals(), ["INT"]);
     let state = session.page.until("a state", |_| true);
     assert!(state["places"].is_array(), "the sandbox goes on: {state}");
