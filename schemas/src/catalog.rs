@@ -1,5 +1,5 @@
-//! One protocol version's definitions, compiled when first used, and which of them belongs to a message.
-//! It never compiles more than a definition needs, and never forgets what it has compiled.
+//! The definitions of one protocol version, compiled when first used, and the definition of each message. It
+//! never compiles more than a definition needs, and keeps every compiled definition.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -21,7 +21,7 @@ const DOCUMENTS: [&str; 5] = [
     include_str!("../mcp/2026-07-28.schema.json"),
 ];
 
-/// Who may send a message.
+/// The sides that may send a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
     /// Only the host.
@@ -33,7 +33,7 @@ pub enum Sender {
 }
 
 impl Sender {
-    /// Whether this direction is one of the sender's.
+    /// Whether the sender writes in this direction.
     pub fn may(self, direction: Direction) -> bool {
         match self {
             Self::Both => true,
@@ -43,30 +43,30 @@ impl Sender {
     }
 }
 
-/// What a version says about one method.
+/// The entry of one method in a version.
 #[derive(Clone, Debug)]
 pub struct Definition {
     /// The definition's name.
     pub name: String,
-    /// Who sends it.
+    /// The sides that may send it.
     pub sender: Sender,
-    /// The definition of a request's result; a notification has none.
+    /// The definition of a request's result; `None` for a notification.
     pub result: Option<String>,
-    /// The extension that must be declared for it, if it is not of the core.
+    /// The extension that must be declared for it, if it is not in the core.
     pub extension: Option<String>,
 }
 
-/// What was asked, as far as the answer's definition depends on it.
+/// A request, as far as the definition of its answer depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// The request's method.
     pub method: String,
-    /// It was to run as a task.
+    /// Whether it asked to run as a task.
     pub task: bool,
 }
 
 impl Asked {
-    /// From the request itself; `None` when it has no method.
+    /// Reads it from the request; `None` if that has no method.
     pub fn of(request: &Value) -> Option<Self> {
         let method = request.get("method")?.as_str()?.to_owned();
         Some(Self { method, task: down(request, &["params", "task"]).is_some() })
@@ -83,7 +83,7 @@ pub struct Catalog {
     errors: BTreeMap<i64, String>,
 }
 
-/// The catalog of a version; read and indexed when first asked for.
+/// The catalog of a version; read and indexed on first use.
 pub fn catalog(version: Version) -> &'static Catalog {
     static CATALOGS: [OnceLock<Catalog>; 5] = [const { OnceLock::new() }; 5];
     CATALOGS[version.index()].get_or_init(|| Catalog::new(version))
@@ -125,7 +125,7 @@ impl Catalog {
         Self { version, definitions, compiled, methods, errors }
     }
 
-    /// The version that it belongs to.
+    /// The version of the catalog.
     pub fn version(&self) -> Version {
         self.version
     }
@@ -140,12 +140,12 @@ impl Catalog {
         self.methods.iter().map(|(method, definition)| (method.as_str(), definition))
     }
 
-    /// What the version says about a method; `None` when it doesn't know it.
+    /// The entry of a method; `None` if the version does not have it.
     pub fn method(&self, method: &str) -> Option<&Definition> {
         self.methods.get(method)
     }
 
-    /// Whether the version has a definition of this name.
+    /// Whether the version has a definition with this name.
     pub fn has(&self, definition: &str) -> bool {
         self.compiled.contains_key(definition)
     }
@@ -155,7 +155,7 @@ impl Catalog {
         code.and_then(|code| self.errors.get(&code)).map_or_else(|| self.error_envelope(), String::as_str)
     }
 
-    /// Error codes that the version gives a shape of their own.
+    /// Error codes with a definition of their own.
     pub fn error_codes(&self) -> impl Iterator<Item = i64> {
         self.errors.keys().copied()
     }
@@ -170,7 +170,7 @@ impl Catalog {
         if self.version < Version::V2025_11_25 { "JSONRPCResponse" } else { "JSONRPCResultResponse" }
     }
 
-    /// The definition that a result is held to; `None` when what was asked is unknown.
+    /// The definition for a result; `None` if the request is unknown.
     pub fn result(&self, result: &Value, asked: Option<&Asked>) -> Option<&str> {
         let asked = asked?;
         let plain = self.method(&asked.method)?.result.as_deref();
@@ -188,12 +188,12 @@ impl Catalog {
         special.filter(|name| self.has(name)).or(plain)
     }
 
-    /// Whether a value fits a definition; a name that is not defined fits nothing.
+    /// Whether a value fits a definition; no value fits an unknown one.
     pub fn fits(&self, definition: &str, value: &Value) -> bool {
         self.validator(definition).is_some_and(|validator| validator.is_valid(value))
     }
 
-    /// What keeps a value from fitting a definition; paths are put behind `at`.
+    /// Why a value does not fit a definition; `at` is put before the paths.
     pub fn errors(&self, definition: &str, value: &Value, at: &str) -> Vec<WireError> {
         match self.validator(definition) {
             Some(validator) if validator.is_valid(value) => Vec::new(),
@@ -211,7 +211,7 @@ impl Catalog {
         }))
     }
 
-    /// A definition with all that it refers to, as a schema of its own.
+    /// A definition with everything that it refers to, as a schema of its own.
     pub fn document(&self, definition: &str) -> Value {
         let mut needed = BTreeSet::new();
         let mut open = vec![definition];

@@ -1,5 +1,5 @@
-//! Compiles schemas and turns the library's errors into ours.
-//! It never repeats a message's contents: it names types, members and places.
+//! Compiles schemas and converts the library's errors. It never repeats a message's contents: it names types,
+//! members and places.
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{Draft, ValidationError, Validator};
@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use crate::verdict::{ERRORS_MAX, WireError};
 
-/// The rule of everything that a schema says.
+/// The rule of all errors that a schema finds.
 pub(crate) const SCHEMA: &str = "schema";
-/// Members that tell the shapes of a union apart.
+/// Members that distinguish the shapes of a union.
 const DISCRIMINATORS: [&str; 4] = ["/type", "/method", "/mode", "/status"];
-/// Unions inside unions that are looked into.
+/// Depth of nested unions that are explained.
 const DEPTH_MAX: usize = 6;
 
-/// Compiles a schema as we use it: formats count, `byte` is base64, nothing is fetched.
+/// Compiles a schema for this crate: formats are checked, `byte` is base64, nothing is fetched.
 pub(crate) fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
     jsonschema::options()
         .with_draft(Draft::Draft202012)
@@ -31,7 +31,7 @@ fn is_base64(text: &str) -> bool {
         && body.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+' || b == b'/')
 }
 
-/// Everything that is wrong with a value, at most [`ERRORS_MAX`]; paths are put behind `at`.
+/// All errors of a value, at most [`ERRORS_MAX`]; `at` is put before the paths.
 pub(crate) fn errors(validator: &Validator, value: &Value, at: &str) -> Vec<WireError> {
     let mut out = Vec::new();
     for error in validator.iter_errors(value) {
@@ -76,22 +76,22 @@ fn meant<'e>(
             ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => {
                 DISCRIMINATORS.contains(&path)
             }
-            // A wrong type of the value itself: this shape was not meant either.
+            // The value itself has the wrong type, so this shape was not meant either.
             ValidationErrorKind::Type { .. } => path.is_empty(),
             _ => false,
         }
     };
     let mut left = context.iter().filter(|branch| !branch.iter().any(rules_out));
     let first = left.next()?;
-    // Several may be left: the one that lacks least was meant, and a member that is there names its shape, however wrong
-    // it is.
+    // If several are left, the one that lacks the fewest members was meant; a present member shows its shape
+    // even if its value is wrong.
     let lacks = |branch: &Vec<ValidationError<'static>>| {
         branch.iter().filter(|inner| matches!(inner.kind(), ValidationErrorKind::Required { .. })).count()
     };
     std::iter::once(first).chain(left).min_by_key(|branch| (lacks(branch), branch.len()))
 }
 
-/// When every shape is ruled out by one and the same member: what that member could have been.
+/// If one and the same member rules out every shape: the values that it could have had.
 fn unknown(context: &[Vec<ValidationError<'static>>], at: &str) -> Option<WireError> {
     let mut place = None;
     let mut allowed = Vec::new();

@@ -1,5 +1,5 @@
-//! The lines of a file, each for itself: the protocol version is given, and nothing is negotiated.
-//! It never judges the order of messages; for that there is [`crate::WireValidator`].
+//! Judges the lines of a file one by one, in a given protocol version. It never judges the order of messages;
+//! [`crate::WireValidator`] does that.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::verdict::{Findings, Verdict};
 use crate::version::{Direction, Version};
 use crate::wire::Id;
 
-/// Requests that may wait for their answer; the oldest id in order is forgotten beyond it.
+/// Most requests that wait for their answer; beyond that the smallest id is dropped.
 const PENDING_REQUESTS_MAX: usize = 65_536;
 
 /// The verdict on one line of a file.
@@ -20,12 +20,12 @@ const PENDING_REQUESTS_MAX: usize = 65_536;
 pub struct LineVerdict {
     /// The line's number, from 1.
     pub line: u64,
-    /// What is said about it.
+    /// The verdict on its message.
     #[serde(flatten)]
     pub verdict: Verdict,
 }
 
-/// Judges one message without its surroundings: a response is held to its envelope only.
+/// Judges one message by itself: a response is only checked for its envelope.
 pub fn validate_line(version: Version, line: &str) -> Verdict {
     let mut found = Findings::default();
     if let Some(message) = message::read(line.as_bytes(), &mut found) {
@@ -42,17 +42,18 @@ pub fn validate_line(version: Version, line: &str) -> Verdict {
 pub struct FileValidator {
     version: Version,
     line: u64,
-    /// What was asked, by connection, by who asked, and by id.
+    /// Open requests, by connection, by the side that asked, and by id.
     pending: BTreeMap<(i64, Option<Direction>, Id), Asked>,
 }
 
 impl FileValidator {
-    /// A file in the given version.
+    /// A validator for a file in the given version.
     pub fn new(version: Version) -> Self {
         Self { version, line: 0, pending: BTreeMap::new() }
     }
 
-    /// Judges the next line; `None` for what is no message: an empty line, an event, or an entry that was cut short.
+    /// Judges the next line; `None` if it holds no message: an empty line, an event, or an entry that was cut
+    /// short.
     pub fn line(&mut self, line: &[u8]) -> Option<LineVerdict> {
         self.line += 1;
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -104,7 +105,7 @@ impl FileValidator {
     }
 }
 
-/// Who may have asked what this side answers; without a direction the host is the likelier.
+/// The sides that may have sent the request of an answer; without a direction, the host is more likely.
 fn askers(direction: Option<Direction>) -> &'static [Option<Direction>] {
     const HOST: Option<Direction> = Some(Direction::HostToServer);
     const SERVER: Option<Direction> = Some(Direction::ServerToHost);
@@ -140,7 +141,7 @@ enum Entry<'a> {
     Other,
 }
 
-/// Reads an entry of a recording; `None` when the value is no such entry.
+/// Reads an entry of a recording; `None` if the value is none.
 fn recorded(value: &Value) -> Option<Entry<'_>> {
     let (dir, message) = (value.get("dir")?.as_str()?, value.get("msg")?);
     if value.get("jsonrpc").is_some() {

@@ -1,5 +1,5 @@
-//! Schemas that a server brought along: of a tool's arguments, of its results. Held to the dialect that they name.
-//! It never fetches what a schema refers to, and never panics on one that makes no sense.
+//! Schemas from a server: of a tool's arguments, of its results. Each is checked by the dialect that it
+//! names. It never fetches what a schema refers to, and never panics on an invalid one.
 
 use jsonschema::Validator;
 use serde_json::Value;
@@ -7,17 +7,17 @@ use serde_json::Value;
 use crate::explain;
 use crate::verdict::WireError;
 
-/// A compiled schema of somebody else's.
+/// A compiled schema from a server.
 #[derive(Debug)]
 pub struct Foreign {
     validator: Validator,
 }
 
 impl Foreign {
-    /// Compiles a schema by its `$schema`, by 2020-12 where it names none.
+    /// Compiles a schema by its `$schema`, or by 2020-12 if it names none.
     ///
     /// # Errors
-    /// What is wrong with it, in a sentence: no JSON Schema, an unknown dialect, or a reference out of the document.
+    /// The fault in a sentence: no JSON Schema, an unknown dialect, or a reference out of the document.
     pub fn compile(schema: &Value) -> Result<Self, String> {
         if !schema.is_object() && !schema.is_boolean() {
             return Err("a JSON Schema is an object".to_owned());
@@ -33,7 +33,7 @@ impl Foreign {
         self.validator.is_valid(value)
     }
 
-    /// What keeps a value from fitting; none when it fits.
+    /// Why a value does not fit; empty if it fits.
     pub fn errors(&self, value: &Value) -> Vec<WireError> {
         explain::errors(&self.validator, value, "")
     }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schema_is_told_and_nothing_is_fetched() {
+    fn an_invalid_schema_is_reported_and_nothing_is_fetched() {
         for bad in [
             json!(null),
             json!([]),

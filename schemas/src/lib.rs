@@ -1,12 +1,13 @@
-//! JSON Schemas of the MCP wire and of our own documents, embedded, compiled on first use, and the rules beside them.
-//! It never reads a file, a clock or a socket, and never follows a reference out of its own documents.
+//! JSON Schemas of the MCP wire and of this project's documents, embedded and compiled on first use, and the
+//! rules beside them. It never reads a file, a clock or a socket, and never follows a reference out of its
+//! own documents.
 //!
-//! - [`catalog`]: one protocol version's definitions; which one belongs to a message.
+//! - [`catalog`]: the definitions of one protocol version, and the definition of each message.
 //! - [`WireValidator`]: a whole connection, every line in both directions, with the rules a schema can't express.
-//! - [`FileValidator`]: the lines of a file, each for itself, responses paired with requests seen before.
-//! - [`Foreign`]: schemas that a server brought along.
+//! - [`FileValidator`]: the lines of a file one by one, responses paired with earlier requests.
+//! - [`Foreign`]: schemas from a server.
 //! - [`rules`]: every hand-written rule with its meaning and its source.
-//! - [`own`]: the schemas of our own documents.
+//! - [`own`]: the schemas of this project's documents.
 
 mod catalog;
 mod down;

@@ -1,5 +1,5 @@
-//! One message by itself: reading the line, choosing the definition, and the rules that need no history.
-//! It never looks at another message; what was asked before is told to it.
+//! Judges one message by itself: reads the line, chooses the definition, and applies the rules without
+//! history. It never looks at another message; its caller passes the request of an answer.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::rules;
 use crate::verdict::Findings;
 use crate::version::{Direction, Version};
 
-/// What a message is, by its members alone.
+/// The kind of a message, by its members alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A method and an id.
@@ -21,16 +21,16 @@ pub(crate) enum Kind {
     Result,
     /// An error.
     Error,
-    /// None of them.
+    /// None of these.
     Nothing,
 }
 
-/// Sorts a message; with several of the telling members, the method wins, then the result.
+/// The kind of a message; if several members contradict, the method wins, then the result.
 pub(crate) fn kind(message: &Value) -> Kind {
     sort(message).0
 }
 
-/// The kind, and whether several of the telling members are there. One pass is cheaper than four look-ups.
+/// The kind, and whether several members contradict. One pass is cheaper than four look-ups.
 fn sort(message: &Value) -> (Kind, bool) {
     let (mut method, mut id, mut result, mut error) = (false, false, false, false);
     for name in message.as_object().into_iter().flat_map(serde_json::Map::keys) {
@@ -52,12 +52,12 @@ fn sort(message: &Value) -> (Kind, bool) {
     (kind, u8::from(method) + u8::from(result) + u8::from(error) > 1)
 }
 
-/// The method, when it is a string.
+/// The method, if it is a string.
 pub(crate) fn method(message: &Value) -> Option<&str> {
     message.get("method")?.as_str()
 }
 
-/// Reads a line, with or without its newline; `None` when it holds no JSON.
+/// Reads a line, with or without its newline; `None` if it holds no JSON.
 pub(crate) fn read(line: &[u8], found: &mut Findings) -> Option<Value> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -81,15 +81,15 @@ pub(crate) fn read(line: &[u8], found: &mut Findings) -> Option<Value> {
     match serde_json::from_str(text) {
         Ok(message) => Some(message),
         Err(error) => {
-            // Only the place is told: the text of the error may quote the line.
+            // Only the place is reported: the text of the error may quote the line.
             found.breaks(&rules::NOT_JSON, ("", ""), format!("no JSON at column {}", error.column()));
             None
         }
     }
 }
 
-/// Holds a message, or each message of a batch, to its definition and to the rules without history.
-/// `asked` is told for responses where it is known, in the order of the batch.
+/// Judges a message, or each message of a batch, by its definition and by the rules without history. `asked`
+/// has the known requests of responses, in the order of the batch.
 pub(crate) fn judge(
     version: Version,
     direction: Option<Direction>,
@@ -108,7 +108,7 @@ pub(crate) fn judge(
     }
 }
 
-/// The rules of a batch as a whole; names its definition.
+/// Judges a batch as a whole.
 pub(crate) fn judge_batch(version: Version, batch: &[Value], found: &mut Findings) {
     let answers = batch.iter().filter(|message| matches!(kind(message), Kind::Result | Kind::Error)).count();
     found.definition = if answers > 0 { "JSONRPCBatchResponse" } else { "JSONRPCBatchRequest" };
@@ -132,7 +132,7 @@ pub(crate) fn judge_batch(version: Version, batch: &[Value], found: &mut Finding
     }
 }
 
-/// Holds one message to its definition; gives the definition's name, empty when there is none.
+/// Judges one message by its definition; gives the definition's name, empty if there is none.
 pub(crate) fn judge_one(
     version: Version,
     direction: Option<Direction>,
@@ -160,7 +160,7 @@ pub(crate) fn judge_one(
     }
 }
 
-/// What a push to Claude Code's channel must be to arrive at all.
+/// Checks that a channel push of Claude Code can arrive at all.
 fn channel(params: &Value, at: &str, found: &mut Findings) {
     let mut breaks =
         |below: &str, said: &str| found.breaks(&rules::CHANNEL, (at, &format!("/params{below}")), said);
@@ -234,7 +234,7 @@ fn judge_result(
     if !catalog.fits(envelope, message) {
         let below = format!("{at}/result");
         for error in catalog.errors(envelope, message, at) {
-            // The result's own definition says it better.
+            // The result's own definition describes the fault better.
             if definition.is_none() || !error.path.starts_with(&below) {
                 found.push(error);
             }
@@ -273,7 +273,7 @@ fn judge_result(
     definition.unwrap_or(envelope)
 }
 
-/// The keys of `_meta`; the first versions said nothing about them.
+/// Checks the keys of `_meta`; the first versions have no rule about them.
 fn meta_keys(version: Version, holder: Option<&Value>, place: (&str, &str), found: &mut Findings) {
     let meta = holder.and_then(|holder| holder.get("_meta")).and_then(Value::as_object);
     if version < Version::V2025_06_18 {
@@ -285,7 +285,7 @@ fn meta_keys(version: Version, holder: Option<&Value>, place: (&str, &str), foun
     }
 }
 
-/// Nearly all keys are the protocol's own, and telling those is a tenth of the work.
+/// Nearly all keys are the protocol's own, and recognising them costs a tenth of the general check.
 const OWN_META_KEYS: &[&str] = &[
     "progressToken",
     "io.modelcontextprotocol/protocolVersion",

@@ -1,5 +1,5 @@
-//! The schemas of our own documents, embedded by name.
-//! A name that is not embedded is not an error here: its owner's build may not have written it yet.
+//! The schemas of this project's documents, embedded by name. A missing schema is no error here, because the
+//! build of its owner may not have written it yet.
 
 use std::sync::OnceLock;
 
@@ -16,7 +16,7 @@ static EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/own.rs"))
 struct Own {
     name: &'static str,
     validator: Result<Validator, String>,
-    /// It describes a whole message, not only the parameters.
+    /// Whether it describes a whole message, not only the parameters.
     whole: bool,
 }
 
@@ -47,10 +47,10 @@ pub fn text(name: &str) -> Option<&'static str> {
     EMBEDDED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// What keeps a document from fitting the schema of this name, nothing when it fits.
+/// Why a document does not fit the schema with this name; empty if it fits.
 ///
 /// # Errors
-/// The schema is not embedded, or is not a JSON Schema.
+/// If the schema is not embedded, or is no JSON Schema.
 pub fn check(name: &str, document: &Value) -> Result<Vec<WireError>, String> {
     let own = all().iter().find(|own| own.name == name);
     let own = own.ok_or_else(|| format!("there is no schema `{name}`; write own/{name}.schema.json"))?;
@@ -61,7 +61,7 @@ pub fn check(name: &str, document: &Value) -> Result<Vec<WireError>, String> {
 /// The notification that Claude Code shows to its model.
 pub(crate) const CHANNEL: &str = "notifications/claude/channel";
 
-/// Holds a channel push of our own server to our schema, when there is one.
+/// Checks a channel push of this project's server against its schema, if that is embedded.
 pub(crate) fn push(message: &Value, at: &str, found: &mut Findings) {
     let Some(own) = all().iter().find(|own| own.name == "push") else { return };
     let Ok(validator) = &own.validator else { return };
@@ -74,16 +74,16 @@ pub(crate) fn push(message: &Value, at: &str, found: &mut Findings) {
     }
 }
 
-/// The name of the schema that the draft extension is held to: an object of message parts by name.
+/// The schema of the draft extension: an object of message parts by name.
 const EVENTS: &str = "mcp-events";
 
-/// Whether a method is one of the draft extension's.
+/// Whether a method belongs to the draft extension.
 pub(crate) fn is_of_events(method: &str) -> bool {
     method.strip_prefix("notifications/").unwrap_or(method).starts_with("events/")
 }
 
-/// Holds a part of the draft extension to our schema, when there is one: `params` by the method, results by the method
-/// and `#result`.
+/// Checks a part of the draft extension against its schema, if that is embedded: `params` by the method,
+/// results by the method and `#result`.
 pub(crate) fn events(part: &str, value: &Value, at: &str, found: &mut Findings) {
     let Some(own) = all().iter().find(|own| own.name == EVENTS) else { return };
     let Ok(validator) = &own.validator else { return };

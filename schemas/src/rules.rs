@@ -1,13 +1,13 @@
-//! The rules that a JSON Schema can't express, each with its meaning and where it comes from.
-//! A finding never names a rule that is not listed here.
+//! The rules that a JSON Schema can't express, each with its meaning and its source. Every finding names a
+//! rule of this list, or `schema`.
 
 use serde::Serialize;
 
-/// What a rule needs to know.
+/// The history that a rule needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// One message is enough.
+    /// One message.
     Message,
     /// The connection so far.
     Session,
@@ -18,11 +18,11 @@ pub enum Scope {
 pub struct Rule {
     /// Its name in verdicts and reports.
     pub id: &'static str,
-    /// What it needs to know.
+    /// The history that it needs.
     pub scope: Scope,
-    /// What must hold, in one sentence.
+    /// The rule, in one sentence.
     pub meaning: &'static str,
-    /// The section it comes from: `version path, heading`.
+    /// Its section in the specification: `version path, heading`.
     pub source: &'static str,
 }
 

@@ -1,13 +1,12 @@
-//! What is said about one message.
-//! A verdict never quotes more than a short piece of the message, which may be private.
+//! The verdict on one message. It never quotes more than a short piece of the message, which may be private.
 
 use serde::Serialize;
 
 use crate::rules::Rule;
 
-/// Errors told about one message; the rest is only counted.
+/// Most errors of one message that are listed; the rest is only counted.
 pub(crate) const ERRORS_MAX: usize = 16;
-/// Characters of one error text.
+/// Most characters of one error text.
 const MESSAGE_CHARS_MAX: usize = 300;
 
 /// Whether one message keeps the protocol, and if not, why.
@@ -15,18 +14,18 @@ const MESSAGE_CHARS_MAX: usize = 300;
 pub struct Verdict {
     /// No error was found.
     pub valid: bool,
-    /// The definition that it was held to, named as in the specification; empty when it is no message at all.
+    /// The definition of the message, named as in the specification; empty if it is no message at all.
     pub definition: &'static str,
-    /// What is wrong, first things first; at most 16 are told.
+    /// The errors, in order; at most 16.
     pub errors: Vec<WireError>,
 }
 
-/// One thing that is wrong.
+/// One error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WireError {
-    /// Where in the message: a JSON pointer, empty for the message itself.
+    /// The place in the message: a JSON pointer, empty for the message itself.
     pub path: String,
-    /// What is wrong there.
+    /// The fault at that place.
     pub message: String,
     /// `schema`, or the id of one of [`crate::rules`].
     pub rule: &'static str,
@@ -43,7 +42,7 @@ impl WireError {
     }
 }
 
-/// Gathers the findings about one message.
+/// Collects the errors of one message.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) definition: &'static str,
@@ -51,7 +50,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Notes that a hand-written rule is broken; the place is the message in its batch, and what lies below it.
+    /// Adds an error by a hand-written rule; the place is the message in its batch, and the path below it.
     pub(crate) fn breaks(&mut self, rule: &'static Rule, place: (&str, &str), message: impl Into<String>) {
         let (at, below) = place;
         self.push(WireError::new(format!("{at}{below}"), message, rule.id));

@@ -1,10 +1,10 @@
-//! Protocol versions and the two directions of a connection.
-//! They never carry state: what is in force where is the validator's business.
+//! Protocol versions and the two directions of a connection. They hold no state: the validator knows the
+//! version of each message.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A protocol revision that we validate.
+/// A protocol version that can be validated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
     /// 2024-11-05, the first.
@@ -39,7 +39,7 @@ impl Version {
         }
     }
 
-    /// Whether requests stand alone and no handshake opens a session.
+    /// Whether requests need no session and there is no handshake.
     pub const fn is_modern(self) -> bool {
         matches!(self, Self::V2026_07_28)
     }
@@ -73,17 +73,17 @@ impl FromStr for Version {
     }
 }
 
-/// Who wrote a line.
+/// The direction of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
-    /// On the server's standard input.
+    /// From the host to the server's standard input.
     HostToServer,
-    /// On the server's standard output.
+    /// From the server's standard output to the host.
     ServerToHost,
 }
 
 impl Direction {
-    /// The other one.
+    /// The opposite direction.
     #[must_use]
     pub const fn reverse(self) -> Self {
         match self {
@@ -92,7 +92,7 @@ impl Direction {
         }
     }
 
-    /// As recordings write it: `host>server` or `server>host`.
+    /// The form in recordings: `host>server` or `server>host`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::HostToServer => "host>server",
@@ -100,7 +100,7 @@ impl Direction {
         }
     }
 
-    /// The direction that a recording names; `None` for anything else, such as `event`.
+    /// Reads the direction of a recording; `None` for any other text, such as `event`.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::HostToServer, Self::ServerToHost].into_iter().find(|direction| direction.as_str() == text)
     }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use similar::TextDiff;
 
 #[test]
-fn the_committed_schemas_are_what_the_source_says() {
+fn the_committed_schemas_match_their_source() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("mcp");
     let definitions = generator::read(&folder.join("source")).unwrap();
     let update = std::env::var("UPDATE_SCHEMAS").is_ok();

@@ -1,5 +1,5 @@
-//! Event streams of the draft extension: what is said about an open `events/stream`, and in which order.
-//! It never looks into an event; its shape is a matter of our own schema.
+//! Event streams of the draft extension: the order of notifications on an open `events/stream`. It never
+//! looks at an event's content, which has its own schema.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! What requests, responses and notifications must keep to, given what came before them.
-//! It never stops at the first fault: the connection goes on, and so does the judging.
+//! Judges requests, responses and notifications by the messages before them. It never stops at the first
+//! fault: the connection goes on, and so does the judging.
 
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ impl WireValidator {
         }
     }
 
-    /// A method that is not of the version's core must belong to something that was declared.
+    /// A method outside the version's core must belong to a declared capability.
     pub(super) fn undefined(
         &self,
         version: Version,
@@ -102,7 +102,7 @@ impl WireValidator {
         let path = (at, "/method");
         match (&mut self.session, method) {
             (None, "initialize") => {
-                // Ids used while probing are not of the session.
+                // Ids that were used while probing don't belong to the session.
                 self.host.forget_ended();
                 let host = down(message, &["params", "capabilities"]).cloned().unwrap_or_default();
                 self.session = Some(Session::new(version, host));
@@ -282,7 +282,7 @@ impl WireValidator {
         }
     }
 
-    /// A notification of the server that is neither progress nor a cancellation.
+    /// Judges a notification of the server that is neither progress nor a cancellation.
     fn told(&mut self, message: &Value, method: &str, at: &str, found: &mut Findings) {
         let path = (at, "/method");
         if events::is_told(method) {
@@ -314,7 +314,7 @@ impl WireValidator {
                 }
             }
             None if self.modern => self.told_without_session(message, method, at, found),
-            // Log messages may go ahead; whether they were declared is not known yet.
+            // Log messages may come first; it is not known so far whether they were declared.
             Some(_) if log => {}
             _ => {
                 let said = format!("`{method}` before `notifications/initialized`");
@@ -341,13 +341,13 @@ impl WireValidator {
     }
 
     fn cancelled(&mut self, direction: Direction, message: &Value, at: &str, found: &mut Findings) {
-        // Without an id there is nothing to look up; the schema says whether it may be missing.
+        // Without an id there is no request to find; the schema says whether it may be missing.
         let Some(id) = down(message, &["params", "requestId"]).and_then(Id::of) else { return };
         let path = (at, "/params/requestId");
         let session = self.session.is_some();
         if direction == Direction::ServerToHost {
             if let Some(open) = self.host.get_mut(&id).filter(|open| open.stream.is_some()) {
-                // The specification has the server end a stream by this, by an answer, or by both.
+                // By the specification the server ends a stream with this, with an answer, or with both.
                 open.stream = None;
                 return;
             }
@@ -357,7 +357,7 @@ impl WireValidator {
             }
         }
         let asker = self.asker(direction);
-        // It may have crossed the answer on its way.
+        // The cancellation may have crossed the answer.
         let late = asker.has_ended(&id);
         match asker.get_mut(&id) {
             Some(open) => {

@@ -1,5 +1,6 @@
-//! Lines of a recording that were shortened: what their beginning tells of the connection. Says nothing of such a line
-//! itself, and rather too little of what follows than something untrue.
+//! Handles lines of a recording that were shortened: their beginning may still change the state of the
+//! connection. It says nothing about such a line itself, and later rather misses a fault than reports a false
+//! one.
 
 use serde_json::Value;
 
@@ -9,8 +10,8 @@ use crate::verdict::Findings;
 use crate::version::Direction;
 
 impl WireValidator {
-    /// A line was on the pipe of which only the beginning is here. An answer ends its request; where more would have to
-    /// be known, rules about the order of messages say nothing any more.
+    /// Takes a line of which only the beginning is known. An answer ends its request. Where more would have
+    /// to be known, the rules about the order of messages are not applied from here on.
     pub fn missed(&mut self, direction: Direction, head: &[u8]) {
         let head = String::from_utf8_lossy(head);
         let ended = answered_id(&head).and_then(|id| self.asker(direction.reverse()).end(&id));
@@ -20,7 +21,7 @@ impl WireValidator {
         };
         match open.asked.method.as_str() {
             "initialize" => {
-                // What the server declared may stand behind the cut.
+                // The declared capabilities may be in the missing part.
                 self.gaps = true;
                 let named = member(&head, "protocolVersion");
                 let version = legacy(named.as_ref().and_then(Value::as_str)).unwrap_or(open.version);
@@ -32,7 +33,7 @@ impl WireValidator {
         }
     }
 
-    /// Takes back what can't be known after a gap.
+    /// Removes findings that can't be certain after a gap.
     pub(super) fn forgive(&self, found: &mut Findings) {
         if self.gaps {
             let of_session =
@@ -42,7 +43,7 @@ impl WireValidator {
     }
 }
 
-/// The id of a response, where it stands before the result.
+/// The id of a response, if it comes before the result.
 fn answered_id(head: &str) -> Option<Id> {
     let answer = [head.find("\"result\""), head.find("\"error\"")].into_iter().flatten().min()?;
     let before = &head[..answer];
@@ -52,7 +53,7 @@ fn answered_id(head: &str) -> Option<Id> {
     Id::of(&member(before, "id")?)
 }
 
-/// The first value after a member's name, where it is whole.
+/// The first value after a member's name, if it is complete.
 fn member(text: &str, name: &str) -> Option<Value> {
     let (_, rest) = text.split_once(&format!("\"{name}\""))?;
     let value = rest.trim_start().strip_prefix(':')?;
@@ -70,7 +71,7 @@ mod tests {
     const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
     #[test]
-    fn a_shortened_answer_opens_the_session_and_says_nothing_of_what_was_declared() {
+    fn a_shortened_answer_opens_the_session_without_known_capabilities() {
         let mut wire = WireValidator::new();
         assert!(wire.feed(HOST, INITIALIZE).valid);
         wire.missed(

@@ -1,5 +1,5 @@
-//! One connection, every line in both directions: which version is in force, and what the order of messages must be.
-//! It never changes, delays or answers a message, and never panics on one.
+//! Judges one connection, every line in both directions: the version of each message, and the order of
+//! messages. It never changes, delays or answers a message, and never panics on one.
 
 mod events;
 mod judge;
@@ -23,9 +23,9 @@ use crate::message::{self, Kind};
 use crate::verdict::{Findings, Verdict};
 use crate::version::{Direction, Version};
 
-/// The name by which our own server is known.
+/// The name of this project's server.
 const OUR_SERVER: &str = "entraclaw";
-/// Names of declared experimental and extension capabilities that are remembered.
+/// Most names of declared experimental and extension capabilities that are kept.
 const DECLARED_MAX: usize = 256;
 const MODERN_VERSION: &[&str] = &["params", "_meta", "io.modelcontextprotocol/protocolVersion"];
 const MODERN_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -33,34 +33,35 @@ const MODERN_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// Judges a connection line by line, in the order in which the server read and wrote them.
 ///
-/// Both eras may share the connection: a request that carries its version in `_meta` is judged by that version, everything
-/// else by what `initialize` and its answer agreed on, and before that by what `initialize` asks for.
+/// Both eras may share the connection. A request with a version in `_meta` is judged by that version.
+/// Everything else is judged by the version of the session, and before its answer by the one for which
+/// `initialize` asks.
 #[derive(Debug, Default)]
 pub struct WireValidator {
     host: Requests,
     server: Requests,
     session: Option<Session>,
-    /// A request without a session was seen.
+    /// Whether there was a request without a session.
     modern: bool,
-    /// What `server/discover` said that the server can do.
+    /// The capabilities in the answer to `server/discover`.
     discovered: Option<Value>,
-    /// Experimental and extension capabilities that either side has named.
+    /// Experimental and extension capabilities that either side has declared.
     declared: BTreeSet<String>,
-    /// The lines are in the host's order, so what crosses a cancellation is no fault.
+    /// Whether the lines are in the host's order, so that a message that crosses a cancellation is no fault.
     races: bool,
-    /// Lines were missed, so the order of messages is not known.
+    /// Whether lines are missing, so that the order of messages is not known.
     gaps: bool,
-    /// The server says that it is ours, so what our own schemas demand holds.
+    /// Whether the server is this project's own, so that its schemas apply.
     ours: bool,
 }
 
 impl WireValidator {
-    /// A fresh connection, watched at the server.
+    /// A new connection, observed at the server.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A fresh connection, watched at the host: a message that crossed a cancellation on its way is forgiven.
+    /// A new connection, observed at the host: a message may cross a cancellation.
     pub fn at_host() -> Self {
         Self { races: true, ..Self::default() }
     }
@@ -70,12 +71,12 @@ impl WireValidator {
         self.feed_bytes(direction, line.as_bytes())
     }
 
-    /// Judges the next line as it came from the pipe.
+    /// Judges the next line as bytes of the pipe.
     pub fn feed_bytes(&mut self, direction: Direction, line: &[u8]) -> Verdict {
         self.read(direction, line).0
     }
 
-    /// Judges the next line as it came from the pipe, and hands out what was read; nothing when it holds no JSON.
+    /// Judges the next line as bytes of the pipe, and gives the parsed message; `None` if it is no JSON.
     pub fn read(&mut self, direction: Direction, line: &[u8]) -> (Verdict, Option<Value>) {
         let mut found = Findings::default();
         let message = message::read(line, &mut found);
@@ -87,7 +88,7 @@ impl WireValidator {
         (found.verdict(), message)
     }
 
-    /// Judges the next message when it is parsed already.
+    /// Judges the next message, which is already parsed.
     pub fn feed_value(&mut self, direction: Direction, message: &Value) -> Verdict {
         let mut found = Findings::default();
         self.judge(direction, message, &mut found);
@@ -95,7 +96,7 @@ impl WireValidator {
         found.verdict()
     }
 
-    /// The version that a message without one of its own is judged by now.
+    /// The current version for a message without one of its own.
     pub fn version(&self) -> Version {
         match &self.session {
             Some(session) => session.version,
@@ -177,7 +178,7 @@ impl WireValidator {
         asker.unreadable = asker.unreadable.saturating_add(1);
     }
 
-    /// The version that a request or notification is judged by.
+    /// The version for a request or notification.
     fn version_of_call(&mut self, direction: Direction, message: &Value, method: &str) -> Version {
         if method == "initialize" {
             let named = down(message, &["params", "protocolVersion"]).and_then(Value::as_str);
@@ -196,7 +197,7 @@ impl WireValidator {
         let concerns = match method {
             "notifications/cancelled" => {
                 params.get("requestId").and_then(Id::of).and_then(|id| {
-                    // The server ends streams that the host has asked for.
+                    // The server may end streams that the host has requested.
                     let own = self.asker(direction).get(&id).map(|open| open.version);
                     own.or_else(|| self.host.get(&id).map(|open| open.version))
                 })
@@ -212,7 +213,7 @@ impl WireValidator {
         concerns.unwrap_or_else(|| self.version())
     }
 
-    /// Remembers the names under `experimental` and `extensions`.
+    /// Keeps the names under `experimental` and `extensions`.
     fn declare(&mut self, capabilities: &Value) {
         for kind in ["experimental", "extensions"] {
             for name in capabilities[kind].as_object().into_iter().flatten().map(|(name, _)| name) {
@@ -223,8 +224,8 @@ impl WireValidator {
         }
     }
 
-    /// Whether a declared capability stands behind a method: `claude/channel` behind `notifications/claude/channel`,
-    /// `io.modelcontextprotocol/tasks` behind `tasks/get`.
+    /// Whether a method belongs to a declared capability: `notifications/claude/channel` to `claude/channel`,
+    /// `tasks/get` to `io.modelcontextprotocol/tasks`.
     fn stands_behind(&self, method: &str) -> bool {
         let method = method.strip_prefix("notifications/").unwrap_or(method);
         self.declared.iter().any(|name| {
@@ -241,7 +242,7 @@ fn legacy(named: Option<&str>) -> Option<Version> {
     named?.parse::<Version>().ok().filter(|version| !version.is_modern())
 }
 
-/// The version of an answer: that of its request, but the answer to `initialize` names its own.
+/// The version of an answer: that of its request; the answer to `initialize` names its own.
 fn answered_in(open: &Open, message: &Value) -> Version {
     if open.asked.method == "initialize" {
         let named = down(message, &["result", "protocolVersion"]).and_then(Value::as_str);
@@ -250,7 +251,7 @@ fn answered_in(open: &Open, message: &Value) -> Version {
     open.version
 }
 
-/// What has to be remembered of a request.
+/// The state that is kept of a request.
 fn opened(version: Version, message: &Value, method: &str) -> Open {
     let params = &message["params"];
     let meta = params.get("_meta");

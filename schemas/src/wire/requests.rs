@@ -1,5 +1,4 @@
-//! What one side has asked and what became of it.
-//! It never grows without bound: what is oldest in order is forgotten first.
+//! The requests of one side and their state. Its size is bounded: the smallest ids are dropped first.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,11 +8,11 @@ use crate::catalog::Asked;
 use crate::down::down;
 use crate::version::Version;
 
-/// Requests of one side that may be open at a time.
+/// Most open requests of one side.
 const OPEN_REQUESTS_MAX: usize = 4_096;
-/// Ended requests of one side that are remembered.
+/// Most ended requests of one side that are kept.
 const ENDED_REQUESTS_MAX: usize = 16_384;
-/// Tokens of requests that go on as tasks.
+/// Most tokens of requests that became tasks.
 const TASK_TOKENS_MAX: usize = 4_096;
 
 /// A request id or progress token; `1` and `"1"` differ.
@@ -28,7 +27,7 @@ pub(crate) enum Id {
 }
 
 impl Id {
-    /// The id in a message; `None` for what can't be one.
+    /// The id in a message; `None` if the value can't be one.
     pub(crate) fn of(value: &Value) -> Option<Self> {
         match value {
             Value::String(text) => Some(Self::Text(text.clone())),
@@ -42,7 +41,7 @@ impl Id {
     }
 }
 
-/// `1.0` is an integer to JSON Schema.
+/// `1.0` is an integer in JSON Schema.
 #[expect(clippy::cast_possible_truncation, reason = "the bounds are checked first")]
 fn whole(number: f64) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -56,25 +55,25 @@ pub(crate) struct Open {
     pub(crate) version: Version,
     pub(crate) cancelled: bool,
     pub(crate) progress: Option<Progress>,
-    /// A listen request has a stream.
+    /// The stream of a listen request.
     pub(crate) stream: Option<Stream>,
-    /// An event stream and what it has said.
+    /// The state of an event stream.
     pub(crate) events: Option<Told>,
-    /// The request set a log level for itself.
+    /// Whether the request set a log level for itself.
     pub(crate) log: bool,
     /// The resource that it names.
     pub(crate) uri: Option<String>,
-    /// What the host can be asked back.
+    /// The requests that the server may send back for it.
     pub(crate) answers: Answers,
 }
 
-/// What a request's own capabilities allow beside a plain answer.
+/// The answers that a request's own capabilities allow besides a result.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Answers {
     elicitation: bool,
     sampling: bool,
     roots: bool,
-    /// Work may go on as a task.
+    /// Whether it may become a task.
     pub(crate) tasks: bool,
 }
 
@@ -85,7 +84,7 @@ impl Answers {
         Self { elicitation: has("elicitation"), sampling: has("sampling"), roots: has("roots"), tasks }
     }
 
-    /// The capability that a question needs and that is missing.
+    /// The missing capability for a request of the server.
     pub(crate) fn lack(self, method: &str) -> Option<&'static str> {
         let (has, name) = match method {
             "elicitation/create" => (self.elicitation, "elicitation"),
@@ -105,7 +104,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Takes the next value; false when it doesn't grow.
+    /// Takes the next value; `false` if it does not grow.
     pub(crate) fn grows(&mut self, value: f64) -> bool {
         let grows = self.last.is_none_or(|last| value > last);
         self.last = Some(value);
@@ -113,30 +112,30 @@ impl Progress {
     }
 }
 
-/// A listen stream: what was asked for and what was promised.
+/// A listen stream: the requested and the promised filter.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) asked: Value,
     pub(crate) promised: Option<Value>,
 }
 
-/// What an event stream has said so far.
+/// The notifications of an event stream so far.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) active: bool,
     pub(crate) terminated: bool,
 }
 
-/// What one side has asked.
+/// The requests of one side.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     open: BTreeMap<Id, Open>,
     ended: BTreeSet<Id>,
     order: VecDeque<Id>,
-    /// Those that ended before the session began; their ids may be used again.
+    /// Ids that ended before the session began, and may be used again.
     before: BTreeSet<Id>,
     tasks: BTreeMap<Id, Progress>,
-    /// Lines of this side whose id could not be read; each may be answered once without an id.
+    /// Number of lines of this side whose id could not be read; each may be answered once without an id.
     pub(crate) unreadable: u32,
 }
 
@@ -160,7 +159,7 @@ impl Requests {
         self.open.values()
     }
 
-    /// Takes an open request out, because it is answered.
+    /// Removes an open request because it is answered.
     pub(crate) fn end(&mut self, id: &Id) -> Option<Open> {
         let open = self.open.remove(id)?;
         if self.ended.insert(id.clone()) {
@@ -178,7 +177,7 @@ impl Requests {
         self.ended.contains(id)
     }
 
-    /// Forgets the ended ones: a session starts its ids afresh.
+    /// Drops the ended requests: a session begins with new ids.
     pub(crate) fn forget_ended(&mut self) {
         self.before.append(&mut self.ended);
         while self.before.len() > ENDED_REQUESTS_MAX {
@@ -196,7 +195,7 @@ impl Requests {
         self.open.values_mut().find(|open| open.progress.as_ref().is_some_and(|p| p.token == *token))
     }
 
-    /// A request goes on as a task, and its token with it.
+    /// Keeps the token of a request that became a task.
     pub(crate) fn keep_token(&mut self, progress: Progress) {
         self.tasks.insert(progress.token.clone(), progress);
         if self.tasks.len() > TASK_TOKENS_MAX {

@@ -1,5 +1,5 @@
-//! A session of the versions with a handshake: what was negotiated, and what may therefore be used.
-//! It never decides about messages without a session.
+//! A session of the versions with a handshake: what was negotiated, and what may therefore be used. It never
+//! judges messages without a session.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ use crate::rules;
 use crate::verdict::Findings;
 use crate::version::{Direction, Version};
 
-/// Resources that a host may have subscribed to at a time.
+/// Most subscriptions of a host to resources.
 const SUBSCRIPTIONS_MAX: usize = 4_096;
 
-/// What `initialize` and its answer agreed on.
+/// The agreement of `initialize` and its answer.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) version: Version,
-    /// The server has answered.
+    /// Whether the server has answered.
     pub(crate) answered: bool,
-    /// The host has said that it read the answer.
+    /// Whether the host has sent `notifications/initialized`.
     pub(crate) ready: bool,
     pub(crate) host: Value,
     pub(crate) server: Value,
@@ -49,12 +49,12 @@ impl Session {
         self.subscribed.remove(uri);
     }
 
-    /// Whether an update of this resource was asked for; it may be a part of one that was.
+    /// Whether the host subscribed to this resource, or to one that contains it.
     pub(crate) fn wants(&self, uri: &str) -> bool {
         self.subscribed.iter().any(|wanted| uri.starts_with(wanted.as_str()))
     }
 
-    /// Notes the use of a capability that was not declared.
+    /// Reports the use of a capability that was not declared.
     pub(crate) fn gate(
         &self,
         direction: Direction,
@@ -64,7 +64,7 @@ impl Session {
         found: &mut Findings,
     ) {
         let (host, server) = (&self.host, &self.server);
-        // A method that the version doesn't know is told apart already.
+        // A method that the version does not have is reported elsewhere.
         if catalog(self.version).method(method).is_some()
             && let Some(missing) = undeclared(self.version, direction, method, host, server)
         {
@@ -105,16 +105,16 @@ fn report(method: &str, missing: &str, at: &str, found: &mut Findings) {
     );
 }
 
-/// Who must have declared a capability.
+/// The side that must declare a capability.
 #[derive(Clone, Copy)]
 enum By {
     Host,
     Server,
-    /// The side that the message goes to.
+    /// The side to which the message goes.
     Receiver,
 }
 
-/// Which capability a method needs; a name that ends in `!` must be true, not only there.
+/// The capability that a method needs; a name that ends in `!` must be true, not only present.
 const NEEDS: [(&str, By, &[&str]); 28] = [
     ("completion/complete", By::Server, &["completions"]),
     ("elicitation/create", By::Host, &["elicitation"]),
@@ -155,7 +155,7 @@ pub(crate) fn undeclared(
     server: &Value,
 ) -> Option<&'static str> {
     let (_, by, path) = NEEDS.iter().find(|(needs, ..)| *needs == method)?;
-    // The first version had completion and no capability for it.
+    // The first version had completion without a capability for it.
     if method == "completion/complete" && version == Version::V2024_11_05 {
         return None;
     }
@@ -163,7 +163,7 @@ pub(crate) fn undeclared(
         (By::Host, _) | (By::Receiver, Direction::ServerToHost) => host,
         (By::Server, _) | (By::Receiver, Direction::HostToServer) => server,
     };
-    // A status comes from whoever runs the task.
+    // A status comes from the side that runs the task.
     if method == "notifications/tasks/status" && direction == Direction::HostToServer {
         declared = host;
     }

@@ -1,5 +1,5 @@
-//! The era without a session: every message of the server belongs to a request or a listen stream of the host.
-//! It never looks at a session; messages of one are judged elsewhere.
+//! The era without a session: every message of the server belongs to a request or a listen stream of the
+//! host. It never judges messages of a session.
 
 use serde_json::Value;
 
@@ -8,16 +8,16 @@ use crate::down::down;
 use crate::rules;
 use crate::verdict::Findings;
 
-/// The name of a member of `_meta` that the protocol reserves.
+/// The member of `_meta` with the id of a listen request.
 const TAG: &[&str] = &["params", "_meta", "io.modelcontextprotocol/subscriptionId"];
 const RESULT_TAG: &[&str] = &["result", "_meta", "io.modelcontextprotocol/subscriptionId"];
 
-/// The listen request that a notification belongs to, as it says itself.
+/// The id of the listen request to which a notification says it belongs.
 pub(crate) fn tag(message: &Value) -> Option<&Value> {
     down(message, TAG)
 }
 
-/// Judges a notification that says it belongs to a listen stream, or whose method has no other place.
+/// Judges a notification that names a listen stream, or whose method needs one.
 pub(crate) fn on_stream(
     host: &mut Requests,
     message: &Value,
@@ -69,7 +69,7 @@ pub(crate) fn on_stream(
         "notifications/resources/updated" => {
             promised["resourceSubscriptions"].as_array().is_some_and(|uris| uris.contains(&params["uri"]))
         }
-        // What an extension adds to the filter is the extension's business.
+        // Members that an extension adds to the filter are not checked.
         _ => true,
     };
     if !wanted {
@@ -77,7 +77,7 @@ pub(crate) fn on_stream(
     }
 }
 
-/// Whether a promised filter stays within what was asked for.
+/// Whether a promised filter stays within the requested one.
 fn within(promised: &Value, asked: &Value) -> bool {
     let Some(promised) = promised.as_object() else { return true };
     promised.iter().all(|(name, value)| match value {

@@ -36,7 +36,7 @@ const EXPLAINED: [(Direction, &str, &str, &str); 28] = [
     (S, "log-not-asked-for", "", "logs without a session, on purpose"),
     (S, "stream-tag", "ToolListChangedNotification", "a change without a stream, on purpose"),
     (S, "progress-token", "", "progress for a token of its own, on purpose"),
-    (S, "not-subscribed", "", "an update that nobody asked for, on purpose"),
+    (S, "not-subscribed", "", "an update without a subscription, on purpose"),
     (S, "undeclared-capability", "`notifications/tools/list_changed`", "an undeclared change, on purpose"),
     (S, "undeclared-capability", "`sampling/createMessage`", "asks every host for everything, on purpose"),
     (S, "undeclared-capability", "`elicitation/create`", "asks every host for everything, on purpose"),
@@ -93,7 +93,7 @@ impl Findings {
         let used: BTreeSet<usize> = self.explained.keys().copied().collect();
         for (index, (_, rule, part, _)) in EXPLAINED.iter().enumerate() {
             let here = is_session(rule) == session;
-            assert!(!here || used.contains(&index), "explained, but not there any more: {rule} {part}");
+            assert!(!here || used.contains(&index), "explained, but it does not occur: {rule} {part}");
         }
     }
 }
@@ -196,7 +196,7 @@ fn sessions() -> Findings {
 
 /// What is invalid in the recordings, by whose doing.
 #[test]
-fn the_page_of_the_recordings_is_what_was_found() {
+fn the_page_of_the_recordings_is_up_to_date() {
     let (lines, sessions) = (lines(), sessions());
     if lines.lines == 0 {
         return;

@@ -36,7 +36,7 @@ fn pushed(server: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_line_of_every_session_breaks_what_it_should() {
+fn every_line_of_every_session_has_the_expected_verdict() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/sessions.jsonl");
     let mut validator = WireValidator::new();
     let mut session = String::new();
