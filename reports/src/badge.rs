@@ -1,4 +1,4 @@
-//! What a run comes to in a badge: as the JSON of shields.io's endpoint, and as an SVG that needs nobody. Must never
+//! The result of a run as a badge: the JSON of shields.io's endpoint, and a self-contained SVG. It must never
 //! be green for a run that did not pass.
 
 use serde_json::json;
@@ -6,11 +6,11 @@ use serde_json::json;
 use crate::event::Status;
 use crate::model::{Report, Verdict, supported};
 
-/// Pixels of a character, about; the text is stretched to fit.
+/// Approximate width of a character in pixels; the text is stretched to fit.
 const CHARACTER_PX: usize = 7;
 /// Pixels beside a text.
 const PADDING_PX: usize = 10;
-/// The left half.
+/// The text of the left half.
 const LABEL: &str = "hostcheck";
 
 /// `badge.json`: <https://shields.io/badges/endpoint-badge>.
@@ -40,7 +40,7 @@ pub fn badge_svg(report: &Report) -> String {
     )
 }
 
-/// Numbers and our own words only, so nothing has to be escaped.
+/// Only numbers and this crate's own words, so no text has to be escaped.
 fn message(report: &Report) -> String {
     let counts = report.totals.levels.get("must").unwrap_or(&report.totals.cells);
     let word = if report.totals.levels.contains_key("must") { " must" } else { "" };
@@ -53,7 +53,7 @@ fn message(report: &Report) -> String {
     format!("{passed}/{}{word}, {}{end}", supported(counts), report.columns())
 }
 
-/// The name for shields.io, and ours: white on it is readable.
+/// The colour's name for shields.io, and its value for the SVG, on which white is readable.
 fn colour(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Passed => ("brightgreen", "#17643a"),

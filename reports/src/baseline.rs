@@ -1,5 +1,5 @@
-//! Failures that are known, check by check, and what a run says beside them. A known failure must not fail the run, a
-//! new one must, and one that is no longer there must too, so that the list never holds more than the truth.
+//! Known failures, check by check, and the comparison of a run with them. A known failure must not fail the
+//! run. A new one must, and so must a known one that does not fail, so that the list stays true.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,16 +12,16 @@ use crate::text::short_line;
 
 /// Version of the file.
 pub const BASELINE_VERSION: u32 = 1;
-/// Bytes of a foreign name that an error repeats.
+/// Longest part of an input's name that an error repeats, in bytes.
 const NAME_BYTES_MAX: usize = 80;
 
-/// `baseline.json`: failures that are expected.
+/// `baseline.json`: the expected failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
     /// [`BASELINE_VERSION`].
     pub v: u32,
-    /// One entry a check, in order.
+    /// One entry for each check, sorted.
     pub expected: Vec<Expected>,
 }
 
@@ -37,7 +37,7 @@ pub struct Expected {
     pub mode: String,
     /// As [`Check::rule`].
     pub rule: String,
-    /// Why that is so, or where it is being worked on; kept when the file is updated.
+    /// The reason, or where the failure is being worked on; kept when the file is updated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -51,20 +51,20 @@ pub struct Check {
     pub host: String,
     /// `sim` or `process`.
     pub mode: String,
-    /// The rule or expectation; the state where a run broke without naming one.
+    /// The rule or expectation; the state if a run broke without naming one.
     pub rule: String,
 }
 
-/// A run beside a baseline.
+/// A run compared with a baseline.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Gate {
-    /// Fail as expected.
+    /// Checks that fail as expected.
     pub known: Vec<Expected>,
-    /// Fail, and nobody expected it.
+    /// Checks that fail and are not expected to.
     pub new: Vec<Check>,
-    /// Are expected to fail, and don't: take them out of the file.
+    /// Checks that are expected to fail and don't: take them out of the file.
     pub stale: Vec<Expected>,
-    /// Are expected to fail, and this run can't say: it did not ask, or could not.
+    /// Checks that are expected to fail, and about which this run can't say anything.
     pub not_judged: Vec<Expected>,
 }
 
@@ -74,12 +74,12 @@ pub enum InvalidBaseline {
     /// Not JSON of this shape.
     #[error("not a baseline: {0}")]
     Json(String),
-    /// Another version.
+    /// It has another version.
     #[error(
         "`v` is {0}, this reader knows {BASELINE_VERSION}; write it anew with `hostcheck baseline update`"
     )]
     Version(u32),
-    /// A check twice.
+    /// It has a check twice.
     #[error("`{0}` is there twice; remove one of them")]
     Twice(String),
 }
@@ -92,7 +92,7 @@ impl Check {
 }
 
 impl Expected {
-    /// Which check it is about.
+    /// The check of the entry.
     pub fn check(&self) -> Check {
         let Self { scenario, host, mode, rule, why: _ } = self.clone();
         Check { scenario, host, mode, rule }
@@ -118,7 +118,7 @@ impl Baseline {
         Ok(found)
     }
 
-    /// The file: one entry a line, so that a change of it reads well.
+    /// The file: one entry a line, so that its changes are easy to read.
     pub fn write(&self) -> Result<String, serde_json::Error> {
         let entries = self.expected.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
         let entries =
@@ -126,8 +126,8 @@ impl Baseline {
         Ok(format!("{{\"v\":{},\"expected\":[{entries}]}}\n", self.v))
     }
 
-    /// What a run found, as the new list. Reasons of entries that stay are kept, and so are entries that the run
-    /// could not judge.
+    /// The failures of a run as the new list. The reasons of entries that stay are kept, and so are entries
+    /// that the run could not judge.
     #[must_use]
     pub fn update(&self, stream: &Stream) -> Self {
         let gate = self.judge(stream);
@@ -175,7 +175,7 @@ impl Default for Baseline {
 }
 
 impl Gate {
-    /// What two runs say together, of which each asked a part: what one of them judged is judged.
+    /// Joins the gates of two runs of different parts; an entry that one of them judged is judged.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.not_judged.retain(|entry| other.not_judged.contains(entry));
@@ -185,7 +185,7 @@ impl Gate {
         self
     }
 
-    /// Whether it lets the run pass.
+    /// Whether the run passes.
     pub fn is_open(&self) -> bool {
         self.new.is_empty() && self.stale.is_empty()
     }
@@ -198,13 +198,13 @@ impl Gate {
         })
     }
 
-    /// Whether a cell fails in a mode as nobody expected.
+    /// Whether a cell has an unexpected failure in a mode.
     pub fn has_new(&self, scenario: &str, host: &str, mode: &str) -> bool {
         let place = (scenario, host, mode);
         self.new.iter().any(|new| (new.scenario.as_str(), new.host.as_str(), new.mode.as_str()) == place)
     }
 
-    /// The stale rules of a cell in a mode, with commas; empty when it has none.
+    /// The stale rules of a cell in a mode, joined with commas; empty if there are none.
     pub fn stale_rules(&self, scenario: &str, host: &str, mode: &str) -> String {
         let stale = self.stale.iter().filter(|entry| {
             (entry.scenario.as_str(), entry.host.as_str(), entry.mode.as_str()) == (scenario, host, mode)
@@ -213,7 +213,7 @@ impl Gate {
     }
 }
 
-/// The rules that failed in a cell, and whether it was judged at all.
+/// The rules that failed in a cell, and whether it was judged.
 #[derive(Default)]
 struct Found<'a> {
     rules: BTreeSet<&'a str>,
@@ -225,7 +225,7 @@ fn found(stream: &Stream) -> BTreeMap<(&str, &str, &str), Found<'_>> {
     for cell in &stream.cells {
         let entry =
             found.entry((cell.scenario.as_str(), cell.host.as_str(), cell.mode.as_str())).or_default();
-        // A run that broke, or that was never played, says nothing of the checks that it did not come to.
+        // A run that broke or was never played says nothing about its checks.
         entry.judged |= cell.status.was_judged();
         entry.rules.extend(rules(cell));
     }

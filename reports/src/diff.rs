@@ -1,5 +1,5 @@
-//! Expected against observed, line by line and word by word. Must stay bounded whatever it is given, and must never
-//! use a time limit, or the same events could give other bytes.
+//! Compares the expected with the observed text, line by line and word by word. The work must be bounded for
+//! any input, and must never have a time limit, or the same events could give other bytes.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,22 +14,22 @@ pub const LINES_MAX: usize = 120;
 /// Unchanged lines that are kept around a change.
 const CONTEXT_LINES: usize = 2;
 
-/// Which side a line is from.
+/// The side from which a line comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     /// On both sides.
     Both,
-    /// Expected, and not there.
+    /// Expected and missing.
     Expected,
-    /// There, and not expected.
+    /// Present and not expected.
     Observed,
-    /// Not a line: says what was left out.
+    /// No line, but a note on left-out ones.
     LeftOut,
 }
 
 impl Side {
-    /// The character in front of the line.
+    /// The sign before the line.
     pub fn sign(self) -> char {
         match self {
             Self::Both => ' ',
@@ -40,10 +40,10 @@ impl Side {
     }
 }
 
-/// A run of characters that differs as a whole, or not at all.
+/// Consecutive characters that all differ, or all agree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Piece {
-    /// The characters as they were, hidden ones included.
+    /// The characters unchanged, including hidden ones.
     pub text: String,
     /// Whether the other side lacks them.
     pub changed: bool,
@@ -52,9 +52,9 @@ pub struct Piece {
 /// One line of a difference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Line {
-    /// Where it is from.
+    /// The side from which it comes.
     pub side: Side,
-    /// The line without its line feed.
+    /// The line without its line feed, in pieces.
     pub pieces: Vec<Piece>,
 }
 
@@ -67,13 +67,13 @@ impl Line {
         Self::new(Side::LeftOut, vec![Piece { text, changed: false }])
     }
 
-    /// The characters of the whole line.
+    /// The text of the whole line.
     pub fn text(&self) -> String {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
     }
 }
 
-/// Compares two texts. Equal texts give no line at all.
+/// Compares two texts. Equal texts give no lines.
 pub fn lines(expected: &str, observed: &str) -> Vec<Line> {
     if expected == observed {
         return Vec::new();
@@ -87,7 +87,7 @@ pub fn lines(expected: &str, observed: &str) -> Vec<Line> {
             ChangeTag::Delete => Side::Expected,
             ChangeTag::Insert => Side::Observed,
         };
-        // Only the line feed goes: a carriage return may be what differs.
+        // Only the line feed is removed: a carriage return may be the difference.
         let value = change.value();
         let text = value.strip_suffix('\n').unwrap_or(value).to_owned();
         found.push(Line::new(side, vec![Piece { text, changed: side != Side::Both }]));
@@ -107,7 +107,7 @@ pub fn lines(expected: &str, observed: &str) -> Vec<Line> {
     kept
 }
 
-/// The words of two texts: what the first has, what the second has, and what both have, in order.
+/// The words of two texts, with those marked that the other text lacks.
 pub fn words(first: &str, second: &str) -> (Vec<Piece>, Vec<Piece>) {
     let (mut left, mut right) = (Vec::new(), Vec::new());
     let diff = TextDiff::from_words(first, second);
@@ -132,7 +132,7 @@ fn push(pieces: &mut Vec<Piece>, text: &str, changed: bool) {
     }
 }
 
-/// Marks the words that differ where as many lines went as came.
+/// Marks the words that differ if equally many lines were removed and added.
 fn compare_words(lines: &mut [Line]) {
     let mut start = 0;
     while start < lines.len() {
@@ -154,7 +154,7 @@ fn run(lines: &[Line], start: usize, side: Side) -> usize {
     lines[start.min(lines.len())..].iter().take_while(|line| line.side == side).count()
 }
 
-/// Replaces long stretches of unchanged lines by their number.
+/// Replaces long runs of unchanged lines by their number.
 fn fold(lines: Vec<Line>) -> Vec<Line> {
     let mut kept = Vec::new();
     let mut same = Vec::new();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_cut_and_said() {
+    fn a_long_text_is_cut_with_a_note() {
         let long = "x ".repeat(SIDE_BYTES_MAX);
         let found = plain(&lines(&long, "y"));
         assert!(found.last().unwrap().contains("bytes of the expected text left out"), "{found:?}");

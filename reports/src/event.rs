@@ -1,4 +1,4 @@
-//! The event stream: the one thing a report is made from.
+//! The event stream, from which alone reports are made.
 //!
 //! A run is a JSONL file: one `run_started`, any number of `cell_finished`, one `run_finished`. A stream without
 //! its last line, with a cell twice, or with a cell of an unknown host is an invalid report, not a failed run.
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Version of this shape.
+/// Version of this format.
 pub const EVENTS_VERSION: u32 = 1;
 /// The mode whose time is virtual.
 pub const SIM: &str = "sim";
@@ -32,7 +32,7 @@ pub struct RunStarted {
     pub v: u32,
     /// Name and version of the harness.
     pub tool: String,
-    /// Who was judged: name and version as the server told them, and how it was started.
+    /// The server that was judged: its name and version as it told them, and how it was started.
     pub server: ServerUnderTest,
     /// The command that repeats this run.
     pub command: String,
@@ -42,29 +42,30 @@ pub struct RunStarted {
     pub seeds: u64,
     /// Hosts in column order.
     pub hosts: Vec<HostColumn>,
-    /// Requirements in row order; every scenario that was selected, also those that ran nowhere.
+    /// Requirements in row order; every scenario that was selected, also those that were not played.
     pub scenarios: Vec<ScenarioRow>,
-    /// What the server said of itself, in order: versions it accepts, what it declared, how many tools it lists.
+    /// The server's description of itself, in order: versions it accepts, capabilities, number of tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_facts: Vec<HostFact>,
-    /// What hosts are known to do, beside what was played; its hosts need no column.
+    /// Known features of hosts, beside the results; its hosts need no column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_support: Option<HostSupport>,
-    /// Of a server of one's own: the file of its repository that findings point to, empty where none was named. Absent
-    /// where the rows' own files are in the reader's repository.
+    /// For a foreign server: the file of its repository to which findings point, empty if none was named.
+    /// Absent if the rows' own files are in the reader's repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub findings_in: Option<String>,
-    /// Which part of the run's cells this stream holds; absent when it holds all.
+    /// The part of the run's cells in this stream; absent if it has all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
 }
 
-/// Part of a run: of all its cells in order, counted from 0, those whose number leaves `index - 1` when divided by `of`.
+/// Part of a run. Of all its cells in order, counted from 0, it has those whose number gives `index - 1`
+/// modulo `of`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Shard {
     /// From 1.
     pub index: u32,
-    /// How many there are.
+    /// Number of shards.
     pub of: u32,
 }
 
@@ -91,20 +92,20 @@ pub struct HostColumn {
     /// Whether it is a host, or a version of the protocol.
     #[serde(default, skip_serializing_if = "ColumnKind::is_host")]
     pub kind: ColumnKind,
-    /// One sentence: what stands behind this profile.
+    /// One sentence on the evidence for this profile.
     pub evidence: String,
-    /// Facts worth showing beside the column, in order: name, value, source.
+    /// Facts to show beside the column, in order: name, value, source.
     pub facts: Vec<HostFact>,
 }
 
-/// What a column stands for.
+/// The meaning of a column.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ColumnKind {
-    /// A host with its habits.
+    /// A host, played by its profile.
     #[default]
     Host,
-    /// A version of the protocol, asked by a client without habits; `family` is `mcp`, `version` is `2025-06-18`.
+    /// A version of the protocol, tested by a plain client; `family` is `mcp`, `version` is `2025-06-18`.
     Protocol,
 }
 
@@ -115,7 +116,7 @@ impl ColumnKind {
     }
 }
 
-/// What hosts are known to do: a table of features by host.
+/// Known features of hosts: a table of features by host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostSupport {
     /// Hosts in column order, by [`HostColumn::id`].
@@ -129,50 +130,50 @@ pub struct HostSupport {
 pub struct Feature {
     /// The fact's name, unique in the table: `notifications.tools_list_changed`.
     pub name: String,
-    /// One line for people.
+    /// The feature in one line.
     pub title: String,
-    /// Group of rows.
+    /// The group of the row.
     pub area: String,
-    /// One per host, in column order.
+    /// One answer for each host, in column order.
     pub answers: Vec<Answer>,
 }
 
 /// Whether a host has a feature.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Answer {
-    /// In a word.
+    /// The answer in one word.
     pub support: Support,
-    /// The value or a note, where the word alone says too little.
+    /// The value or a note, if the word alone says too little.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Where it comes from.
+    /// The source of the answer.
     pub source: String,
 }
 
-/// Four different things, which must never look alike.
+/// The four possible answers, which must never look alike.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Support {
-    /// It does.
+    /// The host has the feature.
     Yes,
-    /// It does in part; see the note.
+    /// The host has a part of it; see the note.
     Partly,
-    /// It does not.
+    /// The host does not have it.
     No,
-    /// It was never looked at.
+    /// It was never examined.
     Unknown,
 }
 
 /// One fact of a profile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostFact {
-    /// What it is about.
+    /// The name of the fact.
     pub name: String,
-    /// Its value in words.
+    /// The value as a text.
     pub value: String,
-    /// Where it comes from.
+    /// The source of the value.
     pub source: String,
 }
 
@@ -189,39 +190,39 @@ pub struct ScenarioRow {
     pub level: String,
     /// The requirement in a sentence.
     pub says: String,
-    /// Where the requirement comes from.
+    /// The source of the requirement.
     pub source: String,
     /// The scenario file, relative to the repository.
     pub file: String,
 }
 
-/// How a cell ended. Only [`Status::Pass`] is a pass.
+/// The result of a cell. Only [`Status::Pass`] is a pass.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// Everything expected happened and no rule was broken.
+    /// Everything expected happened, and no rule was broken.
     Pass,
     /// An expectation or a rule did not hold.
     Fail,
-    /// The harness or the server broke, so nothing can be said.
+    /// The harness or the server broke, so there is no verdict.
     Error,
-    /// The host is known to lack what the requirement needs; see the reason.
+    /// The host is known to lack a feature that the requirement needs; see the reason.
     Unsupported,
-    /// Fails as recorded in the scenario.
+    /// It fails as the scenario says.
     KnownIssue,
-    /// Passed and failed with the same seed.
+    /// It passed and failed with the same seed.
     Flaky,
-    /// Selected, but could not run here; see the reason.
+    /// It was selected and could not run; see the reason.
     NotRun,
     /// The requirement is not about this host, this server or this version; see the reason.
     NotApplicable,
-    /// Nobody knows whether the host has what the requirement needs; the reason names the fact.
+    /// It is not known whether the host has a feature that the requirement needs; the reason names the fact.
     Unknown,
 }
 
-/// One cell's result.
+/// The result of one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CellFinished {
     /// [`ScenarioRow::id`].
@@ -232,46 +233,47 @@ pub struct CellFinished {
     pub mode: String,
     /// The seed; 0 in process mode.
     pub seed: u64,
-    /// What went wrong in steps that were drawn from the seed, where a profile was chosen.
+    /// The fault profile that drew the failing steps from the seed, if one was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault_profile: Option<String>,
-    /// How it ended.
+    /// The result.
     pub status: Status,
-    /// Why, for every state but `pass`.
+    /// The reason of every state but `pass`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Everything that did not hold, in order of time.
+    /// The failures, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
     /// Virtual (sim) or real (process) milliseconds from start to end.
     pub elapsed_ms: u64,
     /// The command that repeats this cell.
     pub replay: String,
-    /// Milliseconds from a message's `write` to the model, one per message, in order.
+    /// Milliseconds from a message's `write` to the model, one for each message, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delivery_ms: Vec<u64>,
     /// How each message first reached the model, in the order of writing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrivals: Vec<Arrival>,
-    /// What the person had set in the host: `channel`, `hooks`, `shell`, `wake_up`, `experimental`.
+    /// The user's settings of the host: `channel`, `hooks`, `shell`, `wake_up`, `experimental`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set_up: Vec<String>,
-    /// How many messages each carrier brought to the model.
+    /// The number of messages that each carrier brought to the model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub carriers: BTreeMap<String, u64>,
-    /// Facts of the session: protocol offered and accepted, bytes, who ended it, exit code.
+    /// Facts of the session: protocol offered and accepted, bytes, which side ended it, exit code.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub session: BTreeMap<String, String>,
-    /// What the model was shown, in order. Kept for the first seed and for every cell that is not a pass.
+    /// The texts that the model was shown, in order. Kept for the first seed and for every cell that is not a
+    /// pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub model_view: Vec<ModelLine>,
-    /// The wire, in order. Kept as `model_view` is.
+    /// The wire, in order. Kept like `model_view`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transcript: Vec<WireLine>,
 }
 
 impl CellFinished {
-    /// A result of which nothing is known but how it ended.
+    /// A result of which only the status is known.
     pub fn new(scenario: &str, host: &str, mode: &str, status: Status) -> Self {
         Self {
             scenario: scenario.to_owned(),
@@ -298,46 +300,46 @@ impl CellFinished {
 /// How a message first reached the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Arrival {
-    /// As [`ModelLine::carrier`].
+    /// The carrier, as in [`ModelLine::carrier`].
     pub carrier: String,
-    /// Whether a turn of the model ran when it was written.
+    /// Whether a turn of the model was running when the message was written.
     pub busy: bool,
-    /// Milliseconds from its writing.
+    /// Milliseconds since the message was written.
     pub ms: u64,
 }
 
-/// One thing that did not hold.
+/// One failure of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Failure {
-    /// The rule or expectation, by stable name: `expect.model`, `wire.schema`, `oracle.lost`.
+    /// The rule or expectation by its stable name: `expect.model`, `wire.schema`, `oracle.lost`.
     pub rule: String,
-    /// What did not hold, in one sentence.
+    /// The fault, in one sentence.
     pub message: String,
     /// Milliseconds since the start of the cell.
     pub at_ms: u64,
-    /// The step of the scenario, from 1, where one is to blame.
+    /// The step of the scenario at fault, from 1, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<u32>,
     /// Line of that step in the scenario file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// What was expected, as text to compare.
+    /// The expected text, for a comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
-    /// What was there instead.
+    /// The observed text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<String>,
 }
 
 impl Failure {
-    /// What does not hold, without a step and without texts.
+    /// A failure without a step and without texts.
     pub fn new(rule: &str, at_ms: u64, message: impl Into<String>) -> Self {
         let (rule, message) = (rule.to_owned(), message.into());
         Self { rule, message, at_ms, step: None, line: None, expected: None, observed: None }
     }
 }
 
-/// One thing that the model was shown.
+/// One text that the model was shown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelLine {
     /// Milliseconds since the start of the cell.
@@ -353,7 +355,7 @@ pub struct ModelLine {
     pub text: String,
 }
 
-/// Which way a line went.
+/// The direction of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub enum Lane {
     /// From the host to the server.
@@ -368,7 +370,7 @@ pub enum Lane {
     /// The server's standard error.
     #[serde(rename = "stderr")]
     Stderr,
-    /// Something that happened: a step began, a signal, an exit, a crash.
+    /// An event: the start of a step, a signal, an exit, a crash.
     #[serde(rename = "event")]
     Event,
 }
@@ -378,16 +380,16 @@ pub enum Lane {
 pub struct WireLine {
     /// Milliseconds since the start of the cell.
     pub at_ms: u64,
-    /// Direction.
+    /// The direction.
     pub lane: Lane,
-    /// The line as it was (secrets masked before it came here).
+    /// The line unchanged (secrets were masked before).
     pub text: String,
 }
 
-/// The sum of a run.
+/// The sums of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunFinished {
-    /// Cells by state, every state present.
+    /// Cells by state; every state is present.
     pub counts: BTreeMap<Status, u64>,
     /// Simulated milliseconds over all sim cells.
     pub simulated_ms: u64,
@@ -396,7 +398,7 @@ pub struct RunFinished {
 }
 
 impl RunFinished {
-    /// Sums up: every state present, and the exit code that follows.
+    /// Sums the cells up; the exit code follows from the counts.
     pub fn of(cells: &[CellFinished]) -> Self {
         let mut counts = BTreeMap::from(Status::ALL.map(|state| (state, 0)));
         for cell in cells {

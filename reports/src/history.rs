@@ -1,5 +1,5 @@
-//! What earlier releases came to, one line each, and how a run stands beside them. Must never compare what was not
-//! asked in both: a new row or column is new, neither better nor worse.
+//! The results of earlier releases, one line each, and the comparison of a run with them. It must never
+//! compare cells that only one of them has: a new row or column is new, neither better nor worse.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::counts::{Counts, supported};
 use crate::event::Status;
 use crate::text::short_line;
 
-/// Version of a line.
+/// Version of the line's format.
 pub const HISTORY_VERSION: u32 = 1;
-/// Releases that a report shows, the newest.
+/// Most releases that a report shows; the newest ones.
 pub const RELEASES_SHOWN_MAX: usize = 24;
-/// Changed cells that a report lists; the rest is counted.
+/// Most changed cells that a report lists; the rest is counted.
 pub const CHANGES_MAX: usize = 100;
 
 /// One line of `history.jsonl`: a release.
@@ -34,34 +34,34 @@ pub struct Release {
     pub runs: u64,
     /// Merged cells by state.
     pub cells: Counts,
-    /// Of each level, cells that pass and cells that count.
+    /// For each level, cells that pass and cells that count.
     pub levels: BTreeMap<String, (u64, u64)>,
-    /// Columns.
+    /// The columns.
     pub hosts: Vec<String>,
     /// For each requirement, the symbol of each column's state.
     pub rows: BTreeMap<String, String>,
 }
 
-/// A run beside the releases before it.
+/// A run compared with earlier releases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Trend {
     /// The newest releases, oldest first.
     pub releases: Vec<Point>,
     /// Releases before those.
     pub releases_left_out: u64,
-    /// This run.
+    /// The numbers of this run.
     pub now: Point,
-    /// Cells that were in the last release and are in another state now, worst first.
+    /// Cells of the last release that have another state in this run, worst first.
     pub changes: Vec<Change>,
     /// Changes that are not listed.
     pub changes_left_out: u64,
-    /// Requirements that the last release did not have.
+    /// Requirements that only this run has.
     pub rows_new: u64,
-    /// Requirements that it had and this run has not.
+    /// Requirements that only the last release has.
     pub rows_gone: u64,
 }
 
-/// A release in a few numbers.
+/// The numbers of a release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Point {
     /// Its name.
@@ -89,9 +89,9 @@ pub struct Change {
     pub scenario: String,
     /// The column.
     pub host: String,
-    /// What it was.
+    /// Its state in the last release.
     pub before: Status,
-    /// What it is.
+    /// Its state in this run.
     pub now: Status,
 }
 
@@ -99,14 +99,14 @@ pub struct Change {
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct InvalidHistory {
-    /// From 1.
+    /// The line of the file, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The problem in it.
     pub problem: String,
 }
 
 impl Release {
-    /// Its numbers.
+    /// The numbers of the release.
     pub fn point(&self) -> Point {
         let of = |state| self.cells.get(&state).copied().unwrap_or(0);
         Point {
@@ -154,7 +154,7 @@ pub fn read(text: &str) -> Result<Vec<Release>, InvalidHistory> {
 }
 
 impl Trend {
-    /// A run beside the releases before it.
+    /// Compares a run with earlier releases.
     pub fn new(releases: &[Release], now: &Release) -> Self {
         let mut trend = Self {
             releases: releases.iter().rev().take(RELEASES_SHOWN_MAX).rev().map(Release::point).collect(),

@@ -1,4 +1,5 @@
-//! The report and the event stream as JSON, and the schemas of both. Must never add a member that the model lacks.
+//! The report and the event stream as JSON, and the schemas of both. It must never add a member that the
+//! model lacks.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -8,7 +9,7 @@ use crate::event::Event;
 use crate::history::Release;
 use crate::model::Report;
 
-/// `report.json`: the model as it is, indented, with a line feed at the end.
+/// `report.json`: the model unchanged, indented, with a line feed at the end.
 pub fn json(report: &Report) -> Result<String, serde_json::Error> {
     let mut text = serde_json::to_string_pretty(report)?;
     text.push('\n');

@@ -1,5 +1,5 @@
-//! JUnit XML for machines that show test results: one suite per host, one case per requirement and mode. Must never
-//! report a state as success that is not a pass, and never carry a time of day.
+//! JUnit XML for CI systems: one suite for each host, one case for each requirement and mode. Only a pass may
+//! be reported as success, and the file must never hold a time of day.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use crate::event::Status;
 use crate::model::{Cell, Counts, Failure, Report, Row, Run};
 use crate::text::{counted, short_line, visible};
 
-/// Bytes of a failure's text in one case; `report.html` has the rest.
+/// Most bytes of a failure's text in one case; `report.html` has the rest.
 const TEXT_BYTES_MAX: usize = 16 * 1024;
-/// Bytes of a message that stands in an attribute.
+/// Most bytes of a message in an attribute.
 const MESSAGE_BYTES_MAX: usize = 400;
 
 /// `junit.xml`.
@@ -24,7 +24,7 @@ pub fn junit(report: &Report) -> Result<String, SerializeError> {
             for row in &area.rows {
                 let cell = &row.cells[column];
                 let modes = cell.runs.iter().map(Some);
-                // A cell without a run is a case too, or it would look as if nobody had asked for it.
+                // A cell without a run is a case too; otherwise it would look as if it had not been selected.
                 for mode in if cell.runs.is_empty() { vec![None] } else { modes.collect() } {
                     let mut case = case(report, row, cell, mode);
                     case.set_classname(clean(&area.name));
@@ -78,7 +78,7 @@ fn plain(state: Status, reason: &str) -> TestCaseStatus {
     status
 }
 
-/// A cell that fails only as expected does not count, and one that no longer fails as expected does.
+/// A cell that fails only as expected does not count; one that passes although it is expected to fail does.
 fn beside_baseline(
     report: &Report,
     row: &Row,
@@ -129,7 +129,7 @@ fn description<'a>(failures: impl Iterator<Item = &'a Failure>, run: Option<&Run
     shown
 }
 
-/// One failure as plain text: what, where, the difference, how to see it again.
+/// One failure as plain text: fault, place, difference, replay command.
 pub(crate) fn failure_text(failure: &Failure) -> String {
     let mut text = format!("{}: {}\n  at {}", failure.rule, failure.message, failure.place);
     if let Some(step) = failure.step {

@@ -1,4 +1,4 @@
-//! From hostcheck's event stream to every report. Sees events and nothing else; the same events give the same bytes.
+//! Makes every report from hostcheck's event stream alone; the same events give the same bytes.
 //!
 //! ```text
 //! events.jsonl ── stream (is it valid?) ── model (what does it say?) ──┬─ terminal
@@ -11,8 +11,9 @@
 //!                                                                      └─ trace     one cell's virtual time
 //! ```
 //!
-//! No module here reads a clock, the environment or a path of the machine. What a person wrote can stand in any
-//! event, so every output passes its texts through [`text`] first. Whatever is cut says how much was left out.
+//! No module here reads a clock, the environment or a path of the machine. Any event may contain a person's
+//! text, so every output passes its texts through [`text`] first. Every cut is shown with the amount that was
+//! left out.
 
 pub mod badge;
 pub mod baseline;

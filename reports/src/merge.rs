@@ -1,42 +1,42 @@
-//! Streams of the shards of a run into the stream of the run. Must never give a run for shards that are missing,
-//! doubled, cut or of different runs; what it gives is what one machine would have written.
+//! Merges the streams of a run's shards into the stream of the run. It must never accept shards that are
+//! missing, doubled, cut or of different runs. The result is what one machine would have written.
 
 use std::collections::BTreeMap;
 
 use crate::event::{CellFinished, Event, RunFinished, RunStarted, Shard};
 use crate::stream::{InvalidStream, Stream};
 
-/// Missing shards that are named; the rest is counted.
+/// Most missing shards that are named; the rest is counted.
 const MISSING_NAMED_MAX: usize = 20;
 
 /// Why streams don't make a run.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
-    /// There is none.
+    /// There is no stream.
     #[error("there is nothing to merge")]
     Nothing,
-    /// A stream that holds all of a run.
+    /// A stream is a whole run.
     #[error("stream {0} is no shard but a whole run; only what `run --shard` wrote can be merged")]
     Whole(usize),
-    /// A stream of another run.
+    /// A stream belongs to another run.
     #[error(
         "stream {stream} is of another run than the first: `{member}` differs; use the same command and the same build for every shard"
     )]
     OtherRun {
-        /// Which stream, from 1.
+        /// The number of the stream, from 1.
         stream: usize,
-        /// Where the headers differ.
+        /// The member in which the headers differ.
         member: &'static str,
     },
-    /// A shard came twice.
+    /// A shard is there twice.
     #[error("shard {0}/{1} is there twice")]
     Twice(u32, u32),
-    /// Shards did not come.
+    /// Shards are missing.
     #[error("of {of} shards these are missing: {missing}")]
     Missing {
-        /// Numbers with commas.
+        /// Their numbers, joined with commas.
         missing: String,
-        /// How many there should be.
+        /// The number of shards of the run.
         of: u32,
     },
     /// A shard has more or fewer cells than its share.
@@ -44,33 +44,33 @@ pub enum MergeError {
         "shard {index}/{of} has {found} cells, its share is {share}; it was cut, or planned by another build"
     )]
     Share {
-        /// Which one.
+        /// The number of the shard.
         index: u32,
-        /// Of how many.
+        /// The number of shards.
         of: u32,
         /// Cells that it has.
         found: usize,
         /// Cells that it should have.
         share: usize,
     },
-    /// Together they are no run.
+    /// The joined stream is not valid.
     #[error(transparent)]
     Invalid(#[from] InvalidStream),
 }
 
 impl MergeError {
-    /// Whether the run may yet become whole: a shard has no result so far.
+    /// Whether the run may still become complete: a shard is missing.
     pub fn is_incomplete(&self) -> bool {
         matches!(self, Self::Missing { .. })
     }
 }
 
-/// Which cells of `count` a shard has, by number from 0.
+/// The cells of a shard out of `count`, by number from 0.
 pub fn share(shard: Shard, count: usize) -> impl Iterator<Item = usize> {
     (shard.index as usize - 1..count).step_by(shard.of as usize)
 }
 
-/// The run whose shards these are, in any order.
+/// The run of these shards, which may be in any order.
 pub fn merge(streams: Vec<Stream>) -> Result<Stream, MergeError> {
     let mut first: Option<RunStarted> = None;
     let mut of = 0;
@@ -102,7 +102,7 @@ pub fn merge(streams: Vec<Stream>) -> Result<Stream, MergeError> {
     Ok(Stream::from_events(events)?)
 }
 
-/// Deals the cells back, one from each shard in turn.
+/// Joins the cells again, one from each shard in turn.
 fn interleave(shards: BTreeMap<u32, Vec<CellFinished>>, of: u32) -> Result<Vec<CellFinished>, MergeError> {
     let count = shards.values().map(Vec::len).sum();
     for (&index, cells) in &shards {
@@ -116,7 +116,7 @@ fn interleave(shards: BTreeMap<u32, Vec<CellFinished>>, of: u32) -> Result<Vec<C
     Ok(turns.filter_map(|turn| shards[turn].next()).collect())
 }
 
-/// Names the first few: how many there should be is what a file claims.
+/// Names only the first few, because the number of shards is a claim of a file.
 fn missing(shards: &BTreeMap<u32, Vec<CellFinished>>, of: u32) -> MergeError {
     let absent = (1..=of).filter(|index| !shards.contains_key(index));
     let mut names: Vec<String> = absent.take(MISSING_NAMED_MAX).map(|index| index.to_string()).collect();

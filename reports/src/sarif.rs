@@ -1,5 +1,6 @@
-//! SARIF 2.1.0, for machines that show findings beside the code: one result a failed check, at its line of the
-//! scenario, or for somebody's server at the file that its maker named. Must never show a known failure as news, and never hold a time.
+//! SARIF 2.1.0, for programs that show findings beside the code: one result for each failed check, at its
+//! line of the scenario, or for a foreign server at the file that the user named. A known failure must never
+//! be shown as new, and no result holds a time.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -12,9 +13,9 @@ use crate::junit::failure_text;
 use crate::model::{Failure, Report};
 use crate::text::{cut, short_line, visible};
 
-/// Bytes of a result's text.
+/// Most bytes of a result's text.
 const TEXT_BYTES_MAX: usize = 4_000;
-/// Bytes of a rule's name.
+/// Most bytes of a rule's name.
 const NAME_BYTES_MAX: usize = 400;
 
 /// `report.sarif`.
@@ -63,7 +64,8 @@ pub fn sarif(report: &Report) -> Result<String, serde_json::Error> {
     Ok(text)
 }
 
-/// What tells the two reports of one server apart, for a reader of both would take the second for the first made anew.
+/// Distinguishes the two reports of one server. Without it a reader of both would take the second for an
+/// update of the first.
 fn category(report: &Report) -> &'static str {
     let by_version = report.hosts.first().is_some_and(|host| host.kind == ColumnKind::Protocol);
     if by_version { "hostcheck/protocol/" } else { "hostcheck/hosts/" }
@@ -72,7 +74,7 @@ fn category(report: &Report) -> &'static str {
 fn result(failure: &Failure, rules: &[&str], files: &BTreeMap<&str, (&str, &str)>, report: &Report) -> Value {
     let (file, level) = files.get(failure.scenario.as_str()).copied().unwrap_or_default();
     let line = failure.place.strip_prefix(file).and_then(|rest| rest.strip_prefix(':')?.parse().ok());
-    // A file that was named for all findings has no line of its own for any.
+    // A file that was named for all findings has no line for any of them.
     let line = if report.findings_in.is_some() { Some(1) } else { line };
     let place = (failure.scenario.as_str(), failure.host.as_str(), failure.mode.as_str());
     let text = format!("{} on {} ({})\n{}", place.0, place.1, place.2, failure_text(failure));
@@ -99,7 +101,7 @@ fn result(failure: &Failure, rules: &[&str], files: &BTreeMap<&str, (&str, &str)
     found
 }
 
-/// An entry that is no longer true is a finding about the list.
+/// A stale entry is a finding about the list.
 fn stale(entry: &Expected, rules: &[&str], files: &BTreeMap<&str, (&str, &str)>) -> Value {
     let (file, _) = files.get(entry.scenario.as_str()).copied().unwrap_or_default();
     let text = format!(
@@ -123,7 +125,7 @@ fn finding(
     let kept = cut(text, TEXT_BYTES_MAX);
     let (file, line) = at;
     let location = if file.is_empty() {
-        // No file at all, rather than one that the reader's repository does not have.
+        // No file is better than one that the reader's repository does not have.
         let name = short_line(place.0, NAME_BYTES_MAX);
         let whole = short_line(&format!("{} on {}", place.0, place.1), NAME_BYTES_MAX);
         json!({"logicalLocations": [{"name": name, "fullyQualifiedName": whole}]})
@@ -134,7 +136,7 @@ fn finding(
         }
         json!({"physicalLocation": at})
     };
-    // The same check has the same print in every run, whatever its words say.
+    // The same check has the same fingerprint in every run, whatever its message is.
     let digest = Sha256::digest(serde_json::json!([place.0, place.1, place.2, rule]).to_string());
     let print = digest.iter().take(16).fold(String::new(), |mut hex, byte| {
         // Writing to a `String` can't fail.
@@ -150,7 +152,7 @@ fn finding(
     })
 }
 
-/// A path as a relative reference: what is not plain is escaped, byte by byte.
+/// A path as a relative reference: special characters are escaped byte by byte.
 fn uri(path: &str) -> String {
     let mut text = String::new();
     for byte in path.bytes() {

@@ -1,9 +1,9 @@
-//! How a state looks and weighs. Every state has a symbol and a word, and none but pass may look like a pass.
+//! The symbol, word and weight of each state. No state but pass may look like a pass.
 
 use crate::event::{Status, Support};
 
 impl Status {
-    /// Every state, best first in the order of the legend.
+    /// Every state in the order of the legend, best first.
     pub const ALL: [Self; 9] = [
         Self::Pass,
         Self::Fail,
@@ -16,7 +16,7 @@ impl Status {
         Self::NotApplicable,
     ];
 
-    /// One narrow character that means the same without colour.
+    /// One narrow character that is clear without colour.
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Pass => "✓",
@@ -59,12 +59,12 @@ impl Status {
             Self::NotApplicable => {
                 "the requirement is not about this host, server or version, or was not asked for in this run"
             }
-            Self::Unknown => "nobody knows whether the host has what the requirement needs",
+            Self::Unknown => "it is not known whether the host has what the requirement needs",
         }
     }
 
-    /// Weight when a cell merges its runs: the highest wins. A proven defect outweighs a broken run, and both
-    /// outweigh what is merely unknown; a pass never covers anything else.
+    /// The weight of a state in a cell with several runs: the highest wins. A proven defect outweighs a
+    /// broken run, and both outweigh an unknown; a pass never hides another state.
     pub fn severity(self) -> u8 {
         match self {
             Self::Fail => 8,
@@ -79,18 +79,18 @@ impl Status {
         }
     }
 
-    /// Whether somebody has to act: the run found something wrong.
+    /// Whether the run found a defect.
     pub fn is_defect(self) -> bool {
         matches!(self, Self::Fail | Self::Error | Self::Flaky)
     }
 
-    /// Whether it says something about the server. What a host can't do, what nobody knows of it, and what is not
-    /// asked here, count neither for nor against the server.
+    /// Whether it says something about the server. Features that the host lacks, that are unknown, or that
+    /// were not selected, count neither for nor against the server.
     pub fn counts(self) -> bool {
         !matches!(self, Self::Unsupported | Self::NotApplicable | Self::Unknown)
     }
 
-    /// Whether the requirement was really put to the test, so that what was not found is not there.
+    /// Whether the requirement was really tested, so that a missing failure is a pass.
     pub fn was_judged(self) -> bool {
         matches!(self, Self::Pass | Self::Fail | Self::Flaky | Self::KnownIssue)
     }
@@ -100,7 +100,7 @@ impl Support {
     /// Every answer, in the order of the legend.
     pub const ALL: [Self; 4] = [Self::Yes, Self::Partly, Self::No, Self::Unknown];
 
-    /// One narrow character that means the same without colour.
+    /// One narrow character that is clear without colour.
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Yes => "✓",

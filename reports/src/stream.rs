@@ -1,5 +1,5 @@
-//! Reads and writes the event stream and says whether it is one. A stream that is cut, doubled or about strangers is
-//! an invalid report: it must never be shown as a run, neither a good nor a bad one.
+//! Reads, checks and writes the event stream. A stream that is cut, has a cell twice or names unknown hosts
+//! is an invalid report: it must never be shown as a run, neither a good nor a bad one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read, Write};
@@ -9,12 +9,12 @@ use serde::Deserialize;
 use crate::event::{CellFinished, EVENTS_VERSION, Event, RunFinished, RunStarted, Status};
 use crate::text::short_line;
 
-/// Bytes of one line; a longer one is refused instead of being held in memory.
+/// Longest line in bytes; a longer one is refused instead of being held in memory.
 pub const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Bytes of a foreign name that an error repeats.
+/// Longest part of an input's name that an error repeats, in bytes.
 const NAME_BYTES_MAX: usize = 80;
 
-/// A complete run: header, results, footer, all of them checked.
+/// A complete run: header, results and footer, all checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stream {
     /// The first line.
@@ -23,7 +23,7 @@ pub struct Stream {
     pub cells: Vec<CellFinished>,
     /// The last line.
     pub footer: RunFinished,
-    /// Lines of the file that the cells stand in, from 1, as long as `cells`.
+    /// The line number of each cell, from 1; as long as `cells`.
     lines: Vec<usize>,
 }
 
@@ -33,14 +33,14 @@ pub struct Stream {
 pub struct InvalidStream {
     /// Line of the file, from 1.
     pub line: usize,
-    /// What is wrong there, and what to do.
+    /// The problem in that line, and how to fix it.
     pub problem: Problem,
 }
 
-/// What can be wrong with a line.
+/// A problem of a line.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Problem {
-    /// There is no line at all.
+    /// The file is empty.
     #[error("the stream is empty; a run starts with `run_started`")]
     Empty,
     /// The line is not an event.
@@ -49,13 +49,13 @@ pub enum Problem {
     /// The line is longer than [`LINE_BYTES_MAX`].
     #[error("longer than {LINE_BYTES_MAX} bytes")]
     TooLong,
-    /// Another version of the format.
+    /// It has another version of the format.
     #[error("`v` is {0}, this reader knows {EVENTS_VERSION}; use the hostcheck that wrote the stream")]
     Version(u64),
     /// The first line is something else.
     #[error("`run_started` is missing; it must be the first line")]
     HeaderMissing,
-    /// A second header.
+    /// There is a second header.
     #[error("`run_started` again; the streams of two runs can't be joined into one file")]
     HeaderTwice,
     /// The stream ends without a footer.
@@ -67,17 +67,17 @@ pub enum Problem {
     /// The header names a host twice.
     #[error("`hosts` names `{0}` twice")]
     HostTwice(String),
-    /// A row of the support table is longer or shorter than the table.
+    /// A row of the support table has more or fewer answers than the table has hosts.
     #[error("`host_support` has {found} answers for `{feature}`, and {hosts} hosts")]
     Answers {
         /// The row.
         feature: String,
-        /// Answers in it.
+        /// Answers in the row.
         found: usize,
-        /// Columns.
+        /// Hosts of the table.
         hosts: usize,
     },
-    /// A part that is none.
+    /// The shard is not valid.
     #[error("`shard` {0}/{1} is no part of a run")]
     Shard(u32, u32),
     /// The header names a scenario twice.
@@ -89,25 +89,25 @@ pub enum Problem {
     /// The cell is of a scenario that the header does not name.
     #[error("`scenario` is `{0}`, which `run_started` does not name")]
     UnknownScenario(String),
-    /// The cell was there before.
+    /// The cell is there twice.
     #[error("the cell {cell} was already on line {first_line}")]
     CellTwice {
         /// Scenario, host, mode and seed.
         cell: String,
-        /// Where it was first.
+        /// The line of the first one.
         first_line: usize,
     },
-    /// The footer's sums are not those of the cells.
+    /// The sums of the footer differ from those of the cells.
     #[error("`counts` says {said} × {state}, the stream has {found}")]
     Counts {
         /// The state.
         state: &'static str,
-        /// What the footer says.
+        /// The number in the footer.
         said: u64,
-        /// What the lines say.
+        /// The number of cells.
         found: u64,
     },
-    /// The footer claims a success that the cells deny.
+    /// The footer reports success although a cell failed.
     #[error("`exit_code` is 0, yet a cell is {0}")]
     ExitCode(&'static str),
 }
@@ -115,7 +115,7 @@ pub enum Problem {
 /// Why a stream could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
-    /// The file broke, not the report.
+    /// The file could not be read.
     #[error("could not read the event stream: {0}")]
     Io(#[from] io::Error),
     /// The report is invalid.
@@ -154,7 +154,7 @@ impl Stream {
         checker.finish()
     }
 
-    /// The line of the cell at `index`, from 1; 0 for a cell that is not there.
+    /// The line number of the cell at `index`, from 1; 0 if there is no such cell.
     pub fn line(&self, index: usize) -> usize {
         self.lines.get(index).copied().unwrap_or(0)
     }
@@ -164,8 +164,8 @@ impl Stream {
         self.cells.get(self.lines.binary_search(&line).ok()?)
     }
 
-    /// The part of the run that is about these scenarios and hosts; an empty list stands for all. The lines stay those
-    /// of the whole file.
+    /// The part of the run with these scenarios and hosts; an empty list stands for all. The line numbers
+    /// stay those of the whole file.
     #[must_use]
     pub fn focus(self, scenarios: &BTreeSet<String>, hosts: &BTreeSet<String>) -> Self {
         let Self { mut header, cells, lines, .. } = self;
@@ -179,7 +179,7 @@ impl Stream {
         Self { header, cells, footer, lines }
     }
 
-    /// The part of the run that was played in one mode, like `sim`, and the requirements that were.
+    /// The part of the run that was played in one mode, like `sim`, with its requirements.
     #[must_use]
     pub fn in_mode(self, mode: &str) -> Self {
         let Self { mut header, cells, lines, .. } = self;
@@ -212,7 +212,8 @@ pub fn write<'a>(events: impl IntoIterator<Item = &'a Event>, mut writer: impl W
     events.into_iter().try_for_each(|event| write_event(event, &mut writer))
 }
 
-/// The version is read on its own, so that a stream of the future is refused by its version and not by its shape.
+/// The version is read first, so that a stream of a newer format is refused because of its version and not of
+/// its shape.
 #[derive(Deserialize)]
 struct Version {
     v: Option<u64>,
@@ -229,7 +230,7 @@ fn parse(bytes: &[u8], first: bool) -> Result<Event, Problem> {
         .map_err(|error| Problem::NotAnEvent(short_line(&error.to_string(), 4 * NAME_BYTES_MAX)))
 }
 
-/// Cells are the same when these four are.
+/// Two cells with the same key are the same cell.
 type CellKey = (String, String, String, u64, Option<String>);
 
 #[derive(Default)]

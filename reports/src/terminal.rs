@@ -1,6 +1,6 @@
-//! The report in a terminal: a compact matrix, the tables, then what went wrong, how to see it again and the sums:
-//! the last screen, which is all that many logs keep. Makes sense without colour, and never lets a text from an event
-//! move the cursor.
+//! The report for a terminal: a compact matrix, the tables, then the failures, the replay commands and the
+//! sums at the end, because many logs keep only the end. It is clear without colour, and never lets a text
+//! from an event move the cursor.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use crate::event::Status;
 use crate::model::{Cell, ColumnWords, Failure, Host, Report, Times, Verdict, supported};
 use crate::text::{counted, duration, short_line, thousands, visible_line};
 
-/// How the terminal wants it.
+/// The properties of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// Whether colours may be used.
@@ -29,21 +29,21 @@ impl Default for Style {
 
 /// Columns of a cell with the longest short word.
 const CELL_COLUMNS: usize = 14;
-/// Columns that a requirement's name should have at least.
+/// Fewest columns of a requirement's name.
 const NAME_COLUMNS_MIN: usize = 30;
-/// Columns that it gets at most.
+/// Most columns of a requirement's name.
 const NAME_COLUMNS_MAX: usize = 56;
-/// Columns below which the matrix gets wider than the terminal instead of unreadable.
+/// Narrowest matrix in columns; a narrower terminal wraps it.
 const WIDTH_MIN: usize = 60;
-/// Failures that are printed.
+/// Most failures that are printed.
 const FAILURES_MAX: usize = 30;
-/// Lines of a difference that are printed.
+/// Most lines of a difference that are printed.
 const DIFF_LINES_MAX: usize = 24;
-/// Bytes of one line of a difference, a message or a reason.
+/// Most bytes of one line of a difference, a message or a reason.
 const LINE_BYTES_MAX: usize = 600;
-/// Checks that are new or stale and are printed, of each.
+/// Most checks that are printed of the new and of the stale ones.
 const CHECKS_MAX: usize = 12;
-/// Reasons that are printed.
+/// Most reasons that are printed.
 const REASONS_MAX: usize = 12;
 
 /// The whole report as text.
@@ -91,7 +91,7 @@ impl Page {
         let longest = report.rows().map(|row| visible_line(&row.id).width()).max().unwrap_or(0);
         let name_columns = (longest + 3).clamp(NAME_COLUMNS_MIN, NAME_COLUMNS_MAX);
         let per_block = (width.saturating_sub(name_columns) / CELL_COLUMNS).max(1);
-        // A few columns too many: shorten the names before a second table is needed.
+        // With a few columns too many, the names are shortened before a second table is used.
         let fits_short = (width - NAME_COLUMNS_MIN) / CELL_COLUMNS >= report.hosts.len();
         let (name_columns, per_block) = if fits_short {
             let room = width - report.hosts.len() * CELL_COLUMNS;
@@ -216,7 +216,7 @@ impl Page {
             let left_out = failure.diff.len() - DIFF_LINES_MAX;
             self.line(&format!("    … {left_out} more lines left out; report.html has them"));
         }
-        // Never cut: it is there to be copied.
+        // The command is never cut, because it is to be copied.
         let replay = format!("  replay: {}", visible_line(&failure.replay));
         self.line(&replay);
         self.line("");
@@ -348,7 +348,7 @@ impl Page {
         self.changes(report);
     }
 
-    /// What is new or stale beside the baseline, and what changed since the last release.
+    /// The new and stale checks beside the baseline, and the changes since the last release.
     fn changes(&mut self, report: &Report) {
         if let Some(gate) = &report.gate {
             let (new, stale, known) = (gate.new.len(), gate.stale.len(), gate.known.len());
@@ -375,7 +375,7 @@ impl Page {
     }
 }
 
-/// The word of a state where a column is narrow.
+/// The word of a state in a narrow column.
 fn short(state: Status) -> &'static str {
     if state == Status::NotApplicable { "n/a" } else { state.word() }
 }
@@ -393,7 +393,7 @@ fn state_style(state: Status) -> Ansi {
     if state.is_defect() { style.bold() } else { style }
 }
 
-/// Symbol and word, with the share of runs where it is not all of them and there is room.
+/// Symbol and word, with the share of runs if it is not all of them and there is room.
 fn cell_text(cell: &Cell) -> String {
     let name = format!("{} {}", cell.state.symbol(), short(cell.state));
     let (same, all) = cell.share();
@@ -405,7 +405,7 @@ fn one_line(text: &str) -> String {
     short_line(text, LINE_BYTES_MAX)
 }
 
-/// Exactly `columns` wide: padded, or cut with an ellipsis.
+/// A text of exactly `columns` columns: padded, or cut with an ellipsis.
 fn fit(text: &str, columns: usize) -> String {
     let text = visible_line(text);
     let width = text.width();

@@ -1,12 +1,12 @@
-//! Makes text from strangers fit to be looked at: what is invisible becomes visible, what is too long is cut and says
-//! so. Must never drop a character silently, and must never let one act (reorder, hide, colour, ring).
+//! Makes foreign text safe to read: invisible characters become visible, and long texts are cut with a note.
+//! No character may be dropped without a note, and none may have an effect (reorder, hide, colour, ring).
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// Whether a reader can't see this character, or it changes how others are shown. Line feed and tab count as visible.
+/// Whether a character is invisible, or changes how others are shown. Line feed and tab count as visible.
 pub fn is_hidden(character: char) -> bool {
     if matches!(character, '\n' | '\t' | ' '..='~') {
         return false;
@@ -19,18 +19,19 @@ pub fn is_hidden(character: char) -> bool {
         | GeneralCategory::PrivateUse
         | GeneralCategory::Surrogate
         | GeneralCategory::Unassigned => true,
-        // The ideographic space is ordinary in Chinese and Japanese; the others look like a space and are none.
+        // The ideographic space is ordinary in Chinese and Japanese; the other characters only look like a
+        // space.
         GeneralCategory::SpaceSeparator => character != '\u{3000}',
         _ => matches!(character,
-            // Default-ignorable characters that are filed as letters or marks.
+            // Default-ignorable characters with the category of letters or marks.
             '\u{034F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
             | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FFA0}' | '\u{E0100}'..='\u{E01EF}'
-            // Blank, but filed as a symbol.
+            // Blank, with the category of symbols.
             | '\u{2800}'),
     }
 }
 
-/// How a hidden character is shown: `⟨U+202E⟩`.
+/// The visible form of a hidden character: `⟨U+202E⟩`.
 pub fn code_point(character: char) -> String {
     format!("⟨U+{:04X}⟩", u32::from(character))
 }
@@ -62,12 +63,12 @@ pub fn visible_line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The first part of a text, and how much of it is missing.
+/// The first part of a text, and the length of the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut<'a> {
-    /// What is kept; ends on a character boundary.
+    /// The kept part, which ends on a character boundary.
     pub head: &'a str,
-    /// What is not, in bytes.
+    /// The length of the rest, in bytes.
     pub left_out_bytes: usize,
 }
 
@@ -80,7 +81,8 @@ pub fn cut(text: &str, bytes_max: usize) -> Cut<'_> {
     Cut { head: &text[..end], left_out_bytes: text.len() - end }
 }
 
-/// A visible single line of at most `bytes_max` bytes of the original, with `… (n bytes left out)` when it is cut.
+/// A visible single line of at most `bytes_max` bytes of the original, with `… (n bytes left out)` if it is
+/// cut.
 pub fn short_line(text: &str, bytes_max: usize) -> String {
     let Cut { head, left_out_bytes } = cut(text, bytes_max);
     if left_out_bytes == 0 {
@@ -113,7 +115,7 @@ pub fn thousands(number: u64) -> String {
     grouped
 }
 
-/// A duration for people: `0 ms`, `513 ms`, `9.50 s`, `2 min 5 s`, `3 h 20 min`, `12 d 4 h`.
+/// A duration as text: `0 ms`, `513 ms`, `9.50 s`, `2 min 5 s`, `3 h 20 min`, `12 d 4 h`.
 pub fn duration(total_ms: u64) -> String {
     let seconds = total_ms / 1_000;
     match total_ms {
@@ -125,7 +127,7 @@ pub fn duration(total_ms: u64) -> String {
     }
 }
 
-/// A moment in a cell: `0.513`, `1:02.004`, `1:00:00.000`.
+/// A time in a cell: `0.513`, `1:02.004`, `1:00:00.000`.
 pub fn moment(at_ms: u64) -> String {
     let (seconds, ms) = (at_ms / 1_000, at_ms % 1_000);
     match seconds {
@@ -152,7 +154,7 @@ mod tests {
     #[case("no\u{A0}break", "no⟨U+00A0⟩break")]
     #[case("filler\u{3164}", "filler⟨U+3164⟩")]
     #[case("日本　語 é 👍 עברית", "日本　語 é 👍 עברית")]
-    fn shows_what_is_hidden(#[case] text: &str, #[case] shown: &str) {
+    fn shows_hidden_characters(#[case] text: &str, #[case] shown: &str) {
         assert_eq!(visible(text), shown);
         assert_eq!(visible(shown), shown, "showing twice changes nothing");
     }

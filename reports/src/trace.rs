@@ -1,5 +1,6 @@
-//! Cells on their own clock as Chrome trace events, for Perfetto and for chrome://tracing: one process a cell, one
-//! track a lane, a bar a call, a mark for whatever went wrong. Must never mix the clocks of two cells.
+//! Cells on their own clocks as Chrome trace events, for Perfetto and for chrome://tracing: a process for
+//! each cell, a track for each lane, a bar for each call, a mark for each failure. The clocks of two cells
+//! must never be mixed.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +11,11 @@ use crate::stream::Stream;
 use crate::text::{short_line, visible_line};
 use crate::wire;
 
-/// Cells of a trace: those with a transcript, in the order of the stream; the rest is counted.
+/// Most cells of a trace: those with a transcript, in the order of the stream; the rest is counted.
 pub const CELLS_MAX: usize = 200;
-/// Events of a trace; the rest is counted.
+/// Most events of a trace; the rest is counted.
 pub const EVENTS_MAX: usize = 200_000;
-/// Bytes of a line that an event carries.
+/// Most bytes of a line in an event.
 const LINE_BYTES_MAX: usize = 1_000;
 
 /// Tracks of a cell: number and name.
@@ -45,7 +46,8 @@ fn of_cell(pid: usize, cell: &CellFinished) -> Vec<Value> {
     let mut events = vec![meta(pid, 0, "process_name", &name)];
     events.extend(TRACKS.map(|(track, name)| meta(pid, track, "thread_name", name)));
     let lines = wire::read(&cell.transcript);
-    // Perfetto stacks bars of a track only if one holds the other, so calls that overlap are asynchronous.
+    // Perfetto stacks the bars of a track only if one contains the other, so overlapping calls are
+    // asynchronous.
     for (index, read) in lines.iter().enumerate() {
         let line = read.line;
         let (track, kind) = match line.lane {
@@ -87,7 +89,7 @@ fn meta(pid: usize, tid: u8, what: &str, name: &str) -> Value {
     json!({"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": short_line(name, LINE_BYTES_MAX)}})
 }
 
-/// Trace events count in microseconds.
+/// Trace events use microseconds.
 fn us(ms: u64) -> u64 {
     ms.saturating_mul(1_000)
 }

@@ -1,5 +1,5 @@
-//! Two runs side by side: which cells changed, which checks broke or healed, what is no longer asked. Must never call
-//! a cell worse that only one of the runs has.
+//! Compares two runs: changed cells, broken and fixed checks, removed rows. A cell that only one of the runs
+//! has must never be called worse.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,38 +13,38 @@ use crate::model::Report;
 use crate::stream::Stream;
 use crate::text::{counted, duration, short_line};
 
-/// Lines of each list that are printed; the rest is counted.
+/// Most lines of each list that are printed; the rest is counted.
 const LINES_MAX: usize = 40;
-/// Bytes of a line.
+/// Most bytes of a line.
 const LINE_BYTES_MAX: usize = 300;
 
-/// What changed from one run to another.
+/// The changes from one run to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Versus {
     /// Cells of both runs whose state changed, the worst first.
     pub changes: Vec<Change>,
     /// Checks that fail in the second run only.
     pub broken: Vec<Check>,
-    /// Checks that failed in the first run, were asked again, and no longer fail.
+    /// Checks that failed in the first run, and were judged and did not fail in the second.
     pub healed: Vec<Check>,
     /// Rows and columns of the second run only.
     pub added: Vec<String>,
     /// Rows and columns of the first run only.
     pub removed: Vec<String>,
-    /// Hosts whose messages took another time.
+    /// Hosts whose delivery times changed.
     pub deliveries: Vec<DeliveryChange>,
 }
 
-/// How long messages took, before and now.
+/// The delivery times of a host in both runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DeliveryChange {
     /// The column.
     pub host: String,
-    /// `sim`: real times differ from run to run and say nothing here.
+    /// Always `sim`: real times differ from run to run and prove nothing here.
     pub mode: String,
-    /// 95 of 100 messages took at most this long, in the first run.
+    /// 95th percentile in the first run, in milliseconds.
     pub before_p95_ms: u64,
-    /// In the second.
+    /// 95th percentile in the second run, in milliseconds.
     pub now_p95_ms: u64,
 }
 
@@ -71,13 +71,13 @@ impl Versus {
         }
     }
 
-    /// Whether the second run is worse: a check broke, or a cell that said something says nothing now.
+    /// Whether the second run is worse: a check broke, or a cell lost its result.
     pub fn is_worse(&self) -> bool {
         let silent = |change: &Change| change.now == crate::event::Status::NotRun;
         !self.broken.is_empty() || self.changes.iter().any(silent)
     }
 
-    /// For a terminal or a pipe.
+    /// The changes as text, for a terminal or a pipe.
     pub fn text(&self) -> String {
         let mut text = String::new();
         let check = |word: &'static str| move |check: &Check| format!("{word}  {}", check.name());

@@ -1,5 +1,5 @@
-//! Understands a transcript as far as a reader needs: what each line is, and which answer belongs to which request.
-//! Must never change a line, and never fail on one that is broken.
+//! Reads a transcript as far as a report needs: the kind of each line, and the pairs of requests and answers.
+//! It must never change a line, and never fail on a broken one.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use crate::text::cut;
 /// Bytes of a preview.
 const PREVIEW_BYTES_MAX: usize = 110;
 
-/// A line with what was found out about it.
+/// A line with its kind and its pair.
 pub(crate) struct Read<'a> {
     /// The line.
     pub(crate) line: &'a WireLine,
-    /// What it is, in a few words; empty when the line speaks for itself.
+    /// Its kind in a few words; empty if the line needs none.
     pub(crate) kind: String,
-    /// The start of what it carries, on one line; empty when it carries nothing.
+    /// The start of its content on one line; empty if it has none.
     pub(crate) preview: String,
     /// Whether it is an error response.
     pub(crate) is_error: bool,
-    /// Index of the other half: a request's answer, an answer's request.
+    /// The index of the other half: of a request's answer, or an answer's request.
     pub(crate) pair: Option<usize>,
 }
 
 /// Reads all lines.
 pub(crate) fn read(transcript: &[WireLine]) -> Vec<Read<'_>> {
     let mut found: Vec<Read<'_>> = Vec::with_capacity(transcript.len());
-    // Requests without an answer so far, by the way they went and their id.
+    // Requests without an answer so far, by direction and id.
     let mut waiting: BTreeMap<(bool, String), usize> = BTreeMap::new();
     for (index, line) in transcript.iter().enumerate() {
         let mut read =
@@ -47,7 +47,7 @@ pub(crate) fn read(transcript: &[WireLine]) -> Vec<Read<'_>> {
             if let Some(method) = message.get("method").and_then(Value::as_str) {
                 let params = message.get("params");
                 read.kind = request(method, params);
-                // The name of a tool stands in the kind already.
+                // The kind already has the name of the tool.
                 read.preview = preview(params.and_then(|params| params.get("arguments")).or(params));
                 if let Some(id) = id {
                     waiting.insert((from_host, id), index);

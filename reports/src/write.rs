@@ -1,5 +1,5 @@
-//! Puts the reports into a folder. Writes nothing at all for a stream that is no run, and never `events.jsonl`, which
-//! is the runner's.
+//! Writes the reports into a folder. It writes nothing for an invalid stream, and never writes
+//! `events.jsonl`, which belongs to the runner.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ pub enum WriteError {
     /// The page could not be rendered.
     #[error("could not render report.html: {0}")]
     Html(#[from] askama::Error),
-    /// The model could not be turned into JSON.
+    /// The model could not be serialized.
     #[error("could not render a report as JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// The XML could not be made.
@@ -24,16 +24,16 @@ pub enum WriteError {
     /// The folder or a file could not be written.
     #[error("could not write {path}: {source}")]
     Io {
-        /// Which one.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// `report` is that of `stream`. Writes `report.html`, `.md`, `.json` and
-/// `.sarif`, `junit.xml`, `summary.md`, `badge.svg` and `badge.json` into `folder`, which is made when it is missing.
-/// All of them are rendered before the first is written. Returns their paths in this order.
+/// Writes `report.html`, `.md`, `.json` and `.sarif`, `junit.xml`, `summary.md`, `badge.svg` and `badge.json`
+/// into `folder`, which is created if it is missing. `report` must be that of `stream`. All files are
+/// rendered before the first is written. Returns their paths in this order.
 pub fn write_all(report: &Report, stream: &Stream, folder: &Path) -> Result<Vec<PathBuf>, WriteError> {
     let files = [
         ("report.html", html(report, stream)?),

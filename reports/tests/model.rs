@@ -43,7 +43,7 @@ fn the_worst_run_is_the_cell(#[case] runs: &[Status], #[case] state: Status, #[c
 }
 
 #[test]
-fn what_says_nothing_of_the_server_neither_counts_nor_looks_alike() {
+fn states_without_a_verdict_do_not_count_and_look_different() {
     for state in [Status::Unsupported, Status::Unknown, Status::NotApplicable] {
         assert!(!state.counts() && !state.is_defect() && !state.was_judged(), "{state:?}");
         assert_eq!(reports::model::supported(&one_cell(&[state]).totals.cells), 0, "{state:?}");

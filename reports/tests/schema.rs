@@ -49,7 +49,7 @@ fn check(schema: &Schema, value: &Value) {
 #[rstest]
 #[case(fixture::small())]
 #[case(fixture::hostile())]
-fn what_is_written_is_valid(#[case] stream: Stream) {
+fn written_streams_are_valid(#[case] stream: Stream) {
     let baseline = Baseline::default().update(&stream);
     check(&baseline_schema(), &serde_json::from_str(&baseline.write().unwrap()).unwrap());
     let release = Release::new("0.1.0", &Report::new(&stream));
@@ -68,7 +68,7 @@ fn what_is_written_is_valid(#[case] stream: Stream) {
 #[case(r#"{"event":"cell_finished"}"#)]
 #[case(r#"{"event":"run_finished","counts":{},"simulated_ms":-1,"exit_code":0}"#)]
 #[case(r#"{"event":"unheard_of"}"#)]
-fn what_is_no_event_is_not_valid(#[case] line: &str) {
+fn other_lines_are_not_valid(#[case] line: &str) {
     let schema = event_schema();
     let validator = jsonschema::draft202012::new(schema.as_value()).unwrap();
     assert!(!validator.is_valid(&serde_json::from_str(line).unwrap()), "{line}");

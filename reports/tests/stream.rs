@@ -33,7 +33,7 @@ fn changed(change: impl Fn(&mut Vec<CellFinished>)) -> Vec<String> {
 #[rstest]
 #[case(fixture::small())]
 #[case(fixture::hostile())]
-fn what_is_written_is_read_back(#[case] stream: Stream) {
+fn a_written_stream_is_read_back(#[case] stream: Stream) {
     let lines = lines(&stream);
     assert_eq!(read(&lines).unwrap(), stream);
     assert_eq!(Stream::from_events(stream.clone().into_events()).unwrap(), stream);

@@ -1,5 +1,5 @@
-//! The cells behind the matrix: one by one where there is something to look at, folded where cells of a row say the
-//! same. Must never drop a cell: each is detailed, or named in a fold.
+//! The cells behind the matrix: one by one if they have details, otherwise folded with equal cells of the
+//! row. No cell may be dropped: each is detailed, or named in a fold.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use crate::model::{Area, Cell, Failure, Host, Report, Row, Run};
 use crate::stream::Stream;
 use crate::text::thousands;
 
-/// The part of the bytes that cells with a defect may take first, in hundredths.
+/// Share of the bytes that cells with a defect may take first, in percent.
 const DEFECT_PERCENT: usize = 56;
-/// Bytes that one cell with a defect takes at most.
+/// Most bytes of one cell with a defect.
 const DEFECT_CELL_BYTES_MAX: usize = 90_000;
-/// Bytes that any other cell takes at most.
+/// Most bytes of any other cell.
 const CELL_BYTES_MAX: usize = 40_000;
-/// Bytes that a cell needs to be worth a transcript; with less, only cells with a defect are detailed.
+/// Fewest bytes for a transcript to be useful; with less room, only cells with a defect are detailed.
 const CELL_BYTES_MIN: usize = 1_500;
-/// Cells with a defect that are detailed; the rest is folded by reason.
+/// Most cells with a defect that are detailed; the rest is folded by reason.
 const DEFECTS_DETAILED_MAX: usize = 100;
-/// Failures of the page that are also told in their cells; with more, a cell leads to where they are told.
+/// Most failures of the page that are repeated in their cells; with more, a cell links to its failures.
 const FAILURES_TWICE_MAX: usize = 40;
-/// Runs of a cell that are named.
+/// Most runs of a cell that are named.
 const RUNS_NAMED_MAX: usize = 3;
-/// Runs of a cell that are shown with their transcript: the worst, and one of another mode.
+/// Most runs of a cell with a transcript: the worst, and one of another mode.
 const RUNS_SHOWN_MAX: usize = 2;
 
 /// A group of rows.
@@ -42,36 +42,36 @@ pub(super) struct RowView<'a> {
     pub(super) folds: Vec<Fold<'a>>,
 }
 
-/// A cell: its place on the page, and what its drill-down shows when it has one.
+/// A cell: its place on the page, and its details if it has some.
 pub(super) struct CellView<'a> {
     pub(super) cell: &'a Cell,
-    /// The element that tells of it: its own, or its fold's.
+    /// The id of its own element, or of its fold.
     pub(super) anchor: String,
     pub(super) same: u64,
     pub(super) all: u64,
     pub(super) detail: Option<Detail<'a>>,
 }
 
-/// What a drill-down shows.
+/// The details of a cell.
 pub(super) struct Detail<'a> {
     pub(super) host: &'a Host,
     pub(super) column: usize,
     pub(super) failures: Vec<Told<'a>>,
-    /// Whether the failures are told elsewhere on the page.
+    /// Whether the failures are shown elsewhere on the page.
     pub(super) told_above: bool,
     pub(super) named: &'a [Run],
     pub(super) runs_left_out: u64,
     pub(super) runs: Vec<RunView<'a>>,
 }
 
-/// Cells of a row in the same state for the same reason.
+/// Cells of a row with the same state and reason.
 pub(super) struct Fold<'a> {
     pub(super) id: String,
     pub(super) state: Status,
     pub(super) reason: Option<&'a str>,
     /// `all 28 hosts`, or families with their versions.
     pub(super) hosts: String,
-    /// `64 sim, 12 process`; empty where nothing ran.
+    /// `64 sim, 12 process`; empty if no run took place.
     pub(super) runs: String,
     /// The command that repeats the first of them.
     pub(super) replay: Option<&'a str>,
@@ -87,14 +87,14 @@ pub(super) struct RunView<'a> {
     pub(super) wire: Rows,
 }
 
-/// A failure; its replay command is told once for neighbours that share it.
+/// A failure. Neighbours that share its replay command don't repeat it.
 pub(super) struct Told<'a> {
     pub(super) failure: &'a Failure,
     pub(super) with_replay: bool,
 }
 
-/// Every cell of the report, with at most about `detail_bytes` of transcripts.
-/// `told` are the failures that the page tells.
+/// Every cell of the report, with at most about `detail_bytes` of transcripts. `told` are the failures that
+/// the page shows.
 pub(super) fn areas<'a>(
     report: &'a Report,
     stream: &'a Stream,
@@ -120,7 +120,7 @@ pub(super) fn areas<'a>(
     areas
 }
 
-/// A row's surroundings.
+/// The data around the cells of a row.
 struct Place<'a> {
     report: &'a Report,
     stream: &'a Stream,
@@ -184,7 +184,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Adds a cell to the fold of its kind and gives the fold's id.
+    /// Adds a cell to its fold and gives the fold's id.
     fn fold(&self, folds: &mut Vec<Fold<'a>>, column: usize, cell: &'a Cell) -> String {
         let reason = cell.reason.as_deref();
         let same = |fold: &Fold<'a>| (fold.state, fold.reason) == (cell.state, reason);
@@ -246,8 +246,7 @@ pub(super) fn told<'a>(failures: &[&'a Failure]) -> Vec<Told<'a>> {
     both.map(|(failure, next)| Told { failure, with_replay: next != Some(&failure.replay) }).collect()
 }
 
-/// Bytes for the transcripts of each cell: what went wrong is told at length, the rest shares what remains, or has
-/// no transcript at all.
+/// Bytes for the transcript of each cell: defects get much, the other cells share the rest or get none.
 struct Room {
     defect_bytes: usize,
     other_bytes: usize,
@@ -258,7 +257,7 @@ impl Room {
         let cells = || report.rows().flat_map(|row| &row.cells).filter(|cell| cell.state.counts());
         let defects = cells().filter(|cell| cell.state.is_defect()).count().min(DEFECTS_DETAILED_MAX);
         let for_defects = detail_bytes * DEFECT_PERCENT / 100;
-        // A defect is always worth its own place, if only for its runs.
+        // A defect always gets a place of its own, at least for its runs.
         let defect_bytes = (for_defects / defects.max(1)).clamp(1, DEFECT_CELL_BYTES_MAX);
         let rest = detail_bytes - (defect_bytes * defects).min(for_defects);
         let other_bytes = rest / (cells().count() - defects).max(1);

@@ -1,5 +1,5 @@
-//! What is known of the hosts, told once for the versions of a family that share it. Must never attribute a value to a
-//! version that does not have it.
+//! The known facts of hosts, shown once for the versions of a family that share them. A value must never be
+//! attributed to a version that does not have it.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::model::{Host, Report};
 /// Hosts of one family, in column order.
 pub(super) struct Family<'a> {
     pub(super) name: &'a str,
-    /// Each with its column, from 1.
+    /// The hosts with their columns, from 1.
     pub(super) hosts: Vec<(usize, &'a Host)>,
     pub(super) facts: Vec<Fact<'a>>,
     pub(super) session: Vec<Fact<'a>>,
@@ -20,12 +20,12 @@ pub(super) struct Fact<'a> {
     pub(super) values: Vec<Value<'a>>,
 }
 
-/// A value and who has it.
+/// A value and the versions that have it.
 pub(super) struct Value<'a> {
     pub(super) text: &'a str,
-    /// Where it comes from, or in how many runs it was seen.
+    /// Its source, or the number of runs in which it was observed.
     pub(super) source: String,
-    /// Versions; empty when it is every version.
+    /// The versions; empty for every version.
     pub(super) versions: String,
     columns: Vec<usize>,
     runs: u64,
@@ -92,7 +92,7 @@ fn add<'a>(facts: &mut Vec<Fact<'a>>, name: &'a str, value: &'a str, source: &st
     }
 }
 
-/// Columns in words: `all 28 hosts`, or each family with its versions.
+/// Names columns: `all 28 hosts`, or each family with its versions.
 pub(super) fn versions(hosts: &[Host], columns: &[usize]) -> String {
     if columns.len() == hosts.len() && hosts.len() > 1 {
         return format!("all {}", hosts.len());

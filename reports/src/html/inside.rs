@@ -1,4 +1,4 @@
-//! What the page carries in itself: its style, its script, and the event stream where that is small.
+//! The embedded parts of the page: its style, its script, and the event stream if it is small.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,13 +8,13 @@ use super::markup::Markup;
 use crate::event::Event;
 use crate::stream::{self, Stream};
 
-/// Bytes of an event stream that the page carries along for download.
+/// Largest event stream that the page embeds for download, in bytes.
 pub const EVENTS_BYTES_MAX: usize = 48 * 1024;
 
 pub(super) const STYLE: &str = include_str!("../../templates/style.css");
 pub(super) const SCRIPT: &str = include_str!("../../templates/script.js");
 
-/// Allows our own style and our own script by their digests, and nothing else at all.
+/// Allows only this page's own style and script, by their digests.
 pub(super) fn policy() -> String {
     let digest = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
     format!(
@@ -24,13 +24,13 @@ pub(super) fn policy() -> String {
     )
 }
 
-/// The event stream as a link, when it is small.
+/// The event stream as a link, if it is small.
 pub(super) fn events_link(stream: &Stream) -> Option<Markup> {
     let header = std::iter::once_with(|| Event::RunStarted(stream.header.clone()));
     let cells = stream.cells.iter().map(|cell| Event::CellFinished(cell.clone()));
     let footer = std::iter::once_with(|| Event::RunFinished(stream.footer.clone()));
     let mut bytes = Vec::new();
-    // One event at a time, so that a large stream is left before it is copied.
+    // One event at a time, so that a large stream is not copied first.
     for event in header.chain(cells).chain(footer) {
         stream::write_event(&event, &mut bytes).ok()?;
         if bytes.len() > EVENTS_BYTES_MAX {
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_policy_allows_what_it_names_and_nothing_else() {
+    fn the_policy_allows_only_named_sources() {
         let policy = policy();
         assert!(policy.starts_with("default-src 'none'; "), "{policy}");
         assert!(!policy.contains("unsafe"), "{policy}");

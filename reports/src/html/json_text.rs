@@ -1,9 +1,9 @@
-//! Lays out a JSON line for reading. Works on the characters as they came, so that numbers, escapes and doubled keys
-//! stay as they were; a cut or broken line is laid out as far as it goes.
+//! Formats a JSON line for reading. It works on the characters, so that numbers, escapes and repeated keys
+//! stay unchanged; a cut or broken line is formatted as far as possible.
 
-/// Columns that a container may fill before it is broken over lines.
+/// Widest container on one line, in columns.
 const WIDTH: usize = 100;
-/// Nesting that is laid out; what is deeper stays on one line.
+/// Depth of formatting; deeper containers stay on one line.
 const DEPTH_MAX: usize = 40;
 
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +12,7 @@ enum Token<'a> {
     Close(char),
     Comma,
     Colon,
-    /// A string with its quotes, a number, a word, or anything unexpected.
+    /// A string with its quotes, a number, a word, or any unexpected text.
     Atom(&'a str),
 }
 
@@ -21,7 +21,7 @@ pub(super) fn lay_out(line: &str) -> String {
     let tokens = tokens(line);
     let widths = widths(&tokens);
     let mut text = String::with_capacity(line.len() * 5 / 4);
-    // For each open container: whether it is broken over lines.
+    // For each open container, whether it is broken over several lines.
     let mut open: Vec<bool> = Vec::new();
     let mut depth = 0_usize;
     for (index, token) in tokens.iter().enumerate() {
@@ -61,7 +61,8 @@ fn break_line(text: &mut String, depth: usize) {
     text.extend(std::iter::repeat_n(' ', depth * 2));
 }
 
-/// For every opening bracket, how wide its container is on one line; one that never closes is as wide as the rest.
+/// For every opening bracket, the width of its container on one line; one that is never closed extends to the
+/// end.
 fn widths(tokens: &[Token<'_>]) -> Vec<usize> {
     let mut widths = vec![0; tokens.len()];
     let mut starts: Vec<(usize, usize)> = Vec::new();
@@ -116,7 +117,7 @@ fn tokens(line: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// Bytes of the string at the start of `text`, quotes included; all of it when the string does not end.
+/// Bytes of the string at the start of `text`, quotes included; all of `text` if the string does not end.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {

@@ -1,5 +1,5 @@
-//! The only way by which text enters the page. Escapes it and shows hidden characters as code points; must
-//! never be built from text by any other way than the functions here.
+//! The only way for text to enter the page. It escapes the text and shows hidden characters as code points.
+//! Markup must never be built from text in any other way.
 
 use std::fmt::{self, Display};
 
@@ -8,7 +8,7 @@ use askama::filters::HtmlSafe;
 use crate::diff::{Line, Piece, Side};
 use crate::text::{Cut, bytes, code_point, cut, is_hidden};
 
-/// Ready HTML, which a template takes as it is.
+/// Finished HTML, which a template inserts unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Markup(String);
 
@@ -21,7 +21,7 @@ impl Display for Markup {
 impl HtmlSafe for Markup {}
 
 impl Markup {
-    /// A text on one line: line feeds and tabs become visible signs.
+    /// A text on one line: line feeds and tabs become visible symbols.
     pub(crate) fn line(text: &str) -> Self {
         Self::text(&text.replace('\n', "⏎").replace('\t', "⇥"))
     }
@@ -34,7 +34,7 @@ impl Markup {
         line
     }
 
-    /// A text with its line feeds, for an element that keeps them.
+    /// A text with its line feeds, for an element that preserves them.
     pub(crate) fn text(text: &str) -> Self {
         let mut markup = Self::default();
         markup.push_text(text);
@@ -60,7 +60,7 @@ impl Markup {
         }
     }
 
-    /// Adds text for an element, where quotes need no escape. Saves a tenth of a transcript.
+    /// Adds text for an element, in which quotes need no escape. This saves a tenth of a transcript.
     pub(crate) fn push_json(&mut self, text: &str) {
         for part in text.split_inclusive(['"', '\'']) {
             let (body, quote) = match part.char_indices().next_back() {
@@ -72,17 +72,16 @@ impl Markup {
         }
     }
 
-    /// Adds HTML that was written in this crate, never data.
+    /// Adds HTML from this crate's source, never data.
     pub(crate) fn push_html(&mut self, html: &str) {
         self.0.push_str(html);
     }
 
-    /// Adds what is markup already.
     pub(crate) fn push(&mut self, other: &Self) {
         self.0.push_str(&other.0);
     }
 
-    /// Says how much is missing, when something is.
+    /// Adds a note on left-out bytes, if there are any.
     pub(crate) fn note_left_out(&mut self, left_out_bytes: usize) {
         if left_out_bytes > 0 {
             self.0.push_str("<i class=lo>… ");
@@ -91,13 +90,13 @@ impl Markup {
         }
     }
 
-    /// Bytes of the HTML.
+    /// The length of the HTML in bytes.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 }
 
-/// Pieces of a text, the changed ones marked.
+/// Pieces of a text, with the changed ones marked.
 pub(crate) fn pieces(pieces: &[Piece]) -> Markup {
     let mut markup = Markup::default();
     for piece in pieces {
@@ -112,7 +111,7 @@ pub(crate) fn pieces(pieces: &[Piece]) -> Markup {
     markup
 }
 
-/// A difference, its first diverging line marked.
+/// A difference, with its first diverging line marked.
 pub(crate) fn diff(lines: &[Line]) -> Markup {
     let mut markup = Markup::default();
     let mut diverged = false;
@@ -129,7 +128,7 @@ pub(crate) fn diff(lines: &[Line]) -> Markup {
         };
         markup.push_html(open);
         markup.push_text(&format!("{} ", line.side.sign()));
-        // A line that changed as a whole needs no mark on top.
+        // A line that changed as a whole needs no marked words.
         let whole = line.pieces.iter().all(|piece| piece.changed);
         if whole {
             markup.push_json(&line.text());

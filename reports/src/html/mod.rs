@@ -1,5 +1,6 @@
-//! The report as one HTML file that is complete without scripts. Nothing on the page is fetched, nothing from an event
-//! can become markup or script, and the page stays below [`HTML_BYTES_MAX`] by saying less about what went well.
+//! The report as one HTML file that is complete without scripts. The page fetches nothing, data of events can
+//! never become markup or script, and the page stays below [`HTML_BYTES_MAX`] by showing fewer details of
+//! passing cells.
 
 mod cells;
 mod families;
@@ -18,18 +19,18 @@ use crate::stream::Stream;
 pub use inside::EVENTS_BYTES_MAX;
 use view::Page;
 
-/// Bytes that the page stays below, up to a matrix of about 300 × 30.
+/// Size limit of the page in bytes, for a matrix of up to about 300 × 30.
 pub const HTML_BYTES_MAX: usize = 2_000_000;
-/// Bytes that transcripts take at most: a page is to be opened, not to be waited for.
+/// Most bytes of transcripts: a page must open without a wait.
 const DETAIL_BYTES_MAX: usize = 1_250_000;
-/// Bytes that transcripts of what went wrong may take, however large the rest is.
+/// Bytes of transcripts that failing cells always may take, however large the rest is.
 const DETAIL_BYTES_MIN: usize = 150_000;
-/// Bytes that are kept free, since transcripts are only about as long as they are told to be.
+/// Bytes in reserve, since the size of transcripts is only approximate.
 const SPARE_BYTES: usize = 120_000;
 
 /// `report.html`.
 pub fn html(report: &Report, stream: &Stream) -> Result<String, askama::Error> {
-    // How much room transcripts have is known when the page without them is.
+    // The page without transcripts shows how much room is left for them.
     let bare = Page::new(report, stream, 0).render()?;
     let spare = HTML_BYTES_MAX.saturating_sub(bare.len() + SPARE_BYTES);
     let mut detail_bytes = spare.clamp(DETAIL_BYTES_MIN, DETAIL_BYTES_MAX);

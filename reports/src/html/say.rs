@@ -1,4 +1,5 @@
-//! The words of the template: how a number, a time, a text or a strip is said. Every text goes through `markup`.
+//! The filters of the template: how a number, a time, a text or a strip is shown. Every text goes through
+//! `markup`.
 #![expect(clippy::trivially_copy_pass_by_ref, reason = "the template hands over references")]
 
 use super::markup::{self, Markup};
@@ -10,7 +11,7 @@ use crate::model::{
 };
 use crate::text::{self, counted, thousands};
 
-/// Bytes of a name, a reason or a fact on the page.
+/// Most bytes of a name, a reason or a fact on the page.
 const LINE_BYTES_MAX: usize = 2_000;
 /// Pixels of one bucket in a latency strip.
 const BUCKET_PX: usize = 13;
@@ -52,7 +53,7 @@ pub(super) fn runs(number: &u64) -> String {
     counted(*number, "run", "runs")
 }
 
-/// The states that a report can show: those of hosts only where there are hosts.
+/// The states of the legend: those that only hosts can have are left out without hosts.
 pub(super) fn legend(report: &Report) -> Vec<Status> {
     let can_be = |state: &Status| {
         let of_a_host = matches!(state, Status::Unsupported | Status::Unknown | Status::KnownIssue);
@@ -67,12 +68,12 @@ pub(super) fn by_scenario(reason: &Reason) -> Vec<(&str, Vec<&str>)> {
     rows.map(|row| (row[0].scenario.as_str(), row.iter().map(|cell| cell.host.as_str()).collect())).collect()
 }
 
-/// Releases and this run, in order.
+/// The releases and this run, in order.
 pub(super) fn points(trend: &Trend) -> Vec<&Point> {
     trend.releases.iter().chain([&trend.now]).collect()
 }
 
-/// The part of a width; nothing of nothing is nothing.
+/// The part of a width; 0 of an empty whole.
 pub(super) fn share_of(width: u64, part: &u64, whole: &u64) -> u64 {
     width.saturating_mul(*part).checked_div(*whole).unwrap_or(0).min(width)
 }
@@ -81,7 +82,7 @@ pub(super) fn all_answers() -> [Support; 4] {
     Support::ALL
 }
 
-/// `20 of 21 must`, for a column's head.
+/// `20 of 21 must`, for the head of a column.
 pub(super) fn must(host: &Host) -> Option<String> {
     let counts = host.levels.get("must")?;
     Some(format!("{}/{} must", counts[&Status::Pass], supported(counts)))
@@ -92,7 +93,7 @@ pub(super) fn buckets(times: &Deliveries) -> Vec<Bucket> {
     let boxes = times.buckets.iter().enumerate().filter(|&(_, &messages)| messages > 0);
     boxes
         .map(|(index, &messages)| {
-            // A logarithm keeps a single straggler visible beside a thousand quick ones.
+            // With a logarithm a single late message stays visible beside a thousand quick ones.
             let bits = |number: u64| u64::from(number.ilog2()) + 1;
             let weight = 25 + 75 * bits(messages) / bits(most);
             let start = text::duration(BUCKET_STARTS_MS[index]);
@@ -109,7 +110,7 @@ pub(super) fn buckets(times: &Deliveries) -> Vec<Bucket> {
         .collect()
 }
 
-/// Marks under the strips: position and words.
+/// Marks under the strips: position and text.
 pub(super) fn ticks() -> Vec<(usize, String)> {
     let marks = [1, 10, 100, 1_000, 10_000, 100_000];
     let index = |mark: u64| BUCKET_STARTS_MS.iter().position(|&start| start == mark);

@@ -1,10 +1,10 @@
-//! The table of what hosts can do, in words of the template. Must never let unknown look like no.
+//! The table of host features, prepared for the template. Unknown must never look like no.
 
 use crate::event::{Answer, Feature, HostSupport, Support};
 
-/// Bytes of text that the notes take together, about; the rest is counted.
+/// Most bytes of text that all notes take, approximately; the rest is counted.
 const NOTES_BYTES_MAX: usize = 120_000;
-/// Bytes of a note beside its own texts.
+/// Bytes of a note besides its own texts.
 const NOTE_BYTES: usize = 80;
 
 /// An answer that several hosts share.
@@ -28,7 +28,7 @@ pub(super) fn features(table: &HostSupport) -> Vec<(&str, Vec<&Feature>)> {
     areas
 }
 
-/// Every answer with its source, once for the hosts that share it, and how many more there are.
+/// Every answer with its source, once for the hosts that share it, and the number of those left out.
 pub(super) fn notes(table: &HostSupport) -> (Vec<Note<'_>>, usize) {
     let mut notes: Vec<Note<'_>> = Vec::new();
     for feature in &table.features {

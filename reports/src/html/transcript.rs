@@ -1,5 +1,5 @@
-//! The wire and the model's view as table rows, within a given number of bytes. Cuts long lines first and leaves out
-//! lines second, both with a count and never silently; what is near the first divergence goes last.
+//! The wire and the model's view as table rows, within a limit of bytes. First long lines are cut, then lines
+//! are left out, both with a count. The lines near the first divergence are left out last.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -10,20 +10,20 @@ use crate::event::{CellFinished, Failure, Lane, ModelLine};
 use crate::text::{counted, cut, moment, thousands, visible_line};
 use crate::wire::{self, Read};
 
-/// Rows of any transcript on the page.
+/// Most rows of a transcript on the page.
 pub(super) const ROWS_MAX: usize = 400;
-/// Bytes of a line that are shown; the largest that keeps the table within its bytes is taken.
+/// Bytes of a line that are shown; the largest with which the table fits is used.
 const LINE_BYTES: [usize; 5] = [8_192, 2_048, 720, 320, 160];
-/// Bytes of a line that is shown without folding.
+/// Most bytes of a line that is shown without folding.
 const PLAIN_BYTES_MAX: usize = 96;
-/// Bytes of a line's name.
+/// Most bytes of a line's name.
 const KIND_BYTES_MAX: usize = 120;
-/// Rows of a model view.
+/// Most rows of a model view.
 const VIEW_ROWS_MAX: usize = 120;
-/// Bytes that a row costs beside its text, to guess how many fit.
+/// Bytes of a row besides its text, to estimate how many fit.
 const ROW_BYTES: usize = 420;
 
-/// Ready rows, and what is missing.
+/// Finished rows, and the number of lines.
 pub(super) struct Rows {
     /// `<tr>` elements.
     pub(super) html: Markup,
@@ -31,7 +31,7 @@ pub(super) struct Rows {
     pub(super) lines: usize,
 }
 
-/// Where a cell's own elements are named from.
+/// The names of a cell's own elements.
 #[derive(Clone, Copy)]
 pub(super) struct Names<'a> {
     /// Prefix of element ids; unique on the page.
@@ -44,7 +44,7 @@ pub(super) struct Names<'a> {
 pub(super) fn wire_rows(run: &CellFinished, names: Names<'_>, bytes_max: usize) -> Rows {
     let lines = wire::read(&run.transcript);
     let failure = run.failures.iter().min_by_key(|failure| failure.at_ms);
-    // The first line that is later than the failure; everything before it led there.
+    // The first line after the failure; all lines before it led to it.
     let divergence = failure.map(|failure| {
         let after = lines.iter().position(|read| read.line.at_ms > failure.at_ms);
         (after.unwrap_or(lines.len()), failure)
@@ -67,7 +67,7 @@ pub(super) fn wire_rows(run: &CellFinished, names: Names<'_>, bytes_max: usize) 
     Rows { html, lines: lines.len() }
 }
 
-/// Which of `count` rows to show: all, or the first, those before a divergence, and the last.
+/// The rows to show out of `count`: all, or the first, those before a divergence, and the last.
 fn keep(count: usize, rows_max: usize, divergence: Option<usize>) -> Vec<Range<usize>> {
     if count <= rows_max {
         return (count > 0).then_some(0..count).into_iter().collect();
@@ -216,7 +216,7 @@ fn message(html: &mut Markup, read: &Read<'_>, line_bytes: usize) {
     html.push_html("</pre></details>");
 }
 
-/// What the model was shown, at most about `bytes_max` bytes of HTML.
+/// The texts that the model was shown, in at most about `bytes_max` bytes of HTML.
 pub(super) fn view_rows(run: &CellFinished, names: Names<'_>, bytes_max: usize) -> Rows {
     let view = &run.model_view;
     let mut html = Markup::default();

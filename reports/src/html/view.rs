@@ -1,4 +1,5 @@
-//! What the template is filled with. Only arranges: every number is the model's, every text goes through `markup`.
+//! The data of the template. It only arranges: every number comes from the model, every text goes through
+//! `markup`.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +15,15 @@ use crate::model::{Deliveries, Failure, Host, Reach, Report, Row, Verdict};
 use crate::stream::Stream;
 use crate::text::{counted, thousands};
 
-/// Columns whose cells show a word beside their symbol; with more, the word is there for those who can't see.
+/// Most columns with which each cell shows a word beside its symbol; with more, only screen readers get the
+/// word.
 const WORDS_COLUMNS_MAX: usize = 7;
 
-/// Checks of each kind that are listed beside a baseline.
+/// Most checks of each kind that are listed beside a baseline.
 const LISTED_MAX: usize = 100;
-/// Bytes of text that the failures take together, about.
+/// Most bytes of text that all failures take, approximately.
 const FAILURES_BYTES_MAX: usize = 250_000;
-/// Bytes of a failure beside its own texts.
+/// Bytes of a failure besides its own texts.
 const FAILURE_BYTES: usize = 700;
 
 #[derive(Template)]
@@ -38,7 +40,7 @@ pub(super) struct Page<'a> {
     events: Option<Markup>,
 }
 
-/// The failures that the page tells, in their order: the first, as many as fit.
+/// The first failures, as many as fit on the page.
 fn failures_shown(report: &Report) -> &[Failure] {
     let mut bytes = 0;
     let fits = |failure: &&Failure| {
@@ -46,14 +48,14 @@ fn failures_shown(report: &Report) -> &[Failure] {
         bytes += FAILURE_BYTES + failure.message.len() + pieces.map(|piece| piece.text.len()).sum::<usize>();
         bytes <= FAILURES_BYTES_MAX
     };
-    // The first is told whatever its size, which `diff` bounds.
+    // The first is shown whatever its size, which `diff` limits.
     let shown = report.failures.iter().take_while(fits).count().max(1);
     &report.failures[..shown.min(report.failures.len())]
 }
 
-/// What went wrong in one cell.
+/// A failure of one cell.
 struct FailureView<'a> {
-    /// Its element; a cell in a fold needs none, for nothing leads here.
+    /// The id of its element; a cell in a fold needs none, because no link leads to it.
     card: Option<String>,
     state: Status,
     host: &'a str,
@@ -112,7 +114,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    // What follows, and all of `say`, is called by the template.
+    // The template calls the following functions, and all of `say`.
 
     fn verdict_state(&self) -> Status {
         match self.report.verdict {
@@ -127,7 +129,7 @@ impl<'a> Page<'a> {
         format!("{} × {}", counted(totals.requirements, "requirement", "requirements"), self.report.columns())
     }
 
-    /// What follows the headline, in a few words.
+    /// The text after the headline.
     fn outcome(&self) -> String {
         let cells = &self.report.totals.cells;
         let all: u64 = cells.values().sum();
@@ -161,7 +163,7 @@ impl<'a> Page<'a> {
         parts
     }
 
-    /// Whether a word in every cell would be wider than a screen.
+    /// Whether a word in every cell would make the matrix wider than a screen.
     fn is_dense(&self) -> bool {
         self.report.hosts.len() > WORDS_COLUMNS_MAX
     }
@@ -182,7 +184,7 @@ impl<'a> Page<'a> {
             .collect()
     }
 
-    /// What reached each host's model, with whether the host is named in this row.
+    /// The carriers that reached each host's model; the host is named in its first row only.
     fn reach(&self) -> Vec<(Option<&str>, &Reach)> {
         let rows = |host: &'a Host| {
             host.reach
@@ -193,7 +195,7 @@ impl<'a> Page<'a> {
         self.report.hosts.iter().flat_map(rows).collect()
     }
 
-    /// Carriers of any host, most messages first, with each host's part.
+    /// Carriers of all hosts, most messages first, with each host's part.
     fn carriers(&self) -> Vec<(&str, Vec<Option<&crate::model::Carrier>>)> {
         let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
         for carrier in self.report.hosts.iter().flat_map(|host| &host.carriers) {

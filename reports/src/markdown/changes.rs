@@ -1,4 +1,4 @@
-//! What a run says beside a baseline and beside earlier releases. Says nothing where it was compared with neither.
+//! The comparison of a run with a baseline and with earlier releases; empty if there is neither.
 
 use std::fmt::Write;
 
@@ -8,14 +8,14 @@ use crate::history::Trend;
 use crate::model::Report;
 use crate::text::counted;
 
-/// Checks that each list names.
+/// Most checks in each list.
 const CHECKS_MAX: usize = 15;
-/// Changed cells that are named.
+/// Most changed cells in the list.
 const CHANGES_MAX: usize = 15;
-/// Releases in the table.
+/// Most releases in the table.
 const RELEASES_MAX: usize = 6;
 
-/// Both, or an empty text.
+/// Both comparisons, or an empty text.
 pub(super) fn changes(report: &Report) -> String {
     let mut text = report.gate.as_ref().map(gate).unwrap_or_default();
     if let Some(found) = &report.trend {
@@ -39,7 +39,7 @@ fn gate(gate: &Gate) -> String {
             format!(", {} not judged", count(gate.not_judged.len()))
         },
     );
-    checks(&mut text, "New: fails, and nobody expected it", &gate.new);
+    checks(&mut text, "New: fails, and the baseline does not expect it", &gate.new);
     let stale: Vec<Check> = gate.stale.iter().map(Expected::check).collect();
     checks(&mut text, "Stale: passes now; take it out with `hostcheck baseline update`", &stale);
     text

@@ -1,5 +1,5 @@
-//! The report as Markdown, small enough for a comment on a change. Whatever comes from an event stands in a code span
-//! or a code block, where no markup, mention or link can come to life.
+//! The report as Markdown, small enough for a comment on a pull request. Every text from an event is in a
+//! code span or a code block, where markup, mentions and links have no effect.
 
 mod changes;
 mod pieces;
@@ -14,15 +14,15 @@ use crate::text::{counted, duration};
 
 pub use pull_request::{PULL_REQUEST_BYTES_MAX, pull_request};
 
-/// Bytes of the whole text: what a pull request comment takes, with room to spare.
+/// Most bytes of the whole text: the limit of a pull request comment, with room to spare.
 pub const MARKDOWN_BYTES_MAX: usize = 60_000;
-/// Bytes kept for the failures, the rest is the matrix.
+/// Bytes for the failures; the matrix gets the rest.
 const FAILURES_BYTES_MAX: usize = 20_000;
-/// Bytes of one failure.
+/// Most bytes of one failure.
 const FAILURE_BYTES_MAX: usize = 2_000;
-/// Bytes kept for the sentence that rows are missing.
+/// Bytes for the sentence about missing rows.
 const CUT_NOTE_BYTES: usize = 100;
-/// Reasons that are listed.
+/// Most reasons in the list.
 const REASONS_MAX: usize = 20;
 
 /// `report.md`.
@@ -160,7 +160,7 @@ fn tail(report: &Report) -> String {
     text
 }
 
-/// Which carrier reached which model, and what was set for it.
+/// The carriers that reached each model, and their settings.
 fn reach(report: &Report) -> String {
     let mut text = String::new();
     for host in &report.hosts {

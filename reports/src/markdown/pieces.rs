@@ -1,4 +1,4 @@
-//! Pieces of Markdown that hold any text: code spans, fences, the head of a report.
+//! Pieces of Markdown that can hold any text: code spans, fences, the head of a report.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::event::Status;
 use crate::model::{Counts, Report, Verdict};
 use crate::text::{counted, short_line, visible};
 
-/// Bytes of a name in a table.
+/// Most bytes of a name in a table.
 const NAME_BYTES_MAX: usize = 120;
 
 pub(super) fn head(report: &Report) -> String {
@@ -57,12 +57,12 @@ pub(super) fn short_block(text: &str, bytes_max: usize) -> String {
     shown
 }
 
-/// A fence that the body does not contain.
+/// A fence that is longer than any in the body.
 pub(super) fn fence(body: &str) -> String {
     "`".repeat(longest_run(body, '`').max(2) + 1)
 }
 
-/// A code span that ends where it should, whatever it holds.
+/// A code span that ends correctly for any content.
 pub(super) fn code(data: &str) -> String {
     let shown = short_line(data, NAME_BYTES_MAX);
     if shown.trim().is_empty() {
@@ -74,7 +74,7 @@ pub(super) fn code(data: &str) -> String {
     format!("{ticks}{pad}{shown}{pad}{ticks}")
 }
 
-/// As [`code`] inside a table, where a bar would end the cell even in a code span.
+/// Like [`code`], for a table, where a bar would end the cell even in a code span.
 pub(super) fn cell_code(data: &str) -> String {
     code(&data.replace('|', "¦"))
 }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fence_is_longer_than_what_it_holds() {
+    fn a_fence_is_longer_than_any_in_its_body() {
         assert_eq!(fence("no ticks"), "```");
         assert_eq!(fence("five ````` ticks"), "``````");
     }

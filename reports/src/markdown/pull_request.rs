@@ -1,4 +1,5 @@
-//! The report in a comment on a change: what it comes to, what changed, what went wrong first. Never the matrix.
+//! The report as a comment on a pull request: the result, the changes, the first failures. It never has the
+//! matrix.
 
 use std::fmt::Write;
 
@@ -8,20 +9,20 @@ use crate::event::Status;
 use crate::junit::failure_text;
 use crate::model::{Failure, Host, Report, supported};
 
-/// Bytes of the whole text, about: it is read between two other things.
+/// Most bytes of the whole text, approximately; it must be short to be read.
 pub const PULL_REQUEST_BYTES_MAX: usize = 12_000;
-/// Failures that are told.
+/// Most failures.
 const FAILURES_MAX: usize = 5;
-/// Bytes of each.
+/// Most bytes of each failure.
 const FAILURE_BYTES_MAX: usize = 1_000;
-/// Columns in the table.
+/// Most columns in the table.
 const HOSTS_MAX: usize = 40;
 
 /// `summary.md`.
 pub fn pull_request(report: &Report) -> String {
     let mut text = head(report);
     text.push_str(&changes::changes(report));
-    // What is known was told when it became known.
+    // Known failures were reported when they became known.
     let known = |failure: &Failure| {
         report
             .gate
@@ -49,7 +50,7 @@ pub fn pull_request(report: &Report) -> String {
     text
 }
 
-/// One line a column where something went wrong or is missing.
+/// One line for each column with a failure or a missing result.
 fn hosts(report: &Report, text: &mut String) {
     let wrong = |host: &Host| -> u64 {
         host.cells.iter().filter(|(state, _)| state.is_defect()).map(|(_, cells)| cells).sum()

@@ -1,5 +1,5 @@
-//! From the stream to the matrix. Must never let a pass hide another run of the same cell, and never invent a result
-//! for a cell without one.
+//! Builds the matrix from the stream. A pass must never hide another run of the same cell, and a cell without
+//! a run must never get a result.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::counts::{Counts, count, no_counts};
 use crate::event::{CellFinished, ScenarioRow, Status};
 use crate::stream::Stream;
 
-/// The reason of a cell that the stream does not mention.
+/// The reason of a cell without a run in the stream.
 const NO_RESULT: &str = "the run has no result for this cell";
-/// Fewer columns than this can't say which of them is the odd one.
+/// With fewer columns than this no column can be called the one that differs.
 const COLUMNS_TO_DIFFER_MIN: usize = 3;
 
-/// Levels from the strongest.
+/// Levels, the strongest first.
 const LEVELS: [&str; 3] = ["must", "should", "may"];
 /// The runs of every cell, by scenario and host.
 type Runs<'a> = BTreeMap<(&'a str, &'a str), Vec<Numbered<'a>>>;
@@ -62,12 +62,12 @@ impl Report {
         }
     }
 
-    /// All rows, top to bottom.
+    /// All rows, from top to bottom.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.areas.iter().flat_map(|area| &area.rows)
     }
 
-    /// Levels that occur and their cells: must, should, may, then any other.
+    /// The levels that occur, with their cells: must, should, may, then any other.
     pub fn levels(&self) -> Vec<(&str, &Counts)> {
         let rank = |level: &str| LEVELS.iter().position(|&known| known == level).unwrap_or(LEVELS.len());
         let mut levels: Vec<_> =
@@ -77,7 +77,7 @@ impl Report {
     }
 }
 
-/// Worst first; then sim before process, then by seed.
+/// The order of a cell's runs: worst first; then sim before process, then by seed.
 fn rank(cell: &CellFinished) -> (std::cmp::Reverse<u8>, std::cmp::Reverse<&str>, u64) {
     (std::cmp::Reverse(cell.status.severity()), std::cmp::Reverse(&cell.mode), cell.seed)
 }
@@ -103,7 +103,7 @@ fn row(scenario: &ScenarioRow, cells: Vec<Cell>) -> Row {
     Row { id, title, level, says, source, file, cells }
 }
 
-/// Merges the runs of a cell, which come worst first.
+/// Merges the runs of a cell, which are sorted worst first.
 fn cell(host: &str, runs: &[Numbered<'_>]) -> Cell {
     let mut by_mode: BTreeMap<String, Counts> = BTreeMap::new();
     let mut listed = Vec::new();
@@ -155,7 +155,7 @@ fn totals(stream: &Stream, areas: &[Area]) -> Totals {
     }
 }
 
-/// An empty matrix has shown nothing, so it is incomplete.
+/// An empty matrix proves nothing, so it is incomplete.
 fn verdict(totals: &Totals) -> Verdict {
     if totals.cells.iter().any(|(state, &cells)| state.is_defect() && cells > 0) {
         Verdict::Failed
@@ -184,7 +184,7 @@ fn reasons(areas: &[Area]) -> Vec<Reason> {
             found[place].cells_left_out += 1;
         }
     }
-    // Stable: within a state the order of the matrix stays.
+    // The sort is stable: within a state the order of the matrix stays.
     found.sort_by_key(|reason| std::cmp::Reverse(reason.state.severity()));
     found
 }
@@ -197,8 +197,8 @@ fn one_host_differs(areas: &[Area]) -> Vec<OneHostDiffers> {
     areas.iter().flat_map(|area| &area.rows).filter_map(odd_one).collect()
 }
 
-/// Of the columns where the requirement applies, the one that differs from all others. What nobody knows may well be
-/// the same.
+/// The column that differs from all others, among those to which the requirement applies. Unknown columns may
+/// be the same as the others.
 fn odd_one(row: &Row) -> Option<OneHostDiffers> {
     let silent = [Status::NotApplicable, Status::Unknown];
     let told: Vec<&Cell> = row.cells.iter().filter(|cell| !silent.contains(&cell.state)).collect();

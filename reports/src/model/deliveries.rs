@@ -1,10 +1,10 @@
-//! How long messages took. Nearest-rank percentiles over all messages: every number was measured, none is computed
-//! between two.
+//! The delivery times of messages. Percentiles are nearest-rank over all messages: every number was measured,
+//! none is interpolated.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Where the buckets of the strip start, in milliseconds; the last has no end.
+/// The starts of the strip's buckets, in milliseconds; the last bucket has no end.
 pub const BUCKET_STARTS_MS: [u64; 17] =
     [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000];
 
@@ -13,22 +13,22 @@ pub const BUCKET_STARTS_MS: [u64; 17] =
 pub struct Deliveries {
     /// `sim` or `process`.
     pub mode: String,
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
-    /// Half took at most this long.
+    /// Median, in milliseconds.
     pub p50_ms: u64,
-    /// 95 of 100 did.
+    /// 95th percentile, in milliseconds.
     pub p95_ms: u64,
-    /// 99 of 100 did.
+    /// 99th percentile, in milliseconds.
     pub p99_ms: u64,
-    /// The longest.
+    /// Longest time, in milliseconds.
     pub max_ms: u64,
-    /// Messages per bucket of [`BUCKET_STARTS_MS`].
+    /// Number of messages in each bucket of [`BUCKET_STARTS_MS`].
     pub buckets: Vec<u64>,
 }
 
 impl Deliveries {
-    /// Sums up; nothing when no message was delivered.
+    /// Sums the times up; `None` without messages.
     pub fn new(mode: &str, mut times_ms: Vec<u64>) -> Option<Self> {
         times_ms.sort_unstable();
         let max_ms = *times_ms.last()?;
@@ -48,7 +48,7 @@ impl Deliveries {
     }
 }
 
-/// The smallest value that `percent` of 100 do not exceed; `sorted` must be.
+/// The smallest value that `percent` of 100 do not exceed; `sorted` must be sorted.
 pub(super) fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied()

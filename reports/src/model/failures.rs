@@ -1,5 +1,5 @@
-//! What went wrong, told once. Seeds that fail in the same way are one failure with a count; none is ever dropped
-//! without being counted.
+//! The failures, each once. Seeds that fail in the same way are one failure with a count; no failure is
+//! dropped without being counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::diff;
 use crate::event::{self, CellFinished};
 use crate::stream::Stream;
 
-/// All failures in the order of the matrix, the worst state first, and how many are left out.
+/// All failures in the order of the matrix, the worst state first, and the number of those left out.
 pub(super) fn list(
     stream: &Stream,
     areas: &[Area],
@@ -50,7 +50,7 @@ fn of_cell(file: &str, runs: &[Numbered<'_>], found: &mut Vec<Failure>) {
     }
 }
 
-/// A run that broke without naming a rule is named by its state.
+/// The failure of a run that broke without naming a rule; its rule is its state.
 fn without_rule(run: &CellFinished) -> event::Failure {
     event::Failure::new(run.status.word(), run.elapsed_ms, reason(run).unwrap_or_default())
 }

@@ -1,5 +1,5 @@
-//! What a column says beside its cells: delivery times, carriers, session facts. Must never mix virtual with real
-//! time, and never give a carrier a time that another carrier may have earned.
+//! The data of a column besides its cells: delivery times, carriers, session facts. Virtual and real time
+//! must never be mixed, and a carrier must never get a time that another carrier may have caused.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::counts::{Counts, count, no_counts};
 use crate::event::{CellFinished, HostColumn, SIM};
 use crate::stream::Stream;
 
-/// Values of a session fact that are named; the rest is counted.
+/// Most values of a session fact that are named; the rest is counted.
 pub(super) const SESSION_VALUES_MAX: usize = 4;
 
-/// One column per host, in the order of the header.
+/// One column for each host, in the order of the header.
 pub(super) fn columns(stream: &Stream, areas: &[Area]) -> Vec<Host> {
     let mut runs: BTreeMap<&str, Vec<&CellFinished>> = BTreeMap::new();
     for cell in &stream.cells {

@@ -1,5 +1,5 @@
-//! What a run says, in the shape of a report: rows, columns, sums, failures. A pure function of the stream; it must
-//! never know how any report looks, and never hold what only one of them shows (transcripts stay in the stream).
+//! The content of a report: rows, columns, sums, failures. It is a pure function of the stream. It must never
+//! know the form of any report, nor hold data that only one of them shows (transcripts stay in the stream).
 
 mod build;
 mod deliveries;
@@ -29,13 +29,13 @@ pub use reach::{Reach, Setting, Times};
 
 /// Version of `report.json`.
 pub const REPORT_VERSION: u32 = 1;
-/// Runs that a cell lists; the rest is counted.
+/// Most runs that a cell lists; the rest is counted.
 pub const RUNS_LISTED_MAX: usize = 8;
-/// Failures that a report lists; the rest is counted.
+/// Most failures that a report lists; the rest is counted.
 pub const FAILURES_MAX: usize = 500;
-/// Cells named per reason; the rest is counted.
+/// Most cells that are named for a reason; the rest is counted.
 pub const REASON_CELLS_MAX: usize = 200;
-/// Differences between carriers that a report lists; the rest is counted.
+/// Most differences between carriers that a report lists; the rest is counted.
 pub const DIFFERENCES_MAX: usize = 50;
 
 /// The whole report.
@@ -45,9 +45,9 @@ pub struct Report {
     pub v: u32,
     /// Name and version of the harness.
     pub tool: String,
-    /// Who was judged.
+    /// The server that was judged.
     pub server: ServerUnderTest,
-    /// What the server said of itself.
+    /// The server's description of itself.
     pub server_facts: Vec<HostFact>,
     /// The command that repeats the run.
     pub command: String,
@@ -55,14 +55,14 @@ pub struct Report {
     pub seed: u64,
     /// Seeds per cell in sim mode.
     pub seeds: u64,
-    /// The file that all findings point to, empty for none; nothing where each row has its own.
+    /// The file to which all findings point, empty for none; nothing if each row has its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub findings_in: Option<String>,
-    /// Which part of a run this is; nothing for all of it.
+    /// The part of a run that this is; nothing for all of it.
     pub shard: Option<Shard>,
-    /// What it comes to.
+    /// The verdict on the run.
     pub verdict: Verdict,
-    /// As the footer says: 0 all passed, 1 a failure, 3 incomplete. Beside a baseline, as the gate says.
+    /// As in the footer: 0 all passed, 1 a failure, 3 incomplete. With a baseline, by the gate.
     pub exit_code: i32,
     /// Simulated milliseconds over all sim cells.
     pub simulated_ms: u64,
@@ -72,26 +72,27 @@ pub struct Report {
     pub hosts: Vec<Host>,
     /// Rows by area, in the order of the run.
     pub areas: Vec<Area>,
-    /// What went wrong, worst first.
+    /// The failures, worst first.
     pub failures: Vec<Failure>,
-    /// How many more did than are listed.
+    /// Failures that are not listed.
     pub failures_left_out: u64,
-    /// Why cells are neither a pass nor a defect: not run, known issues, unknown, unsupported, not applicable.
+    /// The reasons of cells that are neither a pass nor a defect: not run, known issues, unknown,
+    /// unsupported, not applicable.
     pub reasons: Vec<Reason>,
-    /// Requirements where all hosts but one agree.
+    /// Requirements on which all hosts but one agree.
     pub one_host_differs: Vec<OneHostDiffers>,
-    /// Whether carriers showed the same characters.
+    /// Whether all carriers showed the same characters.
     pub parity: Parity,
-    /// What hosts are known to do, beside what was played.
+    /// Known features of hosts, beside the results.
     pub host_support: Option<HostSupport>,
-    /// What the run says beside a baseline.
+    /// The comparison with a baseline.
     pub gate: Option<Gate>,
-    /// How the run stands beside earlier releases.
+    /// The comparison with earlier releases.
     pub trend: Option<Trend>,
 }
 
 impl Report {
-    /// What the report is about, by its columns, and which part of it.
+    /// The subject of the report, by its columns, and the part of the run.
     pub fn subject(&self) -> String {
         let subject = match self.kinds() {
             (true, false) => "Protocol conformance",
@@ -104,7 +105,7 @@ impl Report {
         }
     }
 
-    /// Judges the run beside a baseline: verdict and exit code follow from what is new or stale.
+    /// Compares the run with a baseline: verdict and exit code follow from the new and the stale entries.
     pub fn compare_with_baseline(&mut self, baseline: &Baseline, stream: &Stream) {
         let gate = baseline.judge(stream);
         let incomplete = self.totals.cells.get(&Status::NotRun).is_some_and(|&cells| cells > 0);
@@ -118,7 +119,7 @@ impl Report {
         self.gate = Some(gate);
     }
 
-    /// Puts the run beside earlier releases.
+    /// Compares the run with earlier releases.
     pub fn compare_with_history(&mut self, releases: &[Release]) {
         self.trend = Some(Trend::new(releases, &Release::new("this run", self)));
     }
@@ -129,7 +130,7 @@ impl Report {
         counted(self.totals.hosts, one, many)
     }
 
-    /// How often something was played, like `12 runs, 3 d simulated`.
+    /// The extent of the run, like `12 runs, 3 d simulated`.
     pub fn runs(&self) -> String {
         let runs = counted(self.totals.runs, "run", "runs");
         match self.simulated_ms {
@@ -138,7 +139,7 @@ impl Report {
         }
     }
 
-    /// What a column is called.
+    /// The words for the columns of this report.
     pub fn column_words(&self) -> ColumnWords {
         match self.kinds() {
             (true, false) => ColumnWords::VERSIONS,
@@ -154,43 +155,43 @@ impl Report {
     }
 }
 
-/// What the columns of a report are called.
+/// The words for the columns of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ColumnWords {
-    /// One of them.
+    /// Singular.
     pub one: &'static str,
-    /// All of them.
+    /// Plural.
     pub many: &'static str,
-    /// As the head of a table's column.
+    /// Head of a table's column.
     pub title: &'static str,
-    /// As a heading.
+    /// Heading.
     pub titles: &'static str,
 }
 
 impl ColumnWords {
     /// A run on hosts.
     pub const HOSTS: Self = Self { one: "host", many: "hosts", title: "Host", titles: "Hosts" };
-    /// A run by versions of the protocol.
+    /// The words for versions of the protocol.
     pub const VERSIONS: Self = Self {
         one: "protocol version",
         many: "protocol versions",
         title: "Protocol version",
         titles: "Protocol versions",
     };
-    /// A run on both.
+    /// The words for both.
     pub const MIXED: Self =
         Self { one: "column", many: "columns", title: "Column", titles: "Hosts and protocol versions" };
 }
 
-/// What a run comes to.
+/// The verdict on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Nothing is wrong and nothing is missing.
+    /// Nothing failed and nothing is missing.
     Passed,
-    /// Something is wrong.
+    /// Something failed.
     Failed,
-    /// Nothing is wrong, but something that was selected has no result.
+    /// Nothing failed, but a selected cell has no result.
     Incomplete,
 }
 
@@ -220,7 +221,7 @@ pub struct Host {
     pub version: String,
     /// Whether it is a host, or a version of the protocol.
     pub kind: ColumnKind,
-    /// What stands behind the profile.
+    /// One sentence on the evidence for the profile.
     pub evidence: String,
     /// Facts of the profile.
     pub facts: Vec<HostFact>,
@@ -228,26 +229,26 @@ pub struct Host {
     pub cells: Counts,
     /// Its cells by level, then by state.
     pub levels: BTreeMap<String, Counts>,
-    /// How long messages took, per mode: virtual and real time are never mixed.
+    /// Delivery times by mode: virtual and real time are never mixed.
     pub deliveries: Vec<Deliveries>,
-    /// Which ways messages came, most used first.
+    /// Carriers of messages, most used first.
     pub carriers: Vec<Carrier>,
-    /// Which carrier reached its idle and its busy model.
+    /// The carriers that reached its idle and its busy model.
     pub reach: Vec<Reach>,
-    /// What its sessions had in common and where they differed.
+    /// The facts of its sessions.
     pub session: Vec<SessionFact>,
 }
 
-/// A way that reached the model of a host.
+/// A carrier of messages to a host's model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Carrier {
     /// Its name.
     pub name: String,
     /// Messages that it brought, over all runs.
     pub messages: u64,
-    /// Times that it woke an idle session, in the runs whose model view was kept.
+    /// How often it woke an idle session, in the runs with a stored model view.
     pub woke: u64,
-    /// 95 of 100 messages took at most this long in sim mode; known only from runs where it was the only carrier.
+    /// 95th percentile of its times in sim mode, only from runs in which it was the only carrier.
     pub p95_ms: Option<u64>,
 }
 
@@ -258,7 +259,7 @@ pub struct SessionFact {
     pub name: String,
     /// Values and how many runs had them, most frequent first, at most four.
     pub values: Vec<SessionValue>,
-    /// Further values.
+    /// Number of further values.
     pub values_left_out: u64,
 }
 
@@ -267,7 +268,7 @@ pub struct SessionFact {
 pub struct SessionValue {
     /// The value.
     pub value: String,
-    /// Runs that had it.
+    /// Number of runs with it.
     pub runs: u64,
 }
 
@@ -285,17 +286,17 @@ pub struct Area {
 pub struct Row {
     /// `delivery.dm-within-ten-seconds`.
     pub id: String,
-    /// One line for people.
+    /// The requirement in one line.
     pub title: String,
     /// `must`, `should` or `may`.
     pub level: String,
     /// The requirement in a sentence.
     pub says: String,
-    /// Where it comes from.
+    /// The source of the requirement.
     pub source: String,
     /// The scenario file, relative to the repository.
     pub file: String,
-    /// One per host, in column order.
+    /// One cell for each host, in column order.
     pub cells: Vec<Cell>,
 }
 
@@ -304,20 +305,20 @@ pub struct Row {
 pub struct Cell {
     /// The column.
     pub host: String,
-    /// The worst of its runs; `not-run` when there is none.
+    /// The worst state of its runs; `not-run` if there is none.
     pub state: Status,
-    /// Why, for every state but `pass`.
+    /// The reason of every state but `pass`.
     pub reason: Option<String>,
     /// All its runs by mode, then by state.
     pub runs: BTreeMap<String, Counts>,
-    /// The runs worth looking at: the worst first, and one for each mode and state.
+    /// The runs to look at: the worst first, and one for each mode and state.
     pub listed: Vec<Run>,
     /// Runs that are not listed.
     pub runs_left_out: u64,
 }
 
 impl Cell {
-    /// How many runs there are, and how many of them are in the state of the cell.
+    /// The number of runs, and of those with the state of the cell.
     pub fn share(&self) -> (u64, u64) {
         let total = self.runs.values().flat_map(BTreeMap::values).sum();
         let same = self.runs.values().filter_map(|counts| counts.get(&self.state)).sum();
@@ -332,9 +333,9 @@ pub struct Run {
     pub mode: String,
     /// The seed; 0 in process mode.
     pub seed: u64,
-    /// How it ended.
+    /// The result.
     pub state: Status,
-    /// Why, for every state but `pass`.
+    /// The reason of every state but `pass`.
     pub reason: Option<String>,
     /// Virtual or real milliseconds, by mode.
     pub elapsed_ms: u64,
@@ -344,7 +345,7 @@ pub struct Run {
     pub event_line: usize,
 }
 
-/// Something that went wrong, once for all seeds where it went wrong in the same way.
+/// A failure, once for all seeds that fail in the same way.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Failure {
     /// The row.
@@ -357,27 +358,27 @@ pub struct Failure {
     pub seed: u64,
     /// The state of that run.
     pub state: Status,
-    /// The rule or expectation that did not hold.
+    /// The rule or expectation that was broken.
     pub rule: String,
-    /// What did not hold, in a sentence.
+    /// The fault, in a sentence.
     pub message: String,
     /// Milliseconds since the start of the cell.
     pub at_ms: u64,
-    /// The step to blame, from 1.
+    /// The step at fault, from 1.
     pub step: Option<u32>,
     /// `file` or `file:line` of the scenario.
     pub place: String,
-    /// Expected against observed; empty when the failure has no texts.
+    /// Expected against observed; empty if the failure has no texts.
     pub diff: Vec<diff::Line>,
     /// The command that repeats it.
     pub replay: String,
-    /// How often it happened in all, the first time included.
+    /// How often it happened in all, including the first time.
     pub times: u64,
-    /// How many runs it happened in.
+    /// The number of runs in which it happened.
     pub runs: u64,
 }
 
-/// Cells with the same state for the same reason.
+/// Cells with the same state and reason.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Reason {
     /// The state.
@@ -399,7 +400,7 @@ pub struct CellName {
     pub host: String,
 }
 
-/// A requirement where all hosts but one agree.
+/// A requirement on which all hosts but one agree.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OneHostDiffers {
     /// The row.
@@ -412,20 +413,20 @@ pub struct OneHostDiffers {
     pub others: Status,
 }
 
-/// Whether a message that came by several carriers had the same characters each time.
+/// Whether messages that several carriers brought had the same characters each time.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Parity {
-    /// Messages that could be compared, because they were shown more than once in one run.
+    /// Messages that could be compared, because a run showed them more than once.
     pub messages: u64,
-    /// Those with the same characters each time.
+    /// Messages with the same characters each time.
     pub equal: u64,
-    /// The others.
+    /// The differences of the others.
     pub differences: Vec<Difference>,
     /// Differences that are not listed.
     pub differences_left_out: u64,
 }
 
-/// One message, two texts.
+/// One message with two texts.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     /// The row.
@@ -436,21 +437,21 @@ pub struct Difference {
     pub mode: String,
     /// The seed.
     pub seed: u64,
-    /// The message, as its carriers name it.
+    /// The message's id, as its carriers give it.
     pub message_id: String,
-    /// What was shown first.
+    /// The text that was shown first.
     pub first: Shown,
-    /// What was shown later.
+    /// The text that was shown later.
     pub second: Shown,
 }
 
 /// A text and the carrier that showed it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Shown {
-    /// The carrier, with the tool where there is one.
+    /// The carrier, with the tool if there is one.
     pub carrier: String,
     /// The text, with the words marked that the other lacks.
     pub pieces: Vec<diff::Piece>,
-    /// Bytes that were too many to compare.
+    /// Bytes beyond the limit of the comparison.
     pub left_out_bytes: usize,
 }

@@ -1,8 +1,8 @@
-//! Whether every carrier showed the same characters of the same message. Knows a message by the id that it was shown
-//! with; must never compare texts that are not known to be one message.
+//! Compares the characters of a message as each carrier showed them. A message is recognised by the id that
+//! was shown with it; texts that are not known to be one message must never be compared.
 //!
-//! Two shapes of shown text are understood: a `<channel … message_id="…">` element, and JSON with objects that have
-//! an id and a text (a tool's answer, a resource, lines of JSON).
+//! Two formats of shown text are understood: a `<channel … message_id="…">` element, and JSON with objects
+//! that have an id and a text (a tool's answer, a resource, lines of JSON).
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ use crate::text::cut;
 
 /// Bytes of a text that are compared word by word.
 const TEXT_BYTES_MAX: usize = 16 * 1024;
-/// Members that hold a message's text, the surest first.
+/// Members with a message's text, the most certain first.
 const TEXT_MEMBERS: [&str; 3] = ["content_text_sanitized", "content", "text"];
-/// JSON levels that are searched for messages.
+/// Depth of the search for messages in JSON.
 const DEPTH_MAX: usize = 16;
 
-/// Compares what was shown more than once within a run.
+/// Compares messages that were shown more than once within a run.
 pub(super) fn compare(stream: &Stream) -> Parity {
     let mut parity = Parity { messages: 0, equal: 0, differences: Vec::new(), differences_left_out: 0 };
     for run in &stream.cells {
@@ -31,7 +31,7 @@ pub(super) fn compare(stream: &Stream) -> Parity {
 }
 
 fn compare_run(run: &CellFinished, parity: &mut Parity) {
-    // Message → texts in order of time, each with its carrier.
+    // The texts of each message in order of time, each with its carrier.
     let mut shown: BTreeMap<MessageKey, Vec<(String, String)>> = BTreeMap::new();
     for line in &run.model_view {
         for (key, text) in messages(&line.text) {
@@ -78,10 +78,10 @@ fn carrier(line: &ModelLine) -> String {
     }
 }
 
-/// Chat and id of a message: ids of two chats may be equal. The chat is empty where none is told.
+/// Chat and id of a message, since two chats may have equal ids. The chat is empty if none is shown.
 type MessageKey = (String, String);
 
-/// Every message in a shown text, with its text.
+/// Every message in a shown text, with its own text.
 fn messages(text: &str) -> Vec<(MessageKey, String)> {
     let mut found = Vec::new();
     if let Ok(value) = serde_json::from_str::<Value>(text) {
@@ -124,7 +124,8 @@ fn in_json(value: &Value, depth: usize, found: &mut Vec<(MessageKey, String)>) {
     }
 }
 
-/// `<channel …>`, line feed, content, line feed, `</channel>`: what hosts make of a push.
+/// `<channel …>`, line feed, content, line feed, `</channel>`: the form in which hosts show a channel
+/// notification.
 fn in_elements(text: &str, found: &mut Vec<(MessageKey, String)>) {
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("<channel ") {
@@ -145,7 +146,7 @@ fn in_elements(text: &str, found: &mut Vec<(MessageKey, String)>) {
     }
 }
 
-/// Attribute values are escaped by the host.
+/// Reverses the host's escapes of attribute values.
 fn unescape(value: &str) -> String {
     value
         .replace("&lt;", "<")

@@ -1,5 +1,5 @@
-//! Which carrier brought messages to a host's idle model and which to its busy one, how fast, and what the person had to
-//! set for it. Only runs that passed count, and virtual time is never mixed with real time.
+//! The carriers that brought messages to a host's idle and busy model, their times, and the user's settings
+//! for them. Only runs that passed count, and virtual time is never mixed with real time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,9 +14,9 @@ use crate::event::{CellFinished, HostFact, Status};
 pub struct Reach {
     /// `sim` or `process`.
     pub mode: String,
-    /// What brought the message or, where it had to be read then, what woke the model.
+    /// The carrier of the message, or of the wake-up if the message had to be read then.
     pub carrier: String,
-    /// What was set in every run in which it did.
+    /// The settings that were on in every run in which it did.
     pub set_up: Vec<Setting>,
     /// Messages that were written while the session was idle.
     pub idle: Option<Times>,
@@ -24,23 +24,23 @@ pub struct Reach {
     pub busy: Option<Times>,
 }
 
-/// Something that the person set.
+/// A setting of the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Setting {
-    /// The scenario's word for it.
+    /// The scenario's name for it.
     pub name: String,
-    /// What that is on this host, by its profile.
+    /// The setting on this host, by its profile.
     pub means: Option<String>,
 }
 
-/// From the writing of a message to the model.
+/// Times from the writing of a message to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Times {
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
-    /// Half took at most this long, in milliseconds.
+    /// Median, in milliseconds.
     pub p50_ms: u64,
-    /// 99 of 100 did.
+    /// 99th percentile, in milliseconds.
     pub p99_ms: u64,
 }
 
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_carrier_needs_only_what_was_set_each_time() {
+    fn a_carrier_needs_only_the_settings_of_every_run() {
         let one = run(&["hooks", "shell"], &[("hook", true, 7), ("hook", false, 9)], Status::Pass);
         let two = run(&["channel", "hooks"], &[("hook", true, 5), ("inbox_pull", true, 1)], Status::Pass);
         let failed = run(&["hooks"], &[("hook", true, 999)], Status::Fail);

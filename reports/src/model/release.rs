@@ -1,4 +1,4 @@
-//! A run as the line of a release.
+//! Makes the history line of a release from a run.
 
 use super::Report;
 use crate::counts::supported;

@@ -1,14 +1,14 @@
-//! The runs of a cell, and why one ended as it did.
+//! The runs of a cell, and the reason of a result.
 
 use crate::event::{CellFinished, Status};
 
 /// The reason of a cell whose run gave none.
 pub(super) const NO_REASON: &str = "no reason given";
 
-/// A line of the stream with its place.
+/// A result with its line number in the stream.
 pub(super) type Numbered<'a> = (usize, &'a CellFinished);
 
-/// What was given; else the first failure; else that nothing was given. A pass needs none.
+/// The given reason; otherwise the first failure; otherwise a note that there is none. A pass needs none.
 pub(super) fn reason(run: &CellFinished) -> Option<String> {
     if run.status == Status::Pass {
         return None;

@@ -47,7 +47,7 @@ fn without_an_entry_every_failure_is_new() {
 }
 
 #[test]
-fn what_is_known_passes_and_one_more_rule_does_not() {
+fn a_known_failure_passes_and_one_more_rule_does_not() {
     let stream = complete();
     let mut known = Baseline::default().update(&stream);
     let report = beside(&known, &stream);
@@ -68,7 +68,7 @@ fn what_is_known_passes_and_one_more_rule_does_not() {
 }
 
 #[test]
-fn what_is_known_and_passes_is_stale_and_fails_with_advice() {
+fn a_known_failure_that_passes_is_stale_and_fails_with_advice() {
     let known = Baseline::default().update(&complete());
     let stream = again(complete(), |cell| {
         if cell.scenario == "delivery.same-characters" {
@@ -96,7 +96,7 @@ fn what_is_known_and_passes_is_stale_and_fails_with_advice() {
 }
 
 #[test]
-fn what_was_not_asked_or_broke_is_not_judged() {
+fn a_check_that_was_not_selected_or_broke_is_not_judged() {
     let known = Baseline::default().update(&complete());
     let broken = again(complete(), |cell| {
         if cell.scenario == "delivery.same-characters" && cell.host.starts_with("copilot") {
@@ -185,7 +185,7 @@ fn releases_are_a_trend_and_changed_cells_are_named() {
 }
 
 #[test]
-fn what_is_not_asked_any_more_is_neither_healed_nor_stale() {
+fn a_check_that_is_not_selected_is_neither_healed_nor_stale() {
     let known = Baseline::default().update(&complete());
     for status in [Status::Unsupported, Status::Unknown, Status::NotApplicable] {
         let stream = again(complete(), |cell| {

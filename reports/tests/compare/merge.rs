@@ -60,7 +60,7 @@ fn a_run_with_a_hole_is_no_run() {
 }
 
 #[test]
-fn shards_of_different_runs_are_refused_by_what_differs() {
+fn shards_of_different_runs_are_refused_with_the_difference() {
     let mut parts = split(&fixture::small(), 3);
     parts[2].header.seed = 7;
     let error = merge(parts).unwrap_err().to_string();
