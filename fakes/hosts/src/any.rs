@@ -1,4 +1,4 @@
-//! A server of any kind, behind one type.
+//! Wraps both kinds of server, a task and a process, in one type.
 
 use std::io;
 
@@ -10,11 +10,11 @@ use super::effect::Signal;
 use super::process::ProcessServer;
 use super::task::TaskServer;
 
-/// Makes a server's future of its input and output; it gives the exit code, where there is one.
+/// Makes the future of a server from its input and output; it resolves with the exit code, if there is one.
 pub type Serve =
     Box<dyn FnMut(DuplexStream, DuplexStream) -> io::Result<LocalBoxFuture<'static, Option<i32>>>>;
 
-/// A future in this thread, or a process.
+/// A server that runs as a future in this thread or as a process.
 pub enum AnyServer {
     /// A future.
     Task(TaskServer<Serve>),
@@ -23,7 +23,7 @@ pub enum AnyServer {
 }
 
 impl AnyServer {
-    /// The end of what a process wrote to stderr.
+    /// The end of what the server wrote to stderr; empty for a future.
     pub fn stderr(&self) -> String {
         match self {
             Self::Task(_) => String::new(),

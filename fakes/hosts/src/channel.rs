@@ -1,11 +1,11 @@
-//! A channel notification as the text that the model of a channel host reads.
-//! It follows what was read in the program's strings; it never checks who may send.
+//! Turns a channel notification into the text that the model of a channel host reads. It follows strings that
+//! were read in the program; it never checks who may send.
 
 use serde_json::Value;
 
 use super::profile::Channel;
 
-/// The text for the model, and what was left out of it; or why the whole notification is refused.
+/// The text for the model, and the attributes that were left out; or why the whole notification is refused.
 pub(crate) fn text(facts: &Channel, server: &str, params: &Value) -> Result<(String, Vec<String>), String> {
     let content = params.get("content").and_then(Value::as_str).ok_or("params.content is not a string")?;
     let mut attributes = vec![(facts.source_attribute.as_str(), server)];
@@ -34,7 +34,7 @@ pub(crate) fn text(facts: &Channel, server: &str, params: &Value) -> Result<(Str
     Ok((text, left_out))
 }
 
-/// `^[a-zA-Z_][a-zA-Z0-9_]*$`.
+/// Whether a key matches `^[a-zA-Z_][a-zA-Z0-9_]*$`.
 fn is_name(key: &str) -> bool {
     let mut characters = key.chars();
     characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
@@ -56,7 +56,7 @@ fn escape(value: &str) -> String {
     escaped
 }
 
-/// Puts a backslash after a bracket that would open or close the tag itself or a reserved one.
+/// Escapes a bracket with a backslash if it would open or close the tag itself or a reserved one.
 fn neutralise(facts: &Channel, content: &str) -> String {
     let mut text = String::with_capacity(content.len());
     let mut rest = content;

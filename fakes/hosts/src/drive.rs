@@ -1,5 +1,5 @@
-//! Runs a fake host over any byte pipes on tokio's clock, which may be paused.
-//! It moves bytes, time and signals between a machine and a server; it never knows what they mean.
+//! Runs a fake host over any byte pipes on tokio's clock, which may be paused. It moves bytes, time and
+//! signals between a machine and a server; it never interprets them.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -20,56 +20,56 @@ use super::machine::HostMachine;
 
 /// Longest line of a server that is kept, in bytes; a longer one is dropped whole, with a note.
 const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Bytes read at once.
+/// Most bytes that are read at once.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Longest wait for the rest of a dead process's output, in milliseconds.
+/// Longest wait for the rest of an exited process's output, in milliseconds.
 const DRAIN_MS_MAX: u64 = 500;
 /// Longest wait for a process that was told to end, after the host's last step, in milliseconds.
 const LINGER_MS_MAX: u64 = 1000;
 
-/// A server that can be started, killed and waited for.
+/// A server that can be started, signalled and waited for.
 pub trait Server {
-    /// What it writes.
+    /// The server's output.
     type Out: AsyncRead + Unpin;
-    /// What it reads; it must not buffer.
+    /// The server's input; it must not buffer.
     type In: AsyncWrite + Unpin;
 
-    /// Starts it; after the first time, starts it anew.
+    /// Starts the server; after the first time, starts it again.
     ///
     /// # Errors
-    /// When it can't be started; the host takes that as a process that ended at once.
+    /// If it can't be started; for the host this is a process that exited at once.
     fn spawn(&mut self) -> io::Result<(Self::Out, Self::In)>;
 
-    /// Signals it.
+    /// Sends a signal to the running process.
     fn signal(&mut self, signal: Signal);
 
-    /// Resolves when the running one has ended, with its code where it has one. Pending while none runs.
-    /// May be dropped and asked again.
+    /// Resolves when the running process has ended, with its exit code if it has one. Pending while none
+    /// runs. May be dropped and called again.
     fn exited(&mut self) -> impl Future<Output = Option<i32>>;
 }
 
-/// Runs our own program where a host would run it: in the model's background shell, or as a hook.
+/// Runs the program under test as a host would: in the model's background shell, or as a hook.
 pub trait Commands {
     /// Runs the program with these arguments to its end.
     fn shell(&self, arguments: Vec<String>) -> LocalBoxFuture<'static, ShellEnd>;
 
-    /// Runs the hook of an event of a host with one JSON object on its stdin. What it wrote to stdout; empty when it failed.
+    /// Runs the hook of an event with one JSON object on its stdin, and gives its stdout; empty if it failed.
     fn hook(&self, host: &str, event: &str, input: String) -> LocalBoxFuture<'static, String>;
 
-    /// Starts the hook of an event that runs on beside the session, with one JSON object on its stdin and these variables.
+    /// Starts a hook that runs beside the session, with one JSON object on its stdin and these variables.
     fn waking(&self, host: &str, event: &str, input: String, environment: BTreeMap<String, String>)
     -> Beside;
 }
 
-/// A program that runs beside the session. Dropping it lets it run on.
+/// A program that runs beside the session. If this is dropped, it runs on.
 pub struct Beside {
-    /// How it ended, with what it wrote to stderr.
+    /// Resolves at its end, with its stderr.
     pub ended: LocalBoxFuture<'static, ShellEnd>,
     /// Ends it, as SIGTERM does.
     pub end: Box<dyn FnOnce()>,
 }
 
-/// Runs nothing: every shell fails at once and no hook says a word.
+/// Runs nothing: every shell fails at once and every hook gives an empty answer.
 #[derive(Debug, Clone, Copy)]
 pub struct NoCommands;
 
@@ -93,40 +93,40 @@ impl Commands for NoCommands {
     }
 }
 
-/// What a command of [`Commands`] came to.
+/// A command of [`Commands`] that has ended.
 enum Ran {
     Shell(u64, ShellEnd),
     Hook(u64, String),
     Waking(u64, ShellEnd),
 }
 
-/// What a driver is told, beside what the server does.
+/// An instruction for a driver.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Order {
-    /// The model or the person does something.
+    /// The model or the user performs an action.
     Act(Action),
-    /// This line is written to the server past the host's own manners; the newline is the driver's.
+    /// The driver writes this line to the server, although the host would not; the driver adds the newline.
     Raw(Vec<u8>),
-    /// The next tool result is held up on its way until the host has given up on the call.
+    /// The next tool result is delayed until the host has given up on the call.
     LoseReply,
-    /// The server's process gets a signal from elsewhere, as by `kill -9`.
+    /// The server's process gets a signal from elsewhere, for example by `kill -9`.
     Signal(Signal),
-    /// A text came by the host's wake-up.
+    /// A text has arrived by the host's wake-up.
     WakeUps(String),
-    /// A text came to the host's wake-up, and is kept from the model.
+    /// A text has arrived by the host's wake-up, and is kept from the model.
     Swallow(String),
 }
 
-/// Something that happened in a driven host.
+/// An event of a driven host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostEvent {
-    /// Since the start of the run, in milliseconds.
+    /// Milliseconds since the start of the run.
     pub at_ms: u64,
-    /// What.
+    /// The kind of event.
     pub kind: HostEventKind,
 }
 
-/// What can happen in a driven host.
+/// The kinds of events of a driven host.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HostEventKind {
     /// A line went over a pipe, or something happened to the process.
@@ -137,45 +137,47 @@ pub enum HostEventKind {
     CallDone {
         /// The call's label.
         label: String,
-        /// How it ended.
+        /// The outcome.
         outcome: Outcome,
-        /// The server's `result` or `error` member, where one came.
+        /// The server's `result` or `error` member, if there is one.
         raw: Option<Value>,
     },
     /// The server is open.
     Ready,
-    /// The server was given up.
+    /// The host gave the server up.
     Failed(String),
-    /// A turn of the model begins or is over.
+    /// A turn of the model has begun or ended.
     Turn {
-        /// Whether one runs now.
+        /// Whether a turn is running.
         running: bool,
-        /// Whether it began, or goes on, with nobody at the keyboard.
+        /// Whether it began, or goes on, without the user.
         by_itself: bool,
     },
-    /// The tools about whose calls dialogs are open now, the oldest first.
+    /// The tools of the calls with an open dialog, the oldest first.
     Dialogs(Vec<String>),
-    /// A text came by the host's wake-up, or by a hook beside the session; the model may be shown it later.
+    /// A text arrived by the host's wake-up, or by a hook beside the session; the model may be shown it
+    /// later.
     WokenWith(String),
-    /// A command of ours, in a background shell or as a hook, has printed this; the model may be shown it later.
+    /// The program under test, in a background shell or as a hook, has printed this; the model may be shown
+    /// it later.
     Printed(String),
-    /// For the log.
+    /// A note for the log.
     Note(String),
 }
 
-/// How a driven host ended.
+/// The end of a driven host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Driven {
-    /// Whether the server still ran when the host was over.
+    /// Whether the server was still running when the host had ended.
     pub left_running: bool,
-    /// The server's exit code, where it had one.
+    /// The server's exit code, if it had one.
     pub code: Option<i32>,
 }
 
-/// Runs `machine` against `server` until the host is over: after `Exit` or `Kill`, or when `orders` has ended,
-/// which counts as `Exit`.
+/// Runs `machine` against `server` until the host has ended: after `Exit` or `Kill`, or after `orders` has
+/// ended, which counts as `Exit`.
 ///
-/// A slow watcher slows the host; one that left does not stop it.
+/// A slow receiver of `events` slows the host; a closed one does not stop it.
 pub async fn drive<S: Server>(
     machine: HostMachine,
     server: &mut S,
@@ -185,7 +187,8 @@ pub async fn drive<S: Server>(
     drive_with(machine, server, &NoCommands, orders, events).await
 }
 
-/// As [`drive`], with somebody who runs what the host would run. What still runs at the end of the host is dropped.
+/// Like [`drive`], with `commands` to run the program under test. Commands that are still running at the end
+/// of the host are dropped.
 pub async fn drive_with<S: Server>(
     machine: HostMachine,
     server: &mut S,
@@ -216,23 +219,23 @@ pub async fn drive_with<S: Server>(
     .await
 }
 
-/// How the event begins that tells of a server that could not be started.
+/// The beginning of the event that reports a server that could not be started.
 pub const NOT_STARTED: &str = "the server could not be started";
 
-/// What is known of the server's process.
+/// The state of the server's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Process {
     None,
     Runs,
-    /// It ended; its last output is awaited until then.
+    /// It has ended; its last output is awaited until this time.
     Ended(Instant),
 }
 
 struct Driver<'c, O, I> {
     commands: &'c dyn Commands,
-    /// Shells and hooks that run; the machine bounds how many.
+    /// Running shells and hooks; the machine limits their number.
     running: FuturesUnordered<LocalBoxFuture<'static, Ran>>,
-    /// What ends the hooks that run beside the session.
+    /// The functions that end the hooks beside the session.
     ends: BTreeMap<u64, Box<dyn FnOnce()>>,
     machine: HostMachine,
     events: mpsc::Sender<HostEvent>,
@@ -244,13 +247,13 @@ struct Driver<'c, O, I> {
     partial: Vec<u8>,
     /// The process was killed, so its last line may be cut.
     killed: bool,
-    /// The rest of an overlong line is being skipped.
+    /// The rest of a line that is too long is being skipped.
     skipping: bool,
     process: Process,
     code: Option<i32>,
-    /// The next tool result is to be held up.
+    /// The next tool result is to be delayed.
     lose_reply: bool,
-    /// A tool result that is held up until its call has timed out.
+    /// A tool result that is delayed until its call has timed out.
     held: Option<Vec<u8>>,
 }
 
@@ -265,7 +268,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
         let mut chunk = vec![0_u8; CHUNK_BYTES];
         let mut linger: Option<Instant> = None;
         loop {
-            // Before the pipes, so that a server that never stops writing can't hold up the host's limits.
+            // Before the pipes, so that a server that never stops writing can't delay the host's limits.
             self.run_timers(server).await;
             if self.machine.is_over() {
                 let gone = self.process == Process::None;
@@ -401,7 +404,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
             Err(error) => {
                 self.event(format!("{NOT_STARTED}: {error}")).await;
                 let now_ms = self.now_ms();
-                // A process that could not be started is one that ended at once.
+                // A process that could not be started counts as one that exited at once.
                 let mut effects = self.machine.start(now_ms);
                 effects.retain(|effect| !matches!(effect, Effect::Send(_)));
                 Box::pin(self.perform(server, effects)).await;
@@ -458,7 +461,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
                     }
                 }
                 Effect::Respawn => {
-                    // Nothing of the old process may reach the machine any more.
+                    // Nothing from the old process may reach the machine.
                     self.output = None;
                     self.input = None;
                     Box::pin(self.spawn(server)).await;
@@ -482,7 +485,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
                     self.input = None;
                 }
             }
-            // The server does not read any more; its end is told by its output or its exit.
+            // The server has closed its input; its output or its exit tells its end.
             _ => {
                 self.input = None;
                 self.pending_out.clear();
@@ -531,12 +534,13 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
         self.perform(server, effects).await;
     }
 
-    /// The output ended, or nothing more is awaited from it.
+    /// The output has ended, or nothing more is awaited from it.
     async fn output_ended<S: Server<Out = O, In = I>>(&mut self, server: &mut S) {
         self.output = None;
         let partial = std::mem::take(&mut self.partial);
         if !partial.is_empty() && self.killed {
-            // The newline ends a message, so hosts drop what has none; only a server that ended by itself is judged for it.
+            // The newline ends a message, so hosts drop a line without one. Only a server that ended by
+            // itself is blamed for it.
             self.event(format!("a line was cut after {} bytes", partial.len())).await;
         } else if !partial.is_empty() && !self.skipping {
             self.take_line(server, &partial).await;
@@ -576,7 +580,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
 
     async fn emit(&self, kind: HostEventKind) {
         let event = HostEvent { at_ms: self.now_ms(), kind };
-        // A watcher that left is no reason to stop.
+        // A closed receiver is no reason to stop.
         let _ = self.events.send(event).await;
     }
 }
@@ -598,7 +602,8 @@ async fn read_some(output: Option<&mut (impl AsyncRead + Unpin)>, chunk: &mut [u
 
 async fn write_some(input: Option<&mut (impl AsyncWrite + Unpin)>, bytes: &[u8]) -> io::Result<usize> {
     match input {
-        // Not flushed: what is cut off between the two would be written twice. A server's input must not buffer.
+        // Not flushed: if the future were dropped between write and flush, the bytes would be written twice.
+        // A server's input must not buffer.
         Some(input) => input.write(bytes).await,
         None => std::future::pending().await,
     }

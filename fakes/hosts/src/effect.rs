@@ -1,5 +1,5 @@
-//! What goes into a fake host from its agent and person, and what comes out of it.
-//! These are plain data; nothing here decides anything.
+//! The actions that go into a fake host from its model and its user, and the effects that come out. These are
+//! plain data without any rule.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use serde_json::Value;
 /// One tool call of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// The tool, by the server's name or by the model's.
+    /// The tool, by the server's name for it or by the model's.
     pub tool: String,
     /// The arguments, an object.
     pub arguments: Value,
-    /// How the caller recognises the outcome.
+    /// A name by which the caller recognises the outcome.
     pub label: String,
-    /// The id that the model gives the call; made up where none is given.
+    /// The id that the model gives the call; the host makes one up if it is `None`.
     pub tool_use_id: Option<String>,
 }
 
 impl ToolCall {
-    /// A call with a label.
+    /// A call without an id from the model.
     pub fn new(tool: impl Into<String>, arguments: Value, label: impl Into<String>) -> Self {
         Self { tool: tool.into(), arguments, label: label.into(), tool_use_id: None }
     }
@@ -34,116 +34,116 @@ pub struct PermissionAsk {
     pub request_id: String,
     /// The tool.
     pub tool_name: String,
-    /// What it is about to do.
+    /// What the tool is about to do.
     pub description: String,
     /// The beginning of its arguments.
     pub input_preview: String,
 }
 
-/// What the model or the person does.
+/// An action of the model or of the user.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// The model calls one tool.
     Call(ToolCall),
     /// The model calls several tools in one step; the host's parallel rule applies.
     Calls(Vec<ToolCall>),
-    /// The person types a prompt. While a turn runs it waits as the host lets it wait.
+    /// The user types a prompt. While a turn runs, the prompt waits as the profile says.
     BeginTurn {
         /// The prompt.
         prompt: String,
     },
-    /// The model is done with its turn.
+    /// The model ends its turn.
     EndTurn,
-    /// The person interrupts (Esc, Ctrl+C).
+    /// The user interrupts (Esc, Ctrl+C).
     Interrupt,
-    /// The person begins another conversation in this session, or goes back to the one before.
+    /// The user begins another conversation in this session, or returns to the one before.
     ChangeSession {
-        /// Whether they go back.
+        /// Whether the user returns.
         back: bool,
     },
-    /// The person lets the model only plan.
+    /// The user puts the session into plan mode.
     OnlyPlan,
-    /// The model or the person reads a resource, where the host can.
+    /// The model or the user reads a resource, if the host has this feature.
     ReadResource {
         /// The resource.
         uri: String,
-        /// How the caller recognises the outcome.
+        /// A name by which the caller recognises the outcome.
         label: String,
     },
-    /// The person uses a prompt of the server, where the host can.
+    /// The user uses a prompt of the server, if the host has this feature.
     GetPrompt {
         /// The prompt's name.
         name: String,
         /// String arguments.
         arguments: Value,
-        /// How the caller recognises the outcome.
+        /// A name by which the caller recognises the outcome.
         label: String,
     },
-    /// The answer to the oldest open sampling request, given after the person agreed.
+    /// The answer to the oldest open sampling request, given after the user agreed.
     AnswerSampling {
         /// The model that answered.
         model: String,
-        /// Its text.
+        /// The text of the answer.
         text: String,
     },
-    /// The answer of the person to the oldest open elicitation.
+    /// The user's answer to the oldest open elicitation.
     AnswerElicitation {
         /// `accept`, `decline` or `cancel`.
         action: String,
         /// The form's content, on `accept`.
         content: Option<Value>,
     },
-    /// The person answers the oldest dialog that asks whether a tool may run.
+    /// The user answers the oldest dialog that asks whether a tool may run.
     AnswerDialog {
-        /// Whether it may.
+        /// Whether it may run.
         allow: bool,
     },
-    /// The host asks its person for a permission, and tells the server where it relays that.
+    /// The host asks its user for a permission, and tells the server if it relays that.
     AskPermission(PermissionAsk),
-    /// The model uses a tool of the host's own; its end is a boundary of the turn.
+    /// The model uses one of the host's own tools; its end is a boundary of the turn.
     Work,
-    /// The model leaves a command of ours running in its background shell, where the host has one.
+    /// The model starts the program under test in its background shell, if the host has one.
     StartShell {
         /// The program's arguments.
         arguments: Vec<String>,
-        /// What the model says that it is for.
+        /// The model's description of the command.
         description: String,
-        /// How the caller recognises the outcome.
+        /// A name by which the caller recognises the outcome.
         label: String,
     },
     /// The model reads the output of the shell that ended last.
     ReadShell {
-        /// How the caller recognises the outcome.
+        /// A name by which the caller recognises the outcome.
         label: String,
     },
-    /// The person has the server started anew.
+    /// The user has the server restarted.
     Reconnect,
-    /// The host ends in the normal way.
+    /// The host exits in the normal way.
     Exit,
     /// The host is killed; it can do nothing more.
     Kill,
 }
 
-/// How a background shell, or a hook beside the session, ended.
+/// The end of a background shell, or of a hook beside the session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShellEnd {
-    /// All that it wrote: a shell to its stdout, a hook to its stderr.
+    /// Its whole output: stdout of a shell, stderr of a hook.
     pub output: String,
     /// Its exit code.
     pub code: i32,
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// With a result that is no error.
+    /// A result that is no error.
     Result,
-    /// With an error: of the tool, of the protocol, of the connection, or of the host itself.
+    /// An error: of the tool, of the protocol, of the connection, or of the host itself.
     Error,
     /// The host's limit was over.
     TimedOut,
-    /// The person or the end of the host cancelled it.
+    /// The user or the end of the host cancelled it.
     Cancelled,
     /// It goes on in the background; its result comes later by itself.
     Backgrounded,
@@ -159,14 +159,14 @@ pub enum Signal {
     Term,
     /// SIGKILL.
     Kill,
-    /// SIGSTOP: it stands still, wherever it is.
+    /// SIGSTOP: the process stops wherever it is.
     Stop,
-    /// SIGCONT: it goes on.
+    /// SIGCONT: the process continues.
     Continue,
 }
 
 impl Signal {
-    /// The name as recordings write it.
+    /// The name in recordings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Int => "SIGINT",
@@ -178,7 +178,7 @@ impl Signal {
     }
 }
 
-/// By what a text came to the model.
+/// The way by which a text reached the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Carrier {
@@ -186,13 +186,13 @@ pub enum Carrier {
     ToolResult,
     /// A channel notification.
     Channel,
-    /// The later result of a call that went to the background.
+    /// The delayed result of a call that went to the background.
     TaskNotification,
-    /// The tools the model is told of.
+    /// The list of tools.
     Tools,
     /// The server's instructions.
     Instructions,
-    /// A prompt of the person.
+    /// A prompt of the user.
     Prompt,
     /// A resource that was read.
     Resource,
@@ -200,23 +200,23 @@ pub enum Carrier {
     ServerPrompt,
     /// The end of a background shell, or its output.
     BackgroundShell,
-    /// What a hook added.
+    /// The answer of a hook.
     Hook,
-    /// What a hook beside the session told at its end.
+    /// The stderr of a hook beside the session.
     WakingHook,
-    /// What came by the host's wake-up.
+    /// The host's wake-up.
     WakeUp,
     /// The end of a call that became a task.
     Task,
 }
 
-/// One text that the host's model was shown.
+/// One text that the model of the host was shown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelEntry {
-    /// When, on the host's clock, in milliseconds.
+    /// The time on the host's clock, in milliseconds.
     pub at_ms: u64,
-    /// By what.
+    /// The carrier of the text.
     pub carrier: Carrier,
     /// The tool, by the server's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -224,15 +224,15 @@ pub struct ModelEntry {
     /// The label of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Exactly what the model is shown.
+    /// The exact text that the model is shown.
     pub text: String,
     /// Whether the host marks it as an error.
     pub is_error: bool,
-    /// Whether it started a turn by itself, with nobody at the keyboard.
+    /// Whether the text started a turn without the user.
     pub woke: bool,
 }
 
-/// Everything that a fake host's model was shown, in order.
+/// Every text that the model of a fake host was shown, in order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ModelView {
@@ -256,10 +256,10 @@ impl ModelView {
     }
 }
 
-/// What a machine asks its driver to do, or tells its watcher, in order.
+/// An instruction of a machine for its driver, or news for its watcher.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Write this line to the server's stdin; the newline is the driver's.
+    /// Write this line to the server's stdin; the driver adds the newline.
     Send(Vec<u8>),
     /// The model is shown a text.
     Model(ModelEntry),
@@ -267,14 +267,14 @@ pub enum Effect {
     CallDone {
         /// The call's label.
         label: String,
-        /// How it ended.
+        /// The outcome.
         outcome: Outcome,
-        /// The server's `result` or `error` member, where one came.
+        /// The server's `result` or `error` member, if there is one.
         raw: Option<Value>,
     },
-    /// The server is open and its tools are known (or will not come).
+    /// The server is open, and its tools are known or can't be had.
     Ready,
-    /// The server is given up; the session goes on without it.
+    /// The host gave the server up; the session goes on without it.
     Failed(String),
     /// Signal the server process.
     Signal(Signal),
@@ -282,44 +282,44 @@ pub enum Effect {
     CloseStdin,
     /// Start a new server process, then call `start`.
     Respawn,
-    /// Run our program in the background, then call `on_shell_end`.
+    /// Run the program under test in the background, then call `on_shell_end`.
     Shell {
-        /// The shell.
+        /// The number of the shell.
         id: u64,
         /// The program's arguments.
         arguments: Vec<String>,
     },
-    /// Run our program as a hook, then call `on_hook_answer`.
+    /// Run the program under test as a hook, then call `on_hook_answer`.
     Hook {
-        /// The run.
+        /// The number of the run.
         id: u64,
-        /// The event as the host names it.
+        /// The host's name of the event.
         event: String,
-        /// What goes to its stdin: one JSON object.
+        /// The JSON object for its stdin.
         input: String,
     },
-    /// Run our program as a hook beside the session, then call `on_waking_end`.
+    /// Run the program under test as a hook beside the session, then call `on_waking_end`.
     Waking {
-        /// The run.
+        /// The number of the run.
         id: u64,
-        /// The event as the host names it.
+        /// The host's name of the event.
         event: String,
-        /// What goes to its stdin: one JSON object.
+        /// The JSON object for its stdin.
         input: String,
         /// Variables that the host gives it.
         environment: BTreeMap<String, String>,
     },
-    /// End a hook of [`Effect::Waking`] that runs.
+    /// End a running hook of [`Effect::Waking`].
     EndWaking(u64),
-    /// A turn of the model begins or is over.
+    /// A turn of the model has begun or ended.
     Turn {
-        /// Whether one runs now.
+        /// Whether a turn is running.
         running: bool,
-        /// Whether it began, or goes on, with nobody at the keyboard.
+        /// Whether it began, or goes on, without the user.
         by_itself: bool,
     },
-    /// The tools about whose calls dialogs are open now, the oldest first.
+    /// The tools of the calls with an open dialog, the oldest first.
     Dialogs(Vec<String>),
-    /// For the log: something that was dropped, ignored or decided.
+    /// A note for the log: something was dropped, ignored or decided.
     Note(String),
 }

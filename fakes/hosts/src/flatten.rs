@@ -1,15 +1,15 @@
-//! A `tools/call` result as the text that a host's model is shown.
-//! It is a pure function of the profile and the result; it never saves a file, it names where one would be.
+//! Turns a `tools/call` result into the text that the model of a host is shown. It is a pure function of the
+//! profile and the result; it saves no file and only names the path that a host would use.
 
 use serde_json::Value;
 
 use super::profile::{SizeUnit, Structured, Texts};
 use super::wire::fill;
 
-/// Most content blocks that are looked at; the rest is left out.
+/// Most content blocks that are read; the rest is left out.
 const BLOCKS_MAX: usize = 10_000;
 
-/// Whose result it is.
+/// The origin of a result.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
     /// The server's name in the host's configuration.
@@ -18,11 +18,11 @@ pub struct Origin<'a> {
     pub tool: &'a str,
     /// The tool's `_meta`.
     pub tool_meta: &'a Value,
-    /// Where the host would save a copy.
+    /// The path at which the host would save a copy.
     pub path: &'a str,
 }
 
-/// What the model is shown.
+/// The text that the model is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     /// The text.
@@ -31,7 +31,7 @@ pub struct Shown {
     pub is_error: bool,
 }
 
-/// The model's text of a result, without any limit of size.
+/// The text of a result for the model, without any limit of size.
 pub fn whole(texts: &Texts, origin: Origin<'_>, result: &Value) -> Shown {
     let shown = |text: String, is_error| Shown { text, is_error };
     let is_error = result.get("isError") == Some(&Value::Bool(true));
@@ -80,7 +80,7 @@ pub fn whole(texts: &Texts, origin: Origin<'_>, result: &Value) -> Shown {
     shown(text, false)
 }
 
-/// The model's text of a result, cut or replaced where it is too large for the host.
+/// The text of a result for the model, cut or replaced if it is too large for the host.
 pub fn result(texts: &Texts, origin: Origin<'_>, result: &Value) -> Shown {
     let Shown { text, is_error } = whole(texts, origin, result);
     let size = match *texts.size_unit {
@@ -122,7 +122,7 @@ pub fn result(texts: &Texts, origin: Origin<'_>, result: &Value) -> Shown {
     Shown { text: fill(&texts.frame, &[("text", &text)]), is_error }
 }
 
-/// A template with the names of a result's origin.
+/// Fills a template with the names of a result's origin.
 pub(crate) fn fill_for(template: &str, origin: Origin<'_>, message: &str) -> String {
     fill(
         template,
@@ -134,7 +134,7 @@ fn plain_text(block: &Value) -> Option<&str> {
     (block.get("type")?.as_str()? == "text").then(|| block.get("text")?.as_str()).flatten()
 }
 
-/// The text of one block, or `None` where the host refuses the whole result.
+/// The text of one block; `None` if the host refuses the whole result.
 fn one_block(texts: &Texts, origin: Origin<'_>, block: &Value) -> Option<String> {
     let member = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
     match block.get("type")?.as_str()? {

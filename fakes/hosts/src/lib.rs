@@ -1,8 +1,8 @@
-//! Fake MCP hosts: raw JSON-RPC, one profile a version, no protocol library.
-//! A host keeps what its model would have been shown; it shares nothing with the server that it judges.
+//! Fake MCP hosts: raw JSON-RPC, one profile for each version, no protocol library. A host keeps the texts
+//! that its model would have been shown; it shares no code with the server that it judges.
 //!
-//! [`settings`] reads a person's files as the hosts do. [`HostMachine`] is a synchronous state machine. [`drive`](drive::drive) runs it over any pipes on tokio's clock,
-//! [`process`] over those of a real process.
+//! [`settings`] reads a user's files as the hosts do. [`HostMachine`] is a synchronous state machine.
+//! [`drive`](drive::drive) runs it over any pipes on tokio's clock, [`process`] over those of a real process.
 
 mod any;
 mod channel;

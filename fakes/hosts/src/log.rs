@@ -1,5 +1,5 @@
-//! Wire lines of a run, in the form of the recordings of real hosts.
-//! A line holds one message as it was on the wire; it never holds the environment of a process.
+//! Wire lines of a run, in the format of the recordings of real hosts. A line holds one message as it was on
+//! the wire; it never holds the environment of a process.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -7,10 +7,10 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Longest text of a line that is not JSON, in characters, that a log keeps.
+/// Longest text that a log keeps of a line that is not JSON, in characters.
 const NOISE_CHARACTERS_MAX: usize = 2000;
 
-/// Which way a line went.
+/// The direction of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Dir {
     /// From the host to the server.
@@ -19,7 +19,7 @@ pub enum Dir {
     /// From the server to the host.
     #[serde(rename = "server>host")]
     ServerToHost,
-    /// Not a line: something happened to the process.
+    /// No line: an event of the process.
     #[serde(rename = "event")]
     Event,
 }
@@ -28,18 +28,18 @@ pub enum Dir {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceLine {
-    /// Since the start of the run, in milliseconds.
+    /// Milliseconds since the start of the run.
     pub ms: u64,
     /// The server process of this run, from 1.
     pub proc: u64,
-    /// Which way it went.
+    /// The direction.
     pub dir: Dir,
-    /// The message, or what happened.
+    /// The message, or the text of the event.
     pub msg: Value,
 }
 
 impl TraceLine {
-    /// A line that went over a pipe. What is not JSON is kept as text, cut.
+    /// A line of a pipe. If it is not JSON, it is kept as text and cut.
     pub fn wire(ms: u64, proc: u64, dir: Dir, line: &[u8]) -> Self {
         let msg = serde_json::from_slice(line).unwrap_or_else(|_| {
             let text: String = String::from_utf8_lossy(line).chars().take(NOISE_CHARACTERS_MAX).collect();
@@ -48,7 +48,7 @@ impl TraceLine {
         Self { ms, proc, dir, msg }
     }
 
-    /// Something that happened.
+    /// An event of the process.
     pub fn event(ms: u64, proc: u64, text: impl Into<String>) -> Self {
         Self { ms, proc, dir: Dir::Event, msg: Value::String(text.into()) }
     }
@@ -64,29 +64,29 @@ impl TraceLine {
     }
 }
 
-/// Something on or about a pipe, as it happened; parsed only by who writes it down.
+/// A line of a pipe or an event, unparsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireEvent {
     /// The server process of this run, from 1.
     pub proc: u64,
-    /// Which way it went.
+    /// The direction.
     pub dir: Dir,
-    /// The line's own bytes without its newline, or what happened as UTF-8.
+    /// The bytes of the line without its newline, or the event's text as UTF-8.
     pub bytes: Vec<u8>,
 }
 
 impl WireEvent {
-    /// Something that happened.
+    /// An event of the process.
     pub fn event(proc: u64, text: impl Into<String>) -> Self {
         Self { proc, dir: Dir::Event, bytes: text.into().into_bytes() }
     }
 
-    /// The text; bytes that are no UTF-8 are replaced.
+    /// The text, with replacement characters for bytes that are no UTF-8.
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.bytes)
     }
 
-    /// As a recording has it; `ms` is since the start of the run.
+    /// The line of a recording; `ms` is since the start of the run.
     pub fn trace(&self, ms: u64) -> TraceLine {
         match self.dir {
             Dir::Event => TraceLine::event(ms, self.proc, self.text()),

@@ -1,13 +1,13 @@
-//! How a host runs: with a person, or headless.
+//! The two modes of a host: interactive and headless.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the host runs.
+/// The mode of a host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Interactive, with a person at the keyboard.
+    /// Interactive, with a user at the keyboard.
     #[default]
     Tui,
     /// Headless, with one prompt.

@@ -1,5 +1,5 @@
-//! What a host's model is told of a server: tool names, descriptions, instructions.
-//! It shapes texts; what goes over the wire keeps the server's own names.
+//! The texts about a server that the model of a host sees: tool names, descriptions, instructions. On the
+//! wire the server's own names are used.
 
 use serde_json::Value;
 
@@ -14,17 +14,18 @@ pub(crate) struct Tool {
     pub name: String,
     /// The model's name.
     pub shown_name: String,
-    /// `annotations.readOnlyHint` is true.
+    /// Whether `annotations.readOnlyHint` is true.
     pub read_only: bool,
-    /// It runs as a task only.
+    /// Whether it runs as a task only.
     pub task_only: bool,
-    /// What the model reads of it, if it reads anything but the name.
+    /// The description for the model; `None` if it sees only the name.
     pub description: Option<String>,
     /// The tool's `_meta`.
     pub meta: Value,
 }
 
-/// Reads one item of a `tools/list` result. `None` if it has no name, or a name or a schema that the host leaves out.
+/// Reads one item of a `tools/list` result. `None` if it has no name, or a name or a schema because of which
+/// the host leaves it out.
 pub(crate) fn tool(names: &Names, schemas: &Schemas, server: &str, item: &Value) -> Option<Tool> {
     let name = item.get("name")?.as_str()?;
     if schema::is_dropped(schemas, item) {
@@ -46,7 +47,7 @@ pub(crate) fn tool(names: &Names, schemas: &Schemas, server: &str, item: &Value)
     })
 }
 
-/// The model's name of a tool, or `None` where the host leaves the tool out.
+/// The model's name of a tool; `None` if the host leaves the tool out.
 pub fn shown_name(names: &Names, server: &str, tool: &str) -> Option<String> {
     let mut name = fill(&names.tool, &[("server", &plain(names, server)), ("tool", &plain(names, tool))]);
     let max = usize::try_from(*names.max).unwrap_or(usize::MAX);
@@ -60,7 +61,7 @@ pub fn shown_name(names: &Names, server: &str, tool: &str) -> Option<String> {
     Some(name)
 }
 
-/// The first and last characters of a name with three dots between them.
+/// The first and last characters of a name, with three dots between them.
 fn without_middle(name: &str, max: usize) -> String {
     const DOTS: &str = "...";
     let kept = max.saturating_sub(DOTS.len());
@@ -93,7 +94,7 @@ fn replace(names: &Names, text: &str) -> String {
     plain
 }
 
-/// A description or the instructions as the model reads them.
+/// A description or the instructions, as the model reads them.
 pub fn cut(names: &Names, text: &str) -> String {
     let Some(max) = *names.description_max else {
         return text.to_owned();
@@ -105,7 +106,7 @@ pub fn cut(names: &Names, text: &str) -> String {
     }
 }
 
-/// The text that tells the model of the tools: one a line.
+/// The text that lists the tools for the model, one a line.
 pub(crate) fn listing<'a>(tools: impl Iterator<Item = &'a Tool>) -> String {
     let lines: Vec<String> = tools
         .map(|tool| match &tool.description {

@@ -1,5 +1,5 @@
-//! What a person can set in a host: mode, limits, flags.
-//! It holds settings only; what a host does with them is the profile's.
+//! The user's settings of a host: mode, limits, flags. It holds the settings only; the profile says how a
+//! host uses them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use super::mode::Mode;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostOptions {
-    /// How the host runs.
+    /// The mode of the host.
     pub mode: Mode,
     /// The server's name in the host's configuration.
     pub server_name: String,
@@ -20,42 +20,43 @@ pub struct HostOptions {
     pub start_timeout_ms: Option<u64>,
     /// The configured time after which a call goes to the background, in milliseconds; 0 means never.
     pub background_after_ms: Option<u64>,
-    /// Whether the older protocol is forced, so that no probe is sent.
+    /// Whether a setting forces the older protocol, so that no probe is sent.
     pub legacy_only: bool,
-    /// Whether the newer protocol is asked for, so that a host probes that does not by itself.
+    /// Whether a setting asks for the newer protocol, so that a host probes that does not do so by default.
     pub negotiate: bool,
     /// Whether the session names the server as a channel.
     pub channels: bool,
-    /// Whether the person's settings allow the server's tools.
+    /// Whether the user's settings allow the server's tools.
     pub allow_tools: bool,
-    /// The server's tools that run without a question, `*` for all of them, where the person's settings say that; nothing
-    /// when no tool is asked about.
+    /// The server's tools that run without a question, `*` for all of them, if the user's settings say so;
+    /// `None` if no tool needs consent.
     pub unasked: Option<Vec<String>>,
-    /// Whether the server's `instructions` are allowed by a setting.
+    /// Whether a setting allows the server's `instructions`.
     pub allow_instructions: bool,
-    /// Whether the tools are known from an earlier run.
+    /// Whether the host knows the tools from an earlier run.
     pub warm_tool_cache: bool,
-    /// The id of the conversation, where a host tells it to its servers.
+    /// The id of the conversation, which some hosts tell their servers.
     pub thread: String,
     /// The working directory that `roots/list` names.
     pub working_directory: String,
-    /// The session's id, as hooks are told it.
+    /// The id of the session, as hooks get it.
     pub session_id: String,
-    /// Whether the model may leave our command running in its shell, with the settings that its end needs.
+    /// Whether the model may run the program under test in its shell, with the settings that reporting its
+    /// end needs.
     pub shell: bool,
-    /// Whether our hooks are configured.
+    /// Whether the hooks of the program under test are configured.
     pub hooks: bool,
-    /// Whether our hook that wakes is configured.
+    /// Whether its hook that wakes is configured.
     pub waking_hook: bool,
-    /// How long that one may take, in milliseconds, where its entry says so.
+    /// The time limit of that hook, in milliseconds, if its entry has one.
     pub waking_timeout_ms: Option<u64>,
-    /// Whether the host's wake-up is open to us.
+    /// Whether the host's wake-up is open.
     pub wake_up: bool,
     /// Whether the host's experimental setting is on.
     pub experimental: bool,
 }
 
-/// The id of the conversation that a session of a machine has in its `start`th run: no other has the same.
+/// The id of the conversation in the `start`th run of a session; it is unique on a machine.
 pub fn thread_id(session: u64, start: u64) -> String {
     super::wire::uuid((session << 32) | (1 << 31) | start)
 }

@@ -1,18 +1,18 @@
-//! The host's ends of a server's pipes, spoken to line by line: for a conversation that needs no host's manners.
+//! The host's ends of a server's pipes, for a conversation line by line without a profile.
 
 use std::io;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 
-/// What a server writes, and what it reads.
+/// The output and the input of a server.
 pub struct Pipe<O, I> {
     output: Option<BufReader<O>>,
     input: Option<I>,
 }
 
 impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Pipe<O, I> {
-    /// The ends that [`Server::spawn`](crate::drive::Server::spawn) gives.
+    /// Wraps the ends that [`Server::spawn`](crate::drive::Server::spawn) gives.
     pub fn new((output, input): (O, I)) -> Self {
         Self { output: Some(BufReader::new(output)), input: Some(input) }
     }
@@ -20,16 +20,16 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Pipe<O, I> {
     /// Writes a message as a line.
     ///
     /// # Errors
-    /// When the input is closed on either side.
+    /// If the input is closed on either side.
     pub async fn send(&mut self, message: &Value) -> io::Result<()> {
         let input = self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         input.write_all(format!("{message}\n").as_bytes()).await
     }
 
-    /// The next line of the server.
+    /// Reads the next line of the server.
     ///
     /// # Errors
-    /// When the server closed its output.
+    /// If the server closed its output.
     pub async fn line(&mut self) -> io::Result<String> {
         let ended = || io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed its output");
         let mut line = String::new();
@@ -37,7 +37,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Pipe<O, I> {
         if size > 0 { Ok(line) } else { Err(ended()) }
     }
 
-    /// What the server writes from here on, for another reader.
+    /// Takes the rest of the server's output, for another reader.
     pub fn take_output(&mut self) -> Option<BufReader<O>> {
         self.output.take()
     }

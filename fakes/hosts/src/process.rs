@@ -1,5 +1,5 @@
-//! A server that is a real process with piped stdio.
-//! It starts, signals and waits for its own child only, and never leaves one behind.
+//! A server that is a real process with piped stdio. It starts, signals and waits for its own child only, and
+//! never leaves one running.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -15,50 +15,50 @@ use super::effect::Signal;
 
 /// The last bytes of a server's stderr that are kept.
 const STDERR_BYTES_MAX: usize = 256 * 1024;
-/// Bytes of stderr read at once.
+/// Most bytes of stderr that are read at once.
 const CHUNK_BYTES: usize = 8 * 1024;
 
-/// How a server is started.
+/// The command of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerCommand {
     /// The program.
     pub program: String,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// Where it runs; none means here.
+    /// Its working directory; `None` for that of this process.
     pub working_directory: Option<PathBuf>,
-    /// Variables that are set for it.
+    /// The variables that are set for it.
     pub environment: BTreeMap<String, String>,
-    /// Whether it gets nothing but those variables.
+    /// Whether it gets only those variables.
     pub bare_environment: bool,
 }
 
-/// A server process, started by its command as often as the host asks.
+/// A server process; each spawn runs its command again.
 #[derive(Debug)]
 pub struct ProcessServer {
     command: ServerCommand,
     child: Option<Child>,
     stderr: Arc<Mutex<VecDeque<u8>>>,
-    /// Nobody reads the server's stderr; the pipe is only held open.
+    /// The server's stderr is held open and not read.
     unread: bool,
-    /// Each process leads a group of its own, and all of the group ends with it.
+    /// Each process leads a group of its own, and the whole group ends with it.
     grouped: bool,
 }
 
 impl ProcessServer {
-    /// Nothing runs yet.
+    /// A server that is not running.
     pub fn new(command: ServerCommand) -> Self {
         Self { command, child: None, stderr: Arc::default(), unread: false, grouped: false }
     }
 
-    /// A host that holds the server's stderr open and never reads it.
+    /// Holds the server's stderr open without reading it, as some hosts do.
     #[must_use]
     pub fn leaving_stderr_unread(mut self) -> Self {
         self.unread = true;
         self
     }
 
-    /// Starts the command in a process group of its own, so that what a launcher has started ends with it.
+    /// Starts the command in a process group of its own, so that the children of a launcher end with it.
     #[must_use]
     pub fn in_own_group(mut self) -> Self {
         self.grouped = true;
@@ -72,7 +72,7 @@ impl ProcessServer {
 
         let id = self.child.as_ref().and_then(Child::id).and_then(|id| i32::try_from(id).ok());
         if let Some(id) = id.filter(|_| self.grouped) {
-            // The group may have ended meanwhile, which is what this wants.
+            // The group may have ended meanwhile, as intended.
             let _ = signal::killpg(Pid::from_raw(id), UnixSignal::SIGKILL);
         }
     }
@@ -167,12 +167,12 @@ fn send(child: &mut Child, signal: Signal) {
         Signal::Continue => UnixSignal::SIGCONT,
     };
     if let Some(id) = child.id().and_then(|id| i32::try_from(id).ok()) {
-        // It may have ended meanwhile, which is what the signal wanted.
+        // It may have ended meanwhile, as the signal demanded.
         let _ = signal::kill(Pid::from_raw(id), number);
     }
 }
 
-/// Without signals there is only the end; a process that is asked politely is left alone.
+/// On other systems there is only a kill; weaker signals do nothing.
 #[cfg(not(unix))]
 fn send(child: &mut Child, signal: Signal) {
     if matches!(signal, Signal::Term | Signal::Kill) {
@@ -180,8 +180,9 @@ fn send(child: &mut Child, signal: Signal) {
     }
 }
 
-/// Hosts give a server the default signals. What this process ignores, as every program that a shell without job control
-/// leaves in the background ignores SIGINT, a child would ignore too; what it handles is the default again in a child.
+/// Restores the default signals for servers, because hosts give them these. A child inherits which signals
+/// are ignored; every program that a shell without job control runs in the background ignores SIGINT, for
+/// example. Signals with a handler have their default in a child.
 #[cfg(target_os = "linux")]
 mod defaults {
     use std::{fs, io};
@@ -192,22 +193,22 @@ mod defaults {
     const ENDING: [UnixSignal; 4] =
         [UnixSignal::SIGHUP, UnixSignal::SIGINT, UnixSignal::SIGQUIT, UnixSignal::SIGTERM];
 
-    /// Handles, by doing nothing, each of those signals that is ignored. The others stay as they are, so that a person
-    /// can still end this program.
+    /// Installs a handler that does nothing for each ignored signal. The others stay unchanged, so that a
+    /// user can still end this program.
     #[expect(clippy::disallowed_methods, reason = "what the system says of this process stands in a file")]
     pub(super) fn restore() -> io::Result<()> {
         let ignored = ignored(&fs::read_to_string("/proc/self/status")?);
         for one in ENDING {
             let number = one as i32;
             if ignored & (1 << (number - 1)) != 0 {
-                // The handler outlives what it returns.
+                // The handler stays after its stream is dropped.
                 drop(signal(SignalKind::from_raw(number))?);
             }
         }
         Ok(())
     }
 
-    /// The mask of ignored signals; nothing is ignored where it is not told.
+    /// The mask of ignored signals; empty if the text does not have it.
     fn ignored(status: &str) -> u64 {
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()

@@ -1,11 +1,11 @@
-//! Which features a tool's input schema has that some model interfaces are known to refuse. It judges no schema, and
-//! never follows a reference.
+//! Finds the features of a tool's input schema that some model APIs are known to refuse. It validates no
+//! schema, and never follows a reference.
 
 use serde_json::Value;
 
 use super::profile::{Fact, Fate, Schemas};
 
-/// Levels of a schema that are looked into.
+/// Depth to which a schema is searched.
 const DEPTH_MAX: usize = 32;
 
 /// A feature of an input schema.
@@ -28,7 +28,7 @@ impl SchemaFeature {
     pub const ALL: [Self; 5] =
         [Self::WithoutProperties, Self::RootUnion, Self::RootNotObject, Self::References, Self::TypeLists];
 
-    /// In words, after "a tool with".
+    /// The feature as a text after "a tool with".
     pub fn words(self) -> &'static str {
         match self {
             Self::WithoutProperties => "an input schema without `properties`",
@@ -39,7 +39,7 @@ impl SchemaFeature {
         }
     }
 
-    /// The profile's fact about it, and the fact's name.
+    /// The profile's fact about the feature, and the name of the fact.
     pub fn fact(self, schemas: &Schemas) -> (&Fact<Fate>, &'static str) {
         match self {
             Self::WithoutProperties => (&schemas.without_properties, "schemas.without_properties"),
@@ -51,7 +51,7 @@ impl SchemaFeature {
     }
 }
 
-/// The features of a tool's input schema, in their order.
+/// The features of a tool's input schema, in the order of [`SchemaFeature::ALL`].
 pub fn schema_features(tool: &Value) -> Vec<SchemaFeature> {
     let Some(schema) = tool.get("inputSchema") else { return Vec::new() };
     let has = |name: &str| schema.get(name).is_some();
@@ -65,12 +65,12 @@ pub fn schema_features(tool: &Value) -> Vec<SchemaFeature> {
     SchemaFeature::ALL.into_iter().filter(|feature| there(*feature)).collect()
 }
 
-/// Whether the host leaves a tool out for its schema.
+/// Whether the host leaves a tool out because of its schema.
 pub(crate) fn is_dropped(schemas: &Schemas, tool: &Value) -> bool {
     schema_features(tool).into_iter().any(|feature| **feature.fact(schemas).0 == Fate::Dropped)
 }
 
-/// The first tool for whose schema the host refuses the whole list, and what it has.
+/// The first tool because of whose schema the host refuses the whole list, and the feature.
 pub(crate) fn refuses_for<'a>(schemas: &Schemas, tools: &'a [Value]) -> Option<(&'a str, SchemaFeature)> {
     tools.iter().find_map(|tool| {
         let refused = |feature: &SchemaFeature| **feature.fact(schemas).0 == Fate::Refused;
@@ -79,19 +79,19 @@ pub(crate) fn refuses_for<'a>(schemas: &Schemas, tools: &'a [Value]) -> Option<(
     })
 }
 
-/// Whether an answer to `initialize` says which program and version it is, as every version of MCP wants.
+/// Whether an answer to `initialize` names the server and its version, which every version of MCP requires.
 pub fn names_its_server(result: &Value) -> bool {
     ["/serverInfo/name", "/serverInfo/version"]
         .iter()
         .all(|at| result.pointer(at).is_some_and(Value::is_string))
 }
 
-/// Whether a tool runs as a task only, as 2025-11-25 has them.
+/// Whether a tool runs as a task only, which 2025-11-25 has.
 pub fn is_task_only(tool: &Value) -> bool {
     tool.pointer("/execution/taskSupport").and_then(Value::as_str) == Some("required")
 }
 
-/// Whether a schema or one inside it is so. Names of properties are no keywords.
+/// Whether a schema or one inside it satisfies a condition. Names of properties are no keywords.
 fn any(schema: &Value, depth: usize, is: &dyn Fn(&Value) -> bool) -> bool {
     if depth > DEPTH_MAX {
         return false;

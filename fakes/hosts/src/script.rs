@@ -1,5 +1,5 @@
-//! The agent of `hostcheck host`: a list of steps in YAML, and the player that takes them one by one.
-//! A step is done when its outcome is there; a script never decides from what a server answered.
+//! The scripted model and user of `hostcheck host`: a list of steps in YAML, and the player that performs
+//! them one by one. A step ends with its outcome; a script has no conditions on a server's answer.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub struct Script {
     pub steps: Vec<ScriptStep>,
 }
 
-/// One step of the agent or of the person.
+/// One step of the model or of the user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScriptStep {
@@ -33,11 +33,11 @@ pub enum ScriptStep {
     Call(ScriptCall),
     /// The model calls several tools in one step.
     Calls(Vec<ScriptCall>),
-    /// Nothing happens for this many milliseconds.
+    /// The script pauses for this many milliseconds.
     WaitMs(u64),
-    /// The person types a prompt.
+    /// The user types a prompt.
     Type(String),
-    /// The person interrupts.
+    /// The user interrupts.
     Interrupt,
     /// The model ends its turn and waits.
     Idle,
@@ -45,13 +45,13 @@ pub enum ScriptStep {
     Read(String),
     /// A prompt of the server is used.
     Prompt(ScriptPrompt),
-    /// The person answers an open elicitation.
+    /// The user answers an open elicitation.
     Answer(ScriptAnswer),
-    /// The host asks its person for a permission.
+    /// The host asks its user for a permission.
     Permission(ScriptPermission),
-    /// The person has the server started anew.
+    /// The user has the server restarted.
     Reconnect,
-    /// The host ends.
+    /// The host exits.
     Exit,
     /// The host is killed.
     Kill,
@@ -61,7 +61,7 @@ pub enum ScriptStep {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptCall {
-    /// The tool, by the server's name or by the model's.
+    /// The tool, by the server's name for it or by the model's.
     pub tool: String,
     /// The arguments; none means an empty object.
     #[serde(default)]
@@ -101,7 +101,7 @@ pub struct ScriptPermission {
     pub id: String,
     /// The tool.
     pub tool: String,
-    /// What it is about to do.
+    /// What the tool is about to do.
     #[serde(default)]
     pub description: String,
     /// The beginning of its arguments.
@@ -116,20 +116,20 @@ fn yes() -> bool {
 /// Why a script can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
-    /// Not YAML, or a step or key that is not known; with line, column and the place.
+    /// The text is not YAML, or has an unknown step or key.
     #[error("{name}: {problem}")]
     Unreadable {
         /// The file.
         name: String,
-        /// Where and what.
+        /// The place and the cause.
         problem: String,
     },
-    /// Too many steps.
+    /// The script has too many steps.
     #[error("{name}: {steps} steps; at most {STEPS_MAX} are played")]
     TooLong {
         /// The file.
         name: String,
-        /// How many.
+        /// The number of steps.
         steps: usize,
     },
 }
@@ -138,7 +138,7 @@ impl Script {
     /// Reads a script.
     ///
     /// # Errors
-    /// With file, line and column.
+    /// With the file, line and column.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
         let script: Self = serde_saphyr::from_str(text).map_err(|error| ScriptError::Unreadable {
             name: name.to_owned(),
@@ -151,10 +151,11 @@ impl Script {
     }
 }
 
-/// Plays a script on a driven host: what is done goes to `orders`, events come from `events` and are handed to `watch`.
+/// Plays a script on a driven host: actions go to `orders`, events come from `events` and are passed to
+/// `watch`.
 ///
-/// It begins when the server is open or was given up, and returns when the host is over (its events end),
-/// so a script without `exit` or `kill` is ended with `exit`.
+/// It begins when the server is open or was given up, and returns when the host has ended (its events end). A
+/// script without `exit` or `kill` ends with `exit`.
 pub async fn play(
     script: Script,
     orders: mpsc::Sender<Order>,
@@ -194,7 +195,7 @@ pub async fn play(
                 ended = matches!(action, Action::Exit | Action::Kill);
                 match room {
                     Ok(room) => room.send(Order::Act(action)),
-                    // The host has left.
+                    // The host has ended.
                     Err(_) => ended = true,
                 }
             }
@@ -219,7 +220,7 @@ impl ScriptStep {
             }
             Self::Type(prompt) => Action::BeginTurn { prompt },
             Self::Interrupt => Action::Interrupt,
-            // A pause is taken by the player itself.
+            // The player itself takes a pause.
             Self::Idle | Self::WaitMs(_) => Action::EndTurn,
             Self::Read(uri) => Action::ReadResource { uri, label: label(true) },
             Self::Prompt(prompt) => Action::GetPrompt {

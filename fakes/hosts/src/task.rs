@@ -1,5 +1,6 @@
-//! A server that is a future of this program, for simulated runs: in-memory pipes, no process.
-//! A signal ends it at once, as a crash does, or holds it where it waits until another one lets it go on; it never sees one.
+//! A server as a future of this program, for simulated runs: in-memory pipes, no process. A signal ends it at
+//! once, as a crash does, or pauses it where it waits until another signal lets it continue; the server
+//! itself never sees a signal.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -14,10 +15,10 @@ use tokio::task::JoinHandle;
 use super::drive::Server;
 use super::effect::Signal;
 
-/// Size of each pipe, in bytes: what a Linux pipe holds.
+/// Size of each pipe, in bytes: that of a Linux pipe.
 const PIPE_BYTES: usize = 64 * 1024;
 
-/// Whether a server stands still.
+/// Whether a server is paused.
 #[derive(Debug, Default)]
 struct Hold {
     on: Cell<bool>,
@@ -33,7 +34,7 @@ impl Hold {
     }
 }
 
-/// A future that is not polled while it is held.
+/// A future that is not polled while it is paused.
 struct Held<S> {
     server: Pin<Box<S>>,
     hold: Rc<Hold>,
@@ -51,7 +52,7 @@ impl<S: Future> Future for Held<S> {
     }
 }
 
-/// Runs a server's future on the current `LocalSet`, anew for every start.
+/// Runs a server's future on the current `LocalSet`; each spawn makes a new one.
 #[derive(Debug)]
 pub struct TaskServer<F> {
     serve: F,
@@ -64,7 +65,7 @@ where
     F: FnMut(DuplexStream, DuplexStream) -> io::Result<S>,
     S: Future<Output = Option<i32>> + 'static,
 {
-    /// `serve` gets the server's input and output, and gives its exit code, where it has one.
+    /// `serve` gets the server's input and output, and gives its exit code, if it has one.
     pub fn new(serve: F) -> Self {
         Self { serve, running: None, hold: Rc::default() }
     }
@@ -103,7 +104,7 @@ where
         };
         let code = match running.await {
             Ok(code) => code,
-            // A panic is a fault of the server's code, not a death that a host should make the best of.
+            // A panic is a fault of the server's code, not an exit that a host should handle.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => None,
         };

@@ -1,12 +1,12 @@
-//! JSON-RPC lines with their members in a host's own order.
-//! It builds and sorts messages; it never decides when one is sent.
+//! JSON-RPC lines with their members in the order of a host. It builds and classifies messages; it never
+//! decides when to send one.
 
 use serde_json::{Map, Value};
 
-/// Nesting and size are bounded by the reader of lines; this is the bound of ids that are kept as text.
+/// Longest id that is kept as text, in bytes.
 const ID_TEXT_BYTES_MAX: usize = 1024;
 
-/// An object with `members` in the order given; members that the order does not name come last.
+/// An object with `members` in the given order; members that the order does not name come last.
 pub(crate) fn ordered(order: &[String], members: Vec<(&str, Value)>) -> Value {
     let mut object = Map::new();
     let mut rest = Vec::new();
@@ -36,39 +36,39 @@ pub(crate) fn id_key(id: &Value) -> Option<String> {
     (text.len() <= ID_TEXT_BYTES_MAX).then_some(text)
 }
 
-/// A line of the server, sorted by kind.
+/// A line of the server, classified.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Incoming {
-    /// An answer to one of our requests.
+    /// An answer to one of the host's requests.
     Answer {
         /// Its id as a key.
         key: String,
-        /// `result` or `error`.
+        /// The `result`, or the `error`.
         body: Result<Value, Value>,
     },
     /// A request of the server.
     Request {
-        /// Its id, to be echoed.
+        /// Its id, for the answer.
         id: Value,
         /// The method.
         method: String,
-        /// The params, null where there are none.
+        /// The params; null if there are none.
         params: Value,
     },
     /// A notification.
     Notification {
         /// The method.
         method: String,
-        /// The params, null where there are none.
+        /// The params; null if there are none.
         params: Value,
     },
-    /// Nothing at all.
+    /// An empty line.
     Empty,
-    /// Not a JSON-RPC message; with the reason.
+    /// No JSON-RPC message, with the reason.
     Noise(&'static str),
 }
 
-/// Sorts one line.
+/// Classifies one line.
 pub(crate) fn parse(line: &[u8]) -> Incoming {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Incoming::Empty;
@@ -104,8 +104,8 @@ pub(crate) fn parse(line: &[u8]) -> Incoming {
     }
 }
 
-/// Puts values for `{names}` into a template; a name without a value stays as it is.
-/// What is put in is never looked at again, so a hostile text can't name another value.
+/// Puts values for `{names}` into a template; a name without a value stays as it is. The values are not
+/// searched for names, so a hostile text can't name another value.
 pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
@@ -145,7 +145,7 @@ pub(crate) fn fill_all(value: &Value, values: &[(&str, &str)], numbers: &[(&str,
     }
 }
 
-/// The UUID that a fake host uses for the thing of this number.
+/// The UUID by which a fake host names the object with this number.
 pub(crate) fn uuid(number: u64) -> String {
     format!("00000000-0000-7000-8000-{:012x}", number & 0xffff_ffff_ffff)
 }

@@ -40,7 +40,7 @@ fn a_call_has_the_limit_of_its_host(#[case] host: &str, #[case] mode: Mode, #[ca
 }
 
 #[test]
-fn a_late_reply_reaches_nobody() {
+fn a_late_reply_is_dropped() {
     let mut bench = Bench::open(SIXTY, Mode::Tui, &["wait"]);
     bench.call("wait");
     bench.until(61_000);
@@ -343,7 +343,7 @@ fn a_killed_host_closes_the_pipe_and_nothing_else(#[values(CLAUDE, COPILOT, SIXT
 }
 
 #[test]
-fn an_interactive_claude_never_restarts_a_dead_server() {
+fn an_interactive_claude_never_restarts_an_exited_server() {
     let mut bench = Bench::open(CLAUDE, Mode::Tui, &["a"]);
     bench.call("a");
     bench.exit();

@@ -1,5 +1,5 @@
-//! Tool calls: steps of the model, the parallel rule, limits, the background, outcomes.
-//! A call has exactly one outcome, and after it nothing of the call reaches the model but a background result.
+//! Tool calls: steps of the model, the parallel rule, limits, the background, outcomes. A call has exactly
+//! one outcome. After it, only a background result of the call may reach the model.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::flatten::{self, Origin};
 use crate::profile::{Parallel, ProgressTokens, Restart, Unallowed};
 use crate::wire::{fill, id_key, uuid};
 
-/// A call that has no outcome yet, or whose result is still to come.
+/// A call without an outcome so far, or whose result is still to come.
 #[derive(Debug)]
 pub(super) struct Call {
     wanted: ToolCall,
@@ -20,7 +20,7 @@ pub(super) struct Call {
     place: usize,
     /// Id and key of the request, once sent.
     sent: Option<(Value, String)>,
-    /// Its progress token as a key.
+    /// The key of its progress token.
     token: Option<String>,
     /// The number of its background task.
     task: Option<u64>,
@@ -52,7 +52,7 @@ impl HostMachine {
         self.steps.push_back(step);
     }
 
-    /// Goes on with the steps as far as it can be gone.
+    /// Starts as many steps and calls as can start.
     pub(super) fn pump(&mut self) {
         loop {
             if self.over || self.link.phase == Phase::Closing || self.hooks.hold_the_model() {
@@ -78,13 +78,13 @@ impl HostMachine {
                 self.abort_finished();
                 self.step = Some(Step { waiting, ..Step::default() });
             }
-            if !self.start_what_may_run() {
+            if !self.start_calls() {
                 return;
             }
         }
     }
 
-    /// Whether calls can go out now; a dead server may be started for them.
+    /// Whether calls can be sent; a server that has exited may be started for them.
     fn may_call(&mut self) -> bool {
         match self.link.phase {
             Phase::Open => self.catalog.blocking.is_empty() && self.link.ready_told,
@@ -97,14 +97,14 @@ impl HostMachine {
                 }
             },
             Phase::Failed => true,
-            // A turn that did not wait has no tools of this server yet.
+            // If the turn did not wait for the server, it has none of its tools yet.
             Phase::Probing | Phase::Initializing => self.link.ready_told,
             Phase::Down | Phase::Closing => false,
         }
     }
 
-    /// Starts calls of the running step. Returns whether the step is over.
-    fn start_what_may_run(&mut self) -> bool {
+    /// Starts the calls of the running step that may start. Returns whether the step is over.
+    fn start_calls(&mut self) -> bool {
         loop {
             let Some(step) = &self.step else {
                 return true;
@@ -182,12 +182,12 @@ impl HostMachine {
         self.send_call(seq);
     }
 
-    /// The tool of a call that has not gone out.
+    /// The tool of a call that was not sent so far.
     pub(super) fn waiting_tool(&self, seq: u64) -> Option<String> {
         self.calls.get(&seq).filter(|call| call.sent.is_none()).map(|call| call.wanted.tool.clone())
     }
 
-    /// The call goes out, unless its server has gone while the person was asked.
+    /// Sends the call, unless the server has exited while the user was asked.
     pub(super) fn send_call(&mut self, seq: u64) {
         if self.link.phase == Phase::Gone {
             let tool = self.waiting_tool(seq).unwrap_or_default();
@@ -244,7 +244,7 @@ impl HostMachine {
         }
     }
 
-    /// A template about a tool, filled.
+    /// Fills a template about a tool.
     pub(super) fn words(&self, template: &str, tool: &str, message: &str) -> String {
         let shown = self.catalog.find(tool).map_or_else(|| tool.to_owned(), |tool| tool.shown_name.clone());
         let seconds = (self.call_limit_ms() / 1000).to_string();
@@ -302,7 +302,7 @@ impl HostMachine {
         self.finish(seq, outcome, Some(raw), shown.0, shown.1);
     }
 
-    /// Some hosts cancel a call once more when it is over.
+    /// Some hosts cancel a call once more after it has ended.
     fn abort_later(&mut self, seq: u64) {
         let sent = self.calls.get(&seq).and_then(|call| call.sent.clone());
         if let (Some(after_ms), Some((id, _))) = (*self.profile.calls.abort_after_ms, sent) {
@@ -311,7 +311,7 @@ impl HostMachine {
         }
     }
 
-    /// Sends the cancels of calls that are over.
+    /// Cancels the calls that have ended.
     pub(super) fn abort_finished(&mut self) {
         self.timers.remove(&Timer::Abort);
         let reason = self.profile.calls.interrupt_reason.value.clone();
@@ -335,14 +335,14 @@ impl HostMachine {
         self.finish(seq, Outcome::TimedOut, None, text, true);
     }
 
-    /// Forgets that a call's request is open, so that a late answer is dropped.
+    /// Removes the request of a call from the open ones, so that a late answer is dropped.
     fn unsend(&mut self, seq: u64) -> Option<(Value, String)> {
         let sent = self.calls.get_mut(&seq)?.sent.take()?;
         self.link.pending.remove(&sent.1);
         Some(sent)
     }
 
-    /// The call's outcome: in place, or as a background result.
+    /// Reports the outcome of a call: in place, or as a background result.
     pub(super) fn finish(&mut self, seq: u64, outcome: Outcome, raw: Option<Value>, text: String, bad: bool) {
         self.forget_timers_of(seq);
         self.close_dialog(seq);
@@ -362,7 +362,7 @@ impl HostMachine {
         self.done_with(label, outcome, raw);
     }
 
-    /// A call became a task: the turn goes on without it. Returns its tool and label.
+    /// Lets the turn go on without a call that became a task. Returns its tool and label.
     pub(super) fn let_go(&mut self, seq: u64) -> Option<(String, String)> {
         self.forget_timers_of(seq);
         let call = self.calls.remove(&seq)?;
@@ -382,7 +382,7 @@ impl HostMachine {
         self.effects.push(Effect::CallDone { label, outcome, raw });
     }
 
-    /// The call has run so long that the turn goes on without it.
+    /// Lets the turn go on without a call that has run for long.
     pub(super) fn move_to_background(&mut self, seq: u64) {
         let task = self.turn.new_task();
         let Some(call) = self.calls.get_mut(&seq) else {
@@ -407,7 +407,7 @@ impl HostMachine {
         self.done_with(label, Outcome::Backgrounded, None);
     }
 
-    /// Progress of a request of ours.
+    /// Takes progress of one of the host's requests.
     pub(super) fn on_progress(&mut self, params: &Value) {
         let token = params.get("progressToken").cloned().unwrap_or_default();
         let seq = id_key(&token).and_then(|token| self.call_of_token(&token));
@@ -432,7 +432,7 @@ impl HostMachine {
             .map(|(seq, _)| *seq)
     }
 
-    /// The person interrupts: open calls are cancelled, the turn is over.
+    /// The user interrupts: open calls are cancelled and the turn ends.
     pub(super) fn interrupt(&mut self) {
         let reason = self.profile.calls.interrupt_reason.value.clone();
         let text = self.profile.texts.interrupted.clone();
@@ -440,7 +440,7 @@ impl HostMachine {
         self.interrupt_turn();
     }
 
-    /// Gives every call but those in the background the outcome `cancelled`.
+    /// Cancels every call that is not in the background.
     pub(super) fn cancel_calls(&mut self, reason: Option<&str>, text: Option<&str>) {
         self.steps.clear();
         let open: Vec<u64> =
@@ -460,7 +460,7 @@ impl HostMachine {
         self.step = None;
     }
 
-    /// An outcome without any text for the model.
+    /// Ends a call without a text for the model.
     fn drop_call(&mut self, seq: u64) {
         self.forget_timers_of(seq);
         self.close_dialog(seq);
@@ -471,7 +471,7 @@ impl HostMachine {
         }
     }
 
-    /// The server is gone: every call that was on the wire fails.
+    /// The server has exited: every call that was sent fails.
     pub(super) fn fail_open_calls(&mut self) {
         let open: Vec<u64> =
             self.calls.iter().filter(|(_, call)| call.sent.is_some()).map(|(seq, _)| *seq).collect();
@@ -482,7 +482,7 @@ impl HostMachine {
         }
     }
 
-    /// The host ends: background calls are forgotten too.
+    /// The host ends, so background calls are dropped too.
     pub(super) fn forget_calls(&mut self) {
         self.cancel_calls(None, None);
         self.calls.clear();

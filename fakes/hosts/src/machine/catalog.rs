@@ -1,23 +1,23 @@
-//! The tools that the host remembers of a server.
-//! It never forgets a tool by itself; the machine says when.
+//! The tools of a server that the host remembers. The catalog forgets no tool by itself; the machine decides
+//! when.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::names::Tool;
 
-/// Remembered tools, and what is owed about them.
+/// The remembered tools, and whether their list must be requested again.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
-    /// In the server's order, for the model.
+    /// The server's order, which the model sees.
     order: Vec<String>,
     tools: BTreeMap<String, Tool>,
-    /// The list is to be asked again before the next model request.
+    /// The list must be requested again before the next model request.
     pub(super) stale: bool,
-    /// The list is to be asked once more before the first call.
+    /// The list must be requested once more before the first call.
     pub(super) warm: bool,
-    /// No hint says how long the list is good.
+    /// The server gave no `ttlMs` for the list.
     pub(super) uncached: bool,
-    /// Keys of lists that the next call waits for.
+    /// Keys of list requests for which the next call waits.
     pub(super) blocking: BTreeSet<String>,
 }
 
@@ -26,7 +26,7 @@ impl Catalog {
         Self { warm, ..Self::default() }
     }
 
-    /// Takes a whole new list.
+    /// Replaces the whole list.
     pub(super) fn replace(&mut self, tools: Vec<Tool>) {
         self.order.clear();
         self.tools.clear();
@@ -43,7 +43,7 @@ impl Catalog {
         self.tools.clear();
     }
 
-    /// A tool by the server's name or by the model's.
+    /// Finds a tool by the server's name or by the model's.
     pub(super) fn find(&self, name: &str) -> Option<&Tool> {
         self.tools.get(name).or_else(|| self.tools.values().find(|tool| tool.shown_name == name))
     }

@@ -1,5 +1,5 @@
-//! The person's consent to a call: given by their settings, by their hook, or at a dialog that waits as long as it takes.
-//! A call that waits for it is on no wire, and nothing but the person's answer or an interrupt ends its wait.
+//! The user's consent to a call: given by settings, by a hook, or in a dialog that waits without a limit. A
+//! call that waits for consent is not sent, and only the user's answer or an interrupt ends its wait.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::effect::{Effect, Outcome};
 use crate::profile::{Hook, HookAnswer, Unallowed};
 
 impl HostMachine {
-    /// What becomes of a call of this tool, by the person's settings alone.
+    /// The fate of a call of this tool by the user's settings alone.
     pub(super) fn consent_to(&self, tool: &str) -> Unallowed {
         let facts = &self.profile.consent;
         let only_reads = self.catalog.find(tool).is_some_and(|tool| tool.read_only);
@@ -22,24 +22,24 @@ impl HostMachine {
         self.mode(&facts.calls)
     }
 
-    /// Asks the person's hook where the host has one, else the person.
+    /// Asks the user's hook if the host has one, otherwise the user.
     pub(super) fn ask_consent(&mut self, seq: u64, tool: &str, arguments: serde_json::Value) {
         let event = self.profile.consent.hook.value.clone();
         let name = format!("{}/{tool}", self.options.server_name);
         let own = event.as_ref().map(|event| {
             vec![("hookName", json!(event)), ("toolName", json!(name)), ("toolInput", arguments)]
         });
-        // What it answers is no text for the model.
+        // The hook's answer is no text for the model.
         let hook = event.map(|event| Hook { event, answer: HookAnswer::Context, text: String::new() });
         if self.run_consent_hook(hook, seq, own.unwrap_or_default()).is_none() {
             self.open_dialog(seq);
         }
     }
 
-    /// A dialog opens, unless the call has ended meanwhile.
+    /// Opens a dialog, unless the call has ended meanwhile.
     pub(super) fn open_dialog(&mut self, seq: u64) {
         if let Some(tool) = self.waiting_tool(seq) {
-            self.note(format!("a dialog asks whether {tool} may run, and waits for the person"));
+            self.note(format!("a dialog asks whether {tool} may run, and waits for the user"));
             self.dialogs.push_back(seq);
             self.tell_dialogs();
         }
@@ -56,7 +56,7 @@ impl HostMachine {
         self.finish(seq, Outcome::Error, None, text, true);
     }
 
-    /// A call is over: the person is not asked about it any more.
+    /// The call has ended, so its dialog closes.
     pub(super) fn close_dialog(&mut self, seq: u64) {
         let open = self.dialogs.len();
         self.dialogs.retain(|one| *one != seq);

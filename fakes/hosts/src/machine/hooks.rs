@@ -1,5 +1,5 @@
-//! Hooks: our own program, run by the host at moments of its own, and what its answer leads to.
-//! A hook that fails, is slow or talks nonsense changes nothing.
+//! Hooks: the program under test, run by the host at certain moments, and the effect of its answer. A hook
+//! that fails, is slow or answers with an invalid text changes nothing.
 
 use std::collections::BTreeMap;
 
@@ -13,52 +13,52 @@ use crate::wire::{fill, uuid};
 
 /// Most hooks that run at once.
 const HOOKS_MAX: usize = 64;
-/// Ids of conversations that were begun within a session are numbered from here.
+/// First number for the ids of conversations that begin within a session.
 const CHANGED: u64 = 1 << 40;
 
-/// The hooks that run.
+/// The running hooks.
 #[derive(Debug, Default)]
 pub(super) struct Hooks {
     begun: u64,
     running: BTreeMap<u64, Moment>,
-    /// What came by itself and waits for its hook.
+    /// Texts that arrived and wait for their hook.
     arrived: BTreeMap<u64, (Notice, bool, WhileBusy)>,
-    /// How often in a row the end of the turn was blocked.
+    /// How often in a row a hook has blocked the end of the turn.
     blocks: u64,
-    /// How often the conversation was another one, and the id of the one before.
+    /// How often the conversation was changed, and the id of the one before.
     changes: u64,
     before: Option<String>,
 }
 
 impl Hooks {
-    /// Whether the model waits for a hook before it sees or does anything more.
+    /// Whether the model waits for a hook before its next request.
     pub(super) fn hold_the_model(&self) -> bool {
         self.end_the_turn() || self.running.values().any(|moment| matches!(moment, Moment::Prompt(_)))
     }
 
-    /// Whether the end of the turn is being asked for.
+    /// Whether a hook is deciding about the end of the turn.
     pub(super) fn end_the_turn(&self) -> bool {
         self.running.values().any(|moment| *moment == Moment::TurnEnd)
     }
 }
 
-/// When a hook runs.
+/// The moment at which a hook runs.
 #[derive(Debug, Clone, PartialEq)]
 enum Moment {
     SessionStart,
-    /// The same hook again, in a turn.
+    /// The same hook again, within a turn.
     SessionAgain,
-    /// With the prompt that the model has not seen.
+    /// Before the model sees this prompt.
     Prompt(String),
-    /// With what came by itself.
+    /// After a text arrived.
     Arrived,
-    /// After a call of the running step, of this tool.
+    /// After a call of this tool in the running step.
     AfterCall(String),
-    /// After a tool of the host's own.
+    /// After one of the host's own tools.
     AfterWork(String),
     TurnEnd,
     ShellEnd,
-    /// Whether a call may go out.
+    /// Before a call is sent.
     Consent(u64),
 }
 
@@ -68,7 +68,7 @@ impl HostMachine {
         self.run_hook(hook, Moment::SessionStart, vec![("source", json!("startup"))]);
     }
 
-    /// The conversation is another one; what runs beside it stays as it is.
+    /// Changes the conversation; hooks beside the session go on.
     pub(super) fn change_session(&mut self, back: bool) {
         if self.turn.running {
             return self.note("the conversation can't change while a turn runs");
@@ -82,7 +82,7 @@ impl HostMachine {
         self.run_hook(hook, Moment::SessionStart, vec![("source", json!(source))]);
     }
 
-    /// Some versions begin their session with every prompt and every turn that goes on.
+    /// In some versions, the session begins again with every prompt and every turn that goes on.
     pub(super) fn begin_session_again(&mut self) {
         if *self.profile.hooks.session_start_repeats {
             let hook = self.profile.hooks.session_start.value.clone();
@@ -98,14 +98,14 @@ impl HostMachine {
         self.run_hook(hook, Moment::Prompt(prompt.to_owned()), vec![("prompt", json!(prompt))]).is_some()
     }
 
-    /// What a hook at the end of a turn is told.
+    /// The input of a hook at the end of a turn.
     pub(super) fn turn_end_input(&self, event: &str) -> Value {
         let again = &*self.profile.hooks.again_key;
         let own = again.as_ref().map(|key| (key.as_str(), json!(self.hooks.blocks > 0)));
         self.hook_input(event, own.into_iter().collect())
     }
 
-    /// Something comes by itself, of which the hook of prompts is told.
+    /// Takes a text that arrived; if the host does so, the hook of prompts is told of it first.
     pub(super) fn arrives(&mut self, notice: Notice, wakes: bool, busy: WhileBusy, prompt: Option<String>) {
         let hook = self.profile.hooks.prompt.value.clone();
         let asked =
@@ -145,7 +145,7 @@ impl HostMachine {
         self.run_hook(self.profile.hooks.shell_end.value.clone(), Moment::ShellEnd, own);
     }
 
-    /// A call of the running step is done.
+    /// A call of the running step has ended.
     pub(super) fn tool_done(&mut self, tool: &str) {
         if self.step.is_some()
             && let Some(id) = self.ask_after_tool(tool, Moment::AfterCall(tool.to_owned()))
@@ -155,7 +155,7 @@ impl HostMachine {
         }
     }
 
-    /// The model uses a tool of the host's own.
+    /// The model uses one of the host's own tools.
     pub(super) fn work(&mut self) {
         self.ensure_turn();
         if self.ask_after_tool("Edit", Moment::AfterWork("Edit".to_owned())).is_none() {
@@ -163,7 +163,7 @@ impl HostMachine {
         }
     }
 
-    /// A tool of the host's own is done.
+    /// One of the host's own tools has ended.
     pub(super) fn own_tool_done(&mut self, tool: &str, label: String, outcome: Outcome) {
         self.done_with(label, outcome, None);
         if self.ask_after_tool(tool, Moment::AfterWork(tool.to_owned())).is_none() {
@@ -186,7 +186,7 @@ impl HostMachine {
         }
     }
 
-    /// The hook that may let a call go out; nothing where none is run.
+    /// Runs the hook that may allow a call; `None` if the host has none.
     pub(super) fn run_consent_hook(
         &mut self,
         hook: Option<Hook>,
@@ -235,7 +235,7 @@ impl HostMachine {
         self.hook_answer(id, "");
     }
 
-    /// The person interrupted: what the turn waited for does not matter any more.
+    /// The user interrupted, so the hooks for which the turn waited don't matter.
     pub(super) fn forget_hooks_of_the_turn(&mut self) {
         self.hooks
             .running
@@ -245,7 +245,7 @@ impl HostMachine {
     pub(super) fn hook_answer(&mut self, id: u64, answer: &str) {
         self.timers.remove(&Timer::Hook(id));
         let Some(moment) = self.hooks.running.remove(&id) else {
-            return self.note("dropped the answer of a hook that nobody waits for");
+            return self.note("dropped the answer of an unknown hook");
         };
         let facts = self.profile.hooks.clone();
         let hook = match moment {
@@ -304,7 +304,7 @@ impl HostMachine {
                     self.comes_by_itself(Notice::new(Carrier::Hook, text), false, WhileBusy::Boundary);
                 }
             }
-            // Answered above.
+            // Handled above.
             Moment::Consent(_) => {}
             Moment::ShellEnd => {
                 if let Some(text) = said {
@@ -314,7 +314,7 @@ impl HostMachine {
         }
     }
 
-    /// The model reads what a hook added to a tool's result, or to its next turn when this one is over.
+    /// Shows the model a hook's text with a tool's result, or in its next turn if this one has ended.
     fn add(&mut self, text: String) {
         if self.turn.running {
             self.show(Carrier::Hook, None, None, text, false, false);
@@ -324,13 +324,13 @@ impl HostMachine {
     }
 }
 
-/// Whether a hook lets a call go out.
+/// Whether a hook allows a call.
 fn allows(answer: &str) -> bool {
     let answer: Option<Value> = serde_json::from_str(answer.trim()).ok();
     answer.as_ref().and_then(|answer| answer.get("behavior")?.as_str()) == Some("allow")
 }
 
-/// The text that an answer has for the model, if the host obeys it.
+/// The text of an answer for the model, if the host obeys it.
 fn obeyed(hook: &Hook, answer: &str, tool: &str) -> Option<String> {
     let answer: Value = serde_json::from_str(answer.trim()).ok()?;
     let decides = |word: &str| answer.get("decision").and_then(Value::as_str) == Some(word);

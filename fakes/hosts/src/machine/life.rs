@@ -1,5 +1,5 @@
-//! The end of a server process: by the host, by itself, by a restart, by the host's own death.
-//! It only asks for signals; whether a process obeys is told from outside.
+//! The end of a server process: by the host, by itself, by a restart, by a kill of the host. It only asks for
+//! signals; the driver reports whether a process has ended.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::effect::{Effect, Signal};
 use crate::profile::{OnProbeExit, OnStdoutClosed, Stop};
 
 impl HostMachine {
-    /// The host ends in its normal way.
+    /// The host exits in its normal way.
     pub(super) fn exit(&mut self) {
         let cancels = *self.profile.calls.cancel_at_exit;
         let reason = self.profile.calls.interrupt_reason.value.clone();
@@ -37,7 +37,7 @@ impl HostMachine {
         }
     }
 
-    /// The host is killed: the pipes close, nothing else happens.
+    /// The host is killed: the pipes close, and nothing else happens.
     pub(super) fn kill(&mut self) {
         self.forget_calls();
         self.timers.clear();
@@ -53,7 +53,7 @@ impl HostMachine {
         self.over = true;
     }
 
-    /// The person has the server started anew.
+    /// The user has the server restarted.
     pub(super) fn reconnect(&mut self) {
         self.fail_open_calls();
         match self.link.phase {
@@ -78,7 +78,7 @@ impl HostMachine {
         self.effects.push(Effect::Respawn);
     }
 
-    /// Begins the steps of the end of a process.
+    /// Begins the steps by which a process is ended.
     pub(super) fn shutdown(&mut self) {
         self.forget_timers();
         self.link.pending.clear();
@@ -109,7 +109,7 @@ impl HostMachine {
         });
     }
 
-    /// After the last step the host waits for nobody.
+    /// After the last step the host does not wait for its server.
     fn leave_if_nothing_is_left(&mut self) {
         if !self.stop_steps_left() && self.ending == Ending::Exit {
             self.over = true;
@@ -132,7 +132,7 @@ impl HostMachine {
         }
     }
 
-    /// The process ended.
+    /// The process has ended.
     pub(super) fn server_exit(&mut self, code: Option<i32>) {
         let code = code.map_or_else(|| "no code".to_owned(), |code| format!("code {code}"));
         let phase = self.link.phase;

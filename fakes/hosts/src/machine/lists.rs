@@ -1,5 +1,5 @@
-//! The lists of a server: at the opening, page by page, and again when they changed.
-//! It never shows a list to the model before its last page.
+//! The lists of a server: at the opening, page by page, and again when they have changed. It never shows a
+//! list to the model before its last page.
 
 use serde_json::{Value, json};
 
@@ -9,11 +9,11 @@ use crate::effect::{Carrier, Effect};
 use crate::profile::{GiveUp, ListChanged, ListKind};
 use crate::{names, schema};
 
-/// Most pages of one list that are followed.
+/// Most pages of one list that are requested.
 const PAGES_MAX: usize = 1000;
 
 impl HostMachine {
-    /// The lists of the opening, all at once.
+    /// Requests the lists of the opening.
     pub(super) fn start_lists(&mut self) {
         self.timers.remove(&Timer::ListsAnyway);
         if self.link.lists_started || self.link.phase != Phase::Open {
@@ -34,7 +34,7 @@ impl HostMachine {
         self.tell_ready();
     }
 
-    /// Asks the lists of the opening that wait: the next one, or all where the host does not wait.
+    /// Requests the next waiting list of the opening, or all if the host does not request them one by one.
     fn next_lists(&mut self) {
         while let Some(kind) = self.link.lists_waiting.pop_front() {
             self.ask_list(kind, None, 0, Vec::new());
@@ -44,7 +44,7 @@ impl HostMachine {
         }
     }
 
-    /// The first turn begins without the tools of a server that is not open yet.
+    /// Begins the first turn without the tools of a server that is not open.
     pub(super) fn turn_without_tools(&mut self) {
         if !self.link.ready_told {
             self.note("the turn begins without the server's tools");
@@ -58,7 +58,7 @@ impl HostMachine {
         self.link.capabilities.get(kind.capability()).is_some()
     }
 
-    /// Whether the server says that it tells of changes of a list.
+    /// Whether the server declares that it reports changes of a list.
     pub(super) fn declares_changes(&self, kind: ListKind) -> bool {
         self.link.capabilities.get(kind.capability()).and_then(|capability| capability.get("listChanged"))
             == Some(&Value::Bool(true))
@@ -120,7 +120,7 @@ impl HostMachine {
         self.list_done(kind);
     }
 
-    /// Some hosts don't believe in a change that changed nothing, and look once more.
+    /// Some hosts request a list once more if a change left it unchanged.
     fn compare_with_last(&mut self, kind: ListKind, items: Vec<Value>) {
         let Some(again_ms) = *self.profile.notifications.unchanged_again_ms else {
             return;
@@ -163,7 +163,7 @@ impl HostMachine {
         self.show(Carrier::Tools, None, None, text, false, false);
     }
 
-    /// The list has come, was refused, or will not come.
+    /// The list is complete, was refused, or will not come.
     fn list_done(&mut self, kind: ListKind) {
         let open = &self.link.pending;
         self.catalog.blocking.retain(|key| open.contains_key(key));
@@ -201,7 +201,7 @@ impl HostMachine {
         }
     }
 
-    /// The server says that a list changed.
+    /// The server reports that a list has changed.
     pub(super) fn list_changed(&mut self, kind: ListKind) {
         let facts = &self.profile.notifications;
         let rule = match kind {
@@ -223,7 +223,7 @@ impl HostMachine {
         }
     }
 
-    /// Asks again at once, but not more often than the host does.
+    /// Requests a list again at once, but not more often than the host does.
     fn relist_soon(&mut self, kind: ListKind) {
         let interval_ms = *self.profile.notifications.relist_interval_ms;
         let due_ms =
@@ -251,7 +251,7 @@ impl HostMachine {
         }
     }
 
-    /// Before a model request: what is owed about the tools is asked, and the next call waits for it.
+    /// Before a model request: the list of tools is requested if it must be, and the next call waits for it.
     pub(super) fn before_model_request(&mut self) {
         if self.link.phase == Phase::Open && (self.catalog.stale || self.catalog.uncached) {
             self.catalog.stale = false;

@@ -1,8 +1,8 @@
-//! The fake host itself: a synchronous state machine between a server's lines and a scripted agent.
-//! It has no clock, no I/O and no randomness; it never panics on what a server sends.
+//! The fake host itself: a synchronous state machine between a server's lines and a scripted model. It has no
+//! clock, no I/O and no randomness; it never panics on any input of a server.
 //!
-//! Each file beside this one keeps its own part of the state and acts on the whole of it, so these files name each other:
-//! one machine in several files.
+//! Each file in this folder keeps its own part of the state and acts on the whole machine, so these files use
+//! each other: one machine in several files.
 
 mod calls;
 mod catalog;
@@ -40,75 +40,75 @@ use tasks::Task;
 use turn::Turn;
 use waking::Waking;
 
-/// Most open requests to the server, and most steps that wait; beyond it an action fails at once.
+/// Most open requests to the server, and most waiting steps; an action beyond that fails at once.
 const OPEN_MAX: usize = 4096;
-/// Most requests of the server that wait for a person.
+/// Most requests of the server that wait for a user.
 const ASKED_MAX: usize = 64;
 
-/// What a timer of the machine is for. The order decides which of two that are due goes first.
+/// The purpose of a timer. The order decides which of two due timers fires first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     /// The probe got no answer.
     Probe,
     /// The handshake took too long.
     Start,
-    /// The first turn has waited for the tools.
+    /// The first turn has waited long enough for the tools.
     TurnAnyway,
-    /// The lists have waited for the stream.
+    /// The lists have waited long enough for the stream.
     ListsAnyway,
     /// `subscriptions/listen` is due again.
     Listen,
-    /// A list is asked again.
+    /// A list is to be requested again.
     Relist(ListKind),
-    /// A list that came back unchanged is asked once more.
+    /// A list that came back unchanged is to be requested once more.
     Unchanged(ListKind),
     /// A list took too long.
     List(String),
     /// A call hit its limit.
     Call(u64),
-    /// A call made no progress for too long.
+    /// A call had no progress for too long.
     Idle(u64),
     /// A call goes to the background.
     Background(u64),
-    /// A task's state is asked again.
+    /// The state of a task is to be requested again.
     Task(u64),
     /// A hook took too long.
     Hook(u64),
     /// A hook beside the session took too long.
     Waking(u64),
-    /// Calls that are over are cancelled.
+    /// Calls that have ended are to be cancelled.
     Abort,
-    /// A step of the end.
+    /// A step of ending the server is due.
     Stop(usize),
 }
 
-/// Where the connection stands.
+/// The state of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// No process has been started yet, or a new one is on its way.
+    /// No process was started so far, or a new one is starting.
     Down,
-    /// The probe is out.
+    /// The probe was sent.
     Probing,
-    /// `initialize` is out.
+    /// `initialize` was sent.
     Initializing,
     /// The handshake is done.
     Open,
     /// The server was given up.
     Failed,
-    /// The process is gone.
+    /// The process has exited.
     Gone,
-    /// The host ends, or ends this process.
+    /// The host is exiting or is ending this process.
     Closing,
 }
 
-/// Which era the connection speaks.
+/// The era of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Era {
     Legacy,
     Modern,
 }
 
-/// An open request of ours.
+/// An open request of the host.
 #[derive(Debug, Clone, PartialEq)]
 enum Pending {
     Probe,
@@ -128,12 +128,12 @@ enum Pending {
     Prompt {
         label: String,
     },
-    /// A prompt that nobody asked for; its answer is kept by the host.
+    /// A prompt that the host requested for itself; the model does not see the answer.
     PromptKept,
     Task(u64),
 }
 
-/// What belongs to one server process.
+/// The state of one server process.
 #[derive(Debug)]
 struct Link {
     phase: Phase,
@@ -146,21 +146,21 @@ struct Link {
     probing_allowed: bool,
     quick: bool,
     ready_told: bool,
-    /// The stream: its id, and what it may carry once acknowledged.
+    /// The stream: its id, and its acknowledged filter.
     stream: Option<Stream>,
     listen_refusals: usize,
     strict_refusals: usize,
     lists_started: bool,
-    /// The person's limit of a call no longer holds.
+    /// The user's limit of a call has lapsed.
     setting_lost: bool,
     /// Lists of the opening that wait for the one before.
     lists_waiting: VecDeque<ListKind>,
     last_relist_ms: BTreeMap<ListKind, u64>,
-    /// Lists asked because they changed.
+    /// Lists that were requested because they changed.
     changed: BTreeSet<ListKind>,
-    /// Each list as it last came.
+    /// The last content of each list.
     last_lists: BTreeMap<ListKind, Vec<Value>>,
-    /// Permission dialogs that the server was told of.
+    /// Permission dialogs of which the server was told.
     permissions: BTreeSet<String>,
     stdout_closed: bool,
 }
@@ -202,13 +202,13 @@ impl Link {
 /// Why the running process is being ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    /// It is not.
+    /// It is not being ended.
     No,
-    /// The server was given up, the session goes on.
+    /// The host gave the server up; the session goes on.
     GaveUp,
-    /// It is replaced by a new one.
+    /// A new process replaces it.
     Reconnect,
-    /// The host ends.
+    /// The host exits.
     Exit,
     /// The host was killed.
     Killed,
@@ -216,8 +216,8 @@ enum Ending {
 
 /// A fake MCP host: one session with one server.
 ///
-/// Every function takes the time of the call in milliseconds on any clock that never goes back, and
-/// returns what is to be done, in order.
+/// Every function takes the time of the call, in milliseconds on any clock that never goes back, and returns
+/// the effects in order.
 #[derive(Debug)]
 pub struct HostMachine {
     profile: Arc<Profile>,
@@ -233,25 +233,25 @@ pub struct HostMachine {
     steps: VecDeque<Vec<u64>>,
     step: Option<Step>,
     steps_begun: u64,
-    /// Calls about which a dialog is open, the oldest first.
+    /// Calls with an open dialog, the oldest first.
     dialogs: VecDeque<u64>,
-    /// The person lets the model only plan.
+    /// Whether the session is in plan mode.
     only_plans: bool,
     asked: VecDeque<(Value, Asked)>,
     shells: Shells,
     hooks: Hooks,
     waking: Waking,
     tasks: BTreeMap<u64, Task>,
-    /// Calls that are over and still to be cancelled.
+    /// Calls that have ended and are still to be cancelled.
     aborts: VecDeque<Value>,
     ending: Ending,
-    /// Whether a server process runs, as far as was told.
+    /// Whether a server process runs, as far as the machine was told.
     alive: bool,
     over: bool,
     spawns: u64,
 }
 
-/// What the server asked of a person.
+/// A request of the server that waits for a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Sampling,
@@ -259,7 +259,7 @@ enum Asked {
 }
 
 impl HostMachine {
-    /// A host that has not started its server yet.
+    /// A host that has not started its server.
     pub fn new(profile: Arc<Profile>, options: HostOptions) -> Self {
         let warm = options.warm_tool_cache && *profile.lists.warm_cache_asks_again;
         Self {
@@ -291,7 +291,7 @@ impl HostMachine {
         }
     }
 
-    /// The server's process runs: the first time, and after every [`Effect::Respawn`].
+    /// The server's process has started: the first time, and after every [`Effect::Respawn`].
     #[must_use]
     pub fn start(&mut self, now_ms: u64) -> Vec<Effect> {
         self.at(now_ms);
@@ -306,13 +306,13 @@ impl HostMachine {
         self.done()
     }
 
-    /// The server wrote a line; the newline may be there or not.
+    /// Takes a line of the server, with or without its newline.
     #[must_use]
     pub fn on_line(&mut self, now_ms: u64, line: &[u8]) -> Vec<Effect> {
         self.at(now_ms);
         let listens = matches!(self.link.phase, Phase::Probing | Phase::Initializing | Phase::Open);
         if !listens || self.link.stdout_closed || !self.alive {
-            self.note("ignored a line: nobody listens to the server");
+            self.note("ignored a line: the host does not listen to the server");
             return self.done();
         }
         match wire::parse(line) {
@@ -326,7 +326,7 @@ impl HostMachine {
         self.done()
     }
 
-    /// The server's stdout ended while its process may still run.
+    /// The server's stdout has ended; its process may still be running.
     #[must_use]
     pub fn on_stdout_closed(&mut self, now_ms: u64) -> Vec<Effect> {
         self.at(now_ms);
@@ -335,7 +335,7 @@ impl HostMachine {
         self.done()
     }
 
-    /// The server's process ended, with its exit code where it has one.
+    /// The server's process has ended, with its exit code if it has one.
     #[must_use]
     pub fn on_server_exit(&mut self, now_ms: u64, code: Option<i32>) -> Vec<Effect> {
         self.at(now_ms);
@@ -344,7 +344,7 @@ impl HostMachine {
         self.done()
     }
 
-    /// Time has passed: everything that was due is done, in the order in which it was due.
+    /// Fires every due timer, in the order of their times.
     #[must_use]
     pub fn on_timer(&mut self, now_ms: u64) -> Vec<Effect> {
         self.at(now_ms);
@@ -368,7 +368,7 @@ impl HostMachine {
         self.done()
     }
 
-    /// A hook of [`Effect::Hook`] has answered with what it wrote; with nothing where it failed.
+    /// A hook of [`Effect::Hook`] has ended with this output; empty if it failed.
     #[must_use]
     pub fn on_hook_answer(&mut self, now_ms: u64, id: u64, answer: &str) -> Vec<Effect> {
         self.at(now_ms);
@@ -377,7 +377,7 @@ impl HostMachine {
         self.done()
     }
 
-    /// A hook of [`Effect::Waking`] has ended, with what it wrote to stderr.
+    /// A hook of [`Effect::Waking`] has ended, with its stderr.
     #[must_use]
     pub fn on_waking_end(&mut self, now_ms: u64, id: u64, end: &ShellEnd) -> Vec<Effect> {
         self.at(now_ms);
@@ -386,7 +386,7 @@ impl HostMachine {
         self.done()
     }
 
-    /// A text came by the host's wake-up.
+    /// A text has arrived by the host's wake-up.
     #[must_use]
     pub fn on_wake_up(&mut self, now_ms: u64, text: &str) -> Vec<Effect> {
         self.at(now_ms);
@@ -395,12 +395,12 @@ impl HostMachine {
         self.done()
     }
 
-    /// When [`Self::on_timer`] has something to do next.
+    /// The time at which [`Self::on_timer`] must be called next.
     pub fn next_timer_ms(&self) -> Option<u64> {
         self.next_timer().map(|(due_ms, _)| due_ms)
     }
 
-    /// The model or the person does something.
+    /// Performs an action of the model or of the user.
     #[must_use]
     pub fn act(&mut self, now_ms: u64, action: Action) -> Vec<Effect> {
         self.at(now_ms);
@@ -451,17 +451,17 @@ impl HostMachine {
         self.link.phase == Phase::Open
     }
 
-    /// Whether the host has ended and its server is gone or was left alone.
+    /// Whether the host has ended, and its server has exited or was left running.
     pub fn is_over(&self) -> bool {
         self.over
     }
 
-    /// The profile that it obeys.
+    /// The profile of the host.
     pub fn profile(&self) -> &Arc<Profile> {
         &self.profile
     }
 
-    /// Its settings.
+    /// The user's settings.
     pub fn options(&self) -> &HostOptions {
         &self.options
     }
@@ -471,7 +471,7 @@ impl HostMachine {
         self.catalog.names().collect()
     }
 
-    /// How many server processes were started.
+    /// The number of server processes that were started.
     pub fn spawns(&self) -> u64 {
         self.spawns
     }
@@ -496,7 +496,7 @@ impl HostMachine {
         self.timers.insert(timer, self.now_ms.saturating_add(after_ms));
     }
 
-    /// Forgets every timer that is about the server.
+    /// Removes every timer that is about the server.
     fn forget_timers(&mut self) {
         self.timers.retain(|timer, _| matches!(timer, Timer::Hook(_) | Timer::Waking(_)));
     }
@@ -548,7 +548,7 @@ impl HostMachine {
         }
     }
 
-    /// Forgets the running process but for what the session keeps.
+    /// Resets the state of the server process, except for what the session keeps.
     fn forget_link(&mut self, probing_allowed: bool, quick: bool) {
         self.forget_timers();
         self.link = Link::new(probing_allowed, quick);

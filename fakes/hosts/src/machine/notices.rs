@@ -1,5 +1,5 @@
-//! What a notification of the server leads to: nothing, a list, a prompt, more time.
-//! A notification that no rule names is dropped with a note.
+//! The effect of a notification of the server: none, a list request, a prompt, more time. A notification
+//! without a rule is dropped with a note.
 
 use serde_json::Value;
 
@@ -60,7 +60,7 @@ impl HostMachine {
         experimental.and_then(|declared| declared.get(capability)).is_some()
     }
 
-    /// Whether a notification came on our stream although the filter does not name it.
+    /// Whether a notification came on the host's stream although the filter does not name it.
     fn breaks_the_stream(&self, method: &str, params: &Value) -> bool {
         let Some(stream) = &self.link.stream else {
             return false;
@@ -95,7 +95,7 @@ impl HostMachine {
         }
     }
 
-    /// The server's instructions, where they reach the model.
+    /// Shows the server's instructions to the model, if the host does so.
     pub(super) fn show_instructions(&mut self, opening: &Value) {
         let Some(text) = opening.get("instructions").and_then(Value::as_str) else {
             return;

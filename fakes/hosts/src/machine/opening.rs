@@ -1,5 +1,5 @@
-//! From the start of a process to an open connection: probe, `initialize`, the modern stream.
-//! It never lists or calls anything itself.
+//! From the start of a process to an open connection: probe, `initialize`, the modern stream. It requests no
+//! list and makes no call.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use crate::names_its_server;
 use crate::profile::{Fate, GiveUp, ListKind, OnSilence, StartClock};
 
 impl HostMachine {
-    /// The process runs: the first message goes out.
+    /// Sends the first message after the process has started.
     pub(super) fn open(&mut self) {
         let opening = self.profile.opening.clone();
         if *opening.start_clock == StartClock::Spawn {
@@ -71,7 +71,7 @@ impl HostMachine {
         self.request("initialize", own, None, Shape::Handshake, Pending::Initialize);
     }
 
-    /// `capabilities` of `initialize`.
+    /// The `capabilities` of `initialize`.
     fn capabilities(&self) -> Value {
         let identity = &self.profile.identity;
         let experimental = self.mode(&identity.experimental_capabilities);
@@ -147,7 +147,7 @@ impl HostMachine {
         self.opened(&result);
     }
 
-    /// The handshake is done, in either era.
+    /// The handshake is complete, in either era.
     fn opened(&mut self, result: &Value) {
         self.timers.remove(&Timer::Start);
         self.link.phase = Phase::Open;
@@ -165,7 +165,7 @@ impl HostMachine {
         }
     }
 
-    /// Asks for the stream of changes.
+    /// Requests the stream of changes.
     pub(super) fn listen(&mut self) {
         if self.link.phase != Phase::Open {
             return;
@@ -189,7 +189,7 @@ impl HostMachine {
         );
     }
 
-    /// The stream was refused, or ended.
+    /// The stream was refused, or has ended.
     pub(super) fn on_listen_answer(&mut self, ended: bool) {
         self.link.stream = None;
         self.note(if ended { "the stream of changes ended" } else { "the stream of changes was refused" });
@@ -219,7 +219,7 @@ impl HostMachine {
         self.start_lists();
     }
 
-    /// The server is given up, the session goes on without it.
+    /// Gives the server up; the session goes on without it.
     pub(super) fn give_up(&mut self, reason: String, how: GiveUp) {
         self.link.phase = Phase::Failed;
         self.link.pending.clear();

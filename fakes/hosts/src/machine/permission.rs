@@ -1,5 +1,5 @@
-//! The permission relay: a dialog that the server is told of, and the answer that may come from there.
-//! An answer to nothing that was asked is dropped; it never reaches the model.
+//! The permission relay: the host tells the server of a dialog, and the answer may come from there. An answer
+//! without an open dialog is dropped; it never reaches the model.
 
 use serde_json::{Value, json};
 

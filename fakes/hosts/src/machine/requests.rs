@@ -1,5 +1,5 @@
-//! Answers to the server's requests, and the host's own requests for resources and prompts.
-//! It never answers for a person: where one is asked, an action brings the answer.
+//! Answers to the server's requests, and the host's own requests for resources and prompts. It never answers
+//! for a user: where the user is asked, an action brings the answer.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use crate::profile::{OnAsk, OnRoots, UnknownMessage};
 
 /// JSON-RPC: method not found.
 const METHOD_NOT_FOUND: i64 = -32601;
-/// Most prompts of a list that are asked for unasked.
+/// Most prompts of a list that the host requests for itself.
 const PROMPTS_FETCHED_MAX: usize = 100;
 
 impl HostMachine {
@@ -66,7 +66,7 @@ impl HostMachine {
             OnAsk::Answer(action) => self.answer(id, json!({"action": action})),
             OnAsk::Ask if self.asked.len() < ASKED_MAX => {
                 let message = params.get("message").and_then(Value::as_str);
-                self.note(format!("{method} waits for a person: {}", message.unwrap_or("no message")));
+                self.note(format!("{method} waits for the user: {}", message.unwrap_or("no message")));
                 self.asked.push_back((id, asked));
             }
             OnAsk::Ask => self.note(format!("{method} gets no answer: {ASKED_MAX} wait already")),
@@ -105,7 +105,7 @@ impl HostMachine {
         }
     }
 
-    /// Whether a request for a resource or a prompt can go out; an error outcome if not.
+    /// Whether a request for a resource or a prompt can be sent; otherwise reports an error outcome.
     fn may_ask(&mut self, able: bool, label: &str, what: &str) -> bool {
         let reason = if !able {
             "the host can't"
@@ -135,7 +135,7 @@ impl HostMachine {
         }
     }
 
-    /// Asks for every prompt of a list, with `$1` and so on in place of its arguments.
+    /// Requests every prompt of a list, with `$1` and so on as its arguments.
     pub(super) fn fetch_prompts(&mut self, prompts: &[Value]) {
         for prompt in prompts.iter().take(PROMPTS_FETCHED_MAX) {
             let mut arguments = Map::new();
@@ -180,7 +180,7 @@ impl HostMachine {
     }
 }
 
-/// The texts of a resource or of a prompt's messages, one after another.
+/// The texts of a resource or of a prompt's messages, joined.
 fn texts_of(result: &Value) -> Option<String> {
     let contents = result.get("contents").and_then(Value::as_array);
     let messages = result.get("messages").and_then(Value::as_array);

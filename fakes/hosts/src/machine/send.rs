@@ -1,5 +1,5 @@
-//! Building and sending the host's messages: ids, member order, `_meta`.
-//! It never decides whether a message is due.
+//! Builds and sends the host's messages: ids, member order, `_meta`. It never decides whether a message is
+//! due.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use crate::effect::Effect;
 use crate::profile::{IdRule, ProgressTokens};
 use crate::wire::{fill_all, id_key, ordered, uuid};
 
-/// Which of a host's orders a request follows.
+/// The kind of a request, which decides the order of its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// The probe and the stream.
@@ -21,17 +21,17 @@ pub(super) enum Shape {
     Call,
 }
 
-/// What the model made of a call.
+/// The model's data of a call.
 #[derive(Debug, Clone)]
 pub(super) struct Made {
-    /// Its id.
+    /// The id of the call.
     pub(super) tool_use_id: String,
     /// Its place in its step.
     pub(super) place: usize,
 }
 
 impl HostMachine {
-    /// Sends a request from the one counter and remembers it. Returns the key it is remembered by.
+    /// Sends a request with the next id of the counter and remembers it. Returns its key.
     pub(super) fn request(
         &mut self,
         method: &str,
@@ -78,7 +78,7 @@ impl HostMachine {
         key
     }
 
-    /// The `_meta` of a request, or none.
+    /// The `_meta` of a request, or `None`.
     fn meta(&mut self, id: &Value, made: Option<&Made>, shape: Shape, pending: &Pending) -> Option<Value> {
         let mut meta = Map::new();
         if shape == Shape::Handshake {
@@ -118,7 +118,7 @@ impl HostMachine {
         (!meta.is_empty()).then_some(Value::Object(meta))
     }
 
-    /// Adds what a host says of the turn and the thread that a call belongs to.
+    /// Adds the turn and the thread of a call, as the host writes them.
     fn add_call_meta(&self, meta: &mut Map<String, Value>, made: &Made) {
         let Value::Object(template) = self.options.mode.of(&self.profile.wire.call_meta) else {
             return;
@@ -137,7 +137,7 @@ impl HostMachine {
         }
     }
 
-    /// `clientInfo` with the server's name where the host puts it.
+    /// `clientInfo`, with the server's name if the host puts it there.
     pub(super) fn client_info(&self) -> Value {
         let info = &self.profile.identity.client_info;
         fill_all(info, &[("server", &self.options.server_name)], &[])
@@ -160,7 +160,6 @@ impl HostMachine {
         }
     }
 
-    /// Sends a notification.
     pub(super) fn notify(&mut self, method: &str, params: Option<Value>) {
         let mut members = vec![("jsonrpc", json!("2.0")), ("method", json!(method))];
         let wire = &self.profile.wire;
@@ -170,7 +169,7 @@ impl HostMachine {
         self.send(&message);
     }
 
-    /// Cancels one of our requests.
+    /// Cancels one of the host's requests.
     pub(super) fn cancel(&mut self, id: &Value, reason: Option<&str>) {
         let mut params = Map::new();
         params.insert("requestId".to_owned(), id.clone());
@@ -180,7 +179,6 @@ impl HostMachine {
         self.notify("notifications/cancelled", Some(Value::Object(params)));
     }
 
-    /// Answers a request of the server.
     pub(super) fn answer(&mut self, id: Value, result: Value) {
         let message = ordered(
             &self.profile.wire.result_order,
@@ -189,7 +187,6 @@ impl HostMachine {
         self.send(&message);
     }
 
-    /// Refuses a request of the server.
     pub(super) fn answer_error(&mut self, id: Value, code: i64, message: &str) {
         let error = json!({"code": code, "message": message});
         let message = ordered(

@@ -1,5 +1,5 @@
-//! The model's background shells: our own program, left running while the turn goes on or ends.
-//! It only says what is to be run; how that ends is told from outside.
+//! The background shells of the model: the program under test, running while the turn goes on or ends. It
+//! only says what is to be run; the driver reports the end.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::wire::fill;
 
 /// Most shells that run at once.
 const SHELLS_MAX: usize = 16;
-/// Longest command in a line for people, in characters.
+/// Longest command in a label, in characters.
 const LABEL_CHARS_MAX: usize = 80;
 /// The process id of the first shell.
 const FIRST_PID: u64 = 4_000;
 
-/// The shells that run, and the one that ended last.
+/// The running shells, and the one that ended last.
 #[derive(Debug, Default)]
 pub(super) struct Shells {
     begun: u64,
@@ -23,10 +23,10 @@ pub(super) struct Shells {
     last: Option<ShellEnd>,
 }
 
-/// A shell that runs.
+/// A running shell.
 #[derive(Debug)]
 struct Running {
-    /// What the model said that it is for.
+    /// The model's description of the command.
     description: String,
     command: String,
 }
@@ -37,7 +37,7 @@ impl HostMachine {
         let refusal = if !*self.profile.shell.available {
             Some("this host's model has no background shell")
         } else if !self.options.shell {
-            Some("the person has not allowed the command")
+            Some("the user has not allowed the command")
         } else if self.shells.running.len() >= SHELLS_MAX {
             Some("too many commands run already")
         } else {
@@ -69,7 +69,7 @@ impl HostMachine {
 
     pub(super) fn shell_end(&mut self, id: u64, end: ShellEnd) {
         let Some(Running { description, command }) = self.shells.running.remove(&id) else {
-            return self.note(format!("nobody waits for {}", shell_name(id)));
+            return self.note(format!("dropped the end of {}", shell_name(id)));
         };
         self.note(format!("{} ended with code {}", shell_name(id), end.code));
         let facts = self.profile.shell.clone();
@@ -96,7 +96,7 @@ impl HostMachine {
         self.ask_shell_end_hook(&description);
     }
 
-    /// The host ends: nobody waits for anything any more.
+    /// The host ends, so it drops everything that could wake it.
     pub(super) fn forget_wakers(&mut self) {
         self.shells.running.clear();
         self.hooks = super::Hooks::default();
@@ -109,7 +109,7 @@ fn shell_name(id: u64) -> String {
     format!("shell-{id}")
 }
 
-/// A command as people are shown it.
+/// A command, shortened for display.
 fn label(command: &str) -> String {
     if command.chars().count() <= LABEL_CHARS_MAX {
         return command.to_owned();
@@ -117,7 +117,7 @@ fn label(command: &str) -> String {
     command.chars().take(LABEL_CHARS_MAX - 3).chain("...".chars()).collect()
 }
 
-/// A text as it stands in XML.
+/// A text, escaped for XML.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

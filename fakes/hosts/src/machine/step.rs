@@ -1,4 +1,4 @@
-//! One step of the model, and what of it is still open.
+//! One step of the model, with its open calls and hooks.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,7 +12,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Whether there is more to wait for than hooks.
+    /// Whether the step has more open work than hooks.
     pub(super) fn has_calls(&self) -> bool {
         !self.waiting.is_empty() || !self.open.is_empty()
     }

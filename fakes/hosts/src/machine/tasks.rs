@@ -1,5 +1,5 @@
-//! Calls that the server answers with a task: followed until they are over, where the host does that.
-//! A task is asked for one question at a time; its end is told once.
+//! Calls that the server answers with a task: followed until they end, if the host does that. Each task has
+//! one open request at a time; its end is reported once.
 
 use serde_json::{Value, json};
 
@@ -10,13 +10,14 @@ use crate::effect::{Carrier, Outcome};
 use crate::flatten::{self, Origin};
 use crate::wire::fill;
 
-/// Shortest time between two questions, in milliseconds: a server that states none must not make a loop.
+/// Shortest time between two requests for a task, in milliseconds: a server that states none must not cause a
+/// busy loop.
 const POLL_MS_MIN: u64 = 10;
 
 /// A call that became a task.
 #[derive(Debug)]
 pub(super) struct Task {
-    /// The server's id of it.
+    /// The server's id of the task.
     id: Value,
     tool: String,
     label: String,
@@ -24,7 +25,7 @@ pub(super) struct Task {
 }
 
 impl HostMachine {
-    /// `clientCapabilities` of the newer era, as the settings make them.
+    /// The `clientCapabilities` of the newer era, by the user's settings.
     pub(super) fn modern_capabilities(&self) -> Value {
         let experimental = self.mode(&self.profile.tasks.capabilities).filter(|_| self.options.experimental);
         experimental.unwrap_or_else(|| self.mode(&self.profile.identity.modern_capabilities))
@@ -82,7 +83,7 @@ impl HostMachine {
         }
     }
 
-    /// The server is gone, and its tasks with it.
+    /// The server has exited, and its tasks with it.
     pub(super) fn fail_tasks(&mut self) {
         for number in self.tasks.keys().copied().collect::<Vec<_>>() {
             let text = self.profile.texts.closed.value.clone();

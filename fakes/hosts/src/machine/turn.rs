@@ -1,5 +1,5 @@
-//! The model's turns and what waits for one: typed prompts, channel messages, what came by itself.
-//! It never interrupts a turn; what comes in between waits for its next boundary.
+//! The turns of the model and the texts that wait for one: prompts, channel messages, other arrivals. It
+//! never interrupts a turn; a text that arrives meanwhile waits for the next boundary.
 
 use std::collections::VecDeque;
 
@@ -11,28 +11,28 @@ use crate::wire::{fill, uuid};
 
 /// Most texts that wait for a boundary; later ones are lost, with a note.
 const WAITING_MAX: usize = 10_000;
-/// The host's own calendar at its start, in milliseconds: 2026-01-01.
+/// The host's calendar at its start, in milliseconds since 1970: 2026-01-01.
 const TURN_EPOCH_MS: u64 = 1_767_225_600_000;
 
-/// The turn that runs, and what waits.
+/// The running turn, and the waiting texts.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     pub(super) running: bool,
-    /// The model is done as soon as the hooks are that it waits for.
+    /// The model has ended the turn, which waits for hooks.
     ends: bool,
-    /// How many turns there were, and when the last one began.
+    /// The number of turns, and when the last one began.
     count: u64,
     began_ms: u64,
     prompts: VecDeque<String>,
     channel: VecDeque<String>,
-    /// What waits for the next boundary.
+    /// Texts that wait for the next boundary.
     notices: VecDeque<Notice>,
-    /// What waits for the end of the turn.
+    /// Texts that wait for the end of the turn.
     later: VecDeque<Notice>,
     tasks_begun: u64,
 }
 
-/// A text that came by itself.
+/// A text that arrived without a prompt of the user.
 #[derive(Debug)]
 pub(super) struct Notice {
     pub(super) carrier: Carrier,
@@ -43,7 +43,7 @@ pub(super) struct Notice {
 }
 
 impl Notice {
-    /// A text of no call.
+    /// A text without a call.
     pub(super) fn new(carrier: Carrier, text: String) -> Self {
         Self { carrier, tool: None, label: None, text, bad: false }
     }
@@ -55,17 +55,16 @@ impl Turn {
         self.tasks_begun
     }
 
-    /// The turn's id as hosts write it.
+    /// The id of the turn, in the form of real hosts.
     pub(super) fn id(&self) -> String {
         uuid(self.count)
     }
 
-    /// When it began, in milliseconds since 1970 as the host would say.
+    /// The start of the turn by the host's calendar, in milliseconds since 1970.
     pub(super) fn started_ms(&self) -> u64 {
         TURN_EPOCH_MS.saturating_add(self.began_ms)
     }
 
-    /// A turn begins.
     fn begin(&mut self, now_ms: u64) {
         self.running = true;
         self.ends = false;
@@ -78,7 +77,7 @@ impl Turn {
     }
 }
 
-/// The name of a background task for the model.
+/// The name of a background task, as the model sees it.
 pub(super) fn task_name(task: u64) -> String {
     format!("mcp-task-{task}")
 }
@@ -118,7 +117,7 @@ impl HostMachine {
         }
     }
 
-    /// The model sees a prompt, what a hook added to it, and what waited.
+    /// Shows the model a prompt, the text that a hook added, and the waiting texts.
     pub(super) fn show_prompt(&mut self, prompt: String, added: Option<String>) {
         self.show(Carrier::Prompt, None, None, prompt, false, false);
         if let Some(text) = added {
@@ -128,7 +127,7 @@ impl HostMachine {
         self.before_model_request();
     }
 
-    /// The model does something. Without a turn that begins one.
+    /// Begins a turn for an action of the model, if none is running.
     pub(super) fn ensure_turn(&mut self) {
         self.turn.ends = false;
         if !self.turn.running {
@@ -143,7 +142,7 @@ impl HostMachine {
         self.effects.push(Effect::Turn { running: true, by_itself });
     }
 
-    /// The model is done; a hook may want more of it.
+    /// The model ends its turn; a hook may prevent that.
     pub(super) fn end_turn(&mut self) {
         if !self.turn.running {
             return self.note("there was no turn to end");
@@ -154,7 +153,7 @@ impl HostMachine {
         if self.hooks.end_the_turn() || self.waking.holds_turn() {
             return self.note("the turn waits for a hook");
         }
-        // No model says anything before the hooks in front of it are done.
+        // The model does nothing before the hooks for which it waits have ended.
         if self.step.is_some() || self.hooks.hold_the_model() {
             self.turn.ends = true;
         } else if !self.ask_turn_end_hook() && !self.hold_turn_for_waking_hook() {
@@ -162,7 +161,7 @@ impl HostMachine {
         }
     }
 
-    /// Hooks are done: a turn whose end waited for them ends.
+    /// Hooks have ended: the turn ends if it waited only for them.
     pub(super) fn end_turn_that_waited(&mut self) {
         let is_free = self.step.is_none() && self.steps.is_empty() && !self.hooks.hold_the_model();
         if self.turn.ends && is_free {
@@ -171,7 +170,7 @@ impl HostMachine {
         }
     }
 
-    /// The person ended the turn; no hook is asked.
+    /// The user ended the turn; no hook is asked.
     pub(super) fn interrupt_turn(&mut self) {
         self.forget_hooks_of_the_turn();
         self.forget_held_turn();
@@ -182,7 +181,7 @@ impl HostMachine {
         }
     }
 
-    /// The turn is over; what waited begins the next one at once.
+    /// The turn has ended; waiting texts begin the next one at once.
     pub(super) fn turn_over(&mut self) {
         self.turn.running = false;
         self.effects.push(Effect::Turn { running: false, by_itself: false });
@@ -201,7 +200,7 @@ impl HostMachine {
         }
     }
 
-    /// A hook wants more: the turn goes on.
+    /// A hook demands more: the turn goes on.
     pub(super) fn turn_goes_on(&mut self, text: String) {
         self.effects.push(Effect::Turn { running: true, by_itself: true });
         self.show(Carrier::Hook, None, None, text, false, false);
@@ -209,7 +208,7 @@ impl HostMachine {
         self.before_model_request();
     }
 
-    /// A step's calls are all done: the boundary inside a turn.
+    /// All calls of a step have ended, which is a boundary inside a turn.
     pub(super) fn step_over(&mut self) {
         if self.turn.running {
             self.show_notices(false, false);
@@ -224,7 +223,7 @@ impl HostMachine {
         }
     }
 
-    /// Shows what waits for a boundary, and at the begin of a turn all that waits.
+    /// Shows the texts that wait for a boundary; at the beginning of a turn, all waiting texts.
     fn show_notices(&mut self, begins: bool, woke: bool) {
         let mut due = std::mem::take(&mut self.turn.notices);
         if begins {
@@ -236,12 +235,12 @@ impl HostMachine {
         }
     }
 
-    /// A text came by itself: it begins a turn, or waits as the host lets it wait.
+    /// A text arrived: it begins a turn, or waits as the profile says.
     pub(super) fn comes_by_itself(&mut self, notice: Notice, wakes: bool, busy: WhileBusy) {
         let idle = !self.turn.running;
         if !(idle && wakes) {
             if busy == WhileBusy::Lost {
-                return self.note(format!("lost a text of {:?}: nobody looks at it", notice.carrier));
+                return self.note(format!("lost a text of {:?}: the host does not show it", notice.carrier));
             }
             if !self.has_room() {
                 return;
@@ -258,7 +257,7 @@ impl HostMachine {
         }
     }
 
-    /// As [`Self::comes_by_itself`], with what a hook added, in the same request.
+    /// Like [`Self::comes_by_itself`], with the text of a hook in the same model request.
     pub(super) fn comes_together(
         &mut self,
         notice: Notice,
@@ -297,7 +296,7 @@ impl HostMachine {
         self.comes_by_itself(notice, true, WhileBusy::Boundary);
     }
 
-    /// A channel message for the model.
+    /// A channel message for the model has arrived.
     pub(super) fn channel_message(&mut self, text: String) {
         if !self.turn.running {
             self.turn_begins(true);

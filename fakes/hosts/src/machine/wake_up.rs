@@ -1,5 +1,5 @@
-//! The way from outside into a running session: what comes through it is a prompt that nobody typed.
-//! It never checks who wakes the host; what stands before the wake-up does.
+//! The wake-up of a running session: a text that arrives by it becomes a prompt. It never checks who wakes
+//! the host; the simulated wake-up in front of it does.
 
 use super::HostMachine;
 use super::turn::Notice;
@@ -11,7 +11,7 @@ impl HostMachine {
     pub(super) fn by_wake_up(&mut self, text: &str) {
         let facts = self.profile.wake_up.clone();
         if *facts.kind == WakeUpKind::None || !self.options.wake_up || self.over {
-            return self.note("somebody woken, and there is no open wake-up");
+            return self.note("dropped a text: the wake-up is not open");
         }
         let notice = Notice::new(Carrier::WakeUp, fill(&facts.text, &[("text", text)]));
         let prompt = facts.prompt.as_ref().map(|prompt| fill(prompt, &[("text", text)]));

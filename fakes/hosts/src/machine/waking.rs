@@ -1,5 +1,5 @@
-//! Hooks that run on beside the session, and wake it by their end. Only the host's end and their own time end them:
-//! each turn's end starts one more.
+//! Hooks that run beside the session and wake it by their end. Each end of a turn starts one more; only the
+//! end of the host or their own time limit ends them.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,19 @@ use crate::effect::{Carrier, Effect, ShellEnd};
 use crate::profile::WhileBusy;
 use crate::wire::fill;
 
-/// Most that run at once.
+/// Most of them that run at once.
 const WAKING_MAX: usize = 64;
-/// The exit code that tells the model.
+/// The exit code by which a hook has a text for the model.
 const TELLS: i32 = 2;
 
-/// Those that run.
+/// The running ones.
 #[derive(Debug, Default)]
 pub(super) struct Waking {
     begun: u64,
     running: BTreeSet<u64>,
-    /// The one that the turn's end waits for.
+    /// The hook for which the end of the turn waits.
     holds_turn: Option<u64>,
-    /// The host has nothing more to do but to wait for them.
+    /// The host has nothing more to do than to wait for them.
     holds_exit: bool,
 }
 
@@ -33,14 +33,14 @@ impl Waking {
 }
 
 impl HostMachine {
-    /// A turn ends: one more runs beside.
+    /// A turn ends: one more hook starts beside the session.
     pub(super) fn start_waking_hook(&mut self) {
         if *self.profile.waking.beside {
             self.run_waking_hook();
         }
     }
 
-    /// Whether the end of the turn waits for the hook, as in versions that run none beside.
+    /// Whether the end of the turn waits for the hook, as in versions that run none beside the session.
     pub(super) fn hold_turn_for_waking_hook(&mut self) -> bool {
         if *self.profile.waking.beside || self.waking.holds_turn() {
             return false;
@@ -76,7 +76,7 @@ impl HostMachine {
     pub(super) fn waking_end(&mut self, id: u64, end: &ShellEnd) {
         self.timers.remove(&Timer::Waking(id));
         if !self.waking.running.remove(&id) {
-            return self.note("dropped the end of a hook that nobody waits for");
+            return self.note("dropped the end of an unknown hook");
         }
         let facts = self.profile.waking.clone();
         let tells = end.code == TELLS && !end.output.is_empty();
@@ -93,7 +93,7 @@ impl HostMachine {
             let template = if self.turn.running { &facts.busy_text } else { &facts.text };
             let notice = Notice::new(Carrier::WakingHook, text(template));
             let busy = if wakes || self.turn.running { *facts.busy } else { WhileBusy::Lost };
-            // Whether it is asked in a turn that runs was not tried.
+            // It was not tried whether the hook of prompts runs while a turn is running.
             let prompt = facts.prompt.as_ref().filter(|_| !self.turn.running);
             let prompt = prompt.map(|prompt| text(prompt));
             self.arrives(notice, wakes, busy, prompt);
@@ -103,7 +103,7 @@ impl HostMachine {
         }
     }
 
-    /// Whether the host, which has nothing more to do, waits for hooks before it ends.
+    /// Whether the host, which has nothing more to do, waits for hooks before it exits.
     pub(super) fn waits_before_exit(&mut self) -> bool {
         let waits = !self.waking.running.is_empty() && self.mode(&self.profile.waking.holds_exit);
         if waits && !self.waking.holds_exit {
@@ -113,12 +113,12 @@ impl HostMachine {
         waits
     }
 
-    /// The person interrupted: the end of the turn waits for nothing.
+    /// The user interrupted, so the end of the turn waits for nothing.
     pub(super) fn forget_held_turn(&mut self) {
         self.waking.holds_turn = None;
     }
 
-    /// The host ends, or is killed. What it leaves behind runs on.
+    /// The host exits, or is killed. Hooks that are not ended go on.
     pub(super) fn leave_waking_hooks(&mut self, ends_them: bool) {
         for id in std::mem::take(&mut self.waking.running) {
             self.timers.remove(&Timer::Waking(id));

@@ -1,5 +1,5 @@
-//! The profiles that come with the program, and how one is found by name.
-//! It never reads the disk: the files are part of the binary.
+//! The profiles that come with the program, and how one is found by name. It never reads the disk: the files
+//! are part of the binary.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use super::Profile;
 use super::file::{self, ProfileError, ProfileFile};
 
-/// Furthest spelling that still counts as a slip.
+/// Largest edit distance of a name that is suggested.
 const SUGGESTION_DISTANCE_MAX: usize = 8;
 
 const FILES: [(&str, &str); 29] = [
@@ -42,7 +42,7 @@ const FILES: [(&str, &str); 29] = [
     ("qwen-code@0.24.4", include_str!("../../profiles/qwen-code@0.24.4.yaml")),
 ];
 
-/// The embedded files as they are written, by id.
+/// The embedded files as written, by id.
 pub(super) fn files() -> Result<BTreeMap<String, ProfileFile>, ProfileError> {
     static READ: OnceLock<Result<BTreeMap<String, ProfileFile>, ProfileError>> = OnceLock::new();
     READ.get_or_init(|| {
@@ -54,7 +54,7 @@ pub(super) fn files() -> Result<BTreeMap<String, ProfileFile>, ProfileError> {
 /// All embedded profiles, in the order of their ids.
 ///
 /// # Errors
-/// When an embedded file is broken, which a test of this crate excludes.
+/// If an embedded file is broken, which a test of this crate excludes.
 pub fn profiles() -> Result<Vec<Arc<Profile>>, ProfileError> {
     static ALL: OnceLock<Result<Vec<Arc<Profile>>, ProfileError>> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -67,7 +67,7 @@ pub fn profiles() -> Result<Vec<Arc<Profile>>, ProfileError> {
 /// The embedded profile of this id.
 ///
 /// # Errors
-/// When there is none; the error names the nearest.
+/// If there is none; the error names the nearest.
 pub fn profile(id: &str) -> Result<Arc<Profile>, ProfileError> {
     let all = profiles()?;
     if let Some(found) = all.iter().find(|profile| profile.id == id) {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_in_one_mode_has_a_value_for_each() {
+    fn a_fact_that_is_unknown_in_one_mode_has_a_value_for_each() {
         for profile in profiles().unwrap() {
             for fact in profile.evidence().iter().filter(|fact| fact.unknown_in.is_some()) {
                 let name = format!("{}: {}", profile.id, fact.name);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fact_says_which_file_states_it_and_what_it_means() {
+    fn every_fact_has_its_file_and_its_meaning() {
         let profile = profile("copilot-cli@1.0.60").unwrap();
         for fact in profile.evidence() {
             assert!(profiles().unwrap().iter().any(|one| one.id == fact.stated_by), "{}", fact.name);

@@ -1,5 +1,5 @@
-//! One fact about a host with the evidence for it, and the macro that lists facts in sections.
-//! A fact is never used without a mark and a source, so that no rule of a fake is somebody's memory.
+//! A fact about a host with its evidence, and the macro that declares sections of facts. Every fact has a
+//! mark and a source, so that no behaviour of a fake rests on memory.
 
 use std::fmt;
 use std::ops::Deref;
@@ -13,17 +13,17 @@ use crate::mode::Mode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
-    /// Seen on the wire or in a model request of the real program.
+    /// Observed on the wire or in a model request of the real program.
     Observed,
-    /// Read in the strings or the text of the program.
+    /// Read in the strings or the source of the program.
     String,
-    /// Written in the vendor's documents.
+    /// Stated in the vendor's documents.
     Documented,
-    /// Said by the documents this project started from; not seen by us.
+    /// Stated in the documents from which this project started; not observed.
     Seed,
-    /// Seen in part or not at all; the most likely behaviour, or words of ours, were chosen.
+    /// Observed in part or not at all; the most likely behaviour, or wording, was chosen.
     Guess,
-    /// It was never looked at. The value is the one that asks most of a server, and no scenario may rest on it.
+    /// Never examined. The value is the one that demands most of a server, and no scenario may rely on it.
     Unknown,
 }
 
@@ -40,17 +40,17 @@ impl fmt::Display for Mark {
     }
 }
 
-/// A value, how it is known, and where that can be looked up.
+/// A value, how it is known, and its source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fact<T> {
-    /// The value that the fake host obeys.
+    /// The value by which the fake host behaves.
     pub value: T,
     /// How the value is known.
     pub mark: Mark,
-    /// Where: a recording, a document, a reason.
+    /// The source: a recording, a document, a reason.
     pub source: String,
-    /// The mode of the host in which nobody has looked, where the value was seen in the other one.
+    /// The mode in which the value was not examined, if it was observed in the other one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown_in: Option<Mode>,
     /// The profile whose file states it: this one, or one that it extends.
@@ -59,7 +59,7 @@ pub struct Fact<T> {
 }
 
 impl<T> Fact<T> {
-    /// Whether anybody knows it for this mode of the host.
+    /// Whether the value is known for this mode.
     pub fn is_known_in(&self, mode: Mode) -> bool {
         self.mark != Mark::Unknown && self.unknown_in != Some(mode)
     }
@@ -74,7 +74,7 @@ impl<T> Deref for Fact<T> {
 }
 
 impl<T: Serialize> Fact<T> {
-    /// The fact as a line of the evidence table.
+    /// The line of the fact in the evidence table.
     pub(crate) fn evidence(&self, section: &str, field: &str, meaning: &'static str) -> Evidence {
         Evidence {
             name: format!("{section}.{field}"),
@@ -93,24 +93,24 @@ impl<T: Serialize> Fact<T> {
 pub struct Evidence {
     /// `section.field`.
     pub name: String,
-    /// What the fact is about, in a sentence.
+    /// The meaning of the fact, in a sentence.
     #[serde(skip)]
     pub meaning: &'static str,
     /// The value as JSON.
     pub value: serde_json::Value,
-    /// How it is known.
+    /// How the fact is known.
     pub mark: Mark,
     /// The mode in which it is not known although it is in the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown_in: Option<Mode>,
-    /// Where it can be looked up.
+    /// The source.
     pub source: String,
     /// The profile whose file states it.
     pub stated_by: String,
 }
 
 impl Evidence {
-    /// Whether nobody has looked.
+    /// Whether the fact was never examined.
     pub fn is_unknown(&self) -> bool {
         self.mark == Mark::Unknown
     }
@@ -136,7 +136,7 @@ impl Mode {
     }
 }
 
-/// Declares a section twice: whole, as the machine reads it, and as a patch, as a file states it.
+/// Declares a section twice: complete, as the machine reads it, and as a patch, as a file states it.
 macro_rules! facts {
     (
         $(#[$meta:meta])*
@@ -152,7 +152,7 @@ macro_rules! facts {
 
         $(#[$meta])*
         ///
-        /// A file states only what differs from the profile it extends.
+        /// A file states only how it differs from the profile that it extends.
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct $patch {
@@ -164,17 +164,17 @@ macro_rules! facts {
         }
 
         impl $patch {
-            /// This patch, with the parent's facts where it says nothing.
+            /// This patch, completed with the facts of the parent.
             pub(crate) fn over(self, parent: Self) -> Self {
                 Self { $( $field: self.$field.or(parent.$field), )* }
             }
 
-            /// Writes into every fact which profile states it.
+            /// Records in every fact which profile states it.
             pub(crate) fn stamp(&mut self, id: &str) {
                 $( if let Some(fact) = &mut self.$field { id.clone_into(&mut fact.stated_by); } )*
             }
 
-            /// The whole section, or the names of what nobody stated.
+            /// The complete section, or adds the names of the missing facts.
             pub(crate) fn complete(self, section: &str, missing: &mut Vec<String>) -> Option<$section> {
                 $(
                     if self.$field.is_none() {
@@ -186,7 +186,7 @@ macro_rules! facts {
         }
 
         impl $section {
-            /// Appends one line a fact.
+            /// Appends one line for each fact.
             pub(crate) fn evidence(&self, section: &str, lines: &mut Vec<Evidence>) {
                 $( lines.push(self.$field.evidence(section, stringify!($field), concat!($($meaning),*))); )*
             }

@@ -1,5 +1,5 @@
-//! A profile as a file states it, and the whole profile that it is with its parents under it.
-//! Unknown keys, missing facts and unknown parents are errors that say where; nothing is filled in silently.
+//! Reads the file of a profile and completes it from its parents. Unknown keys, missing facts and unknown
+//! parents are errors with their place; nothing is filled in silently.
 
 use std::collections::BTreeMap;
 
@@ -18,23 +18,23 @@ use super::wake::{HooksPatch, ShellPatch, TasksPatch, WakeUpPatch, WakingPatch};
 /// Longest chain of `extends`.
 const EXTENDS_DEPTH_MAX: usize = 16;
 
-/// A profile as a file states it: whole, or what differs from the one it extends.
+/// A profile as its file states it: complete, or as the difference from the one that it extends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "host profile")]
 pub struct ProfileFile {
     /// `family@version`.
     pub id: String,
-    /// The profile whose facts hold where this file says nothing.
+    /// The profile whose facts hold where this file states none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
     /// The host's family.
     pub family: String,
-    /// For people.
+    /// The title for reports.
     pub title: String,
     /// Where the evidence comes from, and its limits.
     pub about: String,
-    /// Who the host says it is.
+    /// The name and capabilities of the host.
     #[serde(default)]
     pub identity: IdentityPatch,
     /// Member order and ids.
@@ -61,13 +61,13 @@ pub struct ProfileFile {
     /// Requests of the server.
     #[serde(default)]
     pub requests: RequestsPatch,
-    /// Results as text.
+    /// The texts for the model.
     #[serde(default)]
     pub texts: TextsPatch,
     /// Names and descriptions.
     #[serde(default)]
     pub names: NamesPatch,
-    /// Tools that may not be taken.
+    /// Tools that may be refused.
     #[serde(default)]
     pub schemas: SchemasPatch,
     /// Life of the process.
@@ -76,25 +76,25 @@ pub struct ProfileFile {
     /// Background shells of the model.
     #[serde(default)]
     pub shell: ShellPatch,
-    /// Commands at the host's own moments.
+    /// Commands that the host runs at certain moments.
     #[serde(default)]
     pub hooks: HooksPatch,
-    /// Hooks beside an idle session that wake it.
+    /// Hooks that run beside an idle session and wake it.
     #[serde(default)]
     pub waking: WakingPatch,
-    /// The way in from outside.
+    /// The wake-up.
     #[serde(default)]
     pub wake_up: WakeUpPatch,
     /// Calls that become tasks.
     #[serde(default)]
     pub tasks: TasksPatch,
-    /// What the person is asked.
+    /// Questions to the user.
     #[serde(default)]
     pub consent: ConsentPatch,
-    /// What servers get of the environment.
+    /// The environment of servers.
     #[serde(default)]
     pub environment: EnvironmentPatch,
-    /// How close to the recordings.
+    /// The tolerances against the recordings.
     #[serde(default)]
     pub fidelity: FidelityPatch,
 }
@@ -102,7 +102,7 @@ pub struct ProfileFile {
 /// Why a profile could not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
-    /// The text is not YAML or has a key that is not known.
+    /// The text is not YAML or has an unknown key.
     #[error("host profile {name}: {problem}")]
     Unreadable {
         /// File or profile name.
@@ -118,7 +118,7 @@ pub enum ProfileError {
         /// `section.field` of each.
         missing: Vec<String>,
     },
-    /// `extends` leads nowhere or in a circle.
+    /// `extends` names an unknown profile or leads into a circle.
     #[error("host profile {name}: extends {parent}, which is not known or extends it in turn")]
     Parent {
         /// Profile id.
@@ -126,20 +126,20 @@ pub enum ProfileError {
         /// What it extends.
         parent: String,
     },
-    /// Nobody knows a profile of this name.
+    /// There is no profile with this name.
     #[error("no host profile {name}{}", suggestion.as_ref().map(|near| format!("; did you mean {near}?")).unwrap_or_default())]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// The nearest known id.
         suggestion: Option<String>,
     },
 }
 
-/// Reads one file's text.
+/// Reads the text of one file.
 ///
 /// # Errors
-/// With line and column when it is not YAML or holds an unknown key.
+/// If it is not YAML or has an unknown key, with line and column.
 pub(super) fn read(name: &str, text: &str) -> Result<ProfileFile, ProfileError> {
     let mut file: ProfileFile = serde_saphyr::from_str(text).map_err(|error| ProfileError::Unreadable {
         name: name.to_owned(),
@@ -149,7 +149,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<ProfileFile, ProfileError> 
     Ok(file)
 }
 
-/// Writes into every fact of a file that this file states it.
+/// Records in every fact of a file that this file states it.
 fn stamp(file: &mut ProfileFile) {
     let id = file.id.as_str();
     file.identity.stamp(id);
@@ -175,7 +175,7 @@ fn stamp(file: &mut ProfileFile) {
     file.fidelity.stamp(id);
 }
 
-/// The profile `id` with all its parents laid under it.
+/// The profile `id`, completed from all its parents.
 pub(super) fn resolve(files: &BTreeMap<String, ProfileFile>, id: &str) -> Result<Profile, ProfileError> {
     let mut whole = files
         .get(id)
@@ -237,7 +237,7 @@ fn complete(file: ProfileFile) -> Result<Profile, ProfileError> {
 }
 
 fn whole(file: ProfileFile, missing: &mut Vec<String>) -> Option<Profile> {
-    // Every section is asked before the first `?`, so that one error names all that is missing.
+    // All sections are completed before the first `?`, so that one error names everything that is missing.
     let identity = file.identity.complete("identity", missing);
     let wire = file.wire.complete("wire", missing);
     let opening = file.opening.complete("opening", missing);

@@ -1,10 +1,10 @@
-//! The closed choices that profile facts are made of.
-//! A choice names a behaviour that the machine implements; it never holds code or free text to interpret.
+//! The closed choices of which profile facts are made. Each names a behaviour that the machine implements;
+//! none holds code or free text to interpret.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the ids of a kind of request are made.
+/// How the ids of one kind of request are made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IdRule {
@@ -12,25 +12,25 @@ pub enum IdRule {
     Counter,
     /// Always this string.
     Fixed(String),
-    /// This string and an own counter from 0.
+    /// This string and a counter of its own from 0.
     Prefix(String),
 }
 
-/// Which requests carry a `progressToken`, and which one.
+/// The requests that carry a `progressToken`, and its form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProgressTokens {
-    /// None at all.
+    /// No request.
     None,
     /// `tools/call` only; the token is the request's id.
     CallsById,
     /// `tools/call` only; a UUID of its own, as text.
     CallsByUuid,
-    /// Every request after the handshake; an own counter from 0.
+    /// Every request after the handshake, with a counter of its own from 0.
     AllByCounter,
 }
 
-/// What follows when the probe gets no answer in time.
+/// The reaction to a probe without an answer in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnSilence {
@@ -40,17 +40,17 @@ pub enum OnSilence {
     Fail,
 }
 
-/// What follows when the server exits on the probe.
+/// The reaction to a server that exits on the probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnProbeExit {
-    /// A new process, asked `initialize` at once.
+    /// A new process, which gets `initialize` at once.
     RespawnWithoutProbe,
     /// The server is given up.
     Fail,
 }
 
-/// How a server that could not be opened is let go.
+/// How the host leaves a server that could not be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GiveUp {
@@ -60,17 +60,17 @@ pub enum GiveUp {
     Shutdown,
 }
 
-/// From when the time limit of the handshake counts.
+/// When the time limit of the handshake begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StartClock {
-    /// From the start of the process.
+    /// At the start of the process.
     Spawn,
-    /// From `initialize`, less the probe's share.
+    /// At `initialize`, less the probe's share.
     Initialize,
 }
 
-/// A list that a server may hold.
+/// A list of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ListKind {
@@ -95,7 +95,7 @@ impl ListKind {
         }
     }
 
-    /// The capability that announces the list.
+    /// The capability that declares the list.
     pub fn capability(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -104,7 +104,7 @@ impl ListKind {
         }
     }
 
-    /// The member of the result that holds the items.
+    /// The member of the result with the items.
     pub fn member(self) -> &'static str {
         match self {
             Self::ResourceTemplates => "resourceTemplates",
@@ -112,7 +112,7 @@ impl ListKind {
         }
     }
 
-    /// The member of a `subscriptions/listen` filter that asks for its changes.
+    /// The member of a `subscriptions/listen` filter that requests changes of this list.
     pub fn filter(self) -> &'static str {
         match self {
             Self::Tools => "toolsListChanged",
@@ -122,39 +122,39 @@ impl ListKind {
     }
 }
 
-/// Which calls of one model step run at the same time.
+/// The calls of one model step that run at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Parallel {
     /// All of them.
     All,
-    /// Neighbours whose tools say `readOnlyHint: true`; any other runs alone.
+    /// Consecutive calls of tools with `readOnlyHint: true`; any other call runs alone.
     ReadOnly,
     /// One after another.
     Serial,
 }
 
-/// What a `list_changed` notification leads to.
+/// The effect of a `list_changed` notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ListChanged {
     /// Nothing.
     Drop,
-    /// The list is asked again at once.
+    /// The list is requested again at once.
     Now,
-    /// The list is asked again before the next model request of a turn.
+    /// The list is requested again before the next model request of a turn.
     NextStep,
 }
 
-/// Whether a dead server is started again.
+/// Whether a server that has exited is started again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Restart {
     /// Not by the host itself.
     Never,
-    /// By the next tool call, which is all that the new process is asked.
+    /// By the next tool call, which is the only request to the new process.
     NextCall,
-    /// By the next tool call, after the lists were asked anew.
+    /// By the next tool call, after the lists were requested again.
     NextCallAndLists,
 }
 
@@ -162,13 +162,13 @@ pub enum Restart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopStep {
-    /// After the end was decided, in milliseconds.
+    /// The time after the decision to end the server, in milliseconds.
     pub after_ms: u64,
-    /// What is done to a process that still runs.
+    /// The action on a process that is still running.
     pub how: Stop,
 }
 
-/// What can be done to a process.
+/// An action on a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
@@ -182,17 +182,17 @@ pub enum Stop {
     Kill,
 }
 
-/// What a closed stdout of a living process means to the host.
+/// The host's reaction to a closed stdout of a running process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnStdoutClosed {
     /// It is not noticed.
     Unnoticed,
-    /// The server counts as gone.
+    /// The server counts as exited.
     Gone,
 }
 
-/// What becomes of `structuredContent`.
+/// The fate of `structuredContent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Structured {
@@ -200,7 +200,7 @@ pub enum Structured {
     Replaces,
     /// Its JSON follows the text.
     Appended,
-    /// Its JSON is shown where there is no content.
+    /// Its JSON is shown if there is no content.
     WhenAlone,
     /// It is not shown.
     Ignored,
@@ -220,31 +220,31 @@ pub enum SizeUnit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnRoots {
-    /// The working directory as the one root.
+    /// The working directory as the only root.
     WorkingDirectory,
     /// The same, with its last part as the root's name.
     NamedWorkingDirectory,
     /// No roots.
     Empty,
-    /// The answer to an unknown method.
+    /// The error for an unknown method.
     NoSuchMethod,
 }
 
-/// The answer to a request that a person or the model must decide.
+/// The answer to a request that the user or the model must decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnAsk {
-    /// The answer to an unknown method.
+    /// The error for an unknown method.
     NoSuchMethod,
     /// No answer at all.
     Silent,
-    /// The person or the model is asked, and answers by an action.
+    /// The user or the model is asked, and answers by an action.
     Ask,
     /// This answer at once: the `action` of an elicitation result.
     Answer(String),
 }
 
-/// An error in answer to a request.
+/// An error response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Refusal {
@@ -264,7 +264,7 @@ pub enum UnknownMessage {
     Method,
 }
 
-/// What becomes of a tool, or of a server, for something that it declares.
+/// The fate of a tool, or of a server, because of something that it declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
@@ -272,11 +272,12 @@ pub enum Fate {
     Taken,
     /// It is left out.
     Dropped,
-    /// The whole answer is refused in which it was: of tools every one is left out, and a server is given up.
+    /// The whole answer that contains it is refused: all tools of the list are left out, or a server is given
+    /// up.
     Refused,
 }
 
-/// What becomes of a tool whose name is too long for the model.
+/// The fate of a tool whose name is too long for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlong {
@@ -284,16 +285,16 @@ pub enum Overlong {
     Drop,
     /// The name is cut at its end.
     Cut,
-    /// Its middle gives way to three dots.
+    /// Its middle is replaced by three dots.
     CutMiddle,
 }
 
-/// Which tools' descriptions the model has from the start.
+/// The tools whose descriptions the model has from the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolsShown {
     /// All, with their descriptions.
     Whole,
-    /// Names only, but for tools that ask to be always loaded.
+    /// Only names, except for tools that ask to be always loaded.
     NamesOnly,
 }

@@ -1,21 +1,22 @@
-//! A profile of a person's own, which may extend those that come with the program.
+//! Loads a user's own profile, which may extend the embedded ones.
 
 use super::Profile;
 use super::embedded;
 use super::file::{ProfileError, read, resolve};
 
-/// A whole profile from a file's text; `extends` may name any embedded profile.
+/// Loads a complete profile from the text of a file; `extends` may name any embedded profile.
 ///
 /// # Errors
-/// When the text is not a profile, a fact is missing, or the parent is not known.
+/// If the text is no profile, a fact is missing, or the parent is not known.
 pub fn load(name: &str, text: &str) -> Result<Profile, ProfileError> {
     load_chain(name, &[text])
 }
 
-/// The last of several files as a whole profile; each may extend an embedded profile or a file before it.
+/// Loads the last of several files as a complete profile. Each may extend an embedded profile or an earlier
+/// file.
 ///
 /// # Errors
-/// As [`load`]; also when there is no file at all.
+/// As [`load`]; also if there is no file at all.
 pub fn load_chain(name: &str, texts: &[impl AsRef<str>]) -> Result<Profile, ProfileError> {
     let mut files = embedded::files()?;
     let mut last = name.to_owned();

@@ -1,5 +1,5 @@
-//! Host profiles: what a host of one version does, as data with evidence.
-//! A profile is read strictly; it never carries a default that no file states.
+//! Host profiles: the behaviour of a host of one version, as data with evidence. A profile is read strictly;
+//! it never has a default that no file states.
 
 mod consent;
 mod embedded;
@@ -30,20 +30,20 @@ pub use wake::{
 
 use serde_json::Value;
 
-/// Everything a fake host of one version obeys.
+/// Every fact by which a fake host of one version behaves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
     /// `family@version`, as given on a command line.
     pub id: String,
     /// The host's family, the same for all versions and names.
     pub family: String,
-    /// For people.
+    /// The title for reports.
     pub title: String,
-    /// Where the evidence as a whole comes from, and its limits.
+    /// The source of the evidence as a whole, and its limits.
     pub about: String,
-    /// The profile that this one differs from.
+    /// The profile from which this one differs.
     pub extends: Option<String>,
-    /// Who the host says it is.
+    /// The name and capabilities of the host.
     pub identity: Identity,
     /// Member order and ids.
     pub wire: Wire,
@@ -61,29 +61,29 @@ pub struct Profile {
     pub channel: Channel,
     /// Requests of the server.
     pub requests: Requests,
-    /// Results as text.
+    /// The texts for the model.
     pub texts: Texts,
     /// Names and descriptions.
     pub names: Names,
-    /// Tools that may not be taken.
+    /// Tools that may be refused.
     pub schemas: Schemas,
     /// Life of the process.
     pub life: Life,
     /// Background shells of the model.
     pub shell: Shell,
-    /// Commands at the host's own moments.
+    /// Commands that the host runs at certain moments.
     pub hooks: Hooks,
-    /// Hooks beside an idle session that wake it.
+    /// Hooks that run beside an idle session and wake it.
     pub waking: Waking,
-    /// The way in from outside.
+    /// The wake-up.
     pub wake_up: WakeUp,
     /// Calls that become tasks.
     pub tasks: Tasks,
-    /// What the person is asked.
+    /// Questions to the user.
     pub consent: Consent,
-    /// What servers get of the environment.
+    /// The environment of servers.
     pub environment: Environment,
-    /// How close to the recordings.
+    /// The tolerances against the recordings.
     pub fidelity: Fidelity,
 }
 

@@ -1,5 +1,5 @@
-//! The sections of a host profile: every fact that a machine obeys.
-//! Nothing here acts; a fact that no machine reads must not be declared.
+//! The sections of a host profile: every fact by which a machine behaves. Nothing here acts; a fact that no
+//! machine reads must not be declared.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,56 +13,56 @@ use super::kinds::{
 };
 
 facts! {
-    /// Who the host says it is.
+    /// The name and capabilities of the host.
     Identity, IdentityPatch {
         /// `clientInfo`, members in wire order; `{server}` is the server's name in the configuration.
         client_info: Value,
         /// `capabilities` of `initialize`, members in wire order.
         capabilities: PerMode<Value>,
-        /// The same while the experimental setting is on; nothing when the setting changes none.
+        /// The same with the experimental setting on; nothing if the setting does not change it.
         experimental_capabilities: PerMode<Option<Value>>,
         /// `clientCapabilities` of the probe and of modern requests, members in wire order.
         modern_capabilities: PerMode<Value>,
         /// `protocolVersion` of `initialize`.
         protocol_version: String,
-        /// Versions accepted in the answer to `initialize`; `*` accepts all.
+        /// Versions that the host accepts in the answer to `initialize`; `*` accepts all.
         accepted_versions: Vec<String>,
     }
 }
 
 facts! {
-    /// The order of members and the ids on the wire.
+    /// The order of members, and the ids, on the wire.
     Wire, WirePatch {
-        /// Of a request that has params of its own.
+        /// Order of a request with its own params.
         request_order: Vec<String>,
-        /// Of a request whose params were only added for `_meta`, or that has none.
+        /// Order of a request whose params were only added for `_meta`, or that has none.
         bare_request_order: Vec<String>,
-        /// Of the probe and of `subscriptions/listen`.
+        /// Order of the probe and of `subscriptions/listen`.
         opening_order: Vec<String>,
-        /// Of a notification without params.
+        /// Order of a notification without params.
         bare_notification_order: Vec<String>,
-        /// Of a notification with params.
+        /// Order of a notification with params.
         notification_order: Vec<String>,
-        /// Of an answer with a result.
+        /// Order of an answer with a result.
         result_order: Vec<String>,
-        /// Of an answer with an error.
+        /// Order of an answer with an error.
         error_order: Vec<String>,
-        /// Of `tools/call` params.
+        /// Order of the params of `tools/call`.
         call_params_order: Vec<String>,
-        /// Of the params of any other request.
+        /// Order of the params of any other request.
         params_order: Vec<String>,
         /// Id of the probe.
         probe_id: IdRule,
         /// Ids of `subscriptions/listen`.
         listen_id: IdRule,
-        /// Which requests carry a `progressToken`.
+        /// The requests that carry a `progressToken`, and its form.
         progress_tokens: ProgressTokens,
-        /// Member of a call's `_meta` that holds the id the model gave the call.
+        /// Member of a call's `_meta` with the id that the model gave the call.
         tool_use_id_key: Option<String>,
         /// Further members of a call's `_meta`, before the progress token. `{thread}`, `{turn}`, `{call}` and `{place}`
         /// are filled in; `{turn_started_ms}` becomes a number.
         call_meta: PerMode<Value>,
-        /// Whether a request without params has empty ones.
+        /// Whether a request without params is sent with empty ones.
         empty_params: bool,
     }
 }
@@ -70,9 +70,9 @@ facts! {
 facts! {
     /// From the start of the process to the first list.
     Opening, OpeningPatch {
-        /// Whether `server/discover` is asked first.
+        /// Whether the host asks `server/discover` first.
         probe: bool,
-        /// Whether a setting makes a host ask it that does not by itself.
+        /// Whether a setting makes a host probe that does not do so by default.
         probe_configurable: bool,
         /// The protocol version that the probe and every modern request name.
         modern_version: String,
@@ -80,50 +80,51 @@ facts! {
         probe_timeout_ms: u64,
         /// The probe gets at most the start limit divided by this; 0 means no such rule.
         probe_share: u64,
-        /// Taken off that wait, in milliseconds.
+        /// Time by which that wait is shorter, in milliseconds.
         probe_margin_ms: u64,
-        /// After that wait.
+        /// Reaction to a probe without an answer.
         probe_silence: OnSilence,
-        /// When the server exits on the probe.
+        /// Reaction to a server that exits on the probe.
         probe_exit: OnProbeExit,
         /// Time limit of the handshake, in milliseconds.
         start_timeout_ms: u64,
-        /// From when that limit counts.
+        /// When that limit begins.
         start_clock: StartClock,
         /// Whether a setting changes that limit.
         start_timeout_configurable: bool,
-        /// How the server is let go when the limit is over.
+        /// How the host leaves a server whose limit is over.
         on_start_timeout: GiveUp,
-        /// How the server is let go when its version is not accepted.
+        /// How the host leaves a server whose version it does not accept.
         on_refused_version: GiveUp,
-        /// Whether the modern version in answer to `initialize` switches to modern requests.
+        /// Whether the modern version in the answer to `initialize` switches to modern requests.
         modern_by_initialize: bool,
-        /// How long the first turn waits for the tools before it begins without them, in milliseconds; none means
-        /// until the server is open or given up.
+        /// How long the first turn waits for the tools before it begins without them, in milliseconds; none
+        /// means until the server is open or given up.
         turn_waits_ms: Option<u64>,
     }
 }
 
 facts! {
-    /// Which lists are asked, and when.
+    /// The lists that the host requests, and when.
     Lists, ListsPatch {
-        /// Order after `initialized`.
+        /// Lists after `initialized`, in order.
         order: PerMode<Vec<ListKind>>,
-        /// Whether each list waits for the answer to the one before.
+        /// Whether each list request waits for the answer to the one before.
         one_by_one: bool,
-        /// Whether every prompt is then asked for, with placeholders as its arguments.
+        /// Whether the host then requests every prompt, with placeholders as its arguments.
         fetch_prompts: PerMode<bool>,
-        /// Order in the modern era.
+        /// Lists in the modern era, in order.
         modern_order: Vec<ListKind>,
-        /// Lists asked although the server does not declare them.
+        /// Lists that the host requests although the server does not declare them.
         undeclared: Vec<ListKind>,
-        /// Whether `nextCursor` is followed.
+        /// Whether the host follows `nextCursor`.
         follow_cursor: bool,
         /// Time limit of a list, in milliseconds; none means the limit of a tool call.
         timeout_ms: Option<u64>,
-        /// Whether the server is given up when its tools do not come in time.
+        /// Whether the host gives up a server whose tools do not come in time.
         timeout_drops_server: bool,
-        /// Whether a host that knows the tools from an earlier run asks once more before the first call.
+        /// Whether a host that knows the tools from an earlier run requests them once more before the first
+        /// call.
         warm_cache_asks_again: bool,
     }
 }
@@ -133,33 +134,34 @@ facts! {
     Modern, ModernPatch {
         /// Whether `subscriptions/listen` is sent.
         listen: bool,
-        /// Waits before it is asked again after a refusal, in milliseconds, in order.
+        /// Waits before the stream is requested again after a refusal, in milliseconds, in order.
         listen_retry_ms: Vec<u64>,
-        /// Whether every further refusal makes the host ask all lists again.
+        /// Whether every further refusal makes the host request all lists again.
         relist_on_refusal: bool,
-        /// Whether the lists wait for the stream's answer.
+        /// Whether the lists wait for the answer to the stream's request.
         lists_wait_for_listen: bool,
         /// Longest such wait, in milliseconds.
         lists_wait_max_ms: u64,
         /// Whether a second `server/discover` follows the acknowledgement.
         discover_after_acknowledgement: bool,
-        /// Whether a notification outside the filter on the stream makes the host cancel and ask again.
+        /// Whether a notification on the stream outside its filter makes the host cancel and request it
+        /// again.
         strict_stream: bool,
-        /// The reason it then gives.
+        /// The reason of that cancellation.
         strict_stream_reason: String,
-        /// Waits before the next try after that, in milliseconds, in order.
+        /// Waits before the next request after that, in milliseconds, in order.
         strict_stream_retry_ms: Vec<u64>,
-        /// Whether tools without `ttlMs` and without a stream are asked again at every model step.
+        /// Whether the host requests tools without `ttlMs` and without a stream again at every model step.
         relist_when_uncached: bool,
-        /// Whether the stream is cancelled at the end.
+        /// Whether the host cancels the stream when it exits.
         cancel_listen_at_exit: bool,
-        /// Whether a `ping` request of the server is answered.
+        /// Whether the host answers a `ping` request of the server.
         answers_ping: bool,
     }
 }
 
 facts! {
-    /// Tool calls: limits, cancels, order.
+    /// Tool calls: limits, cancellations, order.
     Calls, CallsPatch {
         /// Time limit without a setting, in milliseconds.
         timeout_ms: u64,
@@ -167,31 +169,32 @@ facts! {
         timeout_configurable: bool,
         /// Smallest limit that a setting can give, in milliseconds.
         timeout_floor_ms: u64,
-        /// Whether the setting is forgotten when the server's tools change.
+        /// Whether the setting is lost when the server's tools change.
         setting_lost_on_change: bool,
-        /// Whether progress starts the limit anew.
+        /// Whether progress restarts the limit.
         progress_extends: bool,
         /// Limit without progress, in milliseconds.
         idle_timeout_ms: Option<u64>,
-        /// `reason` of the cancel after the limit.
+        /// `reason` of the cancellation after the limit.
         timeout_reason: String,
-        /// `reason` of the cancel by the person; none means that nothing is sent.
+        /// `reason` of the cancellation by the user; none means that nothing is sent.
         interrupt_reason: Option<String>,
-        /// When a call that is over, by an answer or by its limit, is cancelled with that reason, in milliseconds.
+        /// Time after which a call that has ended, by an answer or by its limit, is cancelled with that
+        /// reason, in milliseconds.
         abort_after_ms: Option<u64>,
-        /// Whether open calls are cancelled when the host ends.
+        /// Whether open calls are cancelled when the host exits.
         cancel_at_exit: bool,
-        /// Which calls of one step run together.
+        /// The calls of one step that run at the same time.
         parallel: Parallel,
-        /// When a call goes to the background, in milliseconds.
+        /// Time after which a call goes to the background, in milliseconds.
         background_after_ms: PerMode<Option<u64>>,
-        /// Whether a setting makes calls go to the background in a mode that does not do so by itself.
+        /// Whether a setting makes calls go to the background in a mode in which they don't do so by default.
         background_configurable: bool,
     }
 }
 
 facts! {
-    /// What each notification of the server leads to. Anything not named here is dropped.
+    /// The effect of each notification of the server. Any notification that is not named here is dropped.
     Notifications, NotificationsPatch {
         /// `notifications/tools/list_changed`.
         tools_list_changed: PerMode<ListChanged>,
@@ -201,11 +204,11 @@ facts! {
         resources_list_changed: PerMode<ListChanged>,
         /// Whether a `list_changed` needs the `listChanged` capability.
         needs_declaration: bool,
-        /// Lists asked again for changed resources.
+        /// Lists that the host requests when the resources have changed.
         resources_relist: Vec<ListKind>,
-        /// Shortest time between two askings of one list, in milliseconds.
+        /// Shortest time between two requests for one list, in milliseconds.
         relist_interval_ms: u64,
-        /// After this time a list that came back unchanged is asked once more, in milliseconds.
+        /// Time after which a list that came back unchanged is requested once more, in milliseconds.
         unchanged_again_ms: Option<u64>,
     }
 }
@@ -213,7 +216,7 @@ facts! {
 facts! {
     /// The channel: a notification that becomes a prompt.
     Channel, ChannelPatch {
-        /// Whether it reaches the model, once the session names the server.
+        /// Whether it reaches the model if the session names the server.
         delivered: PerMode<bool>,
         /// Whether it is delivered in the modern era too.
         modern: bool,
@@ -225,19 +228,20 @@ facts! {
         tag: String,
         /// The attribute that names the server.
         source_attribute: String,
-        /// Whether `</tag>` and the reserved names in the content are neutralised.
+        /// Whether `</tag>` and the reserved names in the content are escaped.
         content_neutralised: bool,
-        /// Names that are neutralised beside the tag itself.
+        /// Names that are escaped besides the tag itself.
         reserved_tags: Vec<String>,
-        /// Brackets that count as `<` when looking for those names.
+        /// Brackets that count as `<` in the search for those names.
         look_alike_brackets: Vec<String>,
-        /// Whether a permission dialog is told to the server.
+        /// Whether the server is told of a permission dialog.
         permission_relayed: PerMode<bool>,
-        /// Member of `capabilities.experimental` that the server must declare for it, beside that of the channel.
+        /// Member of `capabilities.experimental` that the server must declare for it, besides that of the
+        /// channel.
         permission_capability: String,
-        /// The notification that tells it.
+        /// The notification that tells the server.
         permission_request_method: String,
-        /// The notification that answers it.
+        /// The notification by which the server answers.
         permission_answer_method: String,
     }
 }
@@ -251,23 +255,23 @@ facts! {
         sampling: PerMode<OnAsk>,
         /// `elicitation/create`.
         elicitation: PerMode<OnAsk>,
-        /// `elicitation/create` of mode `url`, where it is refused although forms are not.
+        /// `elicitation/create` of mode `url`, if the host refuses it although it takes forms.
         url_elicitation: Option<Refusal>,
-        /// Message of the -32601 error for a method the host does not know.
+        /// Message of the -32601 error for an unknown method.
         unknown_message: UnknownMessage,
     }
 }
 
 facts! {
-    /// How results become text for the model. `{server}`, `{tool}`, `{name}`, `{message}`, `{code}`, `{seconds}`,
-    /// `{uri}`, `{description}`, `{text}`, `{json}`, `{path}`, `{size}`, `{preview}`, `{tail}`, `{task}`, `{status}`,
-    /// `{summary}` and `{result}` are filled in where they make sense.
+    /// The texts of results for the model. `{server}`, `{tool}`, `{name}`, `{message}`, `{code}`,
+    /// `{seconds}`, `{uri}`, `{description}`, `{text}`, `{json}`, `{path}`, `{size}`, `{preview}`, `{tail}`,
+    /// `{task}`, `{status}`, `{summary}` and `{result}` are filled in where they have a value.
     Texts, TextsPatch {
         /// A text block.
         text: String,
         /// Around a whole result, whatever its size.
         frame: String,
-        /// Between text blocks. Where a host keeps blocks apart, a newline stands for the border.
+        /// Between text blocks. If a host keeps blocks apart, a newline stands for the border.
         block_separator: String,
         /// `structuredContent`.
         structured: Structured,
@@ -293,7 +297,7 @@ facts! {
         audio: String,
         /// An image.
         image: String,
-        /// A result that is none, or holds an unknown content type.
+        /// A result that is not valid, or has an unknown content type.
         invalid: String,
         /// Whether a result without `content` counts as invalid.
         content_required: bool,
@@ -301,37 +305,37 @@ facts! {
         size_unit: SizeUnit,
         /// Longest text that is shown whole.
         whole_max: u64,
-        /// Beyond it: a text in its place.
+        /// The replacement of a longer text.
         beyond_whole: String,
-        /// Characters of `{preview}` in that text.
+        /// Characters of `{preview}` in the replacement.
         preview_characters: u64,
-        /// Characters of `{tail}` in that text, the end of the result.
+        /// Characters of `{tail}` in the replacement, the end of the result.
         tail_characters: u64,
-        /// Size from which another text stands in its place.
+        /// Size from which another replacement is used.
         refused_from: Option<u64>,
-        /// That text.
+        /// That replacement.
         beyond_refused: String,
         /// Member of a tool's `_meta` that raises `whole_max`.
         size_key: Option<String>,
-        /// The most it can be raised to.
+        /// Most to which it can be raised.
         size_key_max: u64,
         /// A JSON-RPC error in answer to a call.
         rpc_error: String,
         /// A call that hit its limit.
         timed_out: String,
-        /// A call that the person interrupted.
+        /// A call that the user interrupted.
         interrupted: String,
-        /// A call during which the server went away.
+        /// A call during which the server exited.
         closed: String,
-        /// A call to a server that is gone.
+        /// A call to a server that has exited.
         gone: String,
-        /// A call of a tool that there is not.
+        /// A call of an unknown tool.
         no_such_tool: String,
-        /// A call that the person's settings refuse.
+        /// A call that the user's settings refuse.
         denied: String,
-        /// The result in place when a call goes to the background.
+        /// The immediate result of a call that goes to the background.
         backgrounded: String,
-        /// The block that brings a background call's result.
+        /// The block with the result of a background call.
         task: String,
         /// `{result}` of that block for an error.
         task_failed: String,
@@ -343,41 +347,41 @@ facts! {
     Names, NamesPatch {
         /// The model's name of a tool.
         tool: String,
-        /// Characters that stay beside ASCII letters and digits.
+        /// Characters that are kept besides ASCII letters and digits.
         kept: String,
-        /// What stands for any other character.
+        /// The replacement of any other character.
         replacement: String,
-        /// Whether names with non-ASCII characters are punycoded.
+        /// Whether names with non-ASCII characters are encoded as punycode.
         punycode: bool,
         /// Longest name, in characters.
         max: u64,
-        /// What becomes of a longer one.
+        /// The fate of a longer name.
         overlong: Overlong,
         /// Longest description, in characters.
         description_max: Option<u64>,
-        /// What follows a cut text.
+        /// The mark after a cut text.
         cut_mark: String,
-        /// Which tools come with their description.
+        /// The tools that come with their description.
         shown: ToolsShown,
-        /// Member of a tool's `_meta` that makes it come whole.
+        /// Member of a tool's `_meta` with which its description always comes.
         always_load_key: Option<String>,
         /// Whether the server's `instructions` reach the model without a setting.
         instructions: bool,
-        /// Whether the model or the person can read resources.
+        /// Whether the model or the user can read resources.
         resources: bool,
-        /// Whether the person can use prompts.
+        /// Whether the user can use prompts.
         prompts: bool,
     }
 }
 
 facts! {
-    /// Tools and servers that a host or the interface of its model may not take, by what they declare.
+    /// Tools and servers that a host, or the API of its model, may refuse because of what they declare.
     Schemas, SchemasPatch {
         /// A tool whose input schema has no `properties`.
         without_properties: Fate,
         /// A tool with `anyOf`, `oneOf` or `allOf` at the root of its input schema.
         root_union: Fate,
-        /// A tool whose input schema has another root than an object.
+        /// A tool whose input schema has a root that is no object.
         root_not_object: Fate,
         /// A tool with a `$ref` in its input schema.
         references: Fate,
@@ -385,36 +389,36 @@ facts! {
         type_lists: Fate,
         /// A server whose answer to `initialize` has no name or no version in its `serverInfo`.
         server_info: Fate,
-        /// What the model gets when it calls a tool that runs as a task only; none means that the tool is called as any
-        /// other. `{tool}` is filled in.
+        /// The model's text if it calls a tool that runs as a task only; none means that such a tool is
+        /// called as any other. `{tool}` is filled in.
         task_only: Option<String>,
     }
 }
 
 facts! {
-    /// Life and end of the server process.
+    /// The server process: its restart and its end.
     Life, LifePatch {
-        /// Whether a dead server is started again.
+        /// Whether a server that has exited is started again.
         restart: PerMode<Restart>,
-        /// Whether the tools of a dead server are gone for the model.
+        /// Whether the tools of a server that has exited are gone for the model.
         tools_go: PerMode<bool>,
-        /// Steps of the end.
+        /// The steps by which a server is ended.
         shutdown: Vec<StopStep>,
-        /// A closed stdout of a living process.
+        /// The reaction to a closed stdout of a running process.
         stdout_closed: OnStdoutClosed,
     }
 }
 
 facts! {
-    /// How close the fake must come to a recording, in milliseconds.
+    /// How close the fake must be to a recording, in milliseconds.
     Fidelity, FidelityPatch {
-        /// Most that the fake may react sooner: the real program's own slowness.
+        /// Most by which the fake may react earlier: the delays of the real program itself.
         early_ms: u64,
-        /// Most that the fake may react later.
+        /// Most by which the fake may react later.
         late_ms: u64,
-        /// Most that a time limit may differ.
+        /// Most by which a time limit may differ.
         limit_ms: u64,
-        /// The version whose recordings the numbers were taken from; empty where there are none.
+        /// The version whose recordings gave these numbers; empty if there are none.
         recordings: String,
     }
 }

@@ -1,5 +1,5 @@
-//! What wakes or feeds a host's model besides its server's answers: background shells, hooks, waking hooks, wake-ups, tasks.
-//! Nothing here acts; a fact that no machine reads must not be declared.
+//! Everything that wakes a host's model besides its server's answers: background shells, hooks, waking hooks,
+//! wake-ups, tasks. Nothing here acts; a fact that no machine reads must not be declared.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use serde_json::Value;
 
 use super::fact::{Evidence, Fact, PerMode, facts};
 
-/// What the model is shown when its background shell ends.
+/// The text that the model is shown when its background shell ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ShellShown {
-    /// The path of a file with the output, which it must read.
+    /// The path of a file with the output, which the model must read.
     Path,
-    /// The shell's id, which it must ask for the output.
+    /// The id of the shell, with which the model must request the output.
     Id,
     /// The output itself.
     Output,
 }
 
-/// When a text that comes while a turn runs reaches the model.
+/// When a text that arrives during a turn reaches the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhileBusy {
@@ -53,9 +53,10 @@ pub enum HookAnswer {
 pub struct Hook {
     /// The event as the host names it.
     pub event: String,
-    /// What it obeys.
+    /// The answers that it obeys.
     pub answer: HookAnswer,
-    /// What the model is shown; `{text}` is the answer's, `{tool}` the tool's name after a tool.
+    /// The text for the model; `{text}` is that of the answer, `{tool}` the name of the tool after which the
+    /// hook ran.
     pub text: String,
 }
 
@@ -63,30 +64,31 @@ pub struct Hook {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HookInput {
-    /// `session_id`, `cwd`, `hook_event_name`, and those of the event.
+    /// `session_id`, `cwd`, `hook_event_name`, and the members of the event.
     SnakeCase,
-    /// `sessionId`, `timestamp` in milliseconds, `cwd`, and those of the event, whose name is not among them.
+    /// `sessionId`, `timestamp` in milliseconds, `cwd`, and the members of the event, whose name is not among
+    /// them.
     CamelCase,
 }
 
-/// A way from outside into a running session.
+/// A host's own way to start a turn in a running session from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WakeUpKind {
     /// There is none.
     None,
-    /// A command of the host that takes a thread's id and a message.
+    /// A command of the host that takes the id of a thread and a message.
     QueueCommand,
-    /// HTTP on loopback: sessions are listed, a prompt is posted.
+    /// HTTP on loopback: a client lists the sessions and posts a prompt.
     HttpPort,
-    /// A file to which a JSON line a prompt is appended.
+    /// A file to which prompts are appended, each as a JSON line.
     InputFile,
-    /// A socket that the host gives to the programs that it starts: a line with a token, then one with a prompt.
+    /// A socket for the programs that the host starts: a line with a token, then one with a prompt.
     InboxSocket,
-    /// A socket of the session that takes messages and says by another one what became of each. The host has the input
-    /// file besides.
+    /// A socket of the session that takes messages and reports the fate of each on another socket. The host
+    /// has the input file besides.
     PeerProtocol,
-    /// Code of ours that the host loads and that sends a prompt.
+    /// A module that the host loads and that sends a prompt.
     Extension,
 }
 
@@ -97,22 +99,24 @@ facts! {
         available: bool,
         /// Whether its end starts a turn in an idle session.
         wakes: PerMode<bool>,
-        /// Its end while a turn runs.
+        /// When its end reaches the model while a turn is running.
         busy: WhileBusy,
         /// What the model is shown at its end.
         shown: ShellShown,
-        /// That text. `{id}`, `{description}`, `{status}`, `{code}`, `{path}`, `{command}`, `{label}` (the command, cut to eighty
-        /// characters), `{cwd}`, `{pid}`, `{output}` and `{tail}` (the output without the white space at its end) are filled in.
+        /// The text of that. `{id}`, `{description}`, `{status}`, `{code}`, `{path}`, `{command}`, `{label}`
+        /// (the command, cut to eighty characters), `{cwd}`, `{pid}`, `{output}` and `{tail}` (the output
+        /// without white space at its end) are filled in.
         text: String,
-        /// Whether what is filled in is escaped as in XML, quotes and apostrophes too.
+        /// Whether the values are escaped as in XML, quotes and apostrophes too.
         escaped: bool,
-        /// What the person must set for that; nothing when the host does it by itself.
+        /// The setting that the user needs for that; nothing if it works by default.
         setting: Option<String>,
     }
 }
 
 facts! {
-    /// Commands of the person that the host runs at its own moments. Each gets a JSON object and may answer with one.
+    /// The user's commands that the host runs at certain moments. Each gets a JSON object and may answer with
+    /// one.
     Hooks, HooksPatch {
         /// Whether they run.
         run: PerMode<bool>,
@@ -120,11 +124,11 @@ facts! {
         session_start: Option<Hook>,
         /// Whether that hook runs again with every prompt, and with every turn that a hook makes go on.
         session_start_repeats: bool,
-        /// The person has typed a prompt; the model has not seen it.
+        /// The user has typed a prompt, which the model has not seen.
         prompt: Option<Hook>,
-        /// A tool is done.
+        /// A tool has finished.
         after_tool: Option<Hook>,
-        /// The model is done with its turn.
+        /// The model ends its turn.
         turn_end: Option<Hook>,
         /// A background shell has ended.
         shell_end: Option<Hook>,
@@ -132,70 +136,72 @@ facts! {
         input: HookInput,
         /// Member of the turn end's input that tells that a hook began this turn.
         again_key: Option<String>,
-        /// Most times in a row that the end of a turn can be blocked; none where no limit is known.
+        /// Most times in a row that hooks can block the end of a turn; none if no limit is known.
         blocks_max: Option<u64>,
-        /// How long one may take, in milliseconds; then the host goes on as if it had said nothing.
+        /// Time limit of a hook, in milliseconds; after it the host goes on without an answer.
         timeout_ms: u64,
-        /// What the person must set.
+        /// The setting that the user needs for that.
         setting: Option<String>,
     }
 }
 
 facts! {
-    /// A hook at the end of a turn that runs on beside the session, and whose end with the exit code 2 tells the model what it
-    /// wrote to stderr.
+    /// A hook at the end of a turn that runs beside the session. If it ends with exit code 2, the model is
+    /// shown its stderr.
     Waking, WakingPatch {
-        /// Whether it runs beside the session; else the turn's end waits for it.
+        /// Whether it runs beside the session; otherwise the end of the turn waits for it.
         beside: bool,
         /// Whether its end starts a turn in an idle session.
         wakes: PerMode<bool>,
-        /// Its end while a turn runs.
+        /// When its end reaches the model while a turn is running.
         busy: WhileBusy,
-        /// What an idle model is shown, or one whose turn's end waits. `{text}` is filled in.
+        /// The text for an idle model, or for one whose turn waits for the hook to end. `{text}` is filled
+        /// in.
         text: String,
-        /// What the model is shown while a turn runs.
+        /// The text for the model while a turn is running.
         busy_text: String,
-        /// What the hook of prompts is told of it, where it runs for it. `{text}` is filled in.
+        /// The prompt in the input of the hook of prompts, if that runs for it. `{text}` is filled in.
         prompt: Option<String>,
-        /// How long one may take where its entry says nothing, in milliseconds; then it is ended.
+        /// Time limit of a hook whose entry has none, in milliseconds; after it the hook is ended.
         timeout_ms: u64,
-        /// Whether those that run are ended with the host.
+        /// Whether running ones are ended with the host.
         ended_with_host: bool,
-        /// Whether a host that has nothing more to do waits for those that run.
+        /// Whether a host that has nothing more to do waits for running ones.
         holds_exit: PerMode<bool>,
-        /// Variables that it gets of the host's own.
+        /// Variables that it gets from the host.
         environment: PerMode<BTreeMap<String, String>>,
     }
 }
 
 facts! {
-    /// The way from outside into a running session.
+    /// The host's own way to start a turn in a running session from outside.
     WakeUp, WakeUpPatch {
-        /// Which one.
+        /// The kind of wake-up.
         kind: WakeUpKind,
         /// Whether a text starts a turn in an idle session.
         wakes: PerMode<bool>,
-        /// A text while a turn runs.
+        /// When a text reaches the model while a turn is running.
         busy: WhileBusy,
-        /// What the model is shown. `{text}` is filled in.
+        /// The text for the model. `{text}` is filled in.
         text: String,
-        /// What the hook of prompts is told of it, where it runs for it. `{text}` is filled in.
+        /// The prompt in the input of the hook of prompts, if that runs for it. `{text}` is filled in.
         prompt: Option<String>,
-        /// What the person must set; nothing when it is open by itself.
+        /// The setting that the user needs for it; nothing if it is open by default.
         setting: Option<String>,
-        /// Messages that it takes at once; nothing where no limit is known.
+        /// Messages that it takes at once; nothing if no limit is known.
         burst: Option<u64>,
-        /// Then it takes one in so many milliseconds.
+        /// After that it takes one message in this many milliseconds.
         refill_ms: u64,
-        /// A message that is the same as the one before within this time is dropped, in milliseconds; 0 where none is.
+        /// A message that equals the one before it within this time is dropped, in milliseconds; 0 if none
+        /// is.
         same_ms: u64,
-        /// What is held is dropped after so long, in milliseconds; nothing where it is kept.
+        /// Messages that wait are dropped after this time, in milliseconds; nothing if they are kept.
         held_ms: Option<u64>,
-        /// Longest line that it takes, in characters; nothing where no limit is known.
+        /// Longest line that it takes, in characters; nothing if no limit is known.
         chars_max: Option<u64>,
-        /// From a message to the receipt for it, in milliseconds.
+        /// Time from a message to its receipt, in milliseconds.
         receipt_ms: u64,
-        /// Whether a text behind a wrong token is kept from the model, where a token is asked for.
+        /// Whether a text with a wrong token is kept from the model, if a token is required.
         checks_token: bool,
     }
 }
@@ -203,23 +209,25 @@ facts! {
 facts! {
     /// Calls that a server of the newer era answers with a task.
     Tasks, TasksPatch {
-        /// Whether a task's state is asked until it is over.
+        /// Whether the host requests the state of a task until it ends.
         followed: PerMode<bool>,
-        /// `clientCapabilities` while the experimental setting is on; nothing when the setting changes none.
+        /// `clientCapabilities` with the experimental setting on; nothing if the setting does not change
+        /// them.
         capabilities: PerMode<Option<Value>>,
         /// Whether following needs the experimental setting.
         experimental: bool,
-        /// Time between two questions where the server states none, in milliseconds.
+        /// Time between two requests if the server states none, in milliseconds.
         poll_interval_ms: u64,
         /// Whether its end starts a turn in an idle session.
         wakes: PerMode<bool>,
-        /// Its end while a turn runs.
+        /// When its end reaches the model while a turn is running.
         busy: WhileBusy,
-        /// The call's result when it became a task. `{server}`, `{tool}` and `{task}` are filled in.
+        /// The result of the call that became a task. `{server}`, `{tool}` and `{task}` are filled in.
         started: String,
-        /// What the model is shown at its end. `{server}`, `{tool}`, `{task}`, `{status}` and `{result}` are filled in.
+        /// The text for the model at its end. `{server}`, `{tool}`, `{task}`, `{status}` and `{result}` are
+        /// filled in.
         done: String,
-        /// What the person must set.
+        /// The setting that the user needs.
         setting: Option<String>,
     }
 }

@@ -1,37 +1,40 @@
-//! Claude Code 2.x: `~/.claude.json` has the servers, `~/.claude/settings.json` hooks and permissions, `CLAUDE.md` the instructions.
+//! Claude Code 2.x: servers in `~/.claude.json`, hooks and permissions in `~/.claude/settings.json`,
+//! instructions in `CLAUDE.md`.
 //!
-//! It must never read a setting of a project; those wait for the person's trust.
+//! It must never read the settings of a project; the host applies them only after the user has trusted the
+//! project.
 
 use super::document::{Document, Form, HostFiles, SettingsError};
 use super::found::HostSettings;
 use super::groups;
 use super::launch::{no_more, words};
 
-/// Names the servers whose pushes a session takes, in spite of the list of known ones (read in the program, not observed to open
-/// anything offline).
+/// Names servers whose channel notifications a session accepts without the list of known servers (read in the
+/// program, not observed to open anything offline).
 const CHANNEL_FLAG: &str = "--dangerously-load-development-channels";
 
 pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
     let mut settings = HostSettings::new();
-    // Documented: `claude mcp add --scope user` writes there; the file is plain JSON.
+    // Documented: `claude mcp add --scope user` writes this file; it is plain JSON.
     if let Some(document) = Document::find(files, ".claude.json", Form::Json)? {
         // Observed: `timeout` in the entry is in milliseconds.
         settings.servers = groups::servers(&document)?;
     }
     if let Some(document) = Document::find(files, ".claude/settings.json", Form::Json)? {
-        // Observed for Stop; documented: the timeout is in seconds, and `disableAllHooks` switches them all off.
+        // Observed for Stop. Documented: the timeout is in seconds, and `disableAllHooks` switches all hooks
+        // off.
         if document.at(&["disableAllHooks"]) != Some(&true.into()) {
             settings.hooks = groups::hooks(&document, Some(1_000))?;
-            // Observed for Stop: one with `asyncRewake` runs beside the session.
+            // Observed for Stop: a hook with `asyncRewake` runs beside the session.
             settings.waking = groups::take_waking(&document, &mut settings.hooks, "Stop", 1_000)?;
         }
-        // Observed: with an allow rule `Bash(COMMAND:*)` the command runs unasked. Documented: the ending stands for more words,
-        // `*` behind a space too, and anything else is the whole command.
+        // Observed: with an allow rule `Bash(COMMAND:*)` the command runs without a question. Documented: the
+        // ending stands for more words, ` *` does so too, and a rule without one is for the whole command.
         settings.shell = groups::bash_rules(&document, &[":*", " *"])?;
-        // Observed for one tool; documented for all of a server.
+        // Observed for one tool; documented for all tools of a server.
         settings.tools = groups::tool_rules(&document)?;
     }
-    // Documented: the memory of the user is read at the start of every session.
+    // Documented: the host reads the user's memory at the start of every session.
     settings.instructions = files.get(".claude/CLAUDE.md").cloned().unwrap_or_default();
     let words = words(launch);
     let rest = match &words[..] {

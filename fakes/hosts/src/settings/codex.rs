@@ -1,6 +1,7 @@
-//! Codex CLI 0.169: `~/.codex/config.toml` has the servers, `hooks.json` beside it the hooks, `AGENTS.md` the instructions.
+//! Codex CLI 0.169: servers in `~/.codex/config.toml`, hooks in `hooks.json` beside it, instructions in
+//! `AGENTS.md`.
 //!
-//! It must never run a hook that the person has not trusted; here they have.
+//! It must never run a hook that the user has not trusted; here the user has trusted all.
 
 use super::document::{Document, Form, HostFiles, SettingsError};
 use super::found::{HostSettings, OpenWakeUp, ServerEntry, ToolRule};
@@ -35,18 +36,18 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
             }
         }
     }
-    // Observed: hooks in the form that Claude Code began. Documented: the timeout is in seconds, and a name at the top beside
-    // `hooks` and `description` makes the host refuse the file.
+    // Observed: hooks in the format of Claude Code. Documented: the timeout is in seconds, and a name at the
+    // top besides `hooks` and `description` makes the host refuse the file.
     if let Some(document) = Document::find(files, ".codex/hooks.json", Form::Json)? {
         if let Some(name) = document.names().find(|name| !["hooks", "description"].contains(name)) {
             return Err(document.wrong(format!("`{name}` is not known at the top")));
         }
         settings.hooks = groups::hooks(&document, Some(1_000))?;
     }
-    // Documented: an override beside it takes the place of AGENTS.md.
+    // Documented: an override beside it replaces AGENTS.md.
     let memory = [".codex/AGENTS.override.md", ".codex/AGENTS.md"].iter().find_map(|file| files.get(*file));
     settings.instructions = memory.cloned().unwrap_or_default();
-    // Observed: the end of a background terminal wakes nobody.
+    // Observed: the end of a background terminal starts no turn.
     settings.shell_end_told = false;
     // Observed: `codex queue` needs no flag.
     settings.wake_up = Some(OpenWakeUp::QueueCommand);

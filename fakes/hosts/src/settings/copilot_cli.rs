@@ -1,4 +1,4 @@
-//! GitHub Copilot CLI 1.0.x: all of it below `~/.copilot`, hooks and extensions in files of their own.
+//! GitHub Copilot CLI 1.0.x: all files below `~/.copilot`, hooks and extensions in files of their own.
 //!
 //! It must never read `settings.json`, which the host keeps for itself.
 
@@ -15,7 +15,7 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
     if let Some(document) = Document::find(files, ".copilot/mcp-config.json", Form::Json)? {
         settings.servers = groups::servers(&document)?;
         for (name, entry) in document.members(&["mcpServers"])? {
-            // Observed: absent or `["*"]` is all tools, an empty list none.
+            // Observed: a missing list or `["*"]` means all tools, an empty list none.
             if document.texts(&format!("mcpServers.{name}"), entry, "tools")?.is_empty()
                 && entry.get("tools").is_some()
             {
@@ -31,13 +31,13 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
         hooks(&Document::parse(&format!(".copilot/hooks/{file}"), Form::Json, text)?, &mut settings)?;
     }
     settings.instructions = files.get(".copilot/copilot-instructions.md").cloned().unwrap_or_default();
-    // The person is asked about a command at its first time, and allows it as any other.
+    // The host asks the user before a command runs for the first time, and the user allows it.
     settings.shell.push(ShellRule::Asks);
     let words = words(launch);
     let rest = words.strip_prefix(&["--experimental"]).unwrap_or(&words);
     settings.experimental = rest.len() < words.len();
     no_more(rest)?;
-    // Observed: an extension is loaded from `extensions/NAME/extension.mjs`, with the experimental setting alone.
+    // Observed: the experimental setting alone makes the host load `extensions/NAME/extension.mjs`.
     let mut extensions = below(files, ".copilot/extensions/")
         .filter(|(file, _)| file.split_once('/').is_some_and(|(_, name)| name == "extension.mjs"));
     if settings.experimental {
@@ -46,7 +46,8 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
     Ok(settings)
 }
 
-/// Documented: `{version: 1, hooks: {EVENT: [{type: "command", bash, powershell, timeoutSec}]}}`; on this kind of system `bash`.
+/// Documented: `{version: 1, hooks: {EVENT: [{type: "command", bash, powershell, timeoutSec}]}}`; on this
+/// system `bash` is used.
 fn hooks(document: &Document, settings: &mut HostSettings) -> Result<(), SettingsError> {
     if document.at(&["version"]).and_then(serde_json::Value::as_u64) != Some(1) {
         return Err(document.wrong("`version` is not 1"));
@@ -65,7 +66,7 @@ fn hooks(document: &Document, settings: &mut HostSettings) -> Result<(), Setting
     Ok(())
 }
 
-/// The files of a folder, by what stands behind its name.
+/// The files of a folder, with their paths below it.
 fn below<'f>(files: &'f HostFiles, folder: &'static str) -> impl Iterator<Item = (&'f str, &'f str)> {
     files.iter().filter_map(move |(path, text)| Some((path.strip_prefix(folder)?, text.as_str())))
 }

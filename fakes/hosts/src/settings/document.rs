@@ -1,6 +1,6 @@
-//! A file of settings as data, and where in it something is wrong.
+//! A settings file as data, with the places of its errors.
 //!
-//! It must never read more leniently than the host does whose file it is.
+//! It must never accept more than the host whose file it is.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,17 +8,17 @@ use std::fmt;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Value;
 
-/// The texts below a person's home folder, by path with `/` between the names.
+/// The texts below a user's home folder, by path with `/` between the names.
 pub type HostFiles = BTreeMap<String, String>;
 
-/// A file that a host would refuse, or that lacks what it needs: which, where, and what.
+/// A file that a host would refuse, or that lacks something: the file, the place, the problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsError {
     /// The file, below the home folder.
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<usize>,
-    /// What is wrong, lower case.
+    /// The problem, in lower case.
     pub what: String,
 }
 
@@ -43,20 +43,20 @@ impl std::error::Error for SettingsError {}
 /// The form of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// JSON and nothing else.
+    /// JSON without extensions.
     Json,
     /// JSON with comments.
     JsonWithComments,
-    /// JSON with comments and commas before a closing bracket.
+    /// JSON with comments and trailing commas.
     Jsonc,
     /// TOML.
     Toml,
 }
 
-/// A text as data; nothing is an empty object.
+/// Parses a text; an empty one is an empty object.
 ///
 /// # Errors
-/// When it is not of that form; the line is named.
+/// If it is not of that form; the error names the line.
 pub fn parse(form: Form, text: &str) -> Result<Value, SettingsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let wrong = |line: usize, what: String| SettingsError { file: None, line: Some(line), what };
@@ -90,14 +90,14 @@ pub fn parse(form: Form, text: &str) -> Result<Value, SettingsError> {
     }
 }
 
-/// One file, read.
+/// A parsed file.
 pub(super) struct Document {
     file: String,
     root: Value,
 }
 
 impl Document {
-    /// The file if it is there.
+    /// Parses the file if it exists.
     pub(super) fn find(files: &HostFiles, file: &str, form: Form) -> Result<Option<Self>, SettingsError> {
         files.get(file).map(|text| Self::parse(file, form, text)).transpose()
     }
@@ -113,7 +113,7 @@ impl Document {
         SettingsError { file: Some(self.file.clone()), line: None, what: what.into() }
     }
 
-    /// The names at the top.
+    /// The names of the top level.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.root.as_object().into_iter().flat_map(|root| root.keys().map(String::as_str))
     }
@@ -123,7 +123,7 @@ impl Document {
         path.iter().try_fold(&self.root, |value, name| value.get(name)).filter(|value| !value.is_null())
     }
 
-    /// The members of an object at a path; none where nothing is there.
+    /// The members of the object at a path; none if nothing is there.
     pub(super) fn members(&self, path: &[&str]) -> Result<Vec<(&str, &Value)>, SettingsError> {
         match self.at(path) {
             None => Ok(Vec::new()),
@@ -134,7 +134,7 @@ impl Document {
         }
     }
 
-    /// The elements of a list at a path; none where nothing is there.
+    /// The elements of the list at a path; none if nothing is there.
     pub(super) fn list(&self, path: &[&str]) -> Result<&[Value], SettingsError> {
         match self.at(path) {
             None => Ok(&[]),
@@ -142,7 +142,7 @@ impl Document {
         }
     }
 
-    /// A value that must be a list where it is there.
+    /// A value that must be a list if it is there.
     pub(super) fn elements<'v>(
         &self,
         name: &str,
@@ -164,7 +164,7 @@ impl Document {
         }
     }
 
-    /// A member that must be a list of texts where it is there.
+    /// A member that must be a list of texts if it is there.
     pub(super) fn texts(&self, of: &str, value: &Value, name: &str) -> Result<Vec<String>, SettingsError> {
         let elements = self.elements(&format!("{of}.{name}"), value.get(name))?;
         let text = |element: &Value| element.as_str().map(str::to_owned);
@@ -172,7 +172,7 @@ impl Document {
         elements.iter().map(text).collect::<Option<_>>().ok_or_else(not_texts)
     }
 
-    /// A member that must be an object of texts where it is there.
+    /// A member that must be an object of texts if it is there.
     pub(super) fn variables(
         &self,
         of: &str,
@@ -191,7 +191,7 @@ impl Document {
             .ok_or_else(not_texts)
     }
 
-    /// A member that must be a whole number above nothing where it is there.
+    /// A member that must be a whole number above 0 if it is there.
     pub(super) fn number(&self, of: &str, value: &Value, name: &str) -> Result<Option<u64>, SettingsError> {
         match value.get(name) {
             None | Some(Value::Null) => Ok(None),

@@ -1,4 +1,4 @@
-//! What a host has learnt from files and launch line, and how it starts a server by that.
+//! The settings of a host from its files and launch line, and how it starts a server with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -8,89 +8,89 @@ use crate::options::HostOptions;
 use crate::process::ServerCommand;
 use crate::profile::Environment;
 
-/// A server as it stands in a host's files.
+/// A server in a host's files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerEntry {
     /// The program.
     pub program: String,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// Variables of its own.
+    /// Its own variables.
     pub environment: BTreeMap<String, String>,
-    /// Names of the host's own environment that it gets besides.
+    /// Names of the host's own variables that it also gets.
     pub passed: Vec<String>,
-    /// The limit of a call, in milliseconds, where one is set.
+    /// The limit of a call, in milliseconds, if one is set.
     pub tool_timeout_ms: Option<u64>,
-    /// The limit of the handshake, in milliseconds, where one is set.
+    /// The limit of the handshake, in milliseconds, if one is set.
     pub start_timeout_ms: Option<u64>,
 }
 
-/// A command of the person that the host runs through a shell at one of its events.
+/// A command of the user that the host runs through a shell at one of its events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookCommand {
     /// The text for the shell.
     pub command: String,
-    /// How long it may take, in milliseconds, where that is set.
+    /// Its time limit, in milliseconds, if one is set.
     pub timeout_ms: Option<u64>,
 }
 
-/// What a host does before its model runs a command in the shell.
+/// The decision of a host before its model runs a command in the shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShellRule {
-    /// The person is asked at the first time, in the terminal, and says yes.
+    /// The user is asked in the terminal at the first time, and allows it.
     Asks,
-    /// Runs without a question what is this command, or this command and more words.
+    /// This command, also with more words, runs without a question.
     Prefix(String),
-    /// Runs without a question what is exactly this.
+    /// Exactly this command runs without a question.
     Exactly(String),
 }
 
-/// Which tools run without a question.
+/// Tools that run without a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolRule {
     /// The server's name.
     pub server: String,
-    /// One of its tools, by the server's name for it; nothing for all of them.
+    /// One of its tools, by the server's name for it; `None` for all of them.
     pub tool: Option<String>,
 }
 
-/// A way into a running session that is open.
+/// An open wake-up of a running session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OpenWakeUp {
     /// A command of the host's own program.
     QueueCommand,
     /// HTTP on loopback.
     Port(u16),
-    /// A file that is read on.
+    /// A file that the session reads as it grows.
     InputFile(String),
-    /// Code that the host loads into the session, by its text.
+    /// The text of a module that the host loads into the session.
     Extension(String),
 }
 
-/// Everything that a host learns from files and launch line.
+/// All settings of a host from its files and launch line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostSettings {
-    /// Every server that is to be started, by name.
+    /// Every server that the host starts, by name.
     pub servers: BTreeMap<String, ServerEntry>,
     /// Whether `$NAME` in an entry of a server stands for the host's own variable.
     pub resolves_names: bool,
-    /// Commands by event, in the order in which they stand.
+    /// Commands by event, in the order of the files.
     pub hooks: BTreeMap<String, Vec<HookCommand>>,
-    /// Commands at the end of a turn that run on beside the session, and wake it.
+    /// Commands at the end of a turn that run beside the session and wake it.
     pub waking: Vec<HookCommand>,
-    /// Servers whose channel pushes the session takes.
+    /// Servers whose channel notifications the session accepts.
     pub channels: BTreeSet<String>,
-    /// What may run in the model's shell.
+    /// Rules for the model's shell.
     pub shell: Vec<ShellRule>,
-    /// Which tools may run.
+    /// Rules for tools.
     pub tools: Vec<ToolRule>,
-    /// Whether the end of a background shell is told to the model.
+    /// Whether the model is told of the end of a background shell.
     pub shell_end_told: bool,
-    /// The way into the session, where one is open.
+    /// The wake-up, if one is open.
     pub wake_up: Option<OpenWakeUp>,
     /// Whether the host's experimental setting is on.
     pub experimental: bool,
-    /// What the model is told at the start of every session.
+    /// The text that the model is shown at the start of every session.
     pub instructions: String,
 }
 
@@ -111,16 +111,16 @@ impl HostSettings {
         }
     }
 
-    /// Whether the model may run a command in its shell, as far as the person has decided or will.
+    /// Whether the model may run a command in its shell, by the user's rules or after a question.
     pub fn may_run(&self, command: &str) -> bool {
         self.shell.iter().any(|rule| rule.lets(command))
     }
 
-    /// How the host starts a server. `person` is the host's own environment, of which `handed` tells what it hands down, and
-    /// `folder` where the session works.
+    /// The command by which the host starts a server. `person` is the host's own environment, `handed` says
+    /// which of its variables the host hands down, and `folder` is the session's working directory.
     ///
     /// # Errors
-    /// When the files name no server like this.
+    /// If the files name no such server.
     pub fn command_of(
         &self,
         server: &str,
@@ -158,7 +158,8 @@ impl HostSettings {
         })
     }
 
-    /// The settings of a session with this server; `command` is what its model would leave running in the shell.
+    /// The options of a session with this server; `command` is the one that its model would run in the
+    /// background shell.
     pub fn options(&self, server: &str, command: Option<&str>) -> HostOptions {
         let entry = self.servers.get(server);
         let rules = self.tools.iter().filter(|rule| rule.server == server);
@@ -182,7 +183,7 @@ impl HostSettings {
 
 impl ShellRule {
     fn lets(&self, command: &str) -> bool {
-        // A rule for one command is none for what is chained to it.
+        // A rule for one command does not allow commands that are chained to it.
         let is_plain = !command.contains([';', '&', '|', '<', '>', '`', '\n']) && !command.contains("$(");
         match self {
             Self::Asks => true,

@@ -1,6 +1,7 @@
-//! Gemini CLI 0.61: `~/.gemini/settings.json` has servers and hooks, `policies/*.toml` what may run, `GEMINI.md` the instructions.
+//! Gemini CLI 0.61: servers and hooks in `~/.gemini/settings.json`, permissions in `policies/*.toml`,
+//! instructions in `GEMINI.md`.
 //!
-//! It must never tell the model of a shell's end without the two settings that this takes.
+//! It must never tell the model of a shell's end without the two settings that this needs.
 
 use std::path::Path;
 
@@ -14,16 +15,17 @@ use super::launch::{no_more, words};
 pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
     let mut settings = HostSettings::new();
     settings.shell_end_told = false;
-    // Observed: also what it hides comes by its name in an entry; one that is not set is empty.
+    // Observed: an entry can name a hidden variable too, and an unset variable becomes empty.
     settings.resolves_names = true;
-    // Documented: comments are taken out before the JSON is read. The entry's `timeout` is in milliseconds (observed).
+    // Documented: comments are removed before the JSON is read. Observed: an entry's `timeout` is in
+    // milliseconds.
     let mut left_out = LeftOut::default();
     if let Some(document) = Document::find(files, ".gemini/settings.json", Form::JsonWithComments)? {
         left_out = LeftOut::of(&document);
         settings.servers = groups::servers(&document)?;
-        // Observed form; documented: the timeout is in milliseconds.
+        // The form is observed. Documented: the timeout is in milliseconds.
         settings.hooks = groups::hooks(&document, Some(1))?;
-        // Observed: only with both of them does the end of a background shell start a turn.
+        // Observed: the end of a background shell starts a turn only with both settings.
         let behaviour = document.at(&["tools", "shell", "backgroundCompletionBehavior"]);
         let steering = document.at(&["experimental", "modelSteering"]);
         settings.shell_end_told = behaviour == Some(&Value::from("inject")) && steering == Some(&true.into());
@@ -40,7 +42,8 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
     Ok(settings)
 }
 
-/// The priorities with which the host denies what two settings do not name; a rule of a file counts above them only.
+/// The priorities with which two settings deny what they do not name. A rule of a file counts only above
+/// them.
 #[derive(Clone, Copy, Default)]
 struct LeftOut {
     tools: u64,
@@ -48,8 +51,8 @@ struct LeftOut {
 }
 
 impl LeftOut {
-    /// Observed: one command of the shell in `tools.allowed` denies all others, and a list in `tools.core` hides what it
-    /// leaves out, tools of servers too. The numbers are the program's own.
+    /// Observed: a shell command in `tools.allowed` denies all others, and a list in `tools.core` hides
+    /// everything else, also the tools of servers. The numbers are the program's own.
     fn of(document: &Document) -> Self {
         let list = |name: &str| {
             let texts = document.at(&["tools", name]).and_then(Value::as_array)?;
@@ -67,8 +70,8 @@ impl LeftOut {
     }
 }
 
-/// Documented: `[[rule]] mcpName, toolName, commandPrefix, decision, priority`, each name a text or a list; observed for tools
-/// of a server.
+/// Documented: `[[rule]] mcpName, toolName, commandPrefix, decision, priority`, each name a text or a list.
+/// Observed for the tools of a server.
 fn rules(document: &Document, left_out: LeftOut, settings: &mut HostSettings) -> Result<(), SettingsError> {
     for rule in document.list(&["rule"])? {
         document.text("rule", rule, "decision")?;

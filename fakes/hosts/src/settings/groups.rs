@@ -1,6 +1,6 @@
-//! Forms that more than one host has: the servers' entries, and hooks as lists of groups, each with its commands.
+//! Formats that more than one host has: entries of servers, and hooks as lists of groups of commands.
 //!
-//! It must never decide in which file or unit something stands; that is each host's.
+//! It must never decide the file or the unit of a value; each host has its own.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::document::{Document, SettingsError};
 use super::found::{HookCommand, ServerEntry, ShellRule, ToolRule};
 
-/// `mcpServers.NAME {command, args, env, timeout}`, the timeout in milliseconds. Entries of other transports are passed over.
+/// `mcpServers.NAME {command, args, env, timeout}`, the timeout in milliseconds. Entries of other transports
+/// are skipped.
 pub(super) fn servers(document: &Document) -> Result<BTreeMap<String, ServerEntry>, SettingsError> {
     let mut servers = BTreeMap::new();
     for (name, entry) in document.members(&["mcpServers"])? {
@@ -34,8 +35,9 @@ pub(super) fn servers(document: &Document) -> Result<BTreeMap<String, ServerEntr
     Ok(servers)
 }
 
-/// `hooks.EVENT[].hooks[] {type: "command", command, timeout}`, as Claude Code began it. A group with a `matcher` is for some
-/// tools only and is run here for all. `unit_ms` is what one of the timeout is; none where versions differ in it.
+/// `hooks.EVENT[].hooks[] {type: "command", command, timeout}`, first used by Claude Code. A group with a
+/// `matcher` is for some tools only and is run here for all. `unit_ms` is the unit of the timeout; `None` if
+/// versions differ in it.
 pub(super) fn hooks(
     document: &Document,
     unit_ms: Option<u64>,
@@ -68,7 +70,7 @@ pub(super) fn hooks(
     Ok(hooks)
 }
 
-/// Of the hooks of one event those that run on beside the session; they are taken out of the others.
+/// Takes the hooks of one event that run beside the session out of the others.
 pub(super) fn take_waking(
     document: &Document,
     hooks: &mut BTreeMap<String, Vec<HookCommand>>,
@@ -92,7 +94,7 @@ pub(super) fn take_waking(
     Ok(waking)
 }
 
-/// The rules of `permissions.allow` that are about the shell: `Bash(TEXT)`, where an ending stands for more words.
+/// The rules of `permissions.allow` for the shell: `Bash(TEXT)`, where an ending stands for more words.
 pub(super) fn bash_rules(document: &Document, endings: &[&str]) -> Result<Vec<ShellRule>, SettingsError> {
     let mut rules = Vec::new();
     for rule in document.list(&["permissions", "allow"])? {
@@ -111,7 +113,8 @@ pub(super) fn bash_rules(document: &Document, endings: &[&str]) -> Result<Vec<Sh
     Ok(rules)
 }
 
-/// The rules of `permissions.allow` that are about tools of servers: `mcp__SERVER` for all of them, `mcp__SERVER__TOOL` for one.
+/// The rules of `permissions.allow` for tools of servers: `mcp__SERVER` for all of a server,
+/// `mcp__SERVER__TOOL` for one.
 pub(super) fn tool_rules(document: &Document) -> Result<Vec<ToolRule>, SettingsError> {
     let rules = document.list(&["permissions", "allow"])?.iter().filter_map(Value::as_str);
     let of_tools = rules.filter_map(|rule| rule.strip_prefix("mcp__"));

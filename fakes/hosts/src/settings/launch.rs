@@ -1,8 +1,8 @@
-//! The words of a launch line.
+//! The arguments of a launch line.
 
 use super::document::SettingsError;
 
-/// The first words that stand at a command line's end and nobody knows.
+/// An error for the first argument that is left over, if there is one.
 pub(super) fn no_more(words: &[&str]) -> Result<(), SettingsError> {
     match words.first() {
         None => Ok(()),

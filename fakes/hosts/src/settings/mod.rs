@@ -1,6 +1,8 @@
-//! What a person's files and launch line mean to a host: which servers it starts, which commands it runs as hooks, and what is open.
+//! Reads a user's files and launch line as a host does: the servers to start, the commands to run as hooks,
+//! the open wake-up.
 //!
-//! Pure: texts in, settings out, by the host's own rules, each with its source. It must never know which program wrote a file.
+//! It is pure: texts in, settings out, by each host's own rules with their sources. It must never know which
+//! program wrote a file.
 
 mod claude_code;
 mod codex;
@@ -23,10 +25,12 @@ mod tests;
 pub const SETTINGS_FAMILIES: [&str; 6] =
     ["claude-code", "copilot-cli", "codex", "gemini-cli", "opencode", "qwen-code"];
 
-/// Reads what a host of this family would. `launch` are the words after the host's name, as the person typed them.
+/// Reads the settings of a host of this family. `launch` are the arguments after the host's name, as the user
+/// typed them.
 ///
 /// # Errors
-/// When the family is not known, or a file or a flag is one that the host would refuse; it names the file and the line.
+/// If the family is not known, or the host would refuse a file or an argument; the error names the file and
+/// the line.
 pub fn read(family: &str, files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
     match family {
         "claude-code" => claude_code::read(files, launch),

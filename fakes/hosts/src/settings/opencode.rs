@@ -1,12 +1,12 @@
-//! opencode 1.18: one file of settings in `~/.config/opencode`, and a port that the launch line opens.
+//! opencode 1.18: a settings file in `~/.config/opencode`, and a port that the launch line opens.
 //!
-//! It must never listen without that flag.
+//! It must never listen without that argument.
 
 use super::document::{Document, Form, HostFiles, SettingsError};
 use super::found::{HostSettings, OpenWakeUp, ServerEntry};
 use super::launch::{no_more, words};
 
-/// Documented: both names are read, and what stands in the second one wins.
+/// Documented: both files are read, and the second one wins.
 const FILES: [&str; 2] = [".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"];
 
 pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings, SettingsError> {
@@ -35,11 +35,11 @@ pub(super) fn read(files: &HostFiles, launch: &[String]) -> Result<HostSettings,
         }
     }
     settings.instructions = files.get(".config/opencode/AGENTS.md").cloned().unwrap_or_default();
-    // Observed: the model has no background shell, and no command is run at an event.
+    // Observed: the model has no background shell, and the host runs no command at an event.
     settings.shell_end_told = false;
     let words = words(launch);
     let rest = match &words[..] {
-        // Observed: without the flag nothing listens.
+        // Observed: without the argument the host does not listen.
         ["--port", port, rest @ ..] => {
             let port = port.parse().map_err(|_| SettingsError::new(format!("`{port}` is no port")))?;
             settings.wake_up = Some(OpenWakeUp::Port(port));

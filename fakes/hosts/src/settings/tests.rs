@@ -1,4 +1,4 @@
-//! Files as people have them, good and bad, and what each host makes of them.
+//! Tests of users' files, valid and invalid, and of the settings that each host reads from them.
 
 use std::collections::BTreeMap;
 
@@ -90,7 +90,7 @@ fn each_family_finds_its_server(
     assert!(command.bare_environment);
     assert_eq!(command.environment["A"], "1");
     assert_eq!(command.environment["HOME"], "/h");
-    // Seen: one hands down a few names only, the other none that looks like a secret.
+    // Observed: one hands down a few names only, the other none that looks like a secret.
     let is_closed = ["codex", "gemini-cli"].contains(&family);
     assert_eq!(command.environment.contains_key("SECRET"), !is_closed, "{family}");
     assert_eq!(settings.options("s", None).tool_timeout_ms, tool_timeout_ms);
@@ -167,7 +167,7 @@ fn hooks_stand_by_event_with_their_limit_in_milliseconds(
 #[case("opencode", &[], &["--port", "many"], "`many` is no port")]
 #[case("qwen-code", &[(".qwen/settings.json", r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"c","timeout":3}]}]}}"#)], &[], "different units")]
 #[case("cursor", &[], &[], "known are claude-code")]
-fn what_a_host_would_refuse_is_named_with_its_place(
+fn a_refused_file_is_named_with_its_place(
     #[case] family: &str,
     #[case] pairs: &[(&str, &str)],
     #[case] launch: &[&str],
@@ -230,7 +230,7 @@ fn a_tool_runs_unasked_where_a_rule_names_it(#[case] family: &str, #[case] file:
 }
 
 #[test]
-fn codex_hands_down_what_the_entry_names() {
+fn codex_hands_down_the_variables_of_the_entry() {
     let text = "[mcp_servers.s]\ncommand = 'b'\nenv_vars = ['SECRET', 'MISSING']";
     let settings = of("codex", &[(CODEX, text)], &[]).unwrap();
     let person =
@@ -247,7 +247,7 @@ fn codex_hands_down_what_the_entry_names() {
 #[case(r#"{"core":["read_file"]}"#, 240, false)]
 #[case(r#"{"core":["read_file"]}"#, 241, true)]
 #[case(r#"{"core":["run_shell_command"]}"#, 1, true)]
-fn gemini_denies_what_a_list_of_the_person_leaves_out(
+fn gemini_denies_tools_outside_the_users_list(
     #[case] tools: &str,
     #[case] priority: u64,
     #[case] runs: bool,
@@ -326,7 +326,7 @@ fn servers_that_are_off_or_elsewhere_are_not_started() {
 }
 
 #[test]
-fn nothing_is_a_host_without_servers_and_an_override_hides_what_is_beside_it() {
+fn no_file_means_no_server_and_an_override_replaces_its_neighbour() {
     for family in SETTINGS_FAMILIES {
         let settings = of(family, &[], &[]).unwrap();
         assert!(settings.servers.is_empty() && settings.hooks.is_empty() && settings.channels.is_empty());

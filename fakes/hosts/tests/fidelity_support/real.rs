@@ -28,11 +28,11 @@ pub(crate) struct Version {
 pub(crate) enum Outcome {
     /// The fake sends what the real host sent.
     Equal,
-    /// It does but for what somebody has written down, with the reason.
+    /// It does, except for written deviations with their reasons.
     Explained(String),
     /// It can't be played.
     NotPlayed(&'static str),
-    /// It does not, and nobody knows why; or an explanation explains nothing any more.
+    /// It does not, for an unknown reason; or a written deviation does not occur.
     Wrong(String),
 }
 

@@ -280,7 +280,7 @@ fn first_call(from_here: &[TraceLine], seen_steps: &mut BTreeSet<String>) -> Opt
     action_of(&from_here[place], &from_here[place..], seen_steps).map(Input::Act)
 }
 
-/// The reasons that hosts give when a person interrupts, where no limit has the same.
+/// The reasons that hosts give when the user interrupts, if no limit has the same.
 const INTERRUPTED: [&str; 4] = [
     "AbortError: user-cancel",
     "user-cancel",
@@ -288,7 +288,7 @@ const INTERRUPTED: [&str; 4] = [
     "AbortError: Tool call aborted",
 ];
 
-/// The action of the agent or the person that a line of the host shows.
+/// The action of the model or the user that a line of the host shows.
 fn action_of(line: &TraceLine, from_here: &[TraceLine], seen_steps: &mut BTreeSet<String>) -> Option<Action> {
     let message = &line.msg;
     if let Some(result) = message.get("result") {

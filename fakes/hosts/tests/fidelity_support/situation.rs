@@ -1,4 +1,4 @@
-//! What the person had set and done in a recorded situation, where the wire alone does not tell.
+//! The user's settings and actions in a recorded situation, where the wire alone does not show them.
 //! It holds settings, actions and reasons; it never says what the host should send.
 
 use fake_hosts::{Action, HostOptions, Mode};
@@ -18,7 +18,7 @@ pub(crate) struct Situation {
     pub(crate) second_run: bool,
     /// Whether the end of the process was the host's own decision, so that no `Exit` is played.
     pub(crate) ends_by_itself: bool,
-    /// What the host leaves out of its lines where its own client drives it and no person.
+    /// The members that the host leaves out if its own client drives it and not a user.
     pub(crate) not_said: Option<&'static str>,
     /// The end differs from run to run, so that it is not compared.
     pub(crate) end_unjudged: bool,
@@ -77,7 +77,7 @@ pub(crate) fn of(version: &str, name: &str) -> Situation {
         "opencode" => opencode(name, plain),
         "gemini" => gemini(name, plain),
         "qwen" => qwen(name, plain),
-        _ => plain.skip("nobody says what was done in it"),
+        _ => plain.skip("the actions in it are not known"),
     }
 }
 
@@ -121,7 +121,7 @@ fn claude(version: &str, name: &str, mut plain: Situation) -> Situation {
             plain.options.background_after_ms = Some(4000);
             plain
         }
-        // The person typed `@server:uri`, or a slash command; the wire shows the request itself.
+        // The user typed `@server:uri`, or a slash command; the wire shows the request itself.
         _ => plain,
     }
 }
@@ -166,7 +166,7 @@ fn copilot(version: &str, name: &str, mut plain: Situation) -> Situation {
     }
 }
 
-/// The person types.
+/// The user types.
 fn go_on() -> Action {
     Action::BeginTurn { prompt: "go on".to_owned() }
 }
@@ -177,11 +177,11 @@ fn codex(name: &str, mut plain: Situation) -> Situation {
     }
     match name {
         "cfg5" => plain.tool_timeout(5000),
-        // The person typed again, in a new turn.
+        // The user typed again, in a new turn.
         "tui_grow_flag" => plain.does(20_000, Action::EndTurn).does(20_851, go_on()),
         // The wire says the same for a limit and for an interrupt.
         "rpc_interrupt" => plain.does(1994, Action::Interrupt),
-        // The person pressed Esc in the form.
+        // The user pressed Esc in the form.
         "tui_ask_onreq" => {
             plain.does(24_325, Action::AnswerElicitation { action: "cancel".to_owned(), content: None })
         }
@@ -205,7 +205,7 @@ fn gemini(name: &str, mut plain: Situation) -> Situation {
             plain.end_unjudged = true;
             plain
         }
-        // The person pressed Esc, of which nothing goes over the wire.
+        // The user pressed Esc, which does not appear on the wire.
         "tui_esc" => plain.does(8000, Action::Interrupt),
         _ => plain,
     }

@@ -87,7 +87,7 @@ fn a_shell_that_ends_in_a_turn_waits_as_the_host_says(#[case] host: &str, #[case
 }
 
 #[test]
-fn a_command_that_nobody_allowed_does_not_run() {
+fn a_command_without_permission_does_not_run() {
     let mut bench = Bench::open("claude-code@2.1.330", Mode::Tui, &[]);
     start_shell(&mut bench);
     assert!(!bench.done.iter().any(|(_, effect)| matches!(effect, Effect::Shell { .. })));
