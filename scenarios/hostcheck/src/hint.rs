@@ -1,6 +1,6 @@
-//! Which known word a mistyped one was meant to be.
+//! Finds the known word that the user may have meant.
 
-/// The known word nearest to `word`, if it is near enough to be meant.
+/// The known word that is nearest to `word`, if it is near enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
@@ -10,7 +10,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// Edits between two words, a swap of neighbours counting once.
+/// The number of edits between two words; a swap of neighbours counts as one.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let width = b.len() + 1;

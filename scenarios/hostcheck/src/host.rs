@@ -1,15 +1,16 @@
-//! The hosts that a cell can have: every profile, and the bare pipe. Knows what a host can do, never how.
+//! The hosts of the matrix: every profile, and the bare pipe. It knows which features a host has, never how
+//! it works.
 
 use std::sync::{Arc, LazyLock};
 
 use fake_hosts::{Evidence, Mark, Mode, Profile};
 use reports::event::{ColumnKind, HostColumn, HostFact};
 
-/// A pipe without a host's manners, for what a scenario writes itself.
+/// A pipe without a host's behaviour, for lines that a scenario writes itself.
 pub const BARE: &str = "generic@bare";
 
-/// Hosts that play every seed also where none is named: the newest of the two first ones, and their opposites that the
-/// project started from. The others differ from one of them in few facts.
+/// Hosts that play every seed even if no host is named: the newest version of the first two families, and
+/// three hosts that differ from these most. The others differ from one of them in few facts.
 const EVERY_SEED: [&str; 5] =
     ["claude-code@2.1.330", "claude-code@seed", "copilot-cli@1.0.102", "copilot-cli@seed", BARE];
 
@@ -20,7 +21,7 @@ pub struct Host {
     pub id: String,
     /// The family.
     pub family: String,
-    /// Its profile; none for the bare pipe.
+    /// Its profile; `None` for the bare pipe.
     pub profile: Option<Arc<Profile>>,
 }
 
@@ -43,7 +44,7 @@ pub fn all() -> anyhow::Result<&'static [Arc<Host>]> {
 }
 
 impl Host {
-    /// What it is, for people.
+    /// The title for reports.
     pub fn title(&self) -> &str {
         self.profile.as_ref().map_or("A bare pipe", |profile| &profile.title)
     }
@@ -55,23 +56,23 @@ impl Host {
             .map_or("No host at all: only the lines that a scenario writes.", |profile| &profile.about)
     }
 
-    /// Whether every seed is played on it, also where no host is named.
+    /// Whether every seed is played on this host even if no host is named.
     pub fn plays_every_seed(&self) -> bool {
         EVERY_SEED.contains(&self.id.as_str())
     }
 
-    /// What follows the family in its id.
+    /// The part of the id after the family.
     pub fn version(&self) -> &str {
         self.id.split_once('@').map_or("", |(_, version)| version)
     }
 
-    /// The numbers of its version, the oldest first; a version that is no number comes after all.
+    /// The numbers of its version, for sorting; a version without numbers comes after all others.
     fn age(&self) -> Vec<u64> {
         self.version().split('.').map(|number| number.parse().unwrap_or(u64::MAX)).collect()
     }
 
-    /// The neighbour that plays for it where no host is named: the profile that it extends, if it differs from that in
-    /// nothing but its version.
+    /// The host that plays in its place if no host is named: the profile that it extends, if the two differ
+    /// only in their version.
     pub fn represented_by(&self) -> Option<&'static Arc<Self>> {
         let own = self.profile.as_ref()?;
         let parent = own.extends.as_ref()?;
@@ -85,8 +86,8 @@ impl Host {
         alike.then_some(other)
     }
 
-    /// The matrix's column. Of its facts those that its own file states, the rest being its neighbour's, and what a person
-    /// sets.
+    /// The column in the matrix. Of the facts it has those that its own file states, and the user's settings;
+    /// the rest are those of the profile that it extends.
     pub fn column(&self) -> HostColumn {
         let extends = self.profile.as_ref().and_then(|profile| profile.extends.clone());
         let neighbour = extends.map(|parent| HostFact {
@@ -124,7 +125,7 @@ impl Host {
     }
 }
 
-/// The value of a fact for people: an unknown one never stands alone.
+/// The value of a fact as a text; an unknown fact is marked as such.
 pub fn said(fact: &Evidence) -> String {
     match (fact.mark, fact.unknown_in) {
         (Mark::Unknown, _) => format!("unknown, played as {}", fact.value),
@@ -168,7 +169,7 @@ mod tests {
         assert_eq!(value("else"), Some("as copilot-cli@1.0.102"));
         assert!(value("tasks.followed").unwrap_or_default().starts_with("unknown, played as"));
         assert_eq!(value("identity.protocol_version"), None);
-        assert!(value("hooks.setting").is_some(), "what a person sets is told by every column");
+        assert!(value("hooks.setting").is_some(), "every column shows the user's settings");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! JSON within YAML, where it means the same but for a few letters.
+//! Writes JSON inside YAML.
 
 use std::fmt::Write as _;
 
-/// JSON as YAML reads it: the same, but for line breaks and marks that only YAML knows.
+/// JSON as YAML reads it: the same text, with escapes for the line breaks and marks that only YAML knows.
 pub fn yaml(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for letter in json.chars() {

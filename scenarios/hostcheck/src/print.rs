@@ -1,11 +1,12 @@
-//! Lines for people on stdout and stderr, and whether they could be written.
+//! Prints lines on stdout and stderr, and remembers whether that failed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether something could not be written to stdout.
+/// Whether a write to stdout failed.
 static UNWRITTEN: AtomicBool = AtomicBool::new(false);
 
-/// Output on stdout; a closed pipe (`| head`) is not an error. Another failure is told once and spoils the exit code.
+/// Prints a line on stdout. A closed pipe (`| head`) is not an error. Any other failure is reported once and
+/// changes the exit code.
 pub fn out(text: &str) {
     use std::io::Write as _;
     let mut stdout = anstream::stdout();
@@ -15,22 +16,22 @@ pub fn out(text: &str) {
         {
             warn(&format!("error: cannot write to standard output: {error}"));
         }
-        // A reader that has gone wants no more.
+        // The reader has closed the pipe, or the failure is already reported.
         _ => {}
     }
 }
 
-/// Whether some output is missing on stdout although its reader was there.
+/// Whether output is missing on stdout although its reader was there.
 pub(crate) fn is_cut() -> bool {
     UNWRITTEN.load(Ordering::Relaxed)
 }
 
-/// A line for people on stderr.
+/// Prints a line on stderr.
 pub fn warn(text: &str) {
     anstream::eprintln!("{text}");
 }
 
-/// Another program's text on one line of a terminal: control characters and marks of direction are written out.
+/// Another program's text, safe for a terminal line: control characters and direction marks are escaped.
 pub fn shown(text: &str) -> String {
     let odd = |letter: char| {
         letter.is_control()

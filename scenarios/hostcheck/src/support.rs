@@ -1,5 +1,6 @@
-//! What a server can count on, host by host: facts of profiles turned into answers of one word. It says what a profile
-//! states and no more; a fact that nobody knows is answered with `unknown`, whatever a fake does in its place.
+//! Turns the facts of profiles into answers of one word: the features that a server can rely on, host by
+//! host. It says what a profile states and no more; an unknown fact is answered with `unknown`, whatever a
+//! fake does instead.
 
 use std::sync::Arc;
 
@@ -15,26 +16,26 @@ use crate::host::Host;
 /// Whether one host has a feature.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Answer {
-    /// In a word.
+    /// The answer in one word.
     pub support: Support,
-    /// What the word alone does not say.
+    /// What the word leaves out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// A question about hosts, which one fact answers.
+/// A question about hosts that one fact answers.
 pub struct Feature {
-    /// The fact, `section.field`; unique.
+    /// The fact as `section.field`; unique.
     pub fact: &'static str,
-    /// The feature in a line.
+    /// The feature in one line.
     pub title: &'static str,
-    /// Group of features.
+    /// The group of the feature.
     pub area: &'static str,
     answer: fn(&Profile) -> Answer,
 }
 
 impl Feature {
-    /// What a profile answers.
+    /// The answer of a profile.
     pub fn answer(&self, profile: &Profile) -> Answer {
         (self.answer)(profile)
     }
@@ -45,12 +46,12 @@ impl Feature {
 pub struct Told {
     /// The answer.
     pub answer: Answer,
-    /// Mark and source. Neighbours of one family that answer the same share those of the newest of them; each one's own
-    /// stands in `hostcheck hosts NAME`.
+    /// Mark and source. Neighbours of one family with the same answer share the source of the newest of them;
+    /// `hostcheck hosts NAME` prints each host's own.
     pub source: String,
 }
 
-/// Every feature with an answer a host, in the order of the hosts.
+/// Every feature with the answer of each host, in the order of the hosts.
 pub fn table(hosts: &[Arc<Host>]) -> Vec<(&'static Feature, Vec<Told>)> {
     FEATURES.iter().map(|feature| (feature, row(feature, hosts))).collect()
 }
@@ -71,7 +72,7 @@ fn row(feature: &Feature, hosts: &[Arc<Host>]) -> Vec<Told> {
     told
 }
 
-/// The feature that a fact answers, if it answers one.
+/// The feature that a fact answers, if any.
 pub fn of_fact(fact: &str) -> Option<&'static Feature> {
     FEATURES.iter().find(|feature| feature.fact == fact)
 }
@@ -88,7 +89,7 @@ const DUTIES: &str = "what the protocol asks of hosts";
 
 macro_rules! features {
     ($( $area:ident $section:ident.$field:ident $title:literal |$profile:pat_param, $fact:ident| $answer:expr; )*) => {
-        /// Every question, in the order of the page.
+        /// Every feature, in the order of the page.
         pub const FEATURES: &[Feature] = &[$( Feature {
             fact: concat!(stringify!($section), ".", stringify!($field)),
             title: $title,
@@ -101,7 +102,7 @@ macro_rules! features {
     };
 }
 
-// A row: the group, the fact, the feature in a line, and what a profile answers by that fact.
+// A row: the group, the fact, the feature in one line, and the answer for a value of the fact.
 features! {
     OPENING opening.probe "Speaks 2026-07-28, asking `server/discover` first" |p, fact| {
         if !**fact && *p.opening.probe_configurable {
@@ -146,7 +147,7 @@ features! {
         };
         plain(fact, said)
     };
-    CALLS calls.interrupt_reason "Tells the server when the person interrupts"
+    CALLS calls.interrupt_reason "Tells the server when the user interrupts"
         |_, fact| plain(fact, yes(fact.is_some()));
     RESULTS texts.structured "Shows `structuredContent` to the model" |_, fact| {
         let said = match **fact {
@@ -171,10 +172,10 @@ features! {
     CHANGES notifications.prompts_list_changed "Lists changed prompts again" |_, fact| changed(fact);
     CHANGES notifications.resources_list_changed "Lists changed resources again" |_, fact| changed(fact);
     CHANGES channel.delivered "Brings a channel notification to the model" |_, fact| per_mode(fact, |one| yes(*one));
-    CHANGES names.resources "Lets the model or the person read resources" |_, fact| truth(fact);
-    CHANGES names.prompts "Lets the person use prompts" |_, fact| truth(fact);
+    CHANGES names.resources "Lets the model or the user read resources" |_, fact| truth(fact);
+    CHANGES names.prompts "Lets the user use prompts" |_, fact| truth(fact);
     REQUESTS requests.sampling "Answers `sampling/createMessage`" |_, fact| asked(fact);
-    REQUESTS requests.elicitation "Asks the person what the server elicits" |_, fact| asked(fact);
+    REQUESTS requests.elicitation "Asks the user what the server elicits" |_, fact| asked(fact);
     REQUESTS requests.roots "Tells its roots" |_, fact| {
         let said = match **fact {
             OnRoots::WorkingDirectory | OnRoots::NamedWorkingDirectory => yes(true),
@@ -183,7 +184,7 @@ features! {
         };
         plain(fact, said)
     };
-    LIFE life.restart "Starts a dead server again" |_, fact| {
+    LIFE life.restart "Restarts a server that has exited" |_, fact| {
         per_mode(fact, |one| match one {
             Restart::Never => yes(false),
             Restart::NextCall | Restart::NextCallAndLists => {
@@ -228,7 +229,7 @@ features! {
     };
 }
 
-/// A word and what it leaves out.
+/// An answer in one word, and what it leaves out.
 type Said = (Support, Option<String>);
 
 fn yes(does: bool) -> Said {
@@ -241,10 +242,11 @@ pub(crate) fn speaks_modern(profile: &Profile) -> bool {
     *opening.probe || *opening.probe_configurable || *opening.modern_by_initialize
 }
 
-/// Shortest time between two steps of a server's end that leaves it some to end by itself, in milliseconds.
+/// Shortest time between two steps of an end that lets a server end by itself, in milliseconds.
 const PATIENCE_MS: u64 = 100;
 
-/// Whether a server is ended by the steps that the specification names, in their order and with time between them.
+/// Whether the host ends a server by the steps of the specification, in their order and with time between
+/// them.
 fn ends(steps: &[StopStep]) -> Said {
     let told: Vec<String> = steps
         .iter()
@@ -283,7 +285,7 @@ fn truth(fact: &Fact<bool>) -> Answer {
     plain(fact, yes(**fact))
 }
 
-/// The answer of a fact that the modes of a host may differ in.
+/// The answer of a fact that may differ by mode.
 fn per_mode<T>(fact: &Fact<PerMode<T>>, say: impl Fn(&T) -> Said) -> Answer {
     let (tui, print) = (say(&fact.tui), say(&fact.print));
     let told = |(support, note): &Said| {
@@ -305,7 +307,7 @@ fn taken(fact: &Fact<Fate>) -> Answer {
     plain(fact, yes(**fact == Fate::Taken))
 }
 
-/// A template that shows something of what it stands for.
+/// A template shows a part of what it stands for.
 fn shown(fact: &Fact<String>) -> Answer {
     plain(fact, yes(!fact.is_empty()))
 }

@@ -1,4 +1,4 @@
-//! The command as a person meets it: listings, verdicts, errors with their fix, exit codes.
+//! The command line: listings, verdicts, errors with their fix, exit codes.
 
 use assert_cmd::Command;
 use rstest::rstest;
@@ -40,7 +40,7 @@ fn every_command_explains_itself(#[case] arguments: &[&str]) {
 #[case(&[])]
 #[case(&["run", "delivery"])]
 #[case(&["play"])]
-fn what_only_the_program_above_can_do_is_said_with_the_way_to_start_it(#[case] arguments: &[&str]) {
+fn a_command_of_simulation_is_refused_with_the_way_to_start_it(#[case] arguments: &[&str]) {
     let (code, _, stderr) = run(arguments);
     assert_eq!(code, 2, "{stderr}");
     let way = "`cargo run --release --` and the same words";
@@ -82,7 +82,7 @@ fn a_mistake_is_told_with_its_fix_and_exit_code_2(#[case] arguments: &[&str], #[
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_cannot_be_written_is_told_once_and_is_no_success() {
+fn a_failed_write_is_reported_once_and_fails() {
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_hostcheck"))
         .arg("list")
@@ -94,7 +94,7 @@ fn what_cannot_be_written_is_told_once_and_is_no_success() {
 }
 
 #[test]
-fn an_address_where_nobody_listens_is_told_at_once() {
+fn an_address_without_a_listener_is_reported_at_once() {
     let (code, _, told) = run(&["run", "--url", "http://127.0.0.1:1/mcp", "tools.call"]);
     assert_eq!(code, 3);
     assert!(told.contains("no connection to 127.0.0.1:1"), "{told}");
@@ -108,7 +108,7 @@ fn a_profile_is_printed_with_its_evidence() {
 }
 
 #[test]
-fn what_is_unknown_is_printed_so() {
+fn an_unknown_fact_is_printed_as_unknown() {
     let (code, stdout, _) = run(&["hosts", "copilot-cli@1.0.60"]);
     assert_eq!(code, 0);
     let line = |name: &str| stdout.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
@@ -131,7 +131,7 @@ fn two_profiles_are_compared_fact_by_fact() {
 }
 
 #[test]
-fn what_the_protocol_asks_of_hosts_is_told_host_by_host() {
+fn requirements_on_hosts_are_listed_host_by_host() {
     let (code, stdout, _) = run(&["hosts", "codex", "generic@bare", "--protocol"]);
     assert_eq!(code, 0);
     let (_, ends) = stdout.split_once("stdio.host-shutdown").unwrap();

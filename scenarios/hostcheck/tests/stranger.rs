@@ -1,4 +1,4 @@
-//! The command as somebody meets it who brings a server of their own: folders, names, mistakes.
+//! The command with a foreign server: folders, names, mistakes.
 //! The server is the tracer of `hostcheck probe`, so that nothing else has to be installed.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `hostcheck baseline`: the list of failures that are known.
+//! `hostcheck baseline`: the list of known failures.
 
 use std::path::PathBuf;
 
@@ -19,10 +19,13 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Write what fails in a run as the new list; entries keep their reasons, and what the run did not ask stays.
+    /// Write the failures of a run as the new list. Entries keep their reasons, and entries of cells that the
+    /// run did not play stay.
     Update(Files),
-    /// Say what is known, new or stale in a run.
-    #[command(after_help = "exit codes: 0 nothing is new or stale, 1 something is, 2 bad usage")]
+    /// List the failures of a run that are known or new, and the entries that are stale.
+    #[command(
+        after_help = "exit codes: 0 no failure is new and no entry is stale, 1 at least one is, 2 bad usage"
+    )]
     Check(Files),
 }
 
@@ -30,9 +33,9 @@ enum Command {
 struct Files {
     /// The folder that a run wrote its reports to, or its `events.jsonl`.
     events: PathBuf,
-    /// The list; `update` makes it when it is missing.
+    /// The list; `update` creates the file if it is missing.
     baseline: PathBuf,
-    /// One JSON object a line.
+    /// Print one JSON object a line.
     #[arg(long)]
     json: bool,
 }
@@ -74,7 +77,7 @@ fn check(files: &Files) -> Outcome {
     Ok(if gate.is_open() { EXIT_PASSED } else { EXIT_FAILED })
 }
 
-/// What the parts of a run say beside a list, together.
+/// Judges each part of a run by the list, and joins the results.
 fn judged(list: &Baseline, parts: &[Part]) -> Gate {
     let gates = parts.iter().map(|part| list.judge(&part.stream));
     gates.reduce(Gate::and).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! `hostcheck diff`: what changed from one run to another.
+//! `hostcheck diff`: the changes from one run to another.
 
 use std::path::PathBuf;
 
@@ -10,14 +10,14 @@ use crate::print::out;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "exit codes: 0 the second run is no worse, 1 a check broke or a cell has no result any more, 2 bad usage"
+    after_help = "exit codes: 0 the second run is no worse, 1 a check broke or a cell has lost its result, 2 bad usage"
 )]
 pub struct Args {
     /// The first run: the folder that it wrote its reports to, or its `events.jsonl`.
     before: PathBuf,
-    /// The second.
+    /// The second run.
     now: PathBuf,
-    /// One JSON object; one a part where the folders hold two.
+    /// Print one JSON object, or one for each part where the folders hold two.
     #[arg(long)]
     json: bool,
 }
@@ -25,7 +25,7 @@ pub struct Args {
 pub(super) fn main(args: &Args) -> Outcome {
     let (before, now) = (folder::parts(&args.before)?, folder::parts(&args.now)?);
     let names = |parts: &[folder::Part]| parts.iter().map(|part| part.name).collect::<Vec<_>>();
-    // One part of each is compared whatever its folder is called.
+    // Where each folder holds one part, the two are compared whatever the folders are called.
     anyhow::ensure!(
         names(&before) == names(&now) || (before.len() == 1 && now.len() == 1),
         "{} and {} don't hold the same parts; name the one to compare in each, like {}",

@@ -1,5 +1,5 @@
-//! The folder that a run wrote, as a person names it: one event stream, or the two of a server of one's own.
-//! It must never join what two runs found, nor choose one of two in silence.
+//! Finds the event streams in a folder that a run wrote: one, or the two of `run --server`. It must never
+//! join the findings of two runs, nor choose one of two without a word.
 
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -9,19 +9,17 @@ use reports::Stream;
 
 use crate::print::warn;
 
-/// What `run --server` finds about a server by the protocol, and by the hosts: folders below that of the run.
+/// The folders that `run --server` writes: the findings by the protocol, and by the hosts.
 pub(super) const PARTS: [&str; 2] = ["protocol", "hosts"];
-/// The stream of a folder.
 const EVENTS: &str = "events.jsonl";
-
 /// One stream of a folder.
 pub(super) struct Part {
-    /// Which of [`PARTS`]; nothing where the run has one stream only.
+    /// Which of [`PARTS`]; `None` where the run has one stream only.
     pub(super) name: Option<&'static str>,
     pub(super) stream: Stream,
 }
 
-/// The streams that a path stands for: a file, the file of a folder, or those of both parts below it.
+/// The streams that a path names: a file, the file of a folder, or the files of both parts below it.
 pub(super) fn parts(path: &Path) -> anyhow::Result<Vec<Part>> {
     let below: Vec<(&'static str, PathBuf)> = PARTS
         .into_iter()
@@ -39,7 +37,7 @@ pub(super) fn parts(path: &Path) -> anyhow::Result<Vec<Part>> {
         if path.is_dir() && !below.is_empty() {
             let others: Vec<String> =
                 below.iter().map(|(name, _)| path.join(name).display().to_string()).collect();
-            warn(&format!("{} is read; other runs are in {}", own.display(), others.join(" and ")));
+            warn(&format!("reading {}; there are other runs in {}", own.display(), others.join(" and ")));
         }
         return Ok(vec![Part { name: None, stream }]);
     }
@@ -55,14 +53,14 @@ pub(super) fn parts(path: &Path) -> anyhow::Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// The one stream that a path stands for.
+/// The one stream that a path names.
 pub(super) fn read(path: &Path) -> anyhow::Result<Stream> {
     let mut parts = parts(path)?;
     anyhow::ensure!(parts.len() < 2, "{} holds two runs; name {}", path.display(), both(path, "or"));
     Ok(parts.remove(0).stream)
 }
 
-/// The folders of both parts, for people.
+/// The folders of both parts, as a text.
 pub(super) fn both(path: &Path, word: &str) -> String {
     PARTS.map(|name| path.join(name).display().to_string()).join(&format!(" {word} "))
 }

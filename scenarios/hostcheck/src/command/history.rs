@@ -1,4 +1,4 @@
-//! `hostcheck history`: one line a release, for the trend in reports.
+//! `hostcheck history`: one line for each release, from which reports draw the trend.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -22,22 +22,22 @@ enum Command {
     Add {
         /// The folder that the run wrote its reports to, or its `events.jsonl`.
         events: PathBuf,
-        /// Its name, like 0.2.0.
+        /// The name of the release, like 0.2.0.
         #[arg(long)]
         release: String,
         /// Only cells of this mode; those of `sim` give equal bytes on every machine.
         #[arg(long, value_enum)]
         mode: Option<select::KeptMode>,
-        /// The file to add to; made, with its folder, when it is missing.
+        /// The file to add to. It is created with its folder if it is missing.
         #[arg(long, value_name = "FILE", default_value = "reports/history.jsonl")]
         file: PathBuf,
     },
     /// List the releases.
     List {
-        /// The file.
+        /// The file with the releases.
         #[arg(default_value = "reports/history.jsonl")]
         file: PathBuf,
-        /// One JSON object a line.
+        /// Print one JSON object a line.
         #[arg(long)]
         json: bool,
     },
@@ -83,7 +83,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     Ok(EXIT_PASSED)
 }
 
-/// The run of a release. Two parts have rows of their own each, so one trend can't hold both.
+/// Reads the run of a release. Two parts have different rows, so one trend can't hold both.
 fn one(events: &Path) -> anyhow::Result<reports::Stream> {
     let mut parts = folder::parts(events)?;
     anyhow::ensure!(

@@ -15,10 +15,10 @@ use super::select;
 use crate::exit::{EXIT_FAILED, EXIT_PASSED, Outcome};
 use crate::print::warn;
 
-/// Events that wait for the log.
+/// Events that may wait for the log.
 const QUEUE_MAX: usize = 1_024;
 
-/// What stands below the help.
+/// The end of the help text.
 const HELP: &str = "\
 A script is done step by step:
 
@@ -35,15 +35,16 @@ exit codes: 0 the host opened the server and the script was played, 1 it gave th
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// The profile, like claude-code@2.1.330; of a family its newest.
+    /// The profile, like claude-code@2.1.330. A family stands for its newest version.
     profile: String,
-    /// What the agent and its person do, a YAML list of steps as below; left out, the host opens the server and ends.
+    /// The steps of the model and of the user: a YAML list, explained below. Without it the host opens the
+    /// server and ends.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Where the wire log goes, one JSON object a line; a file that exists is replaced.
+    /// The wire log, one JSON object a line. A file that exists is replaced.
     #[arg(long, value_name = "FILE")]
     log: PathBuf,
-    /// The server's command.
+    /// The command of the server.
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
 }
@@ -60,7 +61,10 @@ pub(super) fn main(args: &Args) -> Outcome {
         warn(&format!("playing {}, the newest of `{}`", hosts[0].id, args.profile));
     }
     let profile = hosts.iter().find_map(|host| host.profile.clone()).with_context(|| {
-        format!("`{}` has no manners to play; choose a profile of `hostcheck hosts`", args.profile)
+        format!(
+            "`{}` is a bare pipe, which has no profile to play; choose a profile of `hostcheck hosts`",
+            args.profile
+        )
     })?;
     let script = match &args.script {
         Some(path) => {

@@ -1,4 +1,4 @@
-//! `hostcheck list`: the rows that a server is judged by.
+//! `hostcheck list`: the rows by which a server is judged.
 
 use super::server;
 use crate::exit::Outcome;
@@ -7,10 +7,10 @@ use crate::exit::Outcome;
 pub(super) struct Args {
     /// Rows or areas; all when left out.
     rows: Vec<String>,
-    /// List the rows of the protocol, which are all that this program lists; scenarios are listed by `simulation list`.
+    /// List the rows of the protocol. This is the default, since `simulation list` lists the scenarios.
     #[arg(long)]
     protocol: bool,
-    /// One JSON object a line.
+    /// Print one JSON object a line.
     #[arg(long)]
     json: bool,
 }

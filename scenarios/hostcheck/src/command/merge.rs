@@ -1,4 +1,4 @@
-//! `hostcheck merge`: the shards of a run, played on several machines, into the run.
+//! `hostcheck merge`: joins the shards of a run that several machines played.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,11 @@ use crate::print::{out, warn};
     after_help = "exit codes: as `simulation run` for the whole run; 2 the streams are no shards of one run, 3 a shard is missing"
 )]
 pub struct Args {
-    /// What `simulation run --shard i/n --out DIR` wrote: folders, or their `events.jsonl`, in any order.
+    /// The output of each `simulation run --shard i/n --out DIR`: folders, or their `events.jsonl`, in any
+    /// order.
     #[arg(required = true)]
     shards: Vec<PathBuf>,
-    /// Folder for the reports.
+    /// The folder for the reports.
     #[arg(long, value_name = "DIR", default_value = "hostcheck-out")]
     out: PathBuf,
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! The command line: arguments in, text and an exit code out. Nothing here judges.
 //!
-//! A program that has more commands puts [`Command`] beside its own in one list of clap, and ends with [`end`].
+//! A program that has more commands adds [`Command`] to its own clap enum, and ends with [`end`].
 
 mod baseline;
 mod diff;
@@ -29,8 +29,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use crate::exit::{EXIT_CODES, EXIT_INCOMPLETE, EXIT_PASSED, EXIT_USAGE, Outcome};
 use crate::print::{is_cut, warn};
 
-/// Judges any MCP server: by the protocol, and by what each host would do with it. Records, replays and validates what
-/// hosts and servers say, and keeps what runs found.
+/// Judges any MCP server: by the protocol, and by whether it would work in each host. Records, replays and
+/// validates the messages of hosts and servers, and stores the findings of runs.
 #[derive(Debug, Parser)]
 #[command(name = "hostcheck", version, args_conflicts_with_subcommands = true)]
 #[command(after_help = EXIT_CODES)]
@@ -51,7 +51,7 @@ enum OwnCommand {
     Other(Command),
 }
 
-/// The commands that need neither a server nor a service of our own.
+/// The commands that need neither a server nor a service of this project.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// List the host profiles, or print one with its evidence.
@@ -60,28 +60,28 @@ pub enum Command {
     Host(host::Args),
     /// Validate MCP messages, one a line, against a protocol version.
     Validate(validate::Args),
-    /// Serve a tracer that examines the host it is configured in, and draft a profile from its logs.
+    /// Serve a tracer, which examines the host that starts it, and draft a profile from its logs.
     Probe(probe::Args),
-    /// Stand between a host and its server, change nothing, and write a wire log.
+    /// Pass everything between a host and its server unchanged, and write a wire log.
     Record(record::Args),
     /// Send the host's lines of a wire log to a server again, and compare its answers.
     Replay(replay::Args),
-    /// Make a report from a stored event stream.
+    /// Write a report from a stored event stream.
     Report(report::Args),
     /// Print the JSON Schema of a scenario, a profile or another document, for editors.
     Schema(schema::Args),
     /// Join the shards of a run.
     Merge(merge::Args),
-    /// Say what changed from one run to another.
+    /// Print the changes from one run to another.
     Diff(diff::Args),
-    /// Keep the list of failures that are known.
+    /// Update or check the list of known failures.
     Baseline(baseline::Args),
-    /// Keep what releases came to.
+    /// Add a release to the history, or list the releases.
     History(history::Args),
 }
 
 impl Command {
-    /// Does what was asked.
+    /// Runs the command.
     pub fn main(&self) -> Outcome {
         match self {
             Self::Hosts(args) => hosts::main(args),
@@ -100,7 +100,7 @@ impl Command {
     }
 }
 
-/// The description of the command line: what the reference page is made of.
+/// The description of the command line, from which the reference page is written.
 pub fn command_line() -> clap::Command {
     Cli::command()
 }
@@ -116,7 +116,7 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// Says why a command could not do its work, and gives the exit code of the process.
+/// Prints the error of a command that failed, and gives the exit code of the process.
 pub fn end(outcome: Outcome) -> ExitCode {
     let code = outcome.unwrap_or_else(|error| {
         say_error(&error);

@@ -1,5 +1,5 @@
-//! What every run ends with: the event stream and the reports in a folder, a summary on the terminal, an exit code.
-//! Never judges; what the exit code is follows from the stream and from the baseline.
+//! The output of every run: the event stream and the reports in a folder, a summary on the terminal, an exit
+//! code. It never judges; the exit code follows from the stream and from the baseline.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,20 +10,20 @@ use reports::{Baseline, Release, Report, Stream};
 
 use crate::print::out;
 
-/// What reports are compared with.
+/// The files with which a run is compared.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Against {
-    /// Failures that are known, as `hostcheck baseline update` writes them: they don't fail the run, others do, and so
-    /// do known ones that pass.
+    /// The list of known failures, as `hostcheck baseline update` writes it. A known failure does not fail
+    /// the run; a new one does, and so does a known one that passes.
     #[arg(long, value_name = "FILE")]
     pub(super) baseline: Option<PathBuf>,
-    /// Earlier releases, as `hostcheck history add` writes them: the report shows the trend.
+    /// Earlier releases, as `hostcheck history add` writes them. The report shows the trend.
     #[arg(long, value_name = "FILE")]
     pub(super) history: Option<PathBuf>,
 }
 
-/// Writes a run that has just ended into a folder and sums it up on standard output, unless it is `quiet`; gives the
-/// exit code.
+/// Writes the reports of a finished run into a folder, sums the run up on standard output unless it is
+/// `quiet`, and gives the exit code.
 pub fn finish(folder: &Path, events: Vec<Event>, against: &Against, quiet: bool) -> anyhow::Result<u8> {
     write_events(folder, &events)?;
     let stream = Stream::from_events(events)?;
@@ -35,7 +35,7 @@ pub fn finish(folder: &Path, events: Vec<Event>, against: &Against, quiet: bool)
     Ok(u8::try_from(report.exit_code)?)
 }
 
-/// The report of a stream beside what it is compared with.
+/// The report of a stream, compared with the given files.
 pub(super) fn report(stream: &Stream, against: &Against) -> anyhow::Result<Report> {
     let mut report = Report::new(stream);
     if let Some(path) = &against.history {
@@ -48,7 +48,7 @@ pub(super) fn report(stream: &Stream, against: &Against) -> anyhow::Result<Repor
 }
 
 impl Against {
-    /// Reads both files and forgets them: a mistake is told before a run of minutes and not after it.
+    /// Reads both files once, so that a mistake in them is reported before a run of minutes and not after it.
     pub fn check(&self) -> anyhow::Result<()> {
         self.history.as_deref().map(history).transpose()?;
         self.baseline.as_deref().map(baseline).transpose()?;
@@ -56,12 +56,12 @@ impl Against {
     }
 }
 
-/// A baseline from its file.
+/// Reads a baseline.
 pub(super) fn baseline(path: &Path) -> anyhow::Result<Baseline> {
     Baseline::read(&text(path)?).with_context(|| path.display().to_string())
 }
 
-/// Releases from their file.
+/// Reads a history.
 pub(super) fn history(path: &Path) -> anyhow::Result<Vec<Release>> {
     reports::history::read(&text(path)?).with_context(|| path.display().to_string())
 }
@@ -71,7 +71,7 @@ fn text(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Colours on a terminal only, or as `NO_COLOR` and `CLICOLOR_FORCE` want it.
+/// Colours on a terminal only, unless `NO_COLOR` or `CLICOLOR_FORCE` says otherwise.
 pub(super) fn style() -> reports::Style {
     let choice = anstream::AutoStream::choice(&std::io::stdout());
     let colour = match choice {
@@ -82,14 +82,14 @@ pub(super) fn style() -> reports::Style {
     reports::Style { colour, ..reports::Style::default() }
 }
 
-/// Writes a whole file, and makes its folder where it is missing.
+/// Writes a whole file, and creates its folder if it is missing.
 pub(super) fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
     make_folder_of(path)?;
     let mut file = std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Makes the folder of a file that is about to be written.
+/// Creates the folder of a file that is to be written.
 #[expect(clippy::disallowed_methods, reason = "the command line's edge writes the files it is told of")]
 pub(super) fn make_folder_of(path: &Path) -> anyhow::Result<()> {
     let Some(folder) = path.parent() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! `hostcheck probe`: a tracer server to point a real host at, and the draft of a profile from its logs.
+//! `hostcheck probe`: serves a tracer for a real host, and drafts a profile from the logs.
 
 use std::cell::RefCell;
 use std::io::Write as _;
@@ -21,10 +21,10 @@ use crate::tap::keep::Keeper;
 use crate::tap::mask::Masker;
 use crate::tap::{Dir, Start, read};
 
-/// How a host runs, as the person who starts it knows.
+/// The mode of a host, which only the user who starts it knows.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Mode {
-    /// With a person at the keyboard.
+    /// Interactive.
     Tui,
     /// Headless, with one prompt.
     Print,
@@ -33,29 +33,30 @@ enum Mode {
 #[derive(Debug, clap::Args)]
 #[command(after_help = runbook::RUNBOOK)]
 pub struct Args {
-    /// Print the runbook and end.
+    /// Print the runbook and exit.
     #[arg(long)]
     print: bool,
-    /// Where the log goes; never overwritten.
+    /// The log; a file that exists is never overwritten.
     #[arg(long, value_name = "FILE", default_value = "hostcheck-probe.jsonl")]
     log: PathBuf,
     /// How the connection is opened: legacy, modern, modern-refuse-listen, probe-silent, probe-exit, initialize-silent,
     /// no-capabilities, quiet, one-page, or version=YYYY-MM-DD.
     #[arg(long, default_value = "legacy")]
     opening: Opening,
-    /// How the host runs.
+    /// The mode of the host.
     #[arg(long, value_enum, default_value = "tui")]
     mode: Mode,
-    /// Draw a draft from these logs instead of serving.
+    /// Draft a profile from these logs instead of serving.
     #[arg(long, value_name = "LOG", num_args = 1..)]
     report: Vec<PathBuf>,
-    /// With --report: where the draft goes; standard output when left out. A file that exists is not overwritten.
+    /// With --report: the file for the draft; standard output when left out. A file that exists is not
+    /// overwritten.
     #[arg(long, value_name = "FILE", requires = "report")]
     out: Option<PathBuf>,
-    /// With --report: the profile that the draft differs from.
+    /// With --report: the profile that the draft extends.
     #[arg(long, value_name = "PROFILE", default_value = draft::BASE)]
     extends: String,
-    /// With --report: each fact that was seen as one JSON object a line, in place of the draft.
+    /// With --report: print each observed fact as one JSON object a line instead of the draft.
     #[arg(long, requires = "report")]
     json: bool,
 }
@@ -96,7 +97,7 @@ fn serve(args: &Args) -> Outcome {
         anyhow::Ok(drive(Tracer::new(args.opening.clone()), input, output, || signals.next(), tell).await?)
     })?;
     keeper.end(Some(code), None);
-    // A read of stdin that still waits must not hold the end up.
+    // A read of stdin that is still waiting must not delay the exit.
     runtime.shutdown_background();
     Ok(u8::try_from(code).unwrap_or(u8::MAX))
 }
@@ -108,7 +109,7 @@ fn report(args: &Args) -> Outcome {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         sessions.extend(Session::of(&name, &read::file(path)?));
     }
-    // A process that was started in place of another stands behind it.
+    // A process that replaced another one comes after it.
     sessions.sort_by_key(|session| (session.base(), session.proc));
     let claims = Claims::of(&sessions);
     if args.json {
@@ -130,7 +131,7 @@ fn report(args: &Args) -> Outcome {
         out(&if args.out.is_some() { answered.trim_end().to_owned() } else { commented.join("\n") });
     }
     for (fact, both) in &claims.contradictions {
-        warn(&format!("note: {fact} was seen differently, so it is not claimed: {}", shown(both)));
+        warn(&format!("note: {fact} was seen with different values, so it is not claimed: {}", shown(both)));
     }
     if claims.seen.is_empty() {
         warn("no fact could be drawn from these logs; has a host opened?");
@@ -173,13 +174,13 @@ impl Signals {
     }
 }
 
-/// Elsewhere the end of stdin is all that comes.
+/// On other systems the probe ends only with its stdin.
 #[cfg(not(unix))]
 struct Signals(Rc<RefCell<()>>);
 
 #[cfg(not(unix))]
 impl Signals {
-    #[expect(clippy::unnecessary_wraps, reason = "elsewhere it may fail")]
+    #[expect(clippy::unnecessary_wraps, reason = "on Unix it may fail")]
     fn new() -> anyhow::Result<Self> {
         Ok(Self(Rc::default()))
     }

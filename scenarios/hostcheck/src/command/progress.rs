@@ -1,5 +1,5 @@
-//! What `run --server` says while it asks: a line that changes on a terminal, a line now and then elsewhere.
-//! It must never write to standard output, nor anything about the server but how far it is.
+//! The progress of `run --server`: a line that is rewritten on a terminal, a line every 30 s elsewhere. It
+//! must never write to standard output, nor tell anything about the server but how far the run is.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -9,20 +9,19 @@ use std::time::Duration;
 use crate::conformance::News;
 use crate::print::warn;
 
-/// How often a terminal is told anew.
+/// How often the line on a terminal is rewritten.
 const TICK: Duration = Duration::from_secs(1);
-/// Seconds of silence that need no word.
+/// Seconds for which a wait is not shown.
 const QUIET_S: u64 = 2;
-/// Seconds until a pipe is told that an opening lasts.
+/// Seconds after which a slow opening is reported where stderr is no terminal.
 const OPENING_S: u64 = 10;
-/// Seconds between two lines in a pipe.
+/// Seconds between two lines where stderr is no terminal.
 const LINE_EVERY_S: u64 = 30;
 
-/// How far it is, and who is told.
 pub(super) struct Progress {
     is_terminal: bool,
     news: Cell<Option<News>>,
-    /// Seconds since the beginning, and since the news.
+    /// Seconds since the start, and since the last news.
     seconds: Cell<(u64, u64)>,
 }
 
@@ -41,14 +40,14 @@ impl Progress {
         self.show();
     }
 
-    /// Tells while time passes.
+    /// Shows the progress while time passes.
     pub(super) async fn watch(&self) -> Infallible {
         loop {
             tokio::time::sleep(TICK).await;
             let (all, since) = self.seconds.get();
             let since = since + TICK.as_secs();
             self.seconds.set((all + TICK.as_secs(), since));
-            // An opening whose time is up is told of by what comes next.
+            // After its time limit an opening is not shown: the next news tells how it ended.
             let opens = matches!(self.news.get(), Some(News::Opening(_, limit)) if limit.as_secs() > since);
             if self.is_terminal {
                 self.show();
@@ -60,7 +59,7 @@ impl Progress {
         }
     }
 
-    /// Leaves a terminal's line empty.
+    /// Clears the line on a terminal.
     pub(super) fn end(&self) {
         if self.is_terminal {
             Self::write("\r\u{1b}[K");
@@ -92,7 +91,7 @@ impl Progress {
 
     fn write(text: &str) {
         let mut stderr = anstream::stderr();
-        // A closed stderr shows nothing, which is what it asked for.
+        // A closed stderr shows nothing, as its owner wanted.
         let _ = write!(stderr, "{text}").and_then(|()| stderr.flush());
     }
 }

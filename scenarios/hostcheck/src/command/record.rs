@@ -1,4 +1,4 @@
-//! `hostcheck record`: a transparent tap between a host and its server.
+//! `hostcheck record`: a tap between a host and its server, which changes nothing.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::tap::keep::Keeper;
 use crate::tap::mask::Masker;
 use crate::tap::pass::{self, Ended};
 
-/// What a shell answers for a command that is not there, or can't be run.
+/// The exit code of shells for a command that does not exist or can't be run.
 const EXIT_NOT_FOUND: u8 = 127;
 const EXIT_NOT_RUN: u8 = 126;
 /// A shell adds this to the number of the signal that ended a command.
@@ -33,16 +33,16 @@ run; 2 bad usage";
 #[derive(Debug, clap::Args)]
 #[command(after_help = MORE)]
 pub struct Args {
-    /// Where the log goes; never overwritten.
+    /// The log; a file that exists is never overwritten.
     #[arg(long, value_name = "FILE", default_value = "hostcheck-wire.jsonl")]
     log: PathBuf,
-    /// An environment variable whose value is masked in the log; may be given often.
+    /// An environment variable whose value is masked in the log. May be repeated.
     #[arg(long = "mask-env", value_name = "NAME")]
     mask_env: Vec<String>,
-    /// Used between the two processes of the tap.
+    /// For internal use, between the two processes of the tap.
     #[arg(long, hide = true, value_name = "PID")]
     server_of: Option<u32>,
-    /// The server's command.
+    /// The command of the server.
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
 }
@@ -83,7 +83,8 @@ pub(super) fn main(args: &Args) -> Outcome {
 fn value_of(name: &str) -> anyhow::Result<Option<String>> {
     match std::env::var(name) {
         Ok(value) => Ok(Some(value)),
-        // A variable that is not set has nothing to hide; the log's first line names those that are.
+        // A variable that is not set has nothing to hide. The first line of the log names the variables that
+        // are set.
         Err(std::env::VarError::NotPresent) => Ok(None),
         Err(error) => anyhow::bail!("--mask-env {name}: {error}, so it could not be found in the log"),
     }
@@ -94,7 +95,8 @@ pub(super) fn wall_clock() -> String {
     jiff::Timestamp::now().to_string()
 }
 
-/// The server's command; where the system allows, by a step of our own that lets the server die with the tap.
+/// The command of the server. Where the system allows it, a second step of this program ties the server to
+/// the tap, so that the server ends with it.
 fn server_command(command: &[String]) -> Command {
     if cfg!(target_os = "linux")
         && let Ok(own) = std::env::current_exe()
@@ -109,13 +111,13 @@ fn server_command(command: &[String]) -> Command {
     server
 }
 
-/// The second step: from here on this process is the server, and is killed when the tap is.
+/// The second step: this process becomes the server, which the system kills when the tap exits.
 #[cfg(target_os = "linux")]
 fn become_server(parent: u32, command: &[String]) -> u8 {
     use std::os::unix::process::CommandExt as _;
 
     let tied = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
-    // The tap may have died before it was tied.
+    // The tap may have exited before the server was tied to it.
     if tied.is_ok() && u32::try_from(nix::unistd::getppid().as_raw()) != Ok(parent) {
         return EXIT_NOT_RUN;
     }
@@ -137,11 +139,12 @@ fn not_started(error: Option<&std::io::Error>) -> u8 {
     }
 }
 
-/// The server's own exit code. Where a signal ended the server, the same one ends the tap if it can.
+/// The exit code of the server. If a signal ended the server, the tap ends itself with the same signal where
+/// it can.
 fn exit_code(ended: Ended) -> u8 {
     #[cfg(unix)]
     if ended.signal == Some(nix::libc::SIGKILL) {
-        // Should it fail, the number says the same.
+        // If this fails, the exit code still tells the signal.
         let _ = nix::sys::signal::raise(nix::sys::signal::Signal::SIGKILL);
     }
     let code = ended.code.or_else(|| ended.signal.map(|signal| EXIT_SIGNAL + signal));

@@ -1,4 +1,4 @@
-//! `hostcheck replay`: the host's lines of a wire log against a live server.
+//! `hostcheck replay`: sends the host's lines of a wire log to a live server.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -13,7 +13,8 @@ use crate::print::{out, shown, warn};
 use crate::tap::read::{self, Recorded};
 use crate::tap::replay::replay;
 
-/// Sends the host's lines again and compares the shape of each answer: kind, error code, members and their types.
+/// Sends the host's lines again and compares the shape of each answer: kind, error code, members and their
+/// types.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "exit codes: 0 all answers have the recorded shape, 1 one differs, 2 bad usage, 3 nothing was compared"
@@ -21,13 +22,13 @@ use crate::tap::replay::replay;
 pub struct Args {
     /// A log of `hostcheck record`, `probe` or `host`, or an older recording.
     log: PathBuf,
-    /// Which server process of the log, by the number in its lines; the first when left out.
+    /// The number of the server process in the log; the first when left out.
     #[arg(long, value_name = "N")]
     proc: Option<u64>,
-    /// One JSON object a line.
+    /// Print one JSON object a line.
     #[arg(long)]
     json: bool,
-    /// The server's command.
+    /// The command of the server.
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! `hostcheck report`: a stored event stream into any report.
+//! `hostcheck report`: writes any report from a stored event stream.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,25 +12,25 @@ use crate::exit::{EXIT_PASSED, Outcome};
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Format {
-    /// For people, as `run` prints it.
+    /// For the terminal, as `run` prints it.
     Terminal,
-    /// One page with everything.
+    /// One HTML page with everything.
     Html,
     /// Markdown with everything.
     Md,
-    /// For programs; `hostcheck schema report` has its shape.
+    /// For programs; `hostcheck schema report` prints its schema.
     Json,
     /// For CI systems that show tests.
     Junit,
-    /// Markdown, short, for a pull request.
+    /// A short Markdown text for a pull request.
     Summary,
     /// For code scanning.
     Sarif,
     /// A picture for a README.
     BadgeSvg,
-    /// For the endpoint of shields.io.
+    /// JSON for the endpoint badge of shields.io.
     BadgeJson,
-    /// Trace events for Perfetto, of every cell that kept its wire; choose with --scenario and --host.
+    /// Trace events for Perfetto, of every cell with a stored transcript; choose with --scenario and --host.
     Trace,
 }
 
@@ -39,13 +39,14 @@ enum Format {
 pub struct Args {
     /// The folder that a run wrote its reports to, or its `events.jsonl`.
     events: PathBuf,
-    /// Which report.
+    /// The format of the report.
     #[arg(long, value_enum, default_value = "terminal")]
     format: Format,
-    /// Only these scenarios, or all whose id begins with this word and a dot, with everything on their wire where that is little enough.
+    /// Only these scenarios: an id, or a word before a dot for all ids that begin with it. Where the
+    /// selection is small, the report has the whole transcripts.
     #[arg(long = "scenario", value_name = "ID")]
     scenarios: Vec<String>,
-    /// Only these hosts or families, or `all`; two of them stand side by side.
+    /// Only these hosts or families, or `all`. Two hosts are shown side by side.
     #[arg(long = "host", value_name = "HOST")]
     hosts: Vec<String>,
     /// Only cells of this mode; those of `sim` give equal bytes on every machine.
@@ -53,7 +54,7 @@ pub struct Args {
     mode: Option<select::KeptMode>,
     #[command(flatten)]
     against: output::Against,
-    /// File to write; standard output when left out.
+    /// The file to write; standard output when left out.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -76,7 +77,7 @@ pub(super) fn main(args: &Args) -> Outcome {
 }
 
 impl Format {
-    /// Whether two reports, one after the other, are a report.
+    /// Whether two reports of this format, one after the other, are a report too.
     fn takes_two(self) -> bool {
         matches!(self, Self::Terminal | Self::Md | Self::Summary)
     }
@@ -102,7 +103,7 @@ fn text(stream: Stream, args: &Args) -> anyhow::Result<String> {
     })
 }
 
-/// The part of a run that was asked for; a name that the run does not have is a mistake, not an empty page.
+/// The selected part of a run. A name that the run does not have is an error, not an empty page.
 fn focus(parts: Vec<Part>, scenarios: &[String], hosts: &[String]) -> anyhow::Result<Vec<Part>> {
     let rows: Vec<&str> =
         parts.iter().flat_map(|part| &part.stream.header.scenarios).map(|row| row.id.as_str()).collect();
@@ -125,7 +126,7 @@ fn focus(parts: Vec<Part>, scenarios: &[String], hosts: &[String]) -> anyhow::Re
     Ok(focused)
 }
 
-/// The ids behind the words: themselves, or what stands before a dot of theirs.
+/// The ids that the words name: a whole id, or its part before a dot.
 fn known_rows(words: &[String], known: &[&str]) -> anyhow::Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     for word in words {

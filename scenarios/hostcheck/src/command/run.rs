@@ -1,11 +1,12 @@
-//! `hostcheck run`: a server by the protocol and by the hosts. Scenarios are played by another program.
+//! `hostcheck run`: judges a server by the protocol and by the hosts. Another program plays the scenarios.
 
 use std::path::PathBuf;
 
 use super::{output, server};
 use crate::exit::{EXIT_CODES, Outcome};
 
-/// What is said where no server is named. The words may be a suite, or a command that this program does not have.
+/// The error where no server is named. The words may be a suite, or a command that this program does not
+/// have.
 const NO_SERVER: &str = "no server is named; write --server 'CMD' or --url URL. Scenarios are played by `simulation`, which also \
                          has the commands mutants, scenario, new, play and bench; in a checkout of this repository start it with \
                          `cargo run --release --` and the same words";
@@ -15,13 +16,14 @@ const NO_SERVER: &str = "no server is named; write --server 'CMD' or --url URL. 
 pub(super) struct Args {
     /// Rows or areas of `hostcheck list`; all when left out.
     rows: Vec<String>,
-    /// Host profiles, families or `all`, see `hostcheck hosts`; the newest version of each when left out.
+    /// Host profiles, families or `all`, see `hostcheck hosts`. Without one, the newest version of each
+    /// family.
     #[arg(long = "host", value_name = "HOST")]
     hosts: Vec<String>,
-    /// The seed of what is drawn, like the arguments of calls.
+    /// The seed of random values, like the arguments of calls.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Folder for the reports.
+    /// The folder for the reports.
     #[arg(long, value_name = "DIR", default_value = "hostcheck-out")]
     out: PathBuf,
     #[command(flatten)]

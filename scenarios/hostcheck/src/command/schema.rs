@@ -1,13 +1,14 @@
-//! `hostcheck schema`: the JSON Schemas of our own documents, for editors and for those who read our files.
+//! `hostcheck schema`: the JSON Schemas of this project's documents, for editors and for programs that read
+//! them.
 
 use crate::exit::{EXIT_PASSED, Outcome};
 use crate::print::out;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Which one to print, like `scenario` or `profile`; a list of all when left out.
+    /// The schema to print, like `scenario` or `profile`; without it, all are listed.
     name: Option<String>,
-    /// The list as one JSON object a line.
+    /// Print the list as one JSON object a line.
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! From words on the command line to hosts, and to the part of a kept run.
+//! Finds the hosts, and the part of a stored run, that words on the command line name.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use anyhow::bail;
 
 use crate::host::{self, Host};
 
-/// A mode that cells of a kept run may have.
+/// A mode of the cells in a stored run.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub(super) enum KeptMode {
     Sim,
     Process,
-    /// A server behind an address, `run --url`.
+    /// A server at an address, `run --url`.
     Http,
 }
 
@@ -26,10 +26,11 @@ impl KeptMode {
     }
 }
 
-/// The mode of cells in which the server was behind an address.
+/// The mode of cells whose server was reached by an address.
 pub(super) const HTTP: &str = "http";
 
-/// The part of a run that was played in a mode; all of it when none is named. A report of nothing is none.
+/// The part of a run that was played in a mode; the whole run when no mode is named. A run without such cells
+/// is an error.
 pub(super) fn of_mode(stream: reports::Stream, mode: Option<KeptMode>) -> anyhow::Result<reports::Stream> {
     let Some(mode) = mode.map(KeptMode::as_str) else { return Ok(stream) };
     let modes: BTreeSet<&str> = stream.cells.iter().map(|cell| cell.mode.as_str()).collect();
@@ -43,8 +44,8 @@ pub(super) fn of_mode(stream: reports::Stream, mode: Option<KeptMode>) -> anyhow
 /// The word that selects every host.
 pub(super) const ALL_HOSTS: &str = "all";
 
-/// Those of a list that the words name, in the order of the words and each once: an id, a family with all its
-/// versions, or `all`. `lacks` begins the message about a word that names none.
+/// Those of a list that the words name, in the order of the words and without repeats. A word is an id, a
+/// family with all its versions, or `all`. `lacks` begins the error about a word that names none.
 pub(super) fn named<'a, T>(
     words: &[String],
     list: &'a [T],
@@ -69,7 +70,7 @@ pub(super) fn named<'a, T>(
     Ok(places.into_iter().map(|place| &list[place]).collect())
 }
 
-/// The newest version of each family; those whose version is no number have none.
+/// The newest version of each family; a version without numbers does not count.
 pub(super) fn newest(hosts: &[Arc<Host>]) -> Vec<Arc<Host>> {
     let mut newest: Vec<Arc<Host>> = Vec::new();
     for host in hosts {
@@ -85,12 +86,12 @@ pub(super) fn newest(hosts: &[Arc<Host>]) -> Vec<Arc<Host>> {
     newest
 }
 
-/// The numbers of a version; nothing where it has none, as `seed`.
+/// The numbers of a version; `None` where it has none, as in `seed`.
 fn number(id: &str) -> Option<Vec<u64>> {
     id.split_once('@')?.1.split('.').map(|part| part.parse().ok()).collect()
 }
 
-/// The hosts behind the words: ids, families or `all`; all when there are none.
+/// The hosts that the words name: ids, families or `all`. Without words, all hosts.
 pub fn hosts(words: &[String]) -> anyhow::Result<Vec<Arc<Host>>> {
     let all = host::all()?;
     if words.is_empty() {

@@ -1,5 +1,5 @@
-//! `hostcheck run --server`: a stranger's server, by the protocol and by the hosts.
-//! It must never print or write a value that was given with `--env`.
+//! `hostcheck run --server`: judges any server by the protocol and by the hosts. It must never print or write
+//! a value that was given with `--env`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,17 +17,18 @@ use crate::exit::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome};
 use crate::host::{self, Host};
 use crate::print::{out, warn};
 
-/// Servers that run side by side: they wait more than they work.
+/// Servers that run at the same time. They mostly wait, so there may be more than cores.
 const AT_ONCE: usize = 4;
-/// How long making the first connection may take.
+/// Time limit of the first connection to an address.
 const REACH_TIME_MAX: Duration = Duration::from_secs(10);
-/// Shortest value of a variable that is hidden wherever it appears; a shorter one would hide half of every text.
+/// Shortest value of a variable that is masked in all output. Masking a shorter one would hide half of every
+/// text.
 const SECRET_CHARS_MIN: usize = 6;
 
-/// What names the server of one's own.
+/// The subject in the event stream, for a server that is not this project's own.
 pub const SUBJECT: &str = "subject";
 
-/// Flags for a server of your own.
+/// The flags that name a server and say how it is judged.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Your own server")]
 pub struct Flags {
@@ -37,33 +38,34 @@ pub struct Flags {
     /// Judge the server at this address, over streamable HTTP.
     #[arg(long, value_name = "URL", group = SUBJECT)]
     url: Option<String>,
-    /// Only this version of the protocol, which the server then has to speak; may be repeated.
+    /// Ask in this version of the protocol only, which the server then has to speak; may be repeated.
     #[arg(long, value_name = "VERSION", requires = SUBJECT)]
     protocol: Vec<String>,
-    /// Only requirements of this level.
+    /// Check requirements of this level only.
     #[arg(long, value_enum, requires = SUBJECT)]
     level: Option<LevelArg>,
-    /// Also call tools that do not say that they only read.
+    /// Call also tools that do not declare that they only read.
     #[arg(long, requires = SUBJECT)]
     call_all_tools: bool,
-    /// A call that lasts ten to fifty seconds, as TOOL or TOOL=ARGUMENTS in JSON, for what is asked of calls that run:
-    /// it is cancelled, and waited for until the same call that is not cancelled has ended, at most a minute.
+    /// A call that lasts ten to fifty seconds, as TOOL or TOOL=ARGUMENTS in JSON, for the checks about
+    /// running calls. It is cancelled once; the same call is also awaited to its end, for at most a minute.
     #[arg(long, value_name = "TOOL[=JSON]", requires = SUBJECT)]
     long_call: Option<String>,
-    /// Set a variable for the server, or pass one on; only PATH, HOME and their like are passed on by themselves.
+    /// Set a variable for the server, or pass one on. Only PATH, HOME and similar ones are passed on by
+    /// default.
     #[arg(long = "env", value_name = "NAME[=VALUE]", requires = SUBJECT)]
     environment: Vec<String>,
-    /// The server's name in the hosts' configuration; by its own name when left out.
+    /// The name of the server in the configuration of the hosts; the server's own name when left out.
     #[arg(long, value_name = "NAME", requires = SUBJECT)]
     name: Option<String>,
-    /// The file of the server's own repository that findings of `report.sarif` point to, like package.json; GitHub's code
-    /// scanning refuses findings that point to no file.
+    /// The file of the server's repository to which findings of `report.sarif` point, like package.json.
+    /// GitHub's code scanning refuses findings that point to no file.
     #[arg(long, value_name = "FILE", value_parser = file_of_repository, requires = SUBJECT)]
     findings_in: Option<String>,
     /// Leave out times, so that equal findings give equal bytes.
     #[arg(long, requires = SUBJECT)]
     timeless: bool,
-    /// Print one JSON object a row and column.
+    /// Print one JSON object for each row and column.
     #[arg(long, requires = SUBJECT)]
     json: bool,
 }
@@ -75,7 +77,7 @@ enum LevelArg {
 }
 
 impl Flags {
-    /// Whether a server of one's own was named.
+    /// Whether a server is named.
     pub fn is_given(&self) -> bool {
         self.server.is_some() || self.url.is_some()
     }
@@ -171,11 +173,11 @@ pub fn main(
     Ok([EXIT_FAILED, EXIT_INCOMPLETE].into_iter().find(|code| codes.contains(code)).unwrap_or(EXIT_PASSED))
 }
 
-/// Whether anybody listens at an address. Asked once, for the rows would each wait for an answer.
+/// Whether a server listens at an address. It is asked once, because each row would wait for its own timeout.
 async fn reach(address: &str) -> Result<(), String> {
     let place = url::Url::parse(address).ok();
     let place = place.and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
-    // An address that makes no sense was refused before.
+    // `plan` has already refused an address without a host.
     let Some((host, port)) = place else { return Ok(()) };
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     match tokio::time::timeout(REACH_TIME_MAX, tokio::net::TcpStream::connect((bare, port))).await {
@@ -235,7 +237,7 @@ fn plan(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> anyhow::
     })
 }
 
-/// A path as code scanning takes it: from the root of the repository, with slashes.
+/// A path as code scanning wants it: from the root of the repository, with slashes.
 fn file_of_repository(text: &str) -> Result<String, String> {
     let path = text.strip_prefix("./").unwrap_or(text);
     let inside = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', ':']);
@@ -246,7 +248,7 @@ fn file_of_repository(text: &str) -> Result<String, String> {
         .to_owned())
 }
 
-/// A name that a variable can have; another would reach no server, or start none.
+/// Checks the name of a variable. A name that is not valid would reach no server, or prevent its start.
 fn variable_name(name: &str) -> anyhow::Result<&str> {
     anyhow::ensure!(!name.is_empty(), "--env: the name is empty; write NAME=VALUE or NAME");
     anyhow::ensure!(
@@ -287,7 +289,7 @@ fn long_call(text: &str) -> anyhow::Result<(String, Value)> {
     Ok((name.to_owned(), arguments))
 }
 
-/// The rows behind the words: areas, ids, or `protocol` and `hosts`; all when there are none.
+/// The rows that the words name: areas, ids, or `protocol` and `hosts`. Without words, all rows.
 fn rows(words: &[String], level: Option<LevelArg>) -> anyhow::Result<Vec<Placed>> {
     let all = conformance::rows()?;
     let is_host = |placed: &Placed| placed.row.id.starts_with("hosts.");
@@ -346,11 +348,11 @@ pub fn list(words: &[String], as_json: bool) -> Outcome {
     Ok(EXIT_PASSED)
 }
 
-/// The hosts behind the words; the newest version of each program when there are none.
+/// The hosts that the words name. Without words, the newest version of each program.
 fn pick_hosts(words: &[String]) -> anyhow::Result<Vec<Arc<Host>>> {
     if !words.is_empty() {
         let mut chosen = select::hosts(words)?;
-        // A bare pipe has no manners to judge a server by.
+        // A bare pipe has no behaviour to judge a server by.
         chosen.retain(|host| host.profile.is_some());
         anyhow::ensure!(!chosen.is_empty(), "--host: a bare pipe is no host; see `hostcheck hosts`");
         return Ok(chosen);
@@ -359,7 +361,7 @@ fn pick_hosts(words: &[String]) -> anyhow::Result<Vec<Arc<Host>>> {
     Ok(select::newest(&families.collect::<Vec<_>>()))
 }
 
-/// The command that repeats the run, without values of variables.
+/// The command that repeats the run, without the values of variables.
 fn repeat(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> String {
     let mut parts = vec!["hostcheck run".to_owned()];
     parts.extend(args.server.iter().map(|line| format!("--server {}", quoted(line))));
@@ -385,10 +387,10 @@ fn started_as(args: &Flags) -> String {
     args.server.clone().or_else(|| args.url.as_deref().map(shown_url)).unwrap_or_default()
 }
 
-/// An address without what may be secret in it: a name, a password, a query.
+/// An address without the parts that may be secret: a name, a password, a query.
 fn shown_url(address: &str) -> String {
     let Ok(mut parsed) = url::Url::parse(address) else { return "an address".to_owned() };
-    // Both fail only for addresses that have no host, which were refused before.
+    // Both fail only for an address without a host, which `plan` has refused.
     let _ = parsed.set_username("");
     let _ = parsed.set_password(None);
     parsed.set_query(None);
@@ -431,7 +433,7 @@ fn print_json(suite: &str, rows: &[Placed], judged: &[Judged]) {
     }
 }
 
-/// Writes one suite's stream and reports; gives its exit code.
+/// Writes the stream and the reports of one suite, and gives its exit code.
 fn write(
     asked: &Asked,
     about: &About,

@@ -1,4 +1,4 @@
-//! `hostcheck validate`: messages in, one verdict a line out.
+//! `hostcheck validate`: reads messages and prints one verdict a line.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read};
@@ -14,11 +14,11 @@ use crate::tap::read::{ENTRY_BYTES_MAX, Flaw, Reader, Recorded, Seen};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "exit codes: 0 every message is valid, 1 one is not, 2 bad usage or no wire log")]
 pub struct Args {
-    /// Protocol version, like 2025-11-25; without it a wire log is judged as a connection: by what its two sides agreed on,
-    /// message by message in their order.
+    /// Protocol version, like 2025-11-25. Without it, a wire log is judged as a connection: by the version on
+    /// which its two sides agreed, message by message in their order.
     #[arg(long, value_name = "VERSION")]
     protocol: Option<schemas::Version>,
-    /// File with one JSON-RPC message a line, or a wire log; `-` for standard input.
+    /// The file with one JSON-RPC message a line, or a wire log; `-` for standard input.
     file: PathBuf,
 }
 
@@ -55,12 +55,12 @@ pub(super) fn main(args: &Args) -> Outcome {
     Ok(if all_valid { EXIT_PASSED } else { EXIT_FAILED })
 }
 
-/// Judges the lines of a file; nothing for what is no message.
+/// Judges the lines of a file; `None` for a line that holds no message.
 trait Judge {
     fn line(&mut self, line: &[u8]) -> anyhow::Result<Option<LineVerdict>>;
 }
 
-/// Each line for itself, in a given version.
+/// Judges each line by itself, in a given version.
 struct Lines {
     validator: FileValidator,
     log: Reader,
@@ -68,7 +68,8 @@ struct Lines {
 
 impl Judge for Lines {
     fn line(&mut self, line: &[u8]) -> anyhow::Result<Option<LineVerdict>> {
-        // Only lines of a log of our own are unpacked; the validator knows the older form and plain messages.
+        // Only lines in this program's log format are unpacked. The validator itself reads the older format
+        // and plain messages.
         let entry = self.log.line(line).ok().flatten().filter(|_| line.starts_with(b"{\"kind\":"));
         let Some(entry) = entry else { return Ok(self.validator.line(line)) };
         let Some((direction, bytes)) = message(&entry) else { return Ok(self.validator.line(b"\n")) };
@@ -85,7 +86,7 @@ impl Judge for Lines {
     }
 }
 
-/// The connections of a wire log, each by what was agreed on it.
+/// Judges the connections of a wire log, each by the version on which it agreed.
 #[derive(Default)]
 struct Connections {
     log: Reader,
@@ -108,7 +109,7 @@ impl Judge for Connections {
     }
 }
 
-/// The line of a pipe that an entry holds, where it is whole and could be a message.
+/// The pipe's line in an entry, where it is complete and could be a message.
 fn message(entry: &Recorded) -> Option<(schemas::Direction, &[u8])> {
     match &entry.seen {
         Seen::Line(line) if line.flaw != Some(Flaw::Cut) => Some((line.dir.wire()?, &line.bytes)),

@@ -1,15 +1,15 @@
-//! Arguments for a tool, made from its input schema: as few members as it allows, the same for the same seed.
-//! What was made is always held to the schema; where that fails, there are none, and nothing is guessed further.
+//! Makes arguments for a tool from its input schema: as few members as it allows, the same for the same seed.
+//! The result is always validated against the schema; if that fails, there are no arguments.
 
 use schemas::Foreign;
 use serde_json::{Map, Value, json};
 
-/// How deep a schema is followed.
+/// Depth to which a schema is followed.
 const DEPTH_MAX: usize = 12;
-/// Longest text or list that is made because a schema wants it.
+/// Longest text or list that is made to satisfy a schema.
 const LENGTH_MAX: u64 = 10_000;
 
-/// Arguments that fit a tool's input schema; the reason where none were found.
+/// Arguments that fit a tool's input schema, or the reason why none could be made.
 pub(crate) fn make(schema: &Value, seed: u64) -> Result<Value, String> {
     let compiled = Foreign::compile(schema)?;
     let value = Maker { root: schema, seed }.value(schema, "", 0);
@@ -20,7 +20,8 @@ pub(crate) fn make(schema: &Value, seed: u64) -> Result<Value, String> {
     }
 }
 
-/// Arguments that break the schema: a required member is missing, or has another type. Nothing where all fits.
+/// Arguments that break the schema: a required member is missing, or has another type. `None` where the
+/// schema takes everything.
 pub(crate) fn break_one(schema: &Value, good: &Value) -> Option<Value> {
     let compiled = Foreign::compile(schema).ok()?;
     let required = schema.get("required")?.as_array()?.iter().filter_map(Value::as_str);
@@ -115,7 +116,7 @@ impl Maker<'_> {
         Value::Object(members)
     }
 
-    /// The smallest whole number that the bounds allow, from 1 on where they do.
+    /// The smallest whole number within the bounds, from 1 on if they allow it.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a float that is too large is cut to the largest integer"
@@ -163,7 +164,7 @@ impl Maker<'_> {
         text
     }
 
-    /// One of the values, by the seed and the place.
+    /// Chooses one of the values by the seed and the place.
     fn pick<'v>(&self, values: &'v [Value], path: &str) -> Option<&'v Value> {
         let mixed = path.bytes().fold(self.seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -198,7 +199,7 @@ mod tests {
     #[case(json!({"type": "object", "properties": {"a": {"enum": ["x", "y"]}, "b": {"type": ["integer", "null"], "minimum": 5, "multipleOf": 4}}, "required": ["a", "b"]}))]
     #[case(json!({"type": "object", "properties": {"a": {"type": "array", "items": {"$ref": "#/$defs/one"}, "minItems": 2}}, "required": ["a"], "$defs": {"one": {"type": "string", "minLength": 9, "maxLength": 9}}}))]
     #[case(json!({"type": "object", "anyOf": [{"properties": {"id": {"type": "string", "format": "uuid"}}, "required": ["id"]}]}))]
-    fn what_is_made_fits(#[case] schema: Value) {
+    fn made_arguments_fit(#[case] schema: Value) {
         for seed in 0..4 {
             let made = make(&schema, seed).unwrap();
             assert_eq!(made, make(&schema, seed).unwrap());
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_made_is_told() {
+    fn impossible_arguments_are_reported() {
         let schema = json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "^[0-9]{3}$"}}, "required": ["a"]});
         assert!(make(&schema, 1).unwrap_err().contains("no arguments"));
         assert!(make(&json!({"type": 5}), 1).is_err());

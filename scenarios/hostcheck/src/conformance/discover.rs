@@ -1,5 +1,5 @@
-//! What a stranger's server is: the versions it speaks, what it declares, which tools it has.
-//! It asks each question on a process of its own, so that no answer depends on another.
+//! Finds out what a server is: the versions that it speaks, what it declares, its tools. It asks each
+//! question in a process of its own, so that no answer depends on another.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,13 +13,13 @@ use super::session::{ANSWER_WITHIN, GRACE, Listed, Reply, START_WITHIN, Session}
 use super::target::Target;
 use super::wire::{Record, Wire};
 
-/// The versions that the suites are about, oldest first.
+/// The versions that the suites cover, oldest first.
 pub const VERSIONS: [Version; 3] = [Version::V2025_06_18, Version::V2025_11_25, Version::V2026_07_28];
 
-/// How long the exit code and stderr of a server that ended at once are awaited.
+/// Time limit for the exit code and stderr of a server that ended at once.
 const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
 
-/// What one version of the server is.
+/// What the server is in one version.
 #[derive(Debug, Clone)]
 pub(crate) struct Speaks {
     pub(crate) capabilities: Value,
@@ -27,23 +27,22 @@ pub(crate) struct Speaks {
     pub(crate) tools: Listed,
 }
 
-/// What is known of the server.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Discovered {
-    /// `serverInfo.name`, where it told one.
+    /// `serverInfo.name`, if the server gave one.
     pub(crate) name: Option<String>,
     pub(crate) version: Option<String>,
-    /// By version: what it is there, or why it does not speak it.
+    /// By version: what the server is in it, or why it does not speak it.
     pub(crate) versions: BTreeMap<Version, Result<Speaks, String>>,
-    /// What was heard in each version meanwhile, so that a server that can't be understood is judged for what it wrote.
+    /// The record of each version, so that a server that could not be understood is judged by what it wrote.
     pub(crate) heard: BTreeMap<Version, Rc<RefCell<Record>>>,
-    /// Versions whose handshake was answered with another id, so that what was heard is all there is to judge.
+    /// Versions whose handshake was answered with another id. For these the record is all there is to judge.
     pub(crate) misaddressed: BTreeSet<Version>,
-    /// What the server is in a version that the suites are not about, where it speaks none of theirs.
+    /// What the server is in a version that the suites do not cover, if it speaks none of theirs.
     pub(crate) older: Option<Speaks>,
-    /// Why nothing could be learnt at all.
+    /// Why nothing could be found out.
     pub(crate) dead: Option<String>,
-    /// Whether it let every handshake wait in vain.
+    /// Whether the server answered no handshake.
     pub(crate) is_mute: bool,
 }
 
@@ -52,22 +51,22 @@ impl Discovered {
         self.versions.get(&version)?.as_ref().ok()
     }
 
-    /// How long a first answer of it may take.
+    /// Time limit of a first answer.
     pub(crate) fn opens_within(&self) -> Duration {
         if self.is_mute { ANSWER_WITHIN } else { START_WITHIN }
     }
 
-    /// What the server is in the newest version that it speaks, whichever that is.
+    /// What the server is in the newest version that it speaks.
     pub(crate) fn newest(&self) -> Option<&Speaks> {
         self.versions.values().rev().find_map(|speaks| speaks.as_ref().ok()).or(self.older.as_ref())
     }
 }
 
-/// Asks the server what it is; `opening` is told of each handshake that begins, and how long it may take.
+/// Finds out what the server is. `opening` is called for each handshake that begins, with its time limit.
 pub(crate) async fn discover(target: &Target, opening: &dyn Fn(Version, Duration)) -> Discovered {
     let mut found = Discovered::default();
     let mut answered = false;
-    // What a server said on stderr that let its first handshake wait in vain.
+    // The stderr of a server that did not answer its first handshake.
     let mut silent: Option<String> = None;
     for version in VERSIONS {
         let record = Rc::new(RefCell::new(Record::default()));
@@ -83,7 +82,7 @@ pub(crate) async fn discover(target: &Target, opening: &dyn Fn(Version, Duration
         };
         let mut session = Session::new(wire, version);
         if silent.is_some() {
-            // What takes long at a first start, like a download, has had its time.
+            // Slow first starts, for example with a download, have had their time.
             session.opens_within = ANSWER_WITHIN;
         }
         opening(version, session.opens_within);
@@ -110,7 +109,7 @@ pub(crate) async fn discover(target: &Target, opening: &dyn Fn(Version, Duration
             found.version = text("version").or(found.version.take());
         }
         if !answered && session.wire.is_silent_for_good() && found.dead.is_none() {
-            // Its code and its last words may come a moment later.
+            // The exit code and the last lines may come a moment later.
             session.wire.run_until(LAST_WORDS_WITHIN, |wire| wire.ended().is_some()).await;
             session.wire.run_for(GRACE).await;
             let code = session.wire.ended().and_then(|ended| ended.code);
@@ -143,7 +142,7 @@ pub(crate) async fn discover(target: &Target, opening: &dyn Fn(Version, Duration
     found
 }
 
-/// The end of what a server wrote to stderr, for people; nothing of one that has no process here.
+/// The end of what a server wrote to stderr, for a message; empty for a server without a process.
 fn last_words(target: &Target, stderr: &str) -> String {
     const LINES: usize = 8;
     let lines: Vec<&str> = stderr.lines().collect();
@@ -188,7 +187,8 @@ async fn ask(session: &mut Session, opening: Value) -> Speaks {
     Speaks { capabilities: session.capabilities.clone(), opening, tools }
 }
 
-/// What the server is in a version that hosts take and the suites are not about, where it answers with that.
+/// What the server is in an older version that hosts accept and the suites do not cover, if it answered with
+/// that.
 async fn older(session: &mut Session, reply: &Reply) -> Option<Speaks> {
     let opening = reply.result().filter(|_| !session.version.is_modern())?;
     let named = opening.get("protocolVersion")?.as_str()?.parse::<Version>().ok()?;

@@ -1,5 +1,5 @@
-//! What the protocol asks of a host, judged by the facts of its profile. It connects nothing: a fact was seen on the
-//! real program or it was not, and what nobody has looked at is unknown.
+//! Judges hosts by the requirements of the protocol, from the facts of their profiles. It connects to
+//! nothing: a fact that was not observed on the real program is unknown.
 
 use fake_hosts::Profile;
 use reports::event::Support;
@@ -12,18 +12,18 @@ use crate::support;
 pub enum Kept {
     /// The host opens no connection in a version that has it.
     NotApplicable,
-    /// It does.
+    /// The host keeps it.
     Yes,
-    /// It was never looked at.
+    /// The profile does not know.
     Unknown,
     /// In part; see the notes.
     Partly,
-    /// It does not.
+    /// The host does not keep it.
     No,
 }
 
 impl Kept {
-    /// In a word, as outcomes of a server are called.
+    /// The word for it, the same as for outcomes of a server.
     pub fn word(self) -> &'static str {
         match self {
             Self::NotApplicable => "not-applicable",
@@ -35,16 +35,16 @@ impl Kept {
     }
 }
 
-/// A host beside a requirement.
+/// A requirement, judged for one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Duty {
-    /// Whether it is kept.
+    /// Whether the host keeps it.
     pub kept: Kept,
-    /// What the words leave out, a note a fact.
+    /// What the word leaves out: one note for each fact.
     pub notes: Vec<String>,
 }
 
-/// Judges one host by one row; nothing where the row is about servers.
+/// Judges one host by one row; `None` if the row is about servers.
 pub fn duty(row: &Row, profile: &Profile) -> Option<Duty> {
     if row.facts.is_empty() {
         return None;
@@ -91,7 +91,7 @@ mod tests {
     #[case("lifecycle.host-leaves", "copilot-cli@1.0.102", Kept::No)]
     #[case("lifecycle.host-only-declared", "qwen-code@0.24.4", Kept::No)]
     #[case("lifecycle.host-cancels-on-timeout", "gemini-cli@0.61.0", Kept::Yes)]
-    fn a_host_is_judged_by_what_was_seen(#[case] row: &str, #[case] host: &str, #[case] wanted: Kept) {
+    fn a_host_is_judged_by_its_observed_facts(#[case] row: &str, #[case] host: &str, #[case] wanted: Kept) {
         let rows = super::super::rows::all().unwrap();
         let placed = rows.iter().find(|placed| placed.row.id == row).unwrap();
         let profile = fake_hosts::profile(host).unwrap();

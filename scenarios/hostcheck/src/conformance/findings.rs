@@ -1,28 +1,28 @@
-//! What came out of judging a server.
+//! The findings about a server.
 
 use schemas::Version;
 
 use super::protocol::Judged;
 
-/// What is known of the server, for the head of a report.
+/// Facts about the server, for the head of a report.
 #[derive(Debug, Clone, Default)]
 pub struct About {
-    /// Its name, as it says.
+    /// The name that the server gives.
     pub name: Option<String>,
-    /// Its version, as it says.
+    /// The version that the server gives.
     pub version: Option<String>,
-    /// By version of the protocol: what it declares there, or why it does not speak it.
+    /// By version of the protocol: what the server declares in it, or why it does not speak it.
     pub versions: Vec<(Version, Result<String, String>)>,
-    /// Why nothing could be learnt.
+    /// Why nothing could be found out.
     pub dead: Option<String>,
 }
 
-/// What came out.
+/// All findings about one server.
 pub struct Findings {
-    /// The server.
+    /// Facts about the server.
     pub about: About,
-    /// Rows in versions.
+    /// Verdicts by row and version.
     pub protocol: Vec<Judged>,
-    /// Rows in hosts.
+    /// Verdicts by row and host.
     pub hosts: Vec<Judged>,
 }

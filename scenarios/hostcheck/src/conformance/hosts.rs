@@ -1,5 +1,5 @@
-//! Whether a stranger's server would work in a host: the fake host is connected to it and tells what it met.
-//! The host is played by its profile alone; nothing here knows how any host behaves.
+//! Judges whether a server would work in a host: a fake host is connected to it and reports what happened.
+//! The host follows its profile alone; this module does not know how any host behaves.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,21 +20,21 @@ use super::protocol::Judged;
 use super::row::{HOSTS, Placed};
 use super::target::Target;
 
-/// What must hold before a check can be told.
+/// The condition under which a check can be answered.
 enum About {
-    /// Nothing.
+    /// Always.
     Opening,
-    /// The server is open.
+    /// The server has opened.
     Open,
-    /// It is open and has tools.
+    /// The server has opened and has tools.
     Tools,
-    /// It is open, and a process of ours.
+    /// The server has opened and runs as a process of this program.
     Process,
 }
 
 type Judge = fn(&Seen<'_>) -> Outcome;
 
-/// What a conversation with a host answers.
+/// The checks that a conversation with a host answers.
 const TABLE: [(&str, About, Judge); 13] = [
     ("host.opens", About::Opening, |seen| seen.opens()),
     ("host.tools", About::Tools, |seen| seen.tools()),
@@ -56,12 +56,12 @@ pub(crate) fn checks() -> impl Iterator<Item = &'static str> {
     TABLE.iter().map(|(name, ..)| *name)
 }
 
-/// A host that kills sooner than this leaves no server the time to end, in milliseconds.
+/// A host that kills sooner than this leaves a server no time to end, in milliseconds.
 const KILL_AFTER_MS_MIN: u64 = 500;
-/// Errors of one kind that are shown.
+/// The most errors of one kind that are shown.
 const SHOWN: usize = 3;
 
-/// Connects one host and judges what it met.
+/// Connects one host and judges what happened.
 pub(crate) async fn judge(
     profile: &Arc<Profile>,
     server_name: &str,
@@ -72,7 +72,7 @@ pub(crate) async fn judge(
 ) -> Vec<Judged> {
     let rows = || rows.iter().filter(|placed| placed.row.r#in.contains_key(HOSTS));
     if let Some(reason) = &found.dead {
-        // Each host would wait its own time for what never comes.
+        // Each host would wait for its own timeout.
         let unmet = Outcome::CouldNotRun(reason.clone());
         return rows().map(|placed| Judged::bare(&placed.row.id, &profile.id, unmet.clone())).collect();
     }
@@ -96,7 +96,7 @@ pub(crate) async fn judge(
         .collect()
 }
 
-/// The call that the model makes: the tool and its arguments; why there is none.
+/// The call of the model: a tool and its arguments, or the reason why there is none.
 fn pick_tool(wishes: &Wishes, found: &Discovered) -> Result<(String, Value), Outcome> {
     let Some(speaks) = found.newest() else {
         return Err(Outcome::CouldNotRun("the server could not be asked for its tools".to_owned()));
@@ -130,18 +130,18 @@ impl Met {
     }
 }
 
-/// What a conversation with a host is judged by.
+/// What happened in a conversation with a host.
 struct Seen<'a> {
     profile: &'a Profile,
     server: &'a str,
     found: &'a Discovered,
     met: &'a Met,
-    /// Whether there was a tool to call; why not.
+    /// `Ok` if there was a tool to call, otherwise the reason.
     tool: Result<(), &'a Outcome>,
 }
 
 impl Seen<'_> {
-    /// The outcome of a check, unless something must hold before it can be told.
+    /// The outcome of a check, or why it can't be answered.
     fn check(&self, name: &str) -> Outcome {
         let Some((_, about, judge)) = TABLE.iter().find(|(known, ..)| *known == name) else {
             return Outcome::CouldNotRun(format!("no check is named {name}"));
@@ -165,7 +165,7 @@ impl Seen<'_> {
         self.found.newest().map_or(&[], |speaks| &speaks.tools.items)
     }
 
-    /// The name under which the model has a tool.
+    /// The name by which the model sees a tool.
     fn shown(&self, tool: &str) -> Option<String> {
         shown_name(&self.profile.names, self.server, tool)
     }
@@ -190,7 +190,7 @@ impl Seen<'_> {
         let told = met.tools_text.clone().unwrap_or_default();
         let names = items.iter().filter_map(|tool| self.shown(text(tool, "name")));
         let missing: Vec<String> = names.filter(|name| !told.contains(name.as_str())).collect();
-        // Not even MCP allows it, so a host may refuse all tools for one.
+        // MCP itself does not allow it, so a host may refuse all tools because of one.
         let untyped = |tool| schema_features(tool).contains(&SchemaFeature::RootNotObject);
         let unknown = self.profile.schemas.root_not_object.mark == Mark::Unknown;
         if missing.is_empty() && unknown && items.iter().any(untyped) {
@@ -283,7 +283,7 @@ impl Seen<'_> {
     }
 
     fn lines(&self) -> Outcome {
-        // Codes are reserved by the version that a session-only server refuses to speak.
+        // These codes are reserved by a version that a server with sessions only does not speak.
         let bound = |rule: &str| {
             rule != "reserved-error-code" || self.found.speaks(schemas::Version::V2026_07_28).is_some()
         };
@@ -321,13 +321,13 @@ fn not_known(fact: &str) -> Outcome {
     Outcome::Unknown(format!("not known of this host: `{fact}`"))
 }
 
-/// Whether the newest answer to `initialize` lacks what MCP wants of it; `server/discover` has no such member.
+/// Whether the newest answer to `initialize` lacks a required member; `server/discover` has no such member.
 fn lacks_server_info(found: &Discovered) -> bool {
     let opening = found.newest().map(|speaks| &speaks.opening);
     opening.is_some_and(|opening| opening.get("protocolVersion").is_some() && !names_its_server(opening))
 }
 
-/// Whether the host leaves tools out for their input schemas.
+/// Whether the host leaves out tools because of their input schemas.
 fn schemas_of(profile: &Profile, items: &[Value], met: &Met) -> Outcome {
     let mut dropped = Vec::new();
     let mut refused = false;

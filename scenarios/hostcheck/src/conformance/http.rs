@@ -1,5 +1,5 @@
-//! Streamable HTTP as two pipes: a line in is a POST, every message that comes back is a line out.
-//! It never follows a redirect, never keeps more than one line of a body that never ends, and judges nothing.
+//! Presents streamable HTTP as two pipes: each line in is a POST, each message that comes back is a line out.
+//! It never follows a redirect, never keeps more than one line of an endless body, and judges nothing.
 
 use std::cell::RefCell;
 use std::io;
@@ -14,23 +14,23 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::sync::mpsc;
 
-/// Lines that wait for the pipe.
+/// Lines that may wait for the pipe.
 const LINES_MAX: usize = 1_024;
-/// Longest body or event, in bytes; what is longer ends its answer.
+/// Longest body or event, in bytes; a longer one ends its answer.
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// How long making a connection may take.
+/// Time limit of a connection attempt.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The code of an HTTP error that came without one: where implementations always had theirs.
+/// The code of an HTTP error that came without one: the usual code of implementations.
 const STATUS_CODE: i64 = -32000;
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// A server behind an address. There is no process to signal: any signal ends the connection.
+/// A server at an address. It has no process, so any signal ends the connection.
 pub(crate) fn server(url: String) -> Serve {
     Box::new(move |input, output| {
-        // An error means that a provider is installed already, which is as good.
+        // An error means that a provider is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
@@ -45,7 +45,7 @@ pub(crate) fn server(url: String) -> Serve {
     })
 }
 
-/// What the server told of the session.
+/// What the server said about the session.
 #[derive(Default)]
 struct State {
     session: Option<HeaderValue>,
@@ -60,7 +60,7 @@ struct Bridge {
 }
 
 impl Bridge {
-    /// Lines are sent one after another until each one's answer has begun, so that order means something.
+    /// Each line is sent only after the answer to the one before has begun, so that their order is kept.
     async fn run(self, input: DuplexStream, mut output: DuplexStream) {
         let (lines, mut written) = mpsc::channel::<Vec<u8>>(LINES_MAX);
         let mut answers = FuturesUnordered::new();
@@ -112,7 +112,7 @@ impl Bridge {
             .header(ACCEPT, "application/json, text/event-stream")
             .header(CONTENT_TYPE, "application/json")
             .body(line);
-        // A request that got no answer is silence, which is what a host sees too.
+        // A request without an answer is silence, which is also what a host sees.
         let Ok(response) = request.send().await else { return };
         if message["method"] == "initialize" {
             self.state.borrow_mut().session = response.headers().get(SESSION).cloned();
@@ -132,7 +132,7 @@ impl Bridge {
         }
     }
 
-    /// The stream of what belongs to no request; many servers have none.
+    /// Opens the stream of messages that belong to no request. Many servers have none.
     async fn listen(&self, out: mpsc::Sender<Vec<u8>>) {
         let request = self
             .client
@@ -148,7 +148,7 @@ impl Bridge {
 
     async fn leave(&self) {
         if self.state.borrow().session.is_some() {
-            // The server may refuse; the connection is over either way.
+            // The server may refuse; the connection ends either way.
             let _ = self.client.delete(&self.url).headers(self.headers(&Value::Null)).send().await;
         }
     }
@@ -189,7 +189,7 @@ impl Bridge {
                 }
             }
         }
-        // What is neither, like the page of a proxy, is no message.
+        // A body of another kind, like the page of a proxy, is no message.
         if is_json && !body.is_empty() {
             self.hand_over(body, opens, out).await;
         }
@@ -202,10 +202,10 @@ impl Bridge {
                 self.state.borrow_mut().version = Some(version);
             }
         }
-        // A body may be printed over several lines; a pipe has one line a message.
+        // A body may be printed over several lines; on a pipe each message is one line.
         line.retain(|byte| !matches!(byte, b'\n' | b'\r'));
         line.push(b'\n');
-        // A reader that left ends the connection elsewhere.
+        // If the reader has ended, the connection ends elsewhere.
         let _ = out.send(line).await;
     }
 }
@@ -214,13 +214,14 @@ fn kind_of(response: &reqwest::Response) -> &str {
     response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default()
 }
 
-/// Whether a body can hold messages, as its content type says.
+/// Whether the content type allows messages in the body.
 fn is_readable(response: &reqwest::Response) -> bool {
     let kind = kind_of(response);
     kind.starts_with("text/event-stream") || kind.starts_with("application/json")
 }
 
-/// What a request is told whose answer can't hold a message, like the page of a proxy: hosts give it up at once.
+/// The error for a request whose answer can't hold a message, like the page of a proxy. Hosts then give the
+/// request up at once.
 fn unreadable(request: &Value, response: &reqwest::Response) -> Option<Vec<u8>> {
     let id = request.get("id").filter(|_| request.get("method").is_some())?;
     let kind = match kind_of(response) {
@@ -232,8 +233,9 @@ fn unreadable(request: &Value, response: &reqwest::Response) -> Option<Vec<u8>> 
     Some(answer.to_string().into_bytes())
 }
 
-/// What an HTTP error says to a request. Its body may be a JSON-RPC error without an id, since HTTP tells which request it
-/// answers; on a pipe it needs one. To anything but a request an HTTP error says nothing that a pipe could carry.
+/// The error for a request that was answered with an HTTP error. The body may be a JSON-RPC error without an
+/// id, since HTTP shows which request it answers; on a pipe it needs one. For anything but a request there is
+/// nothing to send.
 fn refusal(request: &Value, status: u16, body: &[u8]) -> Option<Vec<u8>> {
     let id = request.get("id").filter(|_| request.get("method").is_some())?;
     let told = serde_json::from_slice::<Value>(body)
@@ -254,7 +256,7 @@ fn is_initialized(line: &[u8]) -> bool {
         .is_ok_and(|message| message["method"] == "notifications/initialized")
 }
 
-/// Takes the next whole event off the stream: its data lines, joined.
+/// Takes the next complete event off the stream, as its joined data lines.
 fn take_event(stream: &mut Vec<u8>) -> Option<Vec<u8>> {
     loop {
         let (end, skip) = event_end(stream)?;
@@ -266,7 +268,7 @@ fn take_event(stream: &mut Vec<u8>) -> Option<Vec<u8>> {
                 data.extend_from_slice(rest.strip_prefix(b" ").unwrap_or(rest));
             }
         }
-        // Comments and events without data keep a connection alive and say nothing.
+        // Comments and events without data only keep a connection open.
         if !data.is_empty() {
             return Some(data);
         }

@@ -1,5 +1,5 @@
-//! The bench of one probe in one version: it starts servers, keeps the record, and collects what the checks say.
-//! It never lets a check that was not answered look like one that passed.
+//! The environment of one probe in one version: it starts servers, keeps the record, and collects the
+//! outcomes of checks. It never lets a check without an answer look like one that passed.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,27 +15,26 @@ use super::session::{Reply, Session};
 use super::target::Target;
 use super::wire::{Record, Wire};
 
-/// Characters of the wire in one piece of evidence.
+/// Most characters of the wire in one piece of evidence.
 const EXCERPT_CHARS_MAX: usize = 1_500;
 
-/// Why a probe ended early: what it was about could not be reached.
+/// Why a probe ended early: the server could not be brought to the state that the probe needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Trouble(pub(crate) String);
 
-/// What was asked for on the command line.
+/// Wishes from the command line.
 #[derive(Debug, Clone, Default)]
 pub struct Wishes {
-    /// Also tools that do not say that they only read.
+    /// Call also tools that do not declare that they only read.
     pub call_all_tools: bool,
-    /// From which arguments are drawn.
+    /// The seed of arguments.
     pub seed: u64,
     /// A tool call that lasts ten to fifty seconds: the tool and its arguments.
     pub long_call: Option<(String, Value)>,
-    /// Texts that must stand in no report.
+    /// Texts that no report may contain.
     pub secrets: Vec<String>,
 }
 
-/// What one probe works with.
 pub(crate) struct Lab {
     pub(crate) target: Target,
     pub(crate) version: Version,
@@ -63,12 +62,13 @@ impl Lab {
         }
     }
 
-    /// A server that was told nothing yet; its lines are held to the rules of the wire.
+    /// Starts a server without a message to it. Its lines are judged by the rules of the wire.
     pub(crate) fn fresh(&self) -> Result<Session, Trouble> {
         self.start(true, true)
     }
 
-    /// As [`fresh`](Self::fresh), where the host itself breaks the rules, so that the server's lines are not judged.
+    /// Like [`fresh`](Self::fresh), for a probe that itself breaks the rules: the server's lines are not
+    /// judged.
     pub(crate) fn rough(&self) -> Result<Session, Trouble> {
         self.start(false, true)
     }
@@ -80,17 +80,17 @@ impl Lab {
             .map_err(|error| Trouble(format!("the server could not be started: {error}")))
     }
 
-    /// A server that is open.
+    /// Starts and opens a server.
     pub(crate) async fn open(&self) -> Result<Session, Trouble> {
         Self::opened(self.fresh()?).await
     }
 
-    /// An open server that is about to be treated roughly.
+    /// Starts and opens a server for a probe that itself breaks the rules.
     pub(crate) async fn open_rough(&self) -> Result<Session, Trouble> {
         Self::opened(self.rough()?).await
     }
 
-    /// An open server whose stderr nobody reads.
+    /// Starts and opens a server whose stderr is not read.
     pub(crate) async fn open_with_stderr_unread(&self) -> Result<Session, Trouble> {
         let server = self.target.server_with_stderr_unread();
         let wire = Wire::start(server, Rc::clone(&self.record), false, !self.version.is_modern());
@@ -109,19 +109,19 @@ impl Lab {
         self.tell(check, Outcome::Passed);
     }
 
-    /// It does not apply, because.
+    /// The check does not apply, for this reason.
     pub(crate) fn skip(&mut self, check: &'static str, reason: impl Into<String>) {
         self.tell(check, Outcome::NotApplicable(reason.into()));
     }
 
-    /// All of them ended so.
+    /// All of these checks have this outcome.
     pub(crate) fn tell_all(&mut self, checks: &[&'static str], outcome: &Outcome) {
         for check in checks {
             self.tell(check, outcome.clone());
         }
     }
 
-    /// None of them applies, because.
+    /// None of these checks applies, for this reason.
     pub(crate) fn skip_all(&mut self, checks: &[&'static str], reason: impl AsRef<str>) {
         for check in checks {
             self.skip(check, reason.as_ref());
@@ -145,7 +145,7 @@ impl Lab {
         self.tell(check, Outcome::Failed(vec![evidence]));
     }
 
-    /// Passes where something holds, fails otherwise.
+    /// The check passes if `holds`, and fails otherwise.
     pub(crate) fn expect(
         &mut self,
         check: &'static str,
@@ -161,7 +161,7 @@ impl Lab {
         }
     }
 
-    /// Adds an outcome; a check that is told about twice has both.
+    /// Adds an outcome. A check with two outcomes combines them.
     pub(crate) fn tell(&mut self, check: &'static str, outcome: Outcome) {
         let outcome = match self.outcomes.remove(check) {
             Some(before) => before.and(outcome),
@@ -170,7 +170,7 @@ impl Lab {
         self.outcomes.insert(check, outcome);
     }
 
-    /// What was told, and the record.
+    /// The outcomes, and the record.
     pub(crate) fn finish(self) -> (BTreeMap<&'static str, Outcome>, Record) {
         (self.outcomes, self.record.take())
     }

@@ -1,11 +1,11 @@
-//! Takes secrets out of findings, once, before anything is written or printed.
-//! It must reach every text that can hold a word of the server.
+//! Takes secrets out of findings, once, before anything is written or printed. It must reach every text that
+//! may contain words of the server.
 
 use super::findings::Findings;
 use super::outcome::Outcome;
 use super::protocol::Judged;
 
-/// What stands for a secret.
+/// The replacement of a secret.
 const MASKED: &str = "<secret>";
 
 /// A text without secrets.
@@ -13,7 +13,7 @@ pub(crate) fn text(text: &str, secrets: &[String]) -> String {
     secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), MASKED))
 }
 
-/// Every text of the findings.
+/// Masks every text of the findings.
 pub(super) fn findings(findings: &mut Findings, secrets: &[String]) {
     if secrets.is_empty() {
         return;

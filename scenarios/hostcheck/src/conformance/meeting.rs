@@ -1,5 +1,5 @@
-//! One meeting: a fake host is connected to the server, its model makes one call, and the host ends.
-//! It keeps what happened and judges nothing.
+//! One conversation between a fake host and the server: the host connects, its model makes one call, and the
+//! host ends. It records what happened and judges nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,28 +17,28 @@ use super::lab::Wishes;
 use super::target::Target;
 use super::wire::{Broken, Record};
 
-/// Orders and events that wait.
+/// Orders and events that may wait.
 const QUEUE_MAX: usize = 4_096;
-/// How long a server may take to open, whatever the host's own limit.
+/// Time limit for the server to open, whatever the host's own limit is.
 const OPEN_WITHIN: Duration = Duration::from_secs(70);
-/// How long one call is awaited, whatever the host's own limit.
+/// Time limit of the call, whatever the host's own limit is.
 const CALL_WITHIN: Duration = Duration::from_secs(40);
-/// How long the rest of a host's lists and the end of the server are awaited.
+/// Time limit for the rest of the host's lists and for the end of the server.
 const REST_WITHIN: Duration = Duration::from_secs(15);
-/// How long a host stays when all is done: servers ask their host some things only after a while.
+/// Time for which a host stays after everything is done: servers send some requests only after a while.
 const STAYS: Duration = Duration::from_secs(1);
-/// How long a server whose host only closed its pipes may take to end.
+/// Time limit for the end of a server whose host only closed its pipes.
 const EXIT_WITHIN: Duration = Duration::from_secs(5);
 
-/// What a host has met.
+/// What happened to a host.
 #[derive(Default)]
 pub(crate) struct Met {
     pub(crate) ready: bool,
     pub(crate) failed: Option<String>,
-    /// What the model was told of the tools, last.
+    /// The last text about the tools that the model saw.
     pub(crate) tools_text: Option<String>,
     pub(crate) call: Option<(String, CallOutcome, Option<Value>)>,
-    /// Whether the host could end it as a process.
+    /// Whether the host could end the server as a process.
     pub(crate) has_process: bool,
     pub(crate) killed: bool,
     pub(crate) code: Option<i32>,
@@ -49,7 +49,7 @@ pub(crate) struct Met {
     pub(crate) refused: Vec<String>,
 }
 
-/// Lets the host meet the server.
+/// Connects a host to the server and gives what happened.
 pub(crate) async fn meet(
     profile: &Arc<Profile>,
     server_name: &str,
@@ -128,7 +128,7 @@ enum Step {
     Ending,
 }
 
-/// The model's turn with its one call, or the end where there is none.
+/// Begins the model's turn with its one call, or ends the host if there is no tool to call.
 fn begin(orders: &mpsc::Sender<Order>, tool: Option<&(String, Value)>) -> (Step, Instant) {
     match tool {
         Some((name, arguments)) => {
@@ -141,7 +141,7 @@ fn begin(orders: &mpsc::Sender<Order>, tool: Option<&(String, Value)>) -> (Step,
 }
 
 fn act(orders: &mpsc::Sender<Order>, action: Action) {
-    // A host that has gone needs no orders.
+    // A host that has ended takes no orders.
     let _ = orders.try_send(Order::Act(action));
 }
 

@@ -1,12 +1,12 @@
-//! Any server: whether it speaks the protocol, and whether it would work in the hosts.
+//! Judges any server: whether it speaks the protocol, and whether it would work in the hosts.
 //!
 //! ```text
 //! target ── discover ──┬─ protocol: rows × versions, answered by the probes in `check`
 //!                      └─ hosts: rows × host profiles, answered by the fake host
 //! ```
 //!
-//! A server is asked only for what it declares; a tool is called only when it says that it only reads. Every row ends
-//! as passed, failed, not applicable or could not run, and says why; nothing is left out in silence.
+//! A server is asked only about what it declares; a tool is called only if it declares that it only reads.
+//! Every row ends as passed, failed, not applicable or could not run, with its reason; no row is left out.
 
 mod arguments;
 mod check;
@@ -48,12 +48,12 @@ pub use target::{Inside, Target};
 
 use crate::host::Host;
 
-/// A text without secrets.
+/// Masks the secrets in a text.
 pub fn masked(text: &str, secrets: &[String]) -> String {
     mask::text(text, secrets)
 }
 
-/// The columns of the protocol suite: the versions that were asked for.
+/// The columns of the protocol suite: the requested versions.
 pub fn version_columns(about: &About, versions: &[Version]) -> Vec<reports::event::HostColumn> {
     let columns = stream::versions(about).into_iter();
     columns.filter(|column| versions.iter().any(|version| version.as_str() == column.id)).collect()
@@ -64,41 +64,41 @@ pub fn host_columns(hosts: &[Arc<Host>]) -> Vec<reports::event::HostColumn> {
     stream::hosts(hosts)
 }
 
-/// What is wanted.
+/// What is to be judged, and how.
 pub struct Plan {
     /// The server.
     pub target: Target,
-    /// Its name in the hosts' configuration; by its own name where none is given.
+    /// The name in the hosts' configuration; the server's own name if `None`.
     pub name: Option<String>,
-    /// What was asked for on the command line.
+    /// Wishes from the command line.
     pub wishes: Arc<Wishes>,
     /// The rows.
     pub rows: Vec<Placed>,
     /// The versions.
     pub versions: Vec<Version>,
-    /// Whether a version that is not spoken is a gap.
+    /// Whether a version that the server does not speak is a gap.
     pub demanded: bool,
     /// The hosts.
     pub hosts: Vec<Arc<Host>>,
-    /// Servers that run side by side.
+    /// The most servers that run at the same time.
     pub at_once: usize,
 }
 
-/// How far it is.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum News {
-    /// The server is asked what it is: in this version, and its answer may take so long.
+    /// A handshake in this version has begun; the answer may take this long.
     Opening(Version, Duration),
-    /// So many conversations have ended.
+    /// The number of conversations that have ended.
     Asked {
-        /// Of them.
+        /// Ended conversations.
         done: usize,
-        /// In all.
+        /// All conversations.
         total: usize,
     },
 }
 
-/// Judges a server. Needs tokio's `LocalSet`; `progress` is told how far it is.
+/// Judges a server. Needs tokio's `LocalSet`; `progress` is called with each step.
 pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
     let opening = |version, limit| progress(News::Opening(version, limit));
     let found = Rc::new(discover::discover(&plan.target, &opening).await);
@@ -132,7 +132,7 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
         done();
         judged
     });
-    // In the order of the columns, whichever host is ready first.
+    // In the order of the columns, not in the order in which the hosts finish.
     let met: Vec<Vec<Judged>> =
         futures_util::stream::iter(runs).buffered(plan.at_once.max(1)).collect().await;
     let about = About {
@@ -150,7 +150,7 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
     findings
 }
 
-/// What a server declares, in a line.
+/// The capabilities of a server in one line.
 fn declared(speaks: &discover::Speaks) -> String {
     let names: Vec<&str> = speaks
         .capabilities
@@ -167,7 +167,7 @@ fn declared(speaks: &discover::Speaks) -> String {
     format!("{declared}; {} tools", speaks.tools.items.len())
 }
 
-/// The name that a person would give a server: the last part of its own, in plain characters.
+/// The name that a user would give a server: the last part of its own, in plain characters.
 fn configured_name(own: Option<&str>) -> String {
     let last = own.unwrap_or_default().rsplit('/').next().unwrap_or_default();
     let plain: String =

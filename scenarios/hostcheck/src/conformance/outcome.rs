@@ -1,40 +1,39 @@
-//! How a check ended, with the evidence for it.
-//! A check that told nothing has not passed.
+//! The outcome of a check, with its evidence. A check without an answer has not passed.
 
 use reports::event::Status;
 
-/// How one check ended.
+/// The outcome of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// What is required was seen.
+    /// The required behaviour was observed.
     Passed,
-    /// Something else was seen.
+    /// Another behaviour was observed.
     Failed(Vec<Evidence>),
-    /// The server does not offer what this is about, or this version has no such thing.
+    /// The server does not offer the feature, or the version does not have it.
     NotApplicable(String),
     /// The host is known to leave no way to tell.
     Unsupported(String),
-    /// Nobody has looked whether the host takes it.
+    /// Whether the host accepts it is not known.
     Unknown(String),
     /// It could not be found out.
     CouldNotRun(String),
 }
 
-/// What was expected and what came instead.
+/// The expected and the observed behaviour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
-    /// What does not hold, in a sentence.
+    /// What is wrong, in a sentence.
     pub message: String,
     /// What would have been right.
     pub expected: Option<String>,
     /// An excerpt of the wire.
     pub observed: Option<String>,
-    /// When, in milliseconds since the start of the server.
+    /// The time, in milliseconds since the start of the server.
     pub at_ms: u64,
 }
 
 impl Outcome {
-    /// As the event stream has it.
+    /// The status in the event stream.
     pub fn status(&self) -> Status {
         match self {
             Self::Passed => Status::Pass,
@@ -46,7 +45,7 @@ impl Outcome {
         }
     }
 
-    /// Why, where it neither passed nor failed.
+    /// The reason of an outcome that neither passed nor failed.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::NotApplicable(reason)
@@ -68,7 +67,7 @@ impl Outcome {
         }
     }
 
-    /// Both of them: a failure outweighs what is unknown, which outweighs a pass.
+    /// Combines both: a failure outweighs an unknown, which outweighs a pass.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -87,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_outweighs_all_and_a_pass_outweighs_what_does_not_apply() {
+    fn a_failure_outweighs_all_and_a_pass_outweighs_not_applicable() {
         let failed = || Outcome::Failed(Vec::new());
         let unknown = || Outcome::CouldNotRun(String::new());
         let none = || Outcome::NotApplicable(String::new());

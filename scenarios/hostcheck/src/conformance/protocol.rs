@@ -1,5 +1,5 @@
-//! The protocol suite: every row in every version that the server speaks, each with its outcome.
-//! What the server does not speak is told as such; it is never left out.
+//! The protocol suite: every row in every version that the server speaks, each with its outcome. A version
+//! that the server does not speak is reported as such, never left out.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,13 +18,14 @@ use super::row::Placed;
 use super::target::Target;
 use super::wire::Record;
 
-/// Evidence of one broken rule of the wire.
+/// Most pieces of evidence for one broken rule of the wire.
 const BROKEN_SHOWN: usize = 3;
 
-/// Between what is wrong and where it was seen.
+/// Separates the fault from the question during which it was seen.
 const WHILE: &str = " (while asking about ";
 
-/// Rules of the wire that say nothing until such a message was seen: rule, the definition's beginning.
+/// Rules of the wire that can be judged only after certain messages: the rule, and how the names of these
+/// messages begin.
 const GATED: [(&str, &[&str]); 7] = [
     ("progress-token", &["ProgressNotification"]),
     ("not-subscribed", &["ResourceUpdatedNotification"]),
@@ -35,49 +36,48 @@ const GATED: [(&str, &[&str]); 7] = [
     ("input-required-place", &["InputRequired"]),
 ];
 
-/// The rule that says nothing until the same request has told of its progress twice.
+/// The rule that can be judged only after two progress notifications of one request.
 const GROWTH: &str = "progress-increases";
 
-/// What is to be judged.
 pub(crate) struct Job<'a> {
     /// The server.
     pub target: &'a Target,
-    /// What was asked for.
+    /// Wishes from the command line.
     pub wishes: Arc<Wishes>,
-    /// The rows, without those that are excluded.
+    /// The rows, without the excluded ones.
     pub rows: &'a [Placed],
     /// The versions.
     pub versions: &'a [Version],
-    /// Whether a version that is not spoken is a gap and not a choice.
+    /// Whether a version that the server does not speak is a gap and not a choice.
     pub demanded: bool,
-    /// Servers that run side by side.
+    /// The most servers that run at the same time.
     pub at_once: usize,
 }
 
-/// One row in one column.
+/// The verdict on one row in one column.
 #[derive(Debug, Clone)]
 pub struct Judged {
     /// The row's id.
     pub row: String,
     /// The version, or the host.
     pub column: String,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What went over the wire, where it is evidence.
+    /// The transcript, where it is evidence.
     pub transcript: Vec<WireLine>,
     /// Facts of the session.
     pub session: BTreeMap<String, String>,
 }
 
 impl Judged {
-    /// An outcome without evidence.
+    /// A verdict without evidence.
     pub(crate) fn bare(row: &str, column: &str, outcome: Outcome) -> Self {
         let (row, column) = (row.to_owned(), column.to_owned());
         Self { row, column, outcome, transcript: Vec::new(), session: BTreeMap::new() }
     }
 }
 
-/// What one probe said.
+/// The answers of one probe.
 struct Told {
     probe: &'static Probe,
     outcomes: BTreeMap<&'static str, Outcome>,
@@ -86,7 +86,7 @@ struct Told {
     record: Record,
 }
 
-/// Judges every row in every version; `done` is told of each probe that has ended.
+/// Judges every row in every version. `done` is called after each probe.
 pub(crate) async fn judge(job: &Job<'_>, found: &Rc<Discovered>, done: &dyn Fn()) -> Vec<Judged> {
     let mut all = Vec::new();
     let gap = is_gap(job, found);
@@ -110,7 +110,7 @@ pub(crate) async fn judge(job: &Job<'_>, found: &Rc<Discovered>, done: &dyn Fn()
         if let Some(outcome) = silent {
             let judged = found.dead.is_some() || found.misaddressed.contains(version);
             let heard = found.heard.get(version).filter(|_| judged);
-            // What HTTP itself owes can be asked of a server whose messages nobody understands.
+            // The rules of HTTP itself can be checked even if the server's messages can't be understood.
             let (by_address, others): (Vec<&Placed>, Vec<&Placed>) =
                 rows.iter().partition(|placed| gap && of_address(job.target, placed));
             all.extend(others.iter().map(|placed| unheard(placed, *version, &outcome, heard)));
@@ -131,7 +131,7 @@ fn of_address(target: &Target, placed: &Placed) -> bool {
     target.has_address() && placed.row.checks.iter().all(|check| needs(check) == Some(Needs::Address))
 }
 
-/// A row of a server that could not be understood: it fails where what was heard breaks it.
+/// Judges a row of a server that could not be understood: it fails if the record breaks its rule.
 fn unheard(
     placed: &Placed,
     version: Version,
@@ -153,7 +153,7 @@ fn unheard(
     judged
 }
 
-/// How many probes that will be.
+/// The number of probes that the job needs.
 pub(crate) fn count(job: &Job<'_>, found: &Discovered) -> usize {
     let gap = is_gap(job, found);
     let of_version = |version: &Version| {
@@ -166,12 +166,13 @@ pub(crate) fn count(job: &Job<'_>, found: &Discovered) -> usize {
     job.versions.iter().map(of_version).sum()
 }
 
-/// Whether a version that is not spoken is a gap: it was demanded, or the server speaks none and so was not judged.
+/// Whether a version that the server does not speak is a gap: the user demanded it, or the server speaks none
+/// and so was not judged.
 fn is_gap(job: &Job<'_>, found: &Discovered) -> bool {
     job.demanded || found.versions.values().all(Result::is_err)
 }
 
-/// The probes that answer something that these rows ask.
+/// The probes that answer a check of these rows.
 fn needed(target: &Target, version: Version, rows: &[&Placed]) -> Vec<&'static Probe> {
     let wire = rows.iter().any(|placed| placed.row.checks.iter().any(|check| check.starts_with("wire.")));
     let asked = |probe: &&Probe| {
@@ -256,7 +257,7 @@ fn answered<'a>(check: &str, target: &Target, told: &'a [Told]) -> (Outcome, Opt
     }
 }
 
-/// What all conversations say of a rule of the wire.
+/// The outcome of a rule of the wire over all conversations.
 fn wire<'a>(rule: &str, told: &'a [Told]) -> (Outcome, Option<&'a Record>) {
     let records: Vec<(&str, &Record)> = told.iter().map(|told| (told.probe.name, &told.record)).collect();
     let evidence = broken(rule, &records);
@@ -283,7 +284,7 @@ fn wire<'a>(rule: &str, told: &'a [Told]) -> (Outcome, Option<&'a Record>) {
     }
 }
 
-/// The evidence that a rule was broken; the same fault in every conversation is one fault.
+/// The evidence for a broken rule. The same fault in several conversations is reported once.
 fn broken(rule: &str, records: &[(&str, &Record)]) -> Vec<Evidence> {
     let mut evidence: Vec<Evidence> = Vec::new();
     for (name, record) in records {

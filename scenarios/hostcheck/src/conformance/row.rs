@@ -8,18 +8,18 @@ use serde::Deserialize;
 /// The version that rows about hosts name.
 pub(crate) const HOSTS: &str = "hosts";
 
-/// How much a requirement binds.
+/// How binding a requirement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Without it the server does not speak the protocol.
+    /// A server that breaks it does not speak the protocol.
     Must,
     /// There may be a good reason not to.
     Should,
 }
 
 impl Level {
-    /// As in reports.
+    /// The word in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Must => "must",
@@ -32,7 +32,7 @@ impl Level {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Area {
-    /// Its name in reports and on the command line.
+    /// The name in reports and on the command line.
     pub area: String,
     /// The rows, in the order of the report.
     pub rows: Vec<Row>,
@@ -44,29 +44,31 @@ pub struct Area {
 pub struct Row {
     /// `area.what`, unique.
     pub id: String,
-    /// How much it binds.
+    /// How binding it is.
     pub level: Level,
-    /// The requirement in a sentence of our own.
+    /// The requirement, in one sentence of this project.
     pub says: String,
-    /// By protocol version: the page and section below `specification/VERSION/`, or `practice: why`, where no
-    /// sentence of the specification stands behind it but what real hosts do. Rows about hosts name `hosts`.
+    /// By protocol version: the page and section below `specification/VERSION/`, or `practice: why`, where
+    /// the requirement comes from the behaviour of real hosts and not from the specification. Rows about
+    /// hosts name `hosts`.
     pub r#in: BTreeMap<String, String>,
-    /// What is checked; each of them must hold.
+    /// The checks; all of them must pass.
     #[serde(default)]
     pub checks: Vec<String>,
-    /// Of a requirement on hosts: the facts of a profile that tell whether a host keeps it, each one a feature.
+    /// For a requirement on hosts: the facts of a profile that tell whether a host keeps it. Each must answer
+    /// a feature.
     #[serde(default)]
     pub facts: Vec<String>,
-    /// Whether it is about the lines of a pipe, which a server behind an address does not write.
+    /// Whether it is about the lines of a pipe, which a server at an address does not write.
     #[serde(default)]
     pub of_pipes: bool,
-    /// Why nothing is checked.
+    /// Why the row has no check.
     #[serde(default)]
     pub excluded: Option<String>,
 }
 
 impl Row {
-    /// Where the requirement comes from, in one line.
+    /// The source of the requirement, in one line.
     pub fn source(&self) -> String {
         let mut texts: Vec<String> = Vec::new();
         for (version, place) in &self.r#in {

@@ -1,6 +1,5 @@
-//! The traceability of the protocol: one row a requirement, and what is checked for it or why nothing is.
-//! A row that names a check that nobody answers, or none, no fact of hosts and no reason, is refused when the rows are
-//! read.
+//! The requirements of the protocol: one row for each, with its checks or the reason why it has none. Reading
+//! refuses a row that names an unknown check, or that has no check, no fact of hosts and no reason.
 
 use std::collections::BTreeSet;
 
@@ -22,10 +21,10 @@ const FILES: [(&str, &str); 11] = [
     ("scenarios/protocol/hosts.yaml", include_str!("../../../protocol/hosts.yaml")),
 ];
 
-/// Every row, also those that are excluded.
+/// Every row, also the excluded ones.
 ///
 /// # Errors
-/// When a file can't be read or a row makes no sense; both are faults of this program.
+/// If a file can't be read or a row is not valid; both are faults of this program.
 pub fn all() -> anyhow::Result<Vec<Placed>> {
     let mut rows = Vec::new();
     let mut seen = BTreeSet::new();
@@ -49,7 +48,11 @@ pub fn all() -> anyhow::Result<Vec<Placed>> {
                 let answered = known.contains(check.as_str())
                     || super::hosts::checks().any(|known| known == check)
                     || rule.is_some_and(is_rule);
-                anyhow::ensure!(answered, "{file}: {} names the check {check}, which nobody answers", row.id);
+                anyhow::ensure!(
+                    answered,
+                    "{file}: {} names the check {check}, which no probe answers",
+                    row.id
+                );
             }
             rows.push(Placed { area: area.area.clone(), file, row });
         }

@@ -1,5 +1,5 @@
-//! A host without manners of its own: opens a connection in either era, asks, and waits for answers.
-//! It never hides an answer, a refusal or a silence from who asked.
+//! A plain host without a profile: it opens a connection in either era, asks, and waits for answers. It never
+//! hides an answer, a refusal or a silence from its caller.
 
 use std::time::Duration;
 
@@ -8,31 +8,31 @@ use serde_json::{Map, Value, json};
 
 use super::wire::Wire;
 
-/// How long an answer may take.
+/// Time limit of an answer.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// How long the first answer of a new process may take: some programs are downloaded first.
+/// Time limit of the first answer of a new process: some programs are downloaded first.
 pub(crate) const START_WITHIN: Duration = Duration::from_secs(60);
-/// How long hosts wait before they take silence for an answer.
+/// Time after which hosts take silence as an answer.
 pub(crate) const SILENCE_AFTER: Duration = Duration::from_secs(3);
-/// How long is looked for what must not come.
+/// Time for which unwanted messages are awaited.
 pub(crate) const GRACE: Duration = Duration::from_millis(250);
 
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 
-/// How a request came back.
+/// How a request was answered.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Reply {
     /// Its `result`.
     Result(Value),
     /// Its `error`.
     Error(Value),
-    /// An answer, but to no request that was sent: the line.
+    /// An answer with the id of no request: the line.
     Misaddressed(String),
-    /// Nothing within the time.
+    /// No answer within the time.
     Silent,
-    /// The server ended, or closed its stdout, first.
+    /// The server ended, or closed its stdout, before an answer.
     Gone,
 }
 
@@ -55,7 +55,7 @@ impl Reply {
         matches!(self, Self::Result(_) | Self::Error(_))
     }
 
-    /// What became of a request that should have been refused with a code, for people.
+    /// What happened to a request that should have been refused with a code, as the end of a sentence.
     pub(crate) fn instead_of_the_code(&self, code: &str) -> String {
         match self {
             Self::Error(_) => format!("is refused with another code than {code}"),
@@ -65,7 +65,7 @@ impl Reply {
         }
     }
 
-    /// What came, for people.
+    /// The answer, as a text.
     pub(crate) fn say(&self) -> String {
         match self {
             Self::Result(result) => format!("result {result}"),
@@ -79,7 +79,7 @@ impl Reply {
     }
 }
 
-/// Who we say we are. The name is nobody's, so that no server treats it as a host that it knows.
+/// The name of this client. It belongs to no real host, so that no server treats it as one that it knows.
 pub(crate) fn client_info() -> Value {
     json!({"name": "hostcheck", "version": env!("CARGO_PKG_VERSION")})
 }
@@ -94,26 +94,26 @@ pub(crate) fn initialize_params(version: &str) -> Value {
     json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client_info()})
 }
 
-/// A connection that speaks a version.
+/// A connection in one version of the protocol.
 pub(crate) struct Session {
     pub(crate) wire: Wire,
     pub(crate) version: Version,
     pub(crate) capabilities: Value,
-    /// What the handshake brought: the result of `initialize`, or of `server/discover`.
+    /// The result of the handshake: of `initialize`, or of `server/discover`.
     pub(crate) opening: Value,
-    /// How long the handshake's answer may take.
+    /// Time limit of the handshake's answer.
     pub(crate) opens_within: Duration,
     next_id: i64,
 }
 
 impl Session {
-    /// A connection on which nothing was said yet.
+    /// A connection without a message so far.
     pub(crate) fn new(wire: Wire, version: Version) -> Self {
         let (capabilities, opening) = (json!({}), Value::Null);
         Self { wire, version, capabilities, opening, opens_within: START_WITHIN, next_id: 1 }
     }
 
-    /// The handshake of the version: `initialize` and `initialized`, or `server/discover`.
+    /// Makes the handshake of the version: `initialize` and `initialized`, or `server/discover`.
     pub(crate) async fn open(&mut self) -> Reply {
         let (method, params) = if self.version.is_modern() {
             ("server/discover", json!({}))
@@ -122,13 +122,13 @@ impl Session {
         };
         let from = self.wire.received.len();
         let id = self.start(method, params);
-        // Nothing else was asked yet, so an answer with another id is meant for this.
+        // There was no other request, so an answer with another id is meant for this one.
         let answers = |message: &Value| {
             message.get("method").is_none()
                 && ["result", "error"].iter().any(|name| message.get(name).is_some())
         };
         let first = self.wire.next_where(from, self.opens_within, answers).await;
-        // Where nothing came at all there is nothing more to wait for.
+        // If the server wrote nothing at all, there is nothing more to wait for.
         let more = if first.is_some() { SILENCE_AFTER } else { Duration::ZERO };
         let reply = match (self.answer_to(&id, from, more).await, first) {
             (Reply::Silent | Reply::Gone, Some(other)) => Reply::Misaddressed(other.to_string()),
@@ -148,7 +148,7 @@ impl Session {
         self.capabilities.get(capability).is_some_and(|value| !value.is_null())
     }
 
-    /// Whether this connection has used an id that it counts.
+    /// Whether this connection has used this numeric id.
     pub(crate) fn has_asked(&self, id: Option<&Value>) -> bool {
         id.and_then(Value::as_i64).is_some_and(|id| (1..self.next_id).contains(&id))
     }
@@ -159,7 +159,7 @@ impl Session {
         Value::from(id)
     }
 
-    /// The params of a request as the version wants them.
+    /// Adds to params what the version requires.
     pub(crate) fn params(&self, mut params: Value) -> Value {
         if self.version.is_modern() {
             let mut meta = modern_meta(self.version.as_str());
@@ -179,7 +179,7 @@ impl Session {
         id
     }
 
-    /// A request that is not sent yet.
+    /// Builds a request without sending it.
     pub(crate) fn request(&self, id: &Value, method: &str, params: Value) -> Value {
         let params = self.params(params);
         let mut request = Map::new();
@@ -200,19 +200,19 @@ impl Session {
         self.wire.send(&message);
     }
 
-    /// Asks and waits.
+    /// Sends a request and waits for the answer.
     pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Reply {
         self.ask_within(method, params, ANSWER_WITHIN).await
     }
 
-    /// Asks and waits so long.
+    /// Sends a request and waits for the answer within a limit.
     pub(crate) async fn ask_within(&mut self, method: &str, params: Value, limit: Duration) -> Reply {
         let from = self.wire.received.len();
         let id = self.start(method, params);
         self.answer_to(&id, from, limit).await
     }
 
-    /// The answer to a request, among what came from `from` on.
+    /// The answer to a request, among the messages from `from` on.
     pub(crate) async fn answer_to(&mut self, id: &Value, from: usize, limit: Duration) -> Reply {
         let fits = |message: &Value| message.get("id") == Some(id) && message.get("method").is_none();
         let Some(message) = self.wire.next_where(from, limit, fits).await else {
@@ -224,7 +224,8 @@ impl Session {
         }
     }
 
-    /// Something that every server answers and that changes nothing: `ping`, or `server/discover` in the newer era.
+    /// A method that every server answers and that changes nothing: `ping`, or `server/discover` in the newer
+    /// era.
     pub(crate) fn sign_of_life(&self) -> &'static str {
         if self.version.is_modern() { "server/discover" } else { "ping" }
     }
@@ -235,7 +236,7 @@ impl Session {
         self.ask(method, json!({})).await.is_answer()
     }
 
-    /// All items of a list over all its pages; otherwise which page has no result, and what came instead.
+    /// All items of a list over all its pages, or the first page without a result.
     pub(crate) async fn list(&mut self, method: &str, member: &str) -> Result<Listed, NoPage> {
         let mut listed = Listed::default();
         let mut cursor: Option<String> = None;
@@ -258,22 +259,22 @@ impl Session {
     }
 }
 
-/// Pages of one list that are followed.
+/// Most pages of one list that are read.
 const PAGES_MAX: usize = 200;
 
-/// A page of a list that has no result.
+/// A page of a list without a result.
 #[derive(Debug)]
 pub(crate) struct NoPage {
-    /// From 1 on.
+    /// Counted from 1.
     page: usize,
-    /// The cursor that the page before gave.
+    /// The cursor from the page before.
     cursor: Option<String>,
-    /// What came instead.
+    /// What came instead of a result.
     pub(crate) reply: Reply,
 }
 
 impl NoPage {
-    /// What is wrong, in a sentence.
+    /// The fault, in a sentence.
     pub(crate) fn message(&self, capability: &str, method: &str) -> String {
         match &self.cursor {
             None => format!("`{capability}` is declared, and `{method}` has no result"),
@@ -290,14 +291,14 @@ impl NoPage {
 pub(crate) struct Listed {
     pub(crate) items: Vec<Value>,
     pub(crate) pages: usize,
-    /// The cursor never ended.
+    /// The pages did not end.
     pub(crate) endless: bool,
-    /// `cacheScope` of each page.
+    /// The `cacheScope` of each page.
     pub(crate) scopes: Vec<String>,
 }
 
 impl Listed {
-    /// The string member of every item, in order.
+    /// This string member of every item, in order.
     pub(crate) fn names(&self, member: &str) -> Vec<String> {
         self.items
             .iter()

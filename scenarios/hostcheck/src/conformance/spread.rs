@@ -1,23 +1,23 @@
-//! A message with newlines inside: lines in a row of which none is a message, and that are one when put together.
-//! It never takes a banner or a line of a log for a piece of a message.
+//! Finds a message with newlines inside: consecutive lines of which none is a message, and that are one when
+//! joined. It never takes a banner or a log line for a part of a message.
 
 use serde_json::Value;
 
-/// The rule that such a message breaks, beside those of the wire validator, which sees one line at a time.
+/// The rule that such a message breaks. The wire validator can't have it, because it sees one line at a time.
 pub(crate) const RULE: &str = "newline-inside";
-/// Bytes of the lines that are put together; a longer message is not looked for.
+/// Most bytes of lines that are joined; a longer message is not found.
 const BYTES_MAX: usize = 256 * 1024;
 
-/// The lines since one began that might be such a message.
+/// The lines since one that may begin such a message.
 #[derive(Debug, Default)]
 pub(crate) struct Spread {
     pieces: String,
 }
 
 impl Spread {
-    /// Takes the next line; gives the whole text where this line ends a message that began before.
+    /// Takes the next line. Gives the whole text if this line ends a message that began earlier.
     pub(crate) fn take(&mut self, line: &str, is_message: bool) -> Option<String> {
-        // What is printed over lines is indented but for its beginning and its end.
+        // JSON that is printed over several lines is indented except for its first and last line.
         let begins = line.starts_with(['{', '[']);
         if is_message || begins || self.pieces.len() + line.len() > BYTES_MAX {
             self.pieces.clear();
@@ -31,7 +31,7 @@ impl Spread {
             return None;
         }
         let text = self.pieces.trim_end();
-        // Inside a string the newline itself makes it no JSON.
+        // A newline inside a string makes the text invalid, so it is also tried with the newline escaped.
         let whole = [text.to_owned(), text.replace('\n', "\\n")];
         let read = whole.iter().find_map(|text| serde_json::from_str::<Value>(text).ok())?;
         let found = text.contains('\n') && read.get("jsonrpc").is_some();

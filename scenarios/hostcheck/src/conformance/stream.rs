@@ -1,5 +1,5 @@
-//! From findings to the event stream that every report is made of.
-//! It adds no verdict, and where asked leaves out what differs from run to run.
+//! Turns findings into the event stream from which every report is made. It adds no verdict, and on request
+//! leaves out everything that differs from run to run.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use super::protocol::Judged;
 use super::row::Placed;
 use crate::host::Host;
 
-/// What the head of a stream says of the run.
+/// What the head of a stream says about the run.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// The command that repeats it, without secrets.
+    /// The command that repeats the run, without secrets.
     pub command: String,
-    /// The same without the rows that were asked for, for a replay to add its own.
+    /// The same command without the requested rows; a replay adds its own.
     pub again: String,
-    /// How the server was started, without secrets.
+    /// The command that started the server, without secrets.
     pub started_as: String,
     /// `process` or `http`.
     pub mode: String,
@@ -29,11 +29,11 @@ pub struct Asked {
     pub timeless: bool,
     /// The seed of arguments.
     pub seed: u64,
-    /// The file of the server's repository that findings point to; empty for none.
+    /// The file of the server's repository to which findings point; empty for none.
     pub findings_in: String,
 }
 
-/// The stream of one suite: versions as columns, or hosts.
+/// The event stream of one suite, whose columns are versions or hosts.
 pub fn events(
     asked: &Asked,
     about: &About,

@@ -1,5 +1,5 @@
-//! The server that is judged: a command line with real pipes, an address, or a future of a test.
-//! It starts and ends servers and moves their bytes; it never knows what the bytes mean.
+//! The server that is judged: a command with real pipes, an address, or a future in a test. It starts and
+//! ends servers and moves their bytes; it never interprets them.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use tokio::io::DuplexStream;
 
 use super::http;
 
-/// Variables that a server gets without being named: what hosts pass on, and no secret among them.
+/// Variables that a server always gets: those that hosts pass on, none of which is a secret.
 const ENVIRONMENT: [&str; 12] = [
     "PATH",
     "HOME",
@@ -27,7 +27,7 @@ const ENVIRONMENT: [&str; 12] = [
     "USERPROFILE",
 ];
 
-/// A server inside this process: it is given what it reads and what it writes, and comes back with an exit code.
+/// A server inside this process: it gets its input and its output, and ends with an exit code.
 pub type Inside = Rc<dyn Fn(DuplexStream, DuplexStream) -> LocalBoxFuture<'static, i32>>;
 
 /// How the server is reached.
@@ -42,11 +42,11 @@ pub enum Target {
 }
 
 impl Target {
-    /// From a command line as typed in a shell: words, quotes and backslashes, and nothing else of a shell.
-    /// `given` is the environment that is at hand; of it the server gets what hosts pass on, and `extra`.
+    /// From a command line as in a shell: words, quotes and backslashes, but nothing else of a shell. `given`
+    /// is the current environment; the server gets the variables that hosts pass on, and `extra`.
     ///
     /// # Errors
-    /// When a quote is not closed or there is no word.
+    /// If a quote is not closed or there is no word.
     pub fn command(
         line: &str,
         given: &BTreeMap<String, String>,
@@ -75,17 +75,17 @@ impl Target {
         }))
     }
 
-    /// Whether it has pipes and a process, which rows about stdio need.
+    /// Whether the server has pipes and a process, which rows about stdio need.
     pub fn has_process(&self) -> bool {
         matches!(self, Self::Command(_))
     }
 
-    /// Whether it is reached by an address.
+    /// Whether the server is reached by an address.
     pub fn has_address(&self) -> bool {
         matches!(self, Self::Url(_))
     }
 
-    /// Whether its bytes go through pipes as they are.
+    /// Whether its bytes pass through pipes unchanged.
     pub fn has_pipes(&self) -> bool {
         !matches!(self, Self::Url(_))
     }
@@ -106,7 +106,7 @@ impl Target {
         }
     }
 
-    /// As [`server`](Self::server), by a host that never reads stderr.
+    /// Like [`server`](Self::server), for a host that never reads stderr.
     pub(crate) fn server_with_stderr_unread(&self) -> AnyServer {
         match self {
             Self::Command(command) => {
@@ -117,7 +117,8 @@ impl Target {
     }
 }
 
-/// The words of a command line: split at spaces, with quotes and backslashes as in a POSIX shell; nothing is expanded.
+/// Splits a command line into words at spaces, with quotes and backslashes as in a POSIX shell; nothing is
+/// expanded.
 fn words(line: &str) -> anyhow::Result<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -161,12 +162,12 @@ mod tests {
     #[case("'open")]
     #[case("end\\")]
     #[case("  ")]
-    fn a_command_line_that_makes_no_sense_is_refused(#[case] line: &str) {
+    fn an_invalid_command_line_is_refused(#[case] line: &str) {
         assert!(Target::command(line, &BTreeMap::new(), &BTreeMap::new()).is_err());
     }
 
     #[test]
-    fn a_server_gets_what_hosts_pass_on_and_what_was_named() {
+    fn a_server_gets_the_variables_of_hosts_and_the_named_ones() {
         let given =
             BTreeMap::from(["PATH", "API_TOKEN", "LC_ALL"].map(|name| (name.to_owned(), "x".to_owned())));
         let extra = BTreeMap::from([("ROOT".to_owned(), "/srv".to_owned())]);

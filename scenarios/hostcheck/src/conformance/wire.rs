@@ -1,5 +1,5 @@
-//! One connection to a server: bytes out, lines in, everything on record and every line of the server judged.
-//! It never decides what a line should have been; probes do that, and the wire validator.
+//! One connection to a server: it sends bytes, receives lines, records everything and validates every line of
+//! the server. It does not decide what a line should have been; probes and the wire validator do that.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,17 +18,17 @@ use super::spread::{self, Spread};
 
 /// Longest line of a server that is kept, in bytes.
 const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Bytes read or written at once.
+/// Most bytes that are read or written at once.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Lines of a transcript that are kept.
+/// Most lines of a transcript.
 const TRANSCRIPT_LINES_MAX: usize = 600;
-/// Characters of a line in a transcript that are kept.
+/// Most characters of a line in a transcript.
 const TRANSCRIPT_LINE_CHARS_MAX: usize = 4_000;
-/// Broken rules of one kind that are kept.
+/// Most faults of one rule that are kept.
 const BROKEN_MAX: usize = 8;
-/// Answers that wait for the end of a line.
+/// Most answers that wait for the end of a line.
 const HELD_MAX: usize = 1_000;
-/// Messages that wait to be looked at.
+/// Most messages that wait for a probe.
 const RECEIVED_MAX: usize = 100_000;
 
 /// A rule of the wire that a line of the server broke.
@@ -40,15 +40,15 @@ pub(crate) struct Broken {
     pub(crate) at_ms: u64,
 }
 
-/// What is remembered of all connections of one probe.
+/// The record of all connections of one probe.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     pub(crate) transcript: Vec<WireLine>,
     pub(crate) left_out: usize,
     pub(crate) broken: Vec<Broken>,
-    /// Valid messages of the server, by definition; errors and results count as what they answer.
+    /// Valid messages of the server, by definition; errors and results count as answers to their request.
     pub(crate) seen: BTreeMap<String, u64>,
-    /// Most notifications of progress that one token of one connection got.
+    /// Most progress notifications for one token of one connection.
     pub(crate) progress_most: u64,
     pub(crate) secrets: Vec<String>,
 }
@@ -63,7 +63,7 @@ impl Record {
         self.transcript.push(WireLine { at_ms, lane, text });
     }
 
-    /// A text without secrets, cut where it is long.
+    /// Masks the secrets of a text and cuts it to a length.
     pub(crate) fn excerpt(&self, text: &str, characters_max: usize) -> String {
         let mut text = text.to_owned();
         for secret in &self.secrets {
@@ -81,15 +81,14 @@ impl Record {
 /// A line of the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
-    /// Nothing where the line holds no JSON.
+    /// `None` if the line holds no JSON.
     pub(crate) message: Option<Value>,
     pub(crate) text: String,
 }
 
-/// A process that is over.
+/// A process that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ended {
-    /// Its exit code, where it had one.
     pub(crate) code: Option<i32>,
 }
 
@@ -99,7 +98,7 @@ pub(crate) struct Wire {
     output: Option<Box<dyn AsyncRead + Unpin>>,
     input: Option<Box<dyn AsyncWrite + Unpin>>,
     pending_out: Vec<u8>,
-    /// How much of it is written.
+    /// Bytes of it that are written.
     written: usize,
     close_when_written: bool,
     partial: Vec<u8>,
@@ -108,15 +107,15 @@ pub(crate) struct Wire {
     ended: Option<Ended>,
     validator: WireValidator,
     spread: Spread,
-    /// Notifications of progress, by token.
+    /// Number of progress notifications, by token.
     progress: BTreeMap<String, u64>,
-    /// Whether the server's lines are held to the rules; not where the host breaks them itself.
+    /// Whether the server's lines are validated; not where the host breaks the rules itself.
     judged: bool,
     /// Whether requests of the server are answered.
     answers: bool,
-    /// Answers that wait until the line that is on its way is whole.
+    /// Answers that wait until the line that is being written is complete.
     held: Vec<Value>,
-    /// Whether what was put on the way ends within a line.
+    /// Whether the queued output ends within a line.
     line_open: bool,
     pub(crate) received: Vec<Received>,
     pub(crate) record: Rc<RefCell<Record>>,
@@ -159,19 +158,20 @@ impl Wire {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Puts a message on the way, with its newline.
+    /// Queues a message, with its newline.
     pub(crate) fn send(&mut self, message: &Value) {
         let mut line = message.to_string().into_bytes();
         line.push(b'\n');
         self.send_bytes(&line);
     }
 
-    /// Puts bytes on the way as they are. What they hold of whole lines is on record.
+    /// Queues bytes unchanged. Complete lines in them are recorded.
     pub(crate) fn send_bytes(&mut self, bytes: &[u8]) {
         let now_ms = self.now_ms();
         for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             if self.judged {
-                // The host's own lines are ours; only what they mean for the server's matters.
+                // The lines of the host are this program's own; only their effect on the server's lines
+                // matters.
                 let _ = self.validator.feed_bytes(Direction::HostToServer, line);
             }
             self.record.borrow_mut().note(now_ms, Lane::HostToServer, &String::from_utf8_lossy(line));
@@ -185,19 +185,19 @@ impl Wire {
         }
     }
 
-    /// Closes stdin once all is written.
+    /// Closes stdin after everything is written.
     pub(crate) fn close_input(&mut self) {
         self.note("stdin closed by the host");
         if self.pending_out.is_empty() { self.input = None } else { self.close_when_written = true }
     }
 
-    /// Closes the host's end of stdout: what the server writes from now on meets a broken pipe.
+    /// Closes the host's end of stdout, so that further output of the server meets a broken pipe.
     pub(crate) fn close_output(&mut self) {
         self.note("stdout closed by the host");
         self.output = None;
     }
 
-    /// Whether the host reads what the server writes.
+    /// Whether the host reads the output of the server.
     pub(crate) fn set_reading(&mut self, reading: bool) {
         self.note(if reading { "the host reads again" } else { "the host stops reading" });
         self.reading = reading;
@@ -208,12 +208,12 @@ impl Wire {
         self.server.signal(signal);
     }
 
-    /// Whether the process has ended, with its code where it had one.
+    /// The end of the process, with its exit code if it had one.
     pub(crate) fn ended(&self) -> Option<Ended> {
         self.ended
     }
 
-    /// Whether the server can say nothing more.
+    /// Whether the server can't say anything more.
     pub(crate) fn is_silent_for_good(&self) -> bool {
         self.output.is_none()
     }
@@ -230,7 +230,7 @@ impl Wire {
         self.record.borrow_mut().note(self.now_ms(), Lane::Event, text);
     }
 
-    /// Moves bytes until something holds or the time is up; says whether it holds.
+    /// Moves bytes until a condition holds or the time is up; gives whether it holds.
     pub(crate) async fn run_until(&mut self, limit: Duration, mut holds: impl FnMut(&Self) -> bool) -> bool {
         let until = Instant::now() + limit;
         let mut chunk = vec![0_u8; CHUNK_BYTES];
@@ -262,7 +262,7 @@ impl Wire {
                         self.input = None;
                         self.written = 0;
                         self.pending_out.clear();
-                        self.note("the server does not read any more");
+                        self.note("the server has stopped reading");
                     }
                 },
                 code = self.server.exited(), if runs => {
@@ -274,12 +274,12 @@ impl Wire {
         }
     }
 
-    /// Moves bytes for a while.
+    /// Moves bytes for some time.
     pub(crate) async fn run_for(&mut self, time: Duration) {
         self.run_until(time, |_| false).await;
     }
 
-    /// The first message from `from` on that fits, waiting for it.
+    /// The first message from `from` on that fits; waits for it.
     pub(crate) async fn next_where(
         &mut self,
         from: usize,
@@ -342,7 +342,7 @@ impl Wire {
         }
     }
 
-    /// Looks for a message that was spread over lines, which none of them shows.
+    /// Looks for a message that was spread over several lines.
     fn put_together(&mut self, at_ms: u64, text: &str, message: Option<&Value>) {
         let is_message = message.is_some_and(|message| message.get("jsonrpc").is_some());
         if let Some(whole) = self.spread.take(text, is_message) {
@@ -365,7 +365,7 @@ impl Wire {
         record.progress_most = record.progress_most.max(*count);
     }
 
-    /// Keeps what the validator says of a line.
+    /// Keeps the validator's verdict on a line.
     fn remember(&self, at_ms: u64, text: &str, verdict: schemas::Verdict) {
         let mut record = self.record.borrow_mut();
         let definition = if verdict.definition.is_empty() { "nothing" } else { verdict.definition };
@@ -384,7 +384,7 @@ impl Wire {
         }
     }
 
-    /// A host without capabilities: it answers pings, and knows nothing else.
+    /// Answers as a host without capabilities: pings get a result, other requests an error.
     fn answer(&mut self, message: &Value) {
         let (Some(id), Some(method)) = (message.get("id"), message.get("method").and_then(Value::as_str))
         else {

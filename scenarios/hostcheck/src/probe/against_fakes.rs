@@ -1,4 +1,4 @@
-//! The probe against our own fake hosts: what it claims must be what the fakes were told to be.
+//! Runs the probe against the fake hosts: its claims must agree with their profiles.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ use crate::tap::{Dir, Start};
 
 type Log = Rc<RefCell<Vec<Recorded>>>;
 
-/// The probe as a server that is a task, with signals.
+/// The probe as a server in a task, which takes signals.
 struct Probe {
     opening: Opening,
     mode: Mode,
@@ -104,7 +104,7 @@ impl Server for Probe {
     }
 }
 
-/// What the person and the model do in a session.
+/// The actions of the user and the model in a session.
 #[derive(Clone)]
 enum Do {
     Call(&'static str, Value),
@@ -130,7 +130,7 @@ async fn session(host: &str, mode: Mode, opening: Opening, steps: Vec<Do>) -> Ve
     let model = Model { orders, events: event_queue, words: BTreeSet::new(), next: 0 };
     tokio::join!(drive(machine, &mut server, order_queue, events), model.play(steps));
     if let Some(running) = server.running.take() {
-        // What the host left alone ends by itself.
+        // If the host did not end the probe, the probe ends by itself.
         drop(server.signals.take());
         let _ = running.await;
     }
@@ -213,7 +213,7 @@ impl Model {
     }
 
     async fn act(&mut self, action: Action) {
-        // A host that is over takes no orders.
+        // A host that has ended takes no orders.
         let _ = self.orders.send(Order::Act(action)).await;
     }
 
@@ -330,7 +330,7 @@ async fn probe(host: &str, mode: Mode) -> Vec<Session> {
     all
 }
 
-/// What the probe claims of a host and what the host was told to be, where they differ.
+/// Where the claims of the probe differ from the profile of the host.
 fn differences(host: &str, claims: &Claims) -> Vec<String> {
     let facts = profile(host).unwrap().evidence();
     let mut found = Vec::new();
@@ -344,7 +344,7 @@ fn differences(host: &str, claims: &Claims) -> Vec<String> {
             Some(Mode::Print) => &fact.value["print"],
             None => &fact.value,
         };
-        // As texts, for the order of members is a fact too.
+        // Compared as texts, because the order of members is a fact too.
         let (told, claimed) = (told.to_string().replace("{server}", "probe"), claim.value.to_string());
         if told != claimed {
             found.push(format!("{}: told {told}, claimed {} by {}", claim.fact, claim.value, claim.evidence));
@@ -407,7 +407,7 @@ fn one_page_says_nothing_of_pages() {
 #[test]
 fn no_host_is_misjudged() {
     let mut wrong = Vec::new();
-    // Versions differ from these in few facts.
+    // Other versions differ from these in few facts.
     for host in fake_hosts::profiles().unwrap().into_iter().filter(|host| host.extends.is_none()) {
         let claims = Claims::of(&simulated(probe(&host.id, Mode::Tui)));
         wrong.extend(differences(&host.id, &claims).into_iter().map(|one| format!("{}: {one}", host.id)));
@@ -416,7 +416,7 @@ fn no_host_is_misjudged() {
 }
 
 #[test]
-fn what_the_probe_says_keeps_the_protocol() {
+fn the_messages_of_the_probe_keep_the_protocol() {
     for opening in [Opening::Legacy, Opening::Modern] {
         let modern = opening.is_modern();
         let steps = runbook(modern)
@@ -428,7 +428,8 @@ fn what_the_probe_says_keeps_the_protocol() {
         for said in &sessions[0].said {
             let direction = if said.by_host { Dir::HostToServer } else { Dir::ServerToHost };
             let verdict = wire.feed_value(direction.wire().unwrap(), &said.json);
-            // What no host knows, no specification knows, and a modern host is pinged on purpose.
+            // The unknown request is on purpose not in the specification, and a modern host is pinged on
+            // purpose.
             let meant =
                 said.method() == Some("hostcheck/unknown") || (modern && said.method() == Some("ping"));
             assert!(verdict.valid || said.by_host || meant, "{}: {verdict:?}", said.json);

@@ -1,5 +1,5 @@
-//! What the probe holds: lists in pages, a resource, a prompt, and what each tool call leads to.
-//! It never decides what that says of the host.
+//! The content of the probe: lists in pages, a resource, a prompt, and the effect of each tool call. It never
+//! decides what an answer says about the host.
 
 use serde_json::{Value, json};
 
@@ -7,24 +7,26 @@ use super::opening::Opening;
 use super::tools;
 use super::tracer::{Due, Tracer};
 
-/// The two calls of a pair take this long, in milliseconds: a host that runs them together has sent both by then.
+/// Duration of the two calls of a pair, in milliseconds. A host that runs calls in parallel has sent both by
+/// then.
 const PAIR_MS: u64 = 1_500;
-/// A list changes this long after its call was answered, in milliseconds.
+/// Delay of a list change after the answer to its call, in milliseconds.
 const CHANGE_MS: u64 = 3_000;
-/// Between two changes of one list, in milliseconds.
+/// Time between two changes of one list, in milliseconds.
 const TWICE_MS: u64 = 20;
-/// A call that is to be interrupted takes so long, in milliseconds.
+/// Duration of the call that the user interrupts, in milliseconds.
 const INTERRUPT_MS: u64 = 600_000;
 /// Longest result, in characters.
 const CHARACTERS_MAX: u64 = 2_000_000;
 /// Longest call, in milliseconds: a day.
 const CALL_MS_MAX: u64 = 86_400_000;
 
-/// The one resource.
+/// The only resource.
 pub(super) const RESOURCE: &str = "probe://word";
 
 impl Tracer {
-    /// The answer to a list, a read or a prompt, and whether it is a list's first page; none for anything else.
+    /// The answer to a list, a read or a prompt, and whether it is the first page of a list; `None` for
+    /// another method.
     pub(super) fn listed(&self, method: &str, params: &Value) -> Option<(Value, bool)> {
         let cursor = params.get("cursor").and_then(Value::as_str);
         let first = cursor.is_none();
@@ -98,7 +100,7 @@ impl Tracer {
                 let wanted = arguments.get("characters").and_then(Value::as_u64).unwrap_or(0);
                 self.text(id, &sized(wanted));
             }
-            "interrupt_me" => self.text_after(id, INTERRUPT_MS, "nobody interrupted"),
+            "interrupt_me" => self.text_after(id, INTERRUPT_MS, "the call was not interrupted"),
             "exit" => {
                 let code = arguments.get("code").and_then(Value::as_i64).unwrap_or(0);
                 self.exit(i32::try_from(code.clamp(0, 255)).unwrap_or(0));
@@ -144,7 +146,7 @@ impl Tracer {
         self.text(id, "in three seconds; end your turn now");
     }
 
-    /// A list has changed; the host is told in the way of its era.
+    /// Changes a list, and tells the host as its era allows.
     pub(super) fn change(&mut self, what: &'static str) {
         if what == "tools" {
             self.grown += 1;
@@ -155,19 +157,19 @@ impl Tracer {
                 let meta = json!({"_meta": {super::tracer::META_STREAM: stream}});
                 self.notify(&method, Some(meta));
             }
-            // Without a stream nothing can be told in that era.
+            // That era has no way to tell a host without a stream.
             (None, true) => {}
             (_, false) => self.notify(&method, None),
         }
     }
 
-    /// Whether the server said that it tells of changes.
+    /// Whether the server declared that it reports changes.
     pub(super) fn is_quiet(&self) -> bool {
         matches!(self.opening, Opening::Quiet | Opening::NoCapabilities)
     }
 }
 
-/// A text of so many characters, at least as many as its last word has.
+/// A text of this length, or the length of its last word if that is longer.
 fn sized(characters: u64) -> String {
     let last = format!(" MARK-end-{characters}");
     let length = usize::try_from(characters.min(CHARACTERS_MAX)).unwrap_or(0);
@@ -175,7 +177,7 @@ fn sized(characters: u64) -> String {
     filler.chain(last.chars()).collect()
 }
 
-/// Seconds as a model gives them, as milliseconds within bounds.
+/// Seconds from a model, as milliseconds within bounds.
 fn milliseconds(seconds: f64) -> u64 {
     let wait = std::time::Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default();
     u64::try_from(wait.as_millis()).unwrap_or(CALL_MS_MAX).min(CALL_MS_MAX)

@@ -1,5 +1,5 @@
-//! Facts about a host that logs of the probe show, each with the lines that show it.
-//! A fact that two logs show differently is not claimed, nor is one that was only likely.
+//! Facts about a host that the probe's logs show, each with the lines that show it. A fact on which two logs
+//! disagree is not claimed, nor is one that is only likely.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::session::Said;
 
-/// One fact that was seen.
+/// One observed fact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
     /// `section.field` of a profile.
     pub fact: &'static str,
-    /// For facts that differ by mode: in which it was seen.
+    /// For facts that differ by mode: the mode in which it was observed.
     pub mode: Option<Mode>,
     /// The value, as a profile writes it.
     pub value: Value,
@@ -21,31 +21,31 @@ pub struct Claim {
     pub evidence: String,
 }
 
-/// All that was drawn from some logs.
+/// All claims from a set of logs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Claims {
-    /// What was seen, in the order in which it was found.
+    /// The observed facts, in the order in which they were found.
     pub seen: Vec<Claim>,
-    /// What was seen differently: the fact, and both sights.
+    /// Facts on which the logs disagree: the fact, and both observations.
     pub contradictions: BTreeMap<&'static str, String>,
-    /// The longest result that a model saw to its end, and the shortest one that it did not, in characters.
+    /// The longest result that the model saw whole, and the shortest that it did not, in characters.
     pub sizes: Option<(u64, Option<u64>)>,
-    /// What was seen in part only: the fact, and what is known of it.
+    /// Facts that were observed only partly: the fact, and what is known of it.
     pub hints: BTreeMap<&'static str, String>,
 }
 
 impl Claims {
-    /// A fact that holds in both modes.
+    /// Adds a fact that holds in both modes.
     pub(super) fn add(&mut self, fact: &'static str, value: Value, evidence: String) {
         self.keep(Claim { fact, mode: None, value, evidence });
     }
 
-    /// A fact of the session's mode.
+    /// Adds a fact that holds in one mode.
     pub(super) fn add_mode(&mut self, fact: &'static str, mode: Mode, value: Value, evidence: String) {
         self.keep(Claim { fact, mode: Some(mode), value, evidence });
     }
 
-    /// Something is known of a fact, and not enough.
+    /// Adds a partial observation of a fact.
     pub(super) fn hint(&mut self, fact: &'static str, words: String) {
         self.hints.entry(fact).or_insert(words);
     }
@@ -62,13 +62,13 @@ impl Claims {
         }
     }
 
-    /// The claim of a fact, in a mode where it differs by mode.
+    /// The claim of a fact; in one mode if the fact differs by mode.
     pub fn get(&self, fact: &str, mode: Option<Mode>) -> Option<&Claim> {
         self.seen.iter().find(|claim| claim.fact == fact && (claim.mode.is_none() || claim.mode == mode))
     }
 }
 
-/// A time that a program set, from the time that was measured: what is small against it is the machine's own.
+/// Rounds a measured time to the limit that a program has set: the small rest is the machine's own delay.
 pub(super) fn rounded_ms(measured_ms: u64) -> u64 {
     let step = match measured_ms {
         0..100 => 1,

@@ -1,4 +1,4 @@
-//! All facts that logs show, from every place that draws some.
+//! Collects the claims of all modules that draw some.
 
 use super::claim::Claims;
 use super::session::Session;

@@ -1,4 +1,5 @@
-//! Facts of calls, notifications and texts: limits, cancels, order, what changes lead to, what the model heard.
+//! Facts about calls, notifications and texts: limits, cancellations, order, list changes, texts that the
+//! model saw.
 
 use serde_json::{Value, json};
 
@@ -6,15 +7,15 @@ use super::claim::{Claims, rounded_ms};
 use super::opening::Opening;
 use super::session::{Call, Said, Session};
 
-/// A second call this soon after the first one's answer had waited for it, in milliseconds.
+/// If the second call comes this soon after the answer to the first, it had waited for it, in milliseconds.
 const QUEUED_MS: u64 = 300;
-/// A list that is asked within this time was asked at once, in milliseconds.
+/// A list that is requested within this time counts as requested at once, in milliseconds.
 const NOW_MS: u64 = 2_000;
-/// A call that blocked for so long does not go to the background, in milliseconds.
+/// If a call blocks for this long, the host does not move it to the background, in milliseconds.
 const BLOCKED_MS: u64 = 190_000;
-/// Cancels of answered calls come within this time, where there are any, in milliseconds.
+/// A host that cancels answered calls does so within this time, in milliseconds.
 const ABORT_MS_MAX: u64 = 5_000;
-/// Answered calls that show that none of them is cancelled afterwards.
+/// Number of answered calls without a cancellation that show that the host never cancels them.
 const ANSWERED_MIN: usize = 5;
 
 pub(super) fn draw(sessions: &[Session], claims: &mut Claims) {
@@ -30,7 +31,7 @@ pub(super) fn draw(sessions: &[Session], claims: &mut Claims) {
     needs_declaration(sessions, claims);
 }
 
-/// Whether calls of one step ran together.
+/// Whether the calls of one step ran in parallel.
 fn parallel(session: &Session, claims: &mut Claims) {
     let pair = |one: &str, other: &str| -> Option<(bool, u64)> {
         let (one, other) = (*session.calls(one).first()?, *session.calls(other).first()?);
@@ -58,7 +59,7 @@ fn parallel(session: &Session, claims: &mut Claims) {
     claims.add("calls.parallel", json!(rule), format!("{}, {}", session.at(at), session.at(at_too)));
 }
 
-/// Whether a call was to be told of its progress.
+/// Whether the call asked for progress.
 fn progresses(call: &Call<'_>) -> bool {
     let params = call.asked.params();
     let seconds = params.pointer("/arguments/progress_every_s").and_then(Value::as_f64);
@@ -110,7 +111,7 @@ fn limits(session: &Session, claims: &mut Claims) {
     }
 }
 
-/// When a call goes on and the model does too.
+/// When a call goes to the background and the model continues.
 fn background(session: &Session, claims: &mut Claims) {
     for call in session.calls("long_call") {
         let end = call.answered.or(call.cancelled).map_or(u64::MAX, |end| end.number);
@@ -119,7 +120,7 @@ fn background(session: &Session, claims: &mut Claims) {
         });
         if let Some(next) = next {
             let after_ms = next.ms.saturating_sub(call.asked.ms);
-            // A model takes its time to act; the host's limit is a whole second before it.
+            // A model takes its time to act; the host's limit is a whole second before that.
             let whole_ms = after_ms / 1_000 * 1_000;
             let evidence = format!("{}, {after_ms} ms after its call", session.at(next.number));
             return claims.add_mode("calls.background_after_ms", session.mode, json!(whole_ms), evidence);
@@ -136,7 +137,7 @@ fn background(session: &Session, claims: &mut Claims) {
     }
 }
 
-/// Cancels by the person, by the end of the host, and of calls that are over.
+/// Cancellations by the user, by the end of the host, and of answered calls.
 fn cancels(session: &Session, claims: &mut Claims) {
     if let Some(call) = session.calls("interrupt_me").first().filter(|call| call.answered.is_none()) {
         let later = session.asked("tools/call").find(|said| said.number > call.asked.number);
@@ -179,7 +180,7 @@ fn cancels(session: &Session, claims: &mut Claims) {
     }
 }
 
-/// The lists that were asked for a change.
+/// The lists that the host requested after a change.
 fn asked_after<'a>(session: &'a Session, fired: &Said, methods: &[&str]) -> Vec<&'a Said> {
     let next_fire = session
         .said
@@ -201,7 +202,7 @@ fn asked_after<'a>(session: &'a Session, fired: &Said, methods: &[&str]) -> Vec<
     session.said.iter().filter(is_list).collect()
 }
 
-/// What changes of lists lead to.
+/// The effect of list changes.
 fn changes(session: &Session, claims: &mut Claims) {
     if !matches!(session.opening, Opening::Legacy | Opening::OnePage) || session.is_modern() {
         return;
@@ -241,7 +242,7 @@ fn changes(session: &Session, claims: &mut Claims) {
     }
 }
 
-/// How a host reacted to one change; none when it can't be told.
+/// The reaction of a host to one change; `None` if it can't be told.
 fn reaction(session: &Session, fired: &Said, list: Option<&Said>) -> Option<(&'static str, u64)> {
     let next_call = session.asked("tools/call").find(|said| said.ms > fired.ms + NOW_MS);
     match (list, next_call) {
@@ -252,7 +253,7 @@ fn reaction(session: &Session, fired: &Said, list: Option<&Said>) -> Option<(&'s
     }
 }
 
-/// Two changes at once: how far apart the lists are.
+/// Two changes at once: the time between the requests for the list.
 fn twice(session: &Session, claims: &mut Claims) {
     let fired: Vec<&Said> = session.sent("notifications/tools/list_changed").collect();
     let pair = fired.windows(2).find(|pair| pair[1].ms.saturating_sub(pair[0].ms) < 100);
@@ -265,7 +266,7 @@ fn twice(session: &Session, claims: &mut Claims) {
     }
 }
 
-/// A change that changed nothing: whether the host looks once more.
+/// A notification without a change: whether the host lists once more.
 fn unchanged(session: &Session, claims: &mut Claims) {
     let asked = session.calls("change").into_iter().find(|call| {
         call.asked.params().pointer("/arguments/what").and_then(Value::as_str) == Some("unchanged")
@@ -288,7 +289,7 @@ fn unchanged(session: &Session, claims: &mut Claims) {
     }
 }
 
-/// Whether a change that was never declared is followed, where a declared one is.
+/// Whether the host follows a change that was never declared, if it follows a declared one.
 fn needs_declaration(sessions: &[Session], claims: &mut Claims) {
     let followed = claims
         .seen
@@ -303,7 +304,7 @@ fn needs_declaration(sessions: &[Session], claims: &mut Claims) {
     }
 }
 
-/// What the model says that it was shown.
+/// The texts that the model reports to have seen.
 fn heard(session: &Session, claims: &mut Claims) {
     let reports = session.heard();
     let Some((last, _)) = reports.last() else { return };
@@ -336,7 +337,7 @@ fn heard(session: &Session, claims: &mut Claims) {
     }
 }
 
-/// Between which lengths a result is no longer shown whole.
+/// The lengths between which a result is no longer shown whole.
 fn sizes(session: &Session, words: &[&str], at: &str, claims: &mut Claims) {
     let asked =
         |call: &Call<'_>| call.asked.params().pointer("/arguments/characters").and_then(Value::as_u64);
@@ -350,12 +351,12 @@ fn sizes(session: &Session, words: &[&str], at: &str, claims: &mut Claims) {
     claims.hint("texts.whole_max", format!("{whole} characters came whole{cut} ({at})"));
 }
 
-/// What the host made use of.
+/// The features that the host used.
 fn uses(session: &Session, claims: &mut Claims) {
     if let Some(said) = session.asked("resources/read").next() {
         claims.add("names.resources", json!(true), session.at(said.number));
     }
-    // Placeholders are the host's own look ahead; anything else is a person's use of a prompt.
+    // Placeholder arguments are the host's own request in advance; any other use of a prompt is the user's.
     let used = session.asked("prompts/get").find(|said| {
         said.params()
             .pointer("/arguments/who")

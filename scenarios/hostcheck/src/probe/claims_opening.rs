@@ -15,16 +15,16 @@ const LISTS: [(&str, &str); 4] = [
     ("resources/list", "resources"),
     ("resources/templates/list", "resource_templates"),
 ];
-/// Versions that are asked for, one session each, before the list of accepted ones is whole.
+/// Versions that must be tried, one session each, before the list of accepted versions is complete.
 const VERSIONS: [&str; 7] =
     ["2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "1999-01-01"];
-/// After the last try of a refused stream nothing may come for this many times the last wait.
+/// After the last retry of a refused stream the log must be quiet for this many times the last wait.
 const RETRY_OVER: u64 = 3;
-/// Steps of an end are told apart to this many milliseconds: in the first second of it, in which the probe says often that
-/// it still runs, and later.
+/// Times of the steps of an end are rounded to this many milliseconds within its first second, when the probe
+/// reports often that it still runs.
 const STEP_MS: u64 = 10;
 const LATE_STEP_MS: u64 = 50;
-/// Lists that are asked within this time of the first belong to the opening, in milliseconds.
+/// Lists that are requested within this time of the first belong to the opening, in milliseconds.
 const OPENING_MS: u64 = 1_000;
 
 pub(super) fn draw(sessions: &[Session], claims: &mut Claims) {
@@ -50,21 +50,21 @@ pub(super) fn draw(sessions: &[Session], claims: &mut Claims) {
 }
 
 fn first_message(session: &Session, claims: &mut Claims) {
-    // A process that was started in place of another may skip the probe.
+    // A process that replaced another may skip the probe.
     if let Some(said) = session.said.iter().find(|said| said.by_host).filter(|_| session.proc == 1) {
         let probes = said.method() == Some("server/discover");
         claims.add("opening.probe", json!(probes), session.at(said.number));
     }
 }
 
-/// The first lists, before anything was called.
+/// The first lists, before any call.
 fn lists(session: &Session, claims: &mut Claims) {
     let until_ms = session.first_call_ms();
     let mut first: Vec<(&str, &Said)> = Vec::new();
     for said in session.said.iter().filter(|said| said.by_host && said.ms <= until_ms) {
         let kind = LISTS.iter().find(|(method, _)| said.method() == Some(method));
         let Some((_, kind)) = kind.filter(|_| said.params().get("cursor").is_none()) else { continue };
-        // Some hosts ask for one list twice at once; what comes later is another matter.
+        // Some hosts request one list twice at once; a later request has another reason.
         let opens = first.first().is_none_or(|(_, one)| said.ms <= one.ms + OPENING_MS);
         if opens || !first.iter().any(|(known, _)| known == kind) {
             first.push((kind, said));
@@ -89,7 +89,7 @@ fn lists(session: &Session, claims: &mut Claims) {
     }
     let pages = session.asked("tools/list").filter(|said| said.ms <= until_ms);
     let followed = pages.filter(|said| said.params().get("cursor").is_some()).last();
-    // A host that asks no second page has had time for it once a tool was called, where there was one.
+    // A host that requests no second page had time for it once a tool was called, if there was one.
     if session.opening != Opening::OnePage && (followed.is_some() || until_ms < u64::MAX) {
         let at = session.at(followed.unwrap_or(asked).number);
         claims.add("lists.follow_cursor", json!(followed.is_some()), at);
@@ -131,7 +131,7 @@ fn stream(session: &Session, claims: &mut Claims) {
     }
 }
 
-/// What a notification leads to that the stream did not ask for.
+/// The effect of a notification that the stream did not request.
 fn strict(session: &Session, listen: &Said, stray: &Said, claims: &mut Claims) {
     let cancel = session.cancel_of(listen).filter(|said| said.ms < stray.ms + 2_000);
     let at = session.at(cancel.unwrap_or(stray).number);
@@ -152,7 +152,7 @@ fn strict(session: &Session, listen: &Said, stray: &Said, claims: &mut Claims) {
     }
 }
 
-/// When a refused stream is asked for again.
+/// When the host requests a refused stream again.
 fn retries(session: &Session, claims: &mut Claims) {
     let asked: Vec<&Said> = session.asked("subscriptions/listen").collect();
     let Some(first) = asked.first() else { return };
@@ -218,7 +218,7 @@ fn start_timeout(session: &Session, claims: &mut Claims) {
     }
 }
 
-/// Which versions are accepted in answer to `initialize`.
+/// The versions that the host accepts in the answer to `initialize`.
 fn versions(sessions: &[Session], claims: &mut Claims) {
     let mut accepted: Vec<&str> = Vec::new();
     let mut tried = 0;
@@ -284,7 +284,7 @@ fn end(session: &Session, claims: &mut Claims) {
         );
         return claims.hint("life.shutdown", words);
     }
-    // The log breaks off: nothing but a kill ends the probe before its time. The end of stdin comes with it.
+    // The log breaks off, and only a kill ends the probe before its time. The end of stdin comes with it.
     let often = watched_ms <= super::tracer::ALIVE_OFTEN_MS;
     let killed_ms = watched_ms + if often { super::tracer::ALIVE_MS } else { super::tracer::ALIVE_LATER_MS };
     steps
@@ -299,12 +299,12 @@ fn end(session: &Session, claims: &mut Claims) {
     claims.add("life.shutdown", steps.into(), session.at(first.number));
 }
 
-/// Whether a dead process was started again, and what it was asked first.
+/// Whether the host restarted an exited process, and its first request then.
 fn restart(session: &Session, next: Option<&Session>, claims: &mut Claims) {
     let Some(exit) = session.calls("exit").first().copied() else { return };
     let Some(next) = next else {
         let words = format!(
-            "no process followed the exit at {}; a person must say whether a call was tried",
+            "no process followed the exit at {}; the user must say whether a call was tried",
             session.at(exit.asked.number)
         );
         return claims.hint("life.restart", words);

@@ -1,4 +1,5 @@
-//! Facts of single messages: who the host is, the order of members, ids, tokens, answers to the probe's requests.
+//! Facts about single messages: the name of the host, the order of members, ids, tokens, answers to the
+//! probe's requests.
 
 use fake_hosts::Mode;
 use serde_json::{Value, json};
@@ -7,9 +8,9 @@ use super::claim::{Claims, order};
 use super::session::{Said, Session};
 use super::tracer::META_VERSION;
 
-/// An answer that comes sooner than this was nobody's decision, in milliseconds.
+/// An answer within this time was no user's decision, in milliseconds.
 const AT_ONCE_MS: u64 = 500;
-/// Facts about the answers to requests need an observation of this length, in milliseconds.
+/// Shortest observation for facts about missing answers, in milliseconds.
 const SILENT_MS: u64 = 40_000;
 const META: &str = "io.modelcontextprotocol/";
 
@@ -104,7 +105,7 @@ fn ids(session: &Session, claims: &mut Claims) {
     }
     if let Some(said) = session.asked("subscriptions/listen").next() {
         let rule = match &said.json["id"] {
-            // Its first one; the number that goes on is that of the prefix's own counter.
+            // The first id; the counter in it belongs to the prefix.
             Value::String(id) => match id.strip_suffix('0') {
                 Some(prefix) => json!({"prefix": prefix}),
                 None => json!({"fixed": id}),
@@ -120,7 +121,7 @@ fn ids(session: &Session, claims: &mut Claims) {
             Some(params) if params.as_object().is_some_and(serde_json::Map::is_empty) => {
                 claims.add("wire.empty_params", json!(true), session.at(said.number));
             }
-            // Params that hold `_meta` alone say nothing of requests without any.
+            // Params that hold only `_meta` say nothing about requests without params.
             Some(_) => {}
         }
     }
@@ -164,7 +165,7 @@ fn tokens(session: &Session, claims: &mut Claims) {
         let names: Vec<&str> = own.iter().map(|(name, _)| name.as_str()).collect();
         claims.hint(
             "wire.call_meta",
-            format!("{at} has {}; which parts change is for a person to say", names.join(", ")),
+            format!("{at} has {}; the user must say which parts change", names.join(", ")),
         );
     }
 }
@@ -224,7 +225,7 @@ fn roots(answer: &Said) -> Option<&'static str> {
         [] => Some("empty"),
         [root] if root.get("name").is_some() => Some("named_working_directory"),
         [_] => Some("working_directory"),
-        // Several roots are no choice that a profile knows.
+        // Several roots are a choice that profiles do not have.
         _ => None,
     }
 }

@@ -1,5 +1,5 @@
-//! From claims to a profile's draft: what was seen with its lines, what was not as comments with the reason.
-//! It is a file that the loader takes; it never states as observed what no line shows.
+//! Writes claims as the draft of a profile: observed facts with their lines, the others as comments with the
+//! reason. The loader accepts the file. It never states a fact as observed that no line shows.
 
 use std::fmt::Write as _;
 
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use super::claim::Claims;
 use crate::json_in_yaml::yaml;
 
-/// The profile that a draft differs from when nobody names another.
+/// The profile that a draft extends if the user names no other.
 pub const BASE: &str = "generic@tools-only";
-/// Longest name or version that goes into an id, in characters.
+/// Longest name or version in an id, in characters.
 const ID_PART_MAX: usize = 60;
 
-/// Why a whole section can't be seen from here.
+/// Why a whole section can't be observed here.
 const BLIND: [(&str, &str); 8] = [
     ("shell.", "a background shell is not on this wire"),
     ("hooks.", "hooks are not on this wire"),
@@ -26,7 +26,7 @@ const BLIND: [(&str, &str); 8] = [
     ("fidelity.", "a tolerance is set when recordings are compared"),
 ];
 
-/// Which session would show a fact.
+/// The session that would show a fact.
 const NEEDS: [(&str, &str); 15] = [
     ("opening.probe_silence", "--opening probe-silent"),
     ("opening.probe_timeout_ms", "--opening probe-silent"),
@@ -45,7 +45,7 @@ const NEEDS: [(&str, &str); 15] = [
     ("life.restart", "the step `exit`, then `note`"),
 ];
 
-/// The draft of a profile as YAML, differing from `base`.
+/// The draft of a profile as YAML, extending `base`.
 pub fn write(claims: &Claims, base: &Profile) -> String {
     let info = claims.get("identity.client_info", None).map(|claim| &claim.value);
     let part = |name: &str| {
@@ -56,7 +56,7 @@ pub fn write(claims: &Claims, base: &Profile) -> String {
     };
     let (family, version) = (part("name"), part("version"));
     let mut text = String::new();
-    // A string takes every write.
+    // Writing to a string can't fail.
     let _ = write!(
         text,
         "# A draft by `hostcheck probe --report`. Facts that are not named are those of {base}; each is a comment with the\n\
@@ -88,7 +88,7 @@ pub fn write(claims: &Claims, base: &Profile) -> String {
     text
 }
 
-/// The line of a fact, or the words of a comment where it is unknown.
+/// The line of a fact, or the text of a comment if it is unknown.
 fn line(claims: &Claims, fact: &Evidence, base: &Profile) -> Result<String, String> {
     let field = fact.name.split('.').nth(1).unwrap_or_default();
     let by_mode = fact
@@ -120,7 +120,8 @@ fn line(claims: &Claims, fact: &Evidence, base: &Profile) -> Result<String, Stri
     ))
 }
 
-/// A fact of which one mode was seen: the other is the base's, so the whole is not observed.
+/// A fact that was observed in one mode only: the value of the other mode is that of the base, so the fact as
+/// a whole is not observed.
 fn half(
     mode: &str,
     seen: &Value,

@@ -1,5 +1,5 @@
-//! Runs the tracer over any pipes on tokio's clock, and tells a log what went over them.
-//! It moves bytes, time and signals; it never knows what they mean.
+//! Runs the tracer over any pipes on tokio's clock, and passes everything on them to a log. It moves bytes,
+//! time and signals; it never interprets them.
 
 use std::future::Future;
 use std::io;
@@ -13,22 +13,23 @@ use tokio::time::{Duration, Instant};
 use super::tracer::{Out, Tracer};
 use crate::tap::{Dir, What};
 
-/// Longest line of a host that is taken, in bytes; of a longer one only the log has the beginning.
+/// Longest line of a host that is accepted, in bytes. Of a longer one the log has only the beginning.
 const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// What the log is told.
+/// An entry for the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told<'a> {
     /// A line with its newline, as it was on the pipe.
     Line(Dir, &'a [u8]),
-    /// Something happened.
+    /// An event.
     Event(What, Option<String>),
 }
 
-/// Runs until the tracer ends, and returns its exit code. `signals` resolves with the name of each signal of the host.
+/// Runs until the tracer ends, and returns its exit code. `signals` resolves with the name of each signal
+/// from the host.
 ///
 /// # Errors
-/// When the pipes can't be read or written for another reason than that the host has left.
+/// If the pipes can't be read or written for another reason than that the host has closed them.
 pub async fn drive<S: Future<Output = String>>(
     mut tracer: Tracer,
     input: impl AsyncRead + Unpin,
@@ -93,7 +94,8 @@ pub async fn drive<S: Future<Output = String>>(
     }
 }
 
-/// The next line, or so much of it as is taken. May be dropped and asked again with the same buffer.
+/// Reads the next line, or its beginning up to the limit. The future may be dropped and called again with the
+/// same buffer.
 async fn next_line(input: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io::Result<usize> {
     let room = LINE_BYTES_MAX.saturating_sub(line.len()).max(1) as u64;
     input.take(room).read_until(b'\n', line).await

@@ -1,5 +1,5 @@
-//! What the probe sends of its own: one notification of each kind, and requests to the host.
-//! It asks only for what the host declared; `unknown` alone is for what no host knows.
+//! Messages that the probe sends on its own: one notification of each kind, and requests to the host. It
+//! requests only what the host declared, except for `unknown`, which no host knows.
 
 use serde_json::{Value, json};
 
@@ -13,10 +13,11 @@ pub(super) const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl Tracer {
-    /// One notification of each kind, each with a word of its own.
+    /// Sends one notification of each kind, each with a word of its own.
     pub(super) fn fire_all(&mut self) {
         if self.modern {
-            // Nothing unsolicited may be sent in that era; the channel alone is tried, for it has been seen there.
+            // That era allows no unsolicited notification; only the channel is tried, because it was observed
+            // there.
             return self.channel();
         }
         for level in LEVELS {
@@ -40,7 +41,7 @@ impl Tracer {
         self.notify("notifications/claude/channel", Some(params));
     }
 
-    /// A notification on the stream that its filter does not name.
+    /// Sends a notification on the stream that its filter does not name.
     pub(super) fn stray(&mut self, id: &Value) {
         let Some(stream) = self.stream.clone() else {
             return self.text(id, "there is no stream of changes, so nothing was sent");
@@ -50,7 +51,7 @@ impl Tracer {
         self.text(id, "sent");
     }
 
-    /// Asks the host; its call is answered when the host has answered, or has not in time.
+    /// Sends a request to the host. The call is answered after the host's answer, or after the time limit.
     pub(super) fn ask(&mut self, call: &Value, what: &str) {
         let declares = |pointer: &str| self.client.pointer(pointer).is_some();
         let forms =

@@ -1,8 +1,9 @@
-//! A tracer server to point a real host at, and what its log tells of that host.
-//! It never claims a fact that the log does not show: what was not seen is named as unknown, with the reason.
+//! A tracer server that examines a real host, and the facts that its log shows. It never claims a fact that
+//! the log does not show; an unobserved fact is named as unknown, with the reason.
 //!
-//! [`tracer`] is the server, [`tools`] what a model can call, [`drive`] runs it over pipes, [`session`] reads its log,
-//! [`claim`] draws facts from it, [`draft`] writes them as a profile, [`questions`] answers what was open.
+//! [`tracer`] is the server, [`tools`] lists its tools, [`drive`] runs it over pipes, [`session`] reads its
+//! log, [`claim`] draws facts from it, [`draft`] writes them as a profile, [`questions`] answers the open
+//! questions.
 
 #[cfg(test)]
 mod against_fakes;

@@ -1,5 +1,5 @@
-//! How the probe treats a host at the start of a connection: one way a run, for a host opens once.
-//! It holds names only; what each leads to is the tracer's.
+//! The ways in which the probe may treat a host at the start of a connection. There is one for each run,
+//! because a host opens once. This module holds the names only; the tracer implements them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ pub enum Opening {
     Legacy,
     /// `server/discover` is answered.
     Modern,
-    /// As modern, but a stream of changes is refused.
+    /// As `Modern`, but a stream of changes is refused.
     ModernRefuseListen,
     /// `server/discover` gets no answer.
     ProbeSilent,
@@ -21,15 +21,15 @@ pub enum Opening {
     InitializeSilent,
     /// The server declares nothing.
     NoCapabilities,
-    /// The server has everything, and declares no changes of it.
+    /// The server has every feature, and declares no list changes.
     Quiet,
-    /// As legacy, with every tool on the first page of the list: for a host that asks for no other.
+    /// As `Legacy`, with every tool on the first page of the list: for a host that requests no other.
     OnePage,
-    /// `initialize` is answered with this version, whatever was asked.
+    /// `initialize` is answered with this version, whatever the host asked for.
     Version(String),
 }
 
-/// The names of those without a value.
+/// The names of the openings without a value.
 const NAMES: [(&str, Opening); 9] = [
     ("legacy", Opening::Legacy),
     ("modern", Opening::Modern),

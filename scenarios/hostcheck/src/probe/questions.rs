@@ -1,5 +1,6 @@
-//! The questions that were open before any host was examined, each answered from the logs or marked unanswered.
-//! It quotes the lines; where only a person could know, it says so and takes a person's word as that.
+//! The questions that were open before any host was examined. Each is answered from the logs or marked as
+//! unanswered. Answers quote the lines; where only a user could know, the user's own words are quoted as
+//! such.
 
 use std::fmt::Write as _;
 
@@ -9,7 +10,7 @@ use super::claim::Claims;
 use super::session::Session;
 use crate::json_in_yaml::yaml;
 
-/// Longest text of a person that is quoted, in characters.
+/// Longest quoted text of a user, in characters.
 const SAYS_MAX: usize = 500;
 
 const QUESTIONS: [&str; 7] = [
@@ -22,16 +23,16 @@ const QUESTIONS: [&str; 7] = [
     "Should the terminal companion ship by default?",
 ];
 
-/// One question and what the logs say.
+/// One question and its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
     /// From 1.
     pub number: usize,
     /// The question.
     pub question: &'static str,
-    /// What is known, with the lines; none where it is unanswered.
+    /// The answer, with the lines that show it; `None` if it is unanswered.
     pub answer: Option<String>,
-    /// Why it is unanswered, or what is known beside it.
+    /// Why it is unanswered, or a note beside the answer.
     pub beside: String,
 }
 
@@ -49,9 +50,9 @@ pub fn all(sessions: &[Session], claims: &Claims) -> Vec<Answered> {
             }
             4 => (
                 None,
-                "hooks leave no trace on this wire; look at the host's documents, or let a person answer",
+                "hooks leave no trace on this wire; look at the host's documents, or let the user answer",
             ),
-            5 => (None, "how it feels is for a person to say"),
+            5 => (None, "only a user can say how it feels"),
             _ => (None, "a decision, not a fact of the host"),
         };
         let mut beside = beside.to_owned();
@@ -68,7 +69,7 @@ pub fn all(sessions: &[Session], claims: &Claims) -> Vec<Answered> {
 pub fn text(answered: &[Answered]) -> String {
     let mut text = String::new();
     for one in answered {
-        // A string takes every write.
+        // Writing to a string can't fail.
         let _ = match &one.answer {
             Some(answer) => writeln!(text, "{}. {}\n   answered: {answer}", one.number, one.question),
             None => writeln!(text, "{}. {}\n   unanswered: {}", one.number, one.question, one.beside),
@@ -126,7 +127,7 @@ fn subscribes(sessions: &[Session]) -> Option<String> {
     (!told.is_empty()).then(|| told.join("; "))
 }
 
-/// The middle time from an answer to the next call: how long a model's step takes.
+/// The median time from an answer to the next call: the duration of a model's step.
 fn pace(sessions: &[Session]) -> Option<String> {
     let mut steps: Vec<u64> = Vec::new();
     for session in sessions {
@@ -145,7 +146,7 @@ fn pace(sessions: &[Session]) -> Option<String> {
     ))
 }
 
-/// What a person said of a question, through the model.
+/// What a user said to a question, through the model.
 fn word(sessions: &[Session], number: usize) -> Option<String> {
     let mut words = Vec::new();
     for session in sessions {
@@ -158,7 +159,7 @@ fn word(sessions: &[Session], number: usize) -> Option<String> {
             if same && !says.is_empty() {
                 let says: String = says.chars().take(SAYS_MAX).collect();
                 let quoted = yaml(&Value::from(says).to_string());
-                words.push(format!("{quoted} (the person's word, {})", session.at(call.asked.number)));
+                words.push(format!("{quoted} (the user's words, {})", session.at(call.asked.number)));
             }
         }
     }

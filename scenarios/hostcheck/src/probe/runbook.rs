@@ -1,10 +1,10 @@
-//! The words that guide a person and a model through a probe.
+//! The texts that guide a user and a model through a probe.
 
-/// What the probe says of itself when it opens. A host that shows it to its model shows its word.
+/// The instructions of the probe. A host that shows them to its model shows their marked word.
 pub const INSTRUCTIONS: &str = "This server examines its host. Call `begin` and follow the steps that it answers with. \
 A word to report later: MARK-instructions";
 
-/// The steps for a model, as `begin` answers them.
+/// The steps for a model, as `begin` returns them.
 pub const STEPS: &str = "\
 Follow the steps in order. Each is a tool of this server; do nothing else in between. Never invent what you did not see.
  1. begin: you are here.
@@ -27,7 +27,7 @@ Follow the steps in order. Each is a tool of this server; do nothing else in bet
 16. hold: the person quits the host in its normal way while it runs.
 In a session of its own: exit, then note.";
 
-/// What a person does, from the configuration to the draft.
+/// The steps for a user, from the configuration to the draft.
 pub const RUNBOOK: &str = "\
 A real host is examined in a few short sessions; each starts the probe with another opening and a log of its own.
 

@@ -1,5 +1,5 @@
-//! What one server process saw of its host, read from a log: messages, calls, ends.
-//! It finds things; what they say of the host is drawn elsewhere.
+//! The observations of one server process about its host, read from a log: messages, calls, ends. It only
+//! finds them; other modules draw facts from them.
 
 use serde_json::Value;
 
@@ -15,13 +15,13 @@ pub struct Session {
     pub name: String,
     /// How the probe opened.
     pub opening: Opening,
-    /// How the host ran, as the person said.
+    /// The mode of the host, as the user said.
     pub mode: Mode,
     /// Every message, in order.
     pub said: Vec<Said>,
-    /// Everything else that happened, in order.
+    /// Every event, in order.
     pub happened: Vec<Happened>,
-    /// The process in the order of its kind: 2 when the host started the same command again.
+    /// The number of the process: 2 if the host started the same command again.
     pub proc: u64,
 }
 
@@ -30,24 +30,24 @@ pub struct Session {
 pub struct Said {
     /// The line of the log.
     pub number: u64,
-    /// When, in milliseconds since the start.
+    /// The time, in milliseconds since the start.
     pub ms: u64,
     /// Whether the host wrote it.
     pub by_host: bool,
-    /// It.
+    /// The message.
     pub json: Value,
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Clone)]
 pub struct Happened {
     /// The line of the log.
     pub number: u64,
-    /// When, in milliseconds since the start.
+    /// The time, in milliseconds since the start.
     pub ms: u64,
-    /// What.
+    /// The kind of event.
     pub what: What,
-    /// The log's words.
+    /// The words of the log.
     pub detail: String,
 }
 
@@ -58,22 +58,22 @@ pub struct Call<'a> {
     pub asked: &'a Said,
     /// The probe's answer.
     pub answered: Option<&'a Said>,
-    /// The host's cancel.
+    /// The host's cancellation.
     pub cancelled: Option<&'a Said>,
 }
 
 impl Said {
-    /// The method, where it has one.
+    /// The method, if it has one.
     pub fn method(&self) -> Option<&str> {
         self.json.get("method")?.as_str()
     }
 
-    /// Its `params`.
+    /// The `params`; null if there are none.
     pub fn params(&self) -> &Value {
         self.json.get("params").unwrap_or(&Value::Null)
     }
 
-    /// Its members' names, in order.
+    /// The names of its members, in order.
     pub fn order(&self) -> Vec<&str> {
         self.json.as_object().into_iter().flat_map(serde_json::Map::keys).map(String::as_str).collect()
     }
@@ -84,7 +84,7 @@ impl Said {
 }
 
 impl Session {
-    /// The processes of a log's entries.
+    /// The processes in the entries of a log.
     pub fn of(name: &str, log: &[Recorded]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for entry in log {
@@ -134,7 +134,7 @@ impl Session {
         }
     }
 
-    /// The name of the first log of its kind: `wire` for `wire.jsonl` and `wire.2.jsonl`.
+    /// The name of the first log of its series: `wire` for `wire.jsonl` and `wire.2.jsonl`.
     pub fn base(&self) -> String {
         let stem = self.name.strip_suffix(".jsonl").unwrap_or(&self.name);
         let number = format!(".{}", self.proc);
@@ -146,7 +146,7 @@ impl Session {
         format!("{}:{number}", self.name)
     }
 
-    /// The host's requests of a method.
+    /// The host's requests with this method.
     pub fn asked(&self, method: &str) -> impl Iterator<Item = &Said> {
         let method = method.to_owned();
         self.said
@@ -154,7 +154,7 @@ impl Session {
             .filter(move |said| said.by_host && said.is_request() && said.method() == Some(&method))
     }
 
-    /// The host's notifications of a method.
+    /// The host's notifications with this method.
     pub fn told(&self, method: &str) -> impl Iterator<Item = &Said> {
         let method = method.to_owned();
         self.said
@@ -162,7 +162,7 @@ impl Session {
             .filter(move |said| said.by_host && !said.is_request() && said.method() == Some(&method))
     }
 
-    /// What the probe sent of a method.
+    /// The probe's messages with this method.
     pub fn sent(&self, method: &str) -> impl Iterator<Item = &Said> {
         let method = method.to_owned();
         self.said.iter().filter(move |said| !said.by_host && said.method() == Some(&method))
@@ -179,14 +179,14 @@ impl Session {
         })
     }
 
-    /// The host's cancel of a request of its own.
+    /// The host's cancellation of its own request.
     pub fn cancel_of(&self, request: &Said) -> Option<&Said> {
         let id = request.json.get("id")?;
         self.told("notifications/cancelled")
             .find(|said| said.number > request.number && said.params().get("requestId") == Some(id))
     }
 
-    /// The calls of a tool; of every tool where the name is empty.
+    /// The calls of a tool; of every tool if the name is empty.
     pub fn calls(&self, tool: &str) -> Vec<Call<'_>> {
         let wanted =
             |said: &&Said| tool.is_empty() || said.params().get("name").and_then(Value::as_str) == Some(tool);
@@ -196,23 +196,23 @@ impl Session {
             .collect()
     }
 
-    /// When the first tool was called; the end of the log where none was.
+    /// The time of the first tool call; the end of the log if there is none.
     pub fn first_call_ms(&self) -> u64 {
         self.asked("tools/call").next().map_or(u64::MAX, |call| call.ms)
     }
 
-    /// When the log ends.
+    /// The time of the last entry.
     pub fn last_ms(&self) -> u64 {
         let said = self.said.last().map_or(0, |said| said.ms);
         self.happened.last().map_or(said, |last| last.ms.max(said))
     }
 
-    /// The first end of stdin or signal, which the host began its end with.
+    /// The first end of stdin or signal, with which the host began to end the probe.
     pub fn end(&self) -> Option<&Happened> {
         self.happened.iter().find(|one| matches!(one.what, What::Signal | What::HostClosedStdin))
     }
 
-    /// Whether the probe spoke the newer era, and the host followed.
+    /// Whether the probe offered the newer era, and the host accepted it.
     pub fn is_modern(&self) -> bool {
         self.said.iter().any(|said| {
             said.by_host

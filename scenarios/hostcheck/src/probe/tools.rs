@@ -1,9 +1,9 @@
-//! What a model can call at the probe, in the order in which it should; each description says what to do then.
-//! It holds words and schemas only.
+//! The tools of the probe, in the order in which a model should call them. Each description says what to do.
+//! This module holds texts and schemas only.
 
 use serde_json::{Value, json};
 
-/// Tools on one page of the list, so that a host has pages to follow.
+/// Number of tools on one page of the list, so that a host has pages to follow.
 pub const PAGE_TOOLS: usize = 7;
 
 /// One tool.
@@ -11,17 +11,17 @@ pub const PAGE_TOOLS: usize = 7;
 pub struct Tool {
     /// Its name.
     pub name: &'static str,
-    /// What to do, when, and what comes then.
+    /// What to do, when, and what happens then.
     pub description: &'static str,
     /// Its arguments: name, JSON type, description.
     pub arguments: &'static [(&'static str, &'static str, &'static str)],
-    /// Whether it says `readOnlyHint: true`.
+    /// Whether it declares `readOnlyHint: true`.
     pub read_only: bool,
 }
 
 macro_rules! tools {
     ($( $name:literal $reads:ident $arguments:tt $description:literal; )*) => {
-        /// All of them, in order.
+        /// The tools, in order.
         pub const TOOLS: &[Tool] = &[$( Tool {
             name: $name,
             description: $description,
@@ -33,7 +33,7 @@ macro_rules! tools {
     (@ writes) => { false };
 }
 
-// A row: the name, whether it says that it only reads, its arguments, and its description.
+// A row: the name, whether it only reads, its arguments, and its description.
 tools! {
     "begin" reads [] "Step 1. Call this first. It answers with the whole runbook; follow it step by step.";
     "read_a" reads [] "Step 2. Call read_a and read_b together, in one and the same step, not one after the other.";
@@ -48,9 +48,9 @@ tools! {
     "heard" reads [("words", "array", "every word beginning with MARK- that you have seen anywhere in this conversation so far")]
         "Steps 7 and 13. Report honestly which words beginning with MARK- you have seen so far, wherever they stood: in results, in instructions, in messages that came by themselves. An empty list is a good answer.";
     "ask" reads [("what", "string", "ping, roots, elicitation, elicitation_url, sampling or unknown")]
-        "Step 8. Sends the host one request and waits up to 45 s for its answer. Call it once with each of: ping, roots, elicitation, elicitation_url, sampling, unknown. What the host did not declare is not asked. Where a form opens, the person fills it in.";
+        "Step 8. Sends the host one request and waits up to 45 s for its answer. Call it once with each of: ping, roots, elicitation, elicitation_url, sampling, unknown. What the host did not declare is not asked. If a form opens, the user fills it in.";
     "change" reads [("what", "string", "tools, prompts, resources, tools_twice or unchanged")]
-        "Step 9. Three seconds after its answer a list changes and the host is told. Call it once with each of: tools, prompts, resources, tools_twice, unchanged. After each, end your turn at once; the person waits ten seconds and then says \"go on\".";
+        "Step 9. Three seconds after its answer a list changes and the host is told. Call it once with each of: tools, prompts, resources, tools_twice, unchanged. After each, end your turn at once; the user waits ten seconds and then says \"go on\".";
     "stray" reads []
         "Step 10, only where `begin` says that the era is modern. Sends a notification that the stream of changes did not ask for.";
     "long_call" reads [("seconds", "number", "how long the call takes"), ("progress_every_s", "number", "seconds between progress notifications; 0 for none")]
@@ -60,15 +60,15 @@ tools! {
     "note" reads [("what", "string", "what you noticed")]
         "Notes something in the log. Use it whenever something surprising happens.";
     "interrupt_me" reads []
-        "Step 14. Takes ten minutes. While it runs the person interrupts it (Esc or Ctrl+C), waits five seconds, and says \"go on\".";
-    "answer" reads [("question", "number", "1 to 7"), ("says", "string", "what the person knows")]
-        "Step 15. What the person knows of an open question, in their words.";
+        "Step 14. Takes ten minutes. While it runs the user interrupts it (Esc or Ctrl+C), waits five seconds, and says \"go on\".";
+    "answer" reads [("question", "number", "1 to 7"), ("says", "string", "what the user knows")]
+        "Step 15. What the user knows of an open question, in their words.";
     "exit" writes [("code", "number", "the exit code")]
         "In a session of its own. The probe's process ends during this call. Then call note once, to see whether the host starts it again.";
-    "hold" reads [] "Step 16, the last. Never answers. While it runs the person quits the host in its normal way.";
+    "hold" reads [] "Step 16, the last. Never answers. While it runs the user quits the host in its normal way.";
 }
 
-/// One page of so many tools and the cursor of the next one; none for a cursor that was never given.
+/// One page with this many tools, and the cursor of the next page; `None` for an unknown cursor.
 pub fn page(cursor: Option<&str>, page_tools: usize, grown: u32) -> Option<(Vec<Value>, Option<String>)> {
     let pages = TOOLS.len().div_ceil(page_tools);
     let number = match cursor {

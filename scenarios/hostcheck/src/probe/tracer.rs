@@ -1,5 +1,6 @@
-//! The probe's server: a machine that is told lines and time and says what to write and when to end.
-//! Raw JSON-RPC in both eras; it never asks a host for what that host did not declare, but for what no host knows.
+//! The server of the probe: a state machine that receives lines and time, and says what to write and when to
+//! end. It speaks raw JSON-RPC in both eras. It requests from a host only what the host declared, except for
+//! `unknown`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,24 +10,26 @@ use super::opening::Opening;
 
 /// The version of the newer era.
 pub(super) const MODERN: &str = "2026-07-28";
-/// The member of `_meta` that names the version of a request of that era.
+/// The member of `_meta` with the version of a request of that era.
 pub(super) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 pub(super) const META_STREAM: &str = "io.modelcontextprotocol/subscriptionId";
-/// The first page of a list comes this late, in milliseconds: a host that asks for all lists at once has done so by then.
+/// Delay of the first page of a list, in milliseconds: a host that requests all lists at once has done so by
+/// then.
 pub(super) const LIST_DELAY_MS: u64 = 150;
-/// A stream of changes is acknowledged this late, in milliseconds.
+/// Delay of the acknowledgement of a stream of changes, in milliseconds.
 const LISTEN_DELAY_MS: u64 = 150;
-/// After it was told to end, the probe stays for so long to see what the host does next, in milliseconds.
+/// Time for which the probe goes on after it was told to end, to see what the host does next, in
+/// milliseconds.
 pub(super) const LINGER_MS: u64 = 30_000;
-/// How often it says meanwhile that it still runs: in the first second, and then, in milliseconds.
+/// How often it reports in the first second of that time that it still runs, in milliseconds.
 pub(super) const ALIVE_MS: u64 = 5;
 pub(super) const ALIVE_LATER_MS: u64 = 100;
 pub(super) const ALIVE_OFTEN_MS: u64 = 1_000;
-/// Timers that may wait at once; more is a host that floods.
+/// Most timers at once; only a host that floods needs more.
 const TIMERS_MAX: usize = 10_000;
 
-/// What the tracer wants done, in order.
+/// An action of the tracer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Out {
     /// Write this message.
@@ -37,22 +40,26 @@ pub enum Out {
     Exit(i32),
 }
 
-/// What happens at a time.
+/// An event that is due at a time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Due {
-    /// An answer goes out, unless its request was cancelled.
+    /// An answer is sent, unless its request was cancelled.
     Answer(Value, Value),
-    /// The next progress of a call, unless it was cancelled.
-    Progress { id: Value, token: Value, count: u64, every_ms: u64 },
+    /// The next progress notification of a call is sent, unless it was cancelled.
+    Progress {
+        id: Value,
+        token: Value,
+        count: u64,
+        every_ms: u64,
+    },
     /// A list has changed.
     Change(&'static str),
     /// The stream of changes is acknowledged.
     Acknowledge(Value, Value),
-    /// A request of ours got no answer.
+    /// A request of the probe got no answer.
     Unanswered(String),
-    /// Say that the process still runs.
     Alive,
-    /// The host had its time.
+    /// The time after the end is over.
     Leave,
 }
 
@@ -69,18 +76,18 @@ pub struct Tracer {
     pub(super) modern: bool,
     /// The id of the stream of changes.
     pub(super) stream: Option<Value>,
-    /// Requests of the host that are not answered yet, by id as JSON.
+    /// Requests of the host without an answer so far, by id as JSON.
     open: BTreeSet<String>,
-    /// Requests of ours: which call of the host waits for the answer.
+    /// Requests of the probe: the call of the host that waits for the answer.
     pub(super) asked: BTreeMap<String, Value>,
     pub(super) next_ask: u64,
-    /// Tools that appeared.
+    /// Number of tools that were added.
     pub(super) grown: u32,
     leaving_since_ms: Option<u64>,
 }
 
 impl Tracer {
-    /// A fresh process.
+    /// A process that has just started.
     pub fn new(opening: Opening) -> Self {
         Self {
             opening,
@@ -99,17 +106,17 @@ impl Tracer {
         }
     }
 
-    /// What is to be done now.
+    /// Takes the actions that are to be done.
     pub fn take_out(&mut self) -> Vec<Out> {
         std::mem::take(&mut self.out)
     }
 
-    /// When [`Self::on_timer`] wants to be called next, in milliseconds since the start.
+    /// When to call [`Self::on_timer`] next, in milliseconds since the start.
     pub fn next_timer_ms(&self) -> Option<u64> {
         self.timers.keys().next().map(|(due_ms, _)| *due_ms)
     }
 
-    /// A line of the host, without its newline.
+    /// Takes a line of the host, without its newline.
     pub fn on_line(&mut self, now_ms: u64, line: &[u8]) {
         self.now_ms = now_ms;
         let Ok(message) = serde_json::from_slice::<Value>(line) else { return };
@@ -133,7 +140,7 @@ impl Tracer {
         }
     }
 
-    /// Time has come to [`Self::next_timer_ms`].
+    /// The time of [`Self::next_timer_ms`] has come.
     pub fn on_timer(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
         while let Some(entry) = self.timers.first_entry().filter(|entry| entry.key().0 <= now_ms) {
@@ -142,7 +149,7 @@ impl Tracer {
         }
     }
 
-    /// The host closed the probe's stdin, or sent a signal: it is watched for a while, then left.
+    /// The host closed the probe's stdin, or sent a signal. The probe watches it for a while, then exits.
     pub fn on_end(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
         if self.leaving_since_ms.is_none() {
@@ -270,7 +277,7 @@ impl Tracer {
         self.after(LISTEN_DELAY_MS, Due::Acknowledge(id.clone(), params["notifications"].clone()));
     }
 
-    /// The answer comes as soon as it can, once, and not after a cancel.
+    /// Sends an answer as soon as it can, once, and not after a cancellation.
     pub(super) fn answer(&mut self, id: &Value, mut result: Value) {
         if self.open.remove(&id.to_string()) {
             if self.modern {

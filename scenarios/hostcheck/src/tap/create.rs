@@ -1,14 +1,14 @@
-//! The file of a log: new, its owner's alone, numbered where its name is taken.
-//! It never opens a file that is there, so nothing is overwritten and no link is followed.
+//! Creates the file of a log: new, readable only by its owner, numbered if its name is taken. It never opens
+//! an existing file, so nothing is overwritten and no link is followed.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Logs of one name: `wire.jsonl`, `wire.2.jsonl` and so on.
+/// The most logs of one name: `wire.jsonl`, `wire.2.jsonl` and so on.
 const LOGS_MAX: u64 = 9_999;
 
-/// Creates `name.ext`, or `name.2.ext` and so on; gives the number too. It never opens a file that is there.
+/// Creates `name.ext`, or `name.2.ext` and so on, and gives the number too.
 pub(super) fn create(path: &Path) -> io::Result<(File, u64)> {
     let mut number = 1;
     loop {
@@ -26,7 +26,7 @@ pub(super) fn create(path: &Path) -> io::Result<(File, u64)> {
     }
 }
 
-/// The name of the log of a process: the name itself for the first.
+/// The name of the log with this number; the first has no number in its name.
 pub(super) fn numbered(path: &Path, number: u64) -> PathBuf {
     if number == 1 {
         return path.to_owned();

@@ -1,5 +1,5 @@
-//! One line of a wire log: what it holds, and how it is written.
-//! It never holds the environment of a process, and no line of a pipe that was not masked before.
+//! The lines of a wire log and their format. It never holds the environment of a process, nor a line of a
+//! pipe that was not masked.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 /// The version of the format that this program writes.
 pub(super) const FORMAT: u32 = 1;
 
-/// One line of a wire log, one JSON object a line: a `start`, then `line` and `event` in the order in which the tap saw
-/// them, then an `end`. A log without `end` is that of a tap that was killed.
+/// One line of a wire log, one JSON object a line: a `start`, then `line` and `event` in the order in which
+/// the tap saw them, then an `end`. A log without `end` belongs to a tap that was killed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[schemars(title = "wire log")]
@@ -35,7 +35,7 @@ pub struct Start {
     pub by: String,
     /// Wall clock at the start, RFC 3339. All other times count from here.
     pub at: String,
-    /// The process in the order of its kind: 1, then 2 when the host started the same command again.
+    /// The number of the process: 1, then 2 when the host started the same command again.
     pub proc: u64,
     /// The server's command, masked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -48,12 +48,12 @@ pub struct Start {
     /// How the probe opens: `legacy`, `modern` or another name of `hostcheck probe --opening`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opening: Option<String>,
-    /// The mode of the host, as the person said: `tui` or `print`.
+    /// The mode of the host, as the user said: `tui` or `print`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
 }
 
-/// Which way a line went.
+/// The direction of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Dir {
     /// The host wrote it to the server's stdin.
@@ -68,7 +68,7 @@ pub enum Dir {
 }
 
 impl Dir {
-    /// The direction of a message; none for what is no message.
+    /// The direction of a message; `None` for stderr.
     pub fn wire(self) -> Option<schemas::Direction> {
         match self {
             Self::HostToServer => Some(schemas::Direction::HostToServer),
@@ -84,15 +84,15 @@ impl Dir {
 pub struct Line {
     /// When its last byte was read, in milliseconds since the start.
     pub ms: f64,
-    /// Which way it went.
+    /// The direction.
     pub dir: Dir,
-    /// The line, where it is UTF-8.
+    /// The line, if it is UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The line, where it is not.
+    /// The line, if it is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base64: Option<String>,
-    /// Its whole size in bytes, where it was longer than `line_bytes_max` and only its beginning is here.
+    /// Its whole size in bytes, if it was longer than `line_bytes_max` and only its beginning is here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_from_bytes: Option<u64>,
     /// The pipe ended before the newline came.
@@ -109,7 +109,7 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Line {
-    /// A line of these bytes, which are masked already.
+    /// A line with these bytes, which must be masked already.
     pub fn of(ms: f64, dir: Dir, bytes: Vec<u8>) -> Self {
         let (text, base64) = match String::from_utf8(bytes) {
             Ok(text) => (Some(text), None),
@@ -118,7 +118,7 @@ impl Line {
         Self { ms, dir, text, base64, cut_from_bytes: None, unended: false, masked: 0 }
     }
 
-    /// The bytes of the line; none where the log holds neither text nor sound base64.
+    /// The bytes of the line; `None` if the log holds neither text nor valid base64.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         match (&self.text, &self.base64) {
             (Some(text), _) => Some(text.clone().into_bytes()),
@@ -128,34 +128,34 @@ impl Line {
     }
 }
 
-/// Something that happened.
+/// An event on a pipe or of the process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
     /// When, in milliseconds since the start.
     pub ms: f64,
-    /// What.
+    /// The kind of event.
     pub what: What,
-    /// Which signal, or other words.
+    /// The signal, or other details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 
-/// What can happen beside lines.
+/// The kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
     /// The host closed the server's stdin.
     HostClosedStdin,
-    /// The host reads the server's stdout no more.
+    /// The host closed its end of the server's stdout.
     HostClosedStdout,
-    /// The server reads its stdin no more.
+    /// The server closed its stdin.
     ServerClosedStdin,
     /// The server closed its stdout.
     ServerClosedStdout,
-    /// A signal came, and was passed on.
+    /// A signal arrived, and was passed on.
     Signal,
-    /// The host went and left its server; the detail says what the tap then did.
+    /// The host exited and left its server running; the detail says what the tap then did.
     HostGone,
     /// The probe still runs after it was told to end.
     Alive,
@@ -169,17 +169,17 @@ pub enum What {
 pub struct End {
     /// When, in milliseconds since the start.
     pub ms: f64,
-    /// The exit code of the server, where it had one.
+    /// The exit code of the server, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<i32>,
-    /// The number of the signal that ended it, where one did.
+    /// The number of the signal that ended it, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// Lines that are in the log.
+    /// Lines in the log.
     pub lines: u64,
-    /// Lines that went through and are not in the log, because the disk was too slow or full.
+    /// Lines that were passed on and are not in the log, because the disk was too slow or full.
     pub lost_lines: u64,
-    /// Lines of which only the beginning is in the log.
+    /// Lines of which the log has only the beginning.
     pub cut_lines: u64,
     /// Secrets that were replaced.
     pub masked: u64,

@@ -1,5 +1,5 @@
-//! The log beside a pipe: a bounded queue, a thread of its own, a file that only its owner reads.
-//! It never holds up what it is told of: what the disk can't take in time is counted and left out.
+//! Writes the log beside a pipe: a bounded queue, a thread, a file that only its owner can read. It never
+//! delays the pipe: what the disk can't take in time is counted and left out.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -18,18 +18,17 @@ use super::entry::{Dir, End, Entry, Event, FORMAT, Line, Start, What};
 use super::mask::Masker;
 use super::split::{LINE_BYTES_MAX, Split, Splitter};
 
-/// Chunks that wait for the disk; each has at most [`super::pass::CHUNK_BYTES`].
+/// Most chunks that wait for the disk; each has at most [`super::pass::CHUNK_BYTES`].
 pub const QUEUE_CHUNKS_MAX: usize = 512;
-/// Longest wait at the end for what is still to be written, in milliseconds; the rest then counts as lost.
+/// Longest wait at the end for queued entries, in milliseconds; the rest counts as lost.
 const DRAIN_MS_MAX: u64 = 1_000;
 /// Longest wait for the last line after that, in milliseconds.
 const LAST_LINE_MS_MAX: u64 = 250;
-/// Starts of lines that are remembered, to make room for the last line on a full disk.
+/// Most starts of lines that are remembered, to make room for the last line on a full disk.
 const STARTS_MAX: usize = 64;
-/// The room that the last line needs, in bytes.
+/// Space for the last line, in bytes.
 const END_BYTES: u64 = 512;
 
-/// What the log is told.
 enum Item {
     Chunk { dir: Dir, at: Instant, bytes: Vec<u8>, gap: Option<Gap> },
     Closed { dir: Dir, at: Instant, event: Option<What> },
@@ -43,23 +42,23 @@ struct Gap {
     mid_line: bool,
 }
 
-/// Tells the log what one direction carries.
+/// Passes the bytes of one direction to the log.
 pub struct Feed {
     dir: Dir,
     queue: Queue,
-    /// The line that goes on is lost and counted.
+    /// The rest of the current line is lost and counted.
     line_is_lost: bool,
     gap: bool,
 }
 
-/// Tells the log what happens beside lines.
+/// Passes events to the log.
 #[derive(Clone)]
 pub struct Queue {
     sender: SyncSender<Item>,
     lost_lines: Arc<AtomicU64>,
 }
 
-/// The log's end of the queue.
+/// The writer of the log.
 pub struct Keeper {
     done: Receiver<()>,
     queue: Queue,
@@ -67,7 +66,7 @@ pub struct Keeper {
 }
 
 impl Feed {
-    /// These bytes were read, and are about to be passed on.
+    /// These bytes were read and are about to be passed on.
     pub fn chunk(&mut self, bytes: &[u8]) {
         let gap = self.gap.then_some(Gap { mid_line: self.line_is_lost });
         let item = Item::Chunk { dir: self.dir, at: Instant::now(), bytes: bytes.to_vec(), gap };
@@ -85,39 +84,39 @@ impl Feed {
         }
     }
 
-    /// Nothing more comes this way.
+    /// This direction has ended.
     pub fn closed(self, event: Option<What>) {
         self.queue.try_tell(Item::Closed { dir: self.dir, at: Instant::now(), event });
     }
 
-    /// Something happened to the pipe that this direction leads to.
+    /// Something happened to the pipe of this direction.
     pub fn event(&self, what: What) {
         self.queue.event(what, None);
     }
 }
 
 impl Queue {
-    /// The feed of one direction; there must be one for each at most.
+    /// The feed of one direction; there must be at most one for each.
     pub fn feed(&self, dir: Dir) -> Feed {
         Feed { dir, queue: self.clone(), line_is_lost: false, gap: false }
     }
 
-    /// Something happened.
+    /// Adds an event.
     pub fn event(&self, what: What, detail: Option<String>) {
         self.try_tell(Item::Event { at: Instant::now(), what, detail });
     }
 
     fn try_tell(&self, item: Item) -> bool {
-        // A log that is gone takes nothing, like one that is slow.
+        // A log whose thread has ended takes nothing, like one whose queue is full.
         !matches!(self.sender.try_send(item), Err(TrySendError::Full(_) | TrySendError::Disconnected(_)))
     }
 }
 
 impl Keeper {
-    /// Creates the log, or the next one of its name where it exists, and starts its thread.
+    /// Creates the log, or the next one of its name if it exists, and starts its thread.
     ///
     /// # Errors
-    /// When the file can't be created.
+    /// If the file can't be created.
     pub fn start(path: &Path, mut start: Start, masker: Masker) -> anyhow::Result<Self> {
         let (file, proc) =
             create(path).with_context(|| format!("--log: cannot create {}", path.display()))?;
@@ -141,19 +140,19 @@ impl Keeper {
                     break;
                 }
             }
-            // Whoever waited may have left.
+            // The waiting side may have given up.
             let _ = tell_done.send(());
         });
         Ok(Self { done, queue: Queue { sender, lost_lines }, hurry })
     }
 
-    /// Where to tell it what happens.
+    /// A sender for events and feeds.
     pub fn queue(&self) -> Queue {
         self.queue.clone()
     }
 
-    /// Writes how the server ended, and waits a moment for what is still to be written. A disk that hangs is left to
-    /// itself; its log has no `end`.
+    /// Writes how the server ended, and waits a moment for queued entries. If the disk hangs, the log has no
+    /// `end`.
     pub fn end(self, code: Option<i32>, signal: Option<i32>) {
         let until = Instant::now() + Duration::from_millis(DRAIN_MS_MAX);
         let mut item = Some(Item::End { at: Instant::now(), code, signal });
@@ -175,7 +174,7 @@ impl Keeper {
         }
     }
 
-    /// Waits for the end of the log's thread; none when it still writes.
+    /// Waits for the end of the log's thread; `None` if it is still writing.
     fn done_within(&self, wait: Duration) -> Option<()> {
         match self.done.recv_timeout(wait) {
             Err(RecvTimeoutError::Timeout) => None,
@@ -184,9 +183,9 @@ impl Keeper {
     }
 }
 
-/// A file that may be full, and takes what was half written back.
+/// A file that may be full, and from which a partial write can be taken back.
 trait Disk: Write {
-    /// Forgets everything from here on.
+    /// Removes everything after this length.
     fn cut_at(&mut self, length: u64) -> io::Result<()>;
 }
 
@@ -197,18 +196,18 @@ impl Disk for File {
     }
 }
 
-/// Writes entries; what can't be written is counted.
+/// Writes entries, and counts those that can't be written.
 struct Log<D> {
     disk: D,
     began: Instant,
     masker: Masker,
     lost_lines: Arc<AtomicU64>,
-    /// The program is about to end: what still comes is only counted.
+    /// The program is about to exit: further entries are only counted.
     hurry: Arc<AtomicBool>,
     to_server: Splitter,
     to_host: Splitter,
     stderr: Splitter,
-    /// Bytes that are surely whole lines.
+    /// Bytes that are certainly whole lines.
     length: u64,
     /// Where the last lines begin, and whether each is a line of a pipe.
     starts: VecDeque<(u64, bool)>,
@@ -232,7 +231,7 @@ impl<D: Disk> Log<D> {
         }
     }
 
-    /// Takes one item; tells whether it was the last.
+    /// Takes one item; gives whether it was the last.
     fn take(&mut self, item: Item) -> bool {
         match item {
             Item::Chunk { dir, at, bytes, gap } => {
@@ -304,12 +303,12 @@ impl<D: Disk> Log<D> {
         milliseconds(at.saturating_duration_since(self.began))
     }
 
-    /// Writes one entry, or nothing of it.
+    /// Writes one entry completely or not at all.
     fn write(&mut self, entry: &Entry) -> bool {
         let Ok(mut text) = serde_json::to_vec(entry) else { return false };
         text.push(b'\n');
         if self.disk.write_all(&text).and_then(|()| self.disk.flush()).is_err() {
-            // Half a line would spoil the log; where it can't be taken back, readers skip it.
+            // Half a line would damage the log. If it can't be removed, readers skip it.
             let _ = self.disk.cut_at(self.length);
             return false;
         }
@@ -321,7 +320,7 @@ impl<D: Disk> Log<D> {
         true
     }
 
-    /// The last line; on a full disk in the place of the lines before it, which then count as lost.
+    /// Writes the last line. On a full disk it replaces the lines before it, which then count as lost.
     fn write_end(&mut self) {
         self.end.lost_lines = self.lost_lines.load(Ordering::Relaxed);
         if self.write(&Entry::End(self.end.clone())) {
@@ -341,7 +340,7 @@ impl<D: Disk> Log<D> {
     }
 }
 
-/// Milliseconds to the microsecond.
+/// Milliseconds with three decimals.
 fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
@@ -351,7 +350,7 @@ mod tests {
     use super::*;
     use crate::tap::create::numbered;
 
-    /// A disk of so many bytes.
+    /// A disk with this much room.
     struct Small {
         bytes: Vec<u8>,
         room: usize,
@@ -441,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_at_the_end_is_counted() {
+    fn entries_left_at_the_end_are_counted() {
         let mut log = log(10_000);
         log.take(chunk(Dir::HostToServer, "kept\n"));
         log.hurry.store(true, Ordering::Relaxed);

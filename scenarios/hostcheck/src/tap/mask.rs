@@ -1,5 +1,5 @@
-//! Hides secrets in what a log keeps: by shape, by the name of their key, by the variables that a person names.
-//! It rather hides too much than too little, and never sees, let alone changes, what is passed on.
+//! Hides secrets in a log: by their shape, by the name of their key, and by the variables that the user
+//! names. It rather hides too much than too little. It never touches the bytes that are passed on.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -8,19 +8,19 @@ use regex::{Captures, Regex};
 
 use super::mask_json;
 use super::secret::{MASK, Masked, Secrecy, secrecy};
-/// JSON within strings of JSON is followed so deep.
+/// Depth to which JSON inside JSON strings is followed.
 const NESTING_MAX: usize = 4;
-/// The end of a line that was cut may be the beginning of a secret; so much of its last word is hidden, in bytes.
+/// A cut line may end within a secret, so this many bytes of its last word are hidden.
 const CUT_TAIL_BYTES: usize = 16 * 1024;
-/// A private key that a program prints has at most so many lines.
+/// Most lines of a printed private key.
 const KEY_LINES_MAX: u32 = 200;
-/// The lines of a variable's value count as secrets of their own from this length on, in bytes.
+/// Shortest line of a variable's value that counts as a secret of its own, in bytes.
 const PART_BYTES_MIN: usize = 8;
 
-/// Shapes that are secrets wherever they stand; what the group `s` matches is hidden.
+/// Shapes of secrets; the text of the group `s` is hidden.
 static SHAPES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     [
-        // JSON Web Tokens and encryption, also without their last parts.
+        // JSON Web Tokens and JSON Web Encryption, also without their last parts.
         r"\b(?P<s>eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)*)",
         // Keys and tokens with a vendor's prefix; refresh tokens of Entra.
         r"\b(?P<s>sk-[A-Za-z0-9_-]{8,}|gh[opusr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|xox[a-z]-[A-Za-z0-9-]{8,}|AKIA[0-9A-Z]{12,}|AIza[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{20,}|[01]\.A[A-Za-z0-9_-]{30,}(?:\.[A-Za-z0-9_-]*)*)",
@@ -39,7 +39,8 @@ static SHAPES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     .collect()
 });
 
-/// `name: value` and `name=value`, quoted in any way. The name's beginning is looked up by hand, so that a search stays linear.
+/// `name: value` and `name=value`, with any quotes. The beginning of the name is found by hand, so that a
+/// search stays linear.
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r#"(?i)(?P<k>(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|private[_-]?key|credential|assertion)[A-Za-z0-9_.-]*)["'\\]*\s*[:=]\s*(?:\\*"(?P<a>(?:[^"\\]|\\[^"])+)|'(?P<b>[^']+)|(?P<c>[^\s"'\\,;&<>{}\[\]][^\s"\\,;&<>{}\[\]]*))"#,
@@ -47,17 +48,17 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Hides secrets in lines. It remembers only whether a private key is being printed.
+/// Hides secrets in lines. The only state is whether a private key is being printed.
 #[derive(Debug, Clone, Default)]
 pub struct Masker {
-    /// Values that are secrets wherever they stand, longest first.
+    /// Values that are secrets everywhere, longest first.
     values: Vec<String>,
-    /// Lines of a private key that may still come on stderr.
+    /// Lines of a private key that may still follow on stderr.
     key_lines_left: u32,
 }
 
 impl Masker {
-    /// Hides also these values, and each of their lines. Empty ones are left out.
+    /// Also hides these values and each of their lines. Empty values are ignored.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
         let mut values: Vec<String> = Vec::new();
         for secret in secrets {
@@ -71,10 +72,10 @@ impl Masker {
         Self { values, key_lines_left: 0 }
     }
 
-    /// A line of a pipe. `cut` tells that more of it came and was not kept.
+    /// Masks a line of a pipe. `cut` says that the line was longer than what is kept.
     pub fn line(&mut self, bytes: &[u8], cut: bool) -> Masked<Vec<u8>> {
         let Ok(text) = std::str::from_utf8(bytes) else {
-            // One character a byte, and back: what is no UTF-8 keeps its other bytes.
+            // One character for each byte and back, so that bytes that are no UTF-8 are kept.
             let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
             let masked = self.text_line(&text, cut);
             let back = masked.text.chars().map(|letter| u8::try_from(u32::from(letter)).unwrap_or(b'?'));
@@ -84,7 +85,7 @@ impl Masker {
         Masked { text: masked.text.into_bytes(), count: masked.count }
     }
 
-    /// The arguments of a command: each by itself, and what follows an option with the name of a secret.
+    /// Masks the arguments of a command: each by itself, and the value after an option with a secret's name.
     pub fn command(&self, arguments: &[String]) -> Vec<String> {
         let mut hide_next = false;
         let mut masked = Vec::new();
@@ -112,12 +113,12 @@ impl Masker {
         Masked { text: again.text, count: masked.count + again.count + 1 }
     }
 
-    /// A text that is JSON, or the beginning of some.
+    /// Masks a text that is JSON, or the beginning of some.
     fn json(&self, text: &str, depth: usize) -> Masked<String> {
         mask_json::mask(text, &|said| self.value(said, depth + 1))
     }
 
-    /// A text, which may be JSON as a whole.
+    /// Masks a text that may be JSON as a whole.
     fn value(&self, text: &str, depth: usize) -> Masked<String> {
         let begins = text.trim_start().starts_with(['{', '[']);
         if begins && depth < NESTING_MAX && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
@@ -126,7 +127,7 @@ impl Masker {
         self.plain(text)
     }
 
-    /// A text that is no JSON as a whole, or a piece of one.
+    /// Masks a text that is not JSON as a whole.
     fn plain(&self, text: &str) -> Masked<String> {
         let mut count = 0;
         let mut text = Cow::Borrowed(text);
@@ -153,7 +154,7 @@ impl Masker {
     }
 }
 
-/// Replaces what one of the groups matches; none when nothing was.
+/// Replaces the matches of one of the groups; `None` if there are none.
 fn replace(
     pattern: &Regex,
     text: &str,
@@ -180,7 +181,7 @@ fn replace(
     Some(masked)
 }
 
-/// Whether `name: value` in a text is a secret: counts and absent values are none.
+/// Whether `name: value` in a text is a secret; counts and absent values are not.
 fn is_secret_pair(text: &str, found: &Captures<'_>) -> bool {
     let Some(name) = found.name("k") else { return false };
     let before = text[..name.start()]
@@ -199,7 +200,7 @@ fn is_secret_pair(text: &str, found: &Captures<'_>) -> bool {
     }
 }
 
-/// A text without its last word, of which only the beginning is known.
+/// Removes the last word of a text, of which only the beginning is known.
 fn hide_tail(text: &str) -> Cow<'_, str> {
     let word = text.bytes().rev().take_while(|byte| !byte.is_ascii_whitespace() && *byte != b'"').count();
     let mut at = text.len() - word.min(CUT_TAIL_BYTES);
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_hides_what_follows_an_option() {
+    fn a_command_hides_the_value_of_a_secret_option() {
         let command = ["srv", "--api-key", "hunter2", "--verbose", "--token=x1"].map(str::to_owned);
         assert_eq!(
             Masker::default().command(&command),
@@ -305,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_no_secret_keeps_every_byte() {
+    fn a_line_without_a_secret_keeps_every_byte() {
         let text = "{ \"a\" : [1, 2.50,\t\"\\u00e9\\/\" ],\"a\":true }\r";
         let masked = Masker::default().json(text, 0);
         assert_eq!((masked.text.as_str(), masked.count), (text, 0));

@@ -1,9 +1,10 @@
-//! Hides secrets in a line of JSON by its own text: what is no secret keeps its bytes, spaces and doubled keys included.
-//! It never parses into a tree, which would lose them, and takes a line that breaks off as it is.
+//! Hides secrets in the text of a JSON line: everything that is no secret keeps its bytes, including spaces
+//! and repeated keys. It never parses into a tree, which would lose these, and accepts a line that breaks
+//! off.
 
 use super::secret::{MASK, Masked, Secrecy, secrecy};
 
-/// Keys whose object names members and describes them: a schema, in which `password` is no password.
+/// Keys whose object describes members by their name: in a schema, `password` is no password.
 const DESCRIBING: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
 
 /// An object or array that is open.
@@ -16,7 +17,7 @@ struct Frame {
 /// What the last key says about the value after it.
 const NOTHING: Frame = Frame { secrecy: Secrecy::Open, describes: false };
 
-/// Masks a text that is JSON, or the beginning of some; `value` masks what one of its strings says.
+/// Masks a text that is JSON, or the beginning of some; `value` masks the content of a string.
 pub(super) fn mask(text: &str, value: &dyn Fn(&str) -> Masked<String>) -> Masked<String> {
     let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
@@ -91,7 +92,7 @@ pub(super) fn mask(text: &str, value: &dyn Fn(&str) -> Masked<String>) -> Masked
     Masked { text: out, count }
 }
 
-/// The text of a string literal; as it stands where it breaks off.
+/// The text of a string literal; the literal itself if it breaks off.
 fn decode(literal: &str) -> String {
     serde_json::from_str(literal).unwrap_or_else(|_| literal.trim_matches('"').to_owned())
 }
@@ -109,7 +110,7 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// The place of the next quote, bracket or comma. A colon goes with what follows it.
+/// The place of the next quote, bracket or comma. A colon belongs to what follows it.
 fn end_of_scalar(bytes: &[u8], start: usize) -> usize {
     let ends = |byte: &u8| matches!(byte, b'"' | b'{' | b'[' | b'}' | b']' | b',');
     if bytes.get(start) == Some(&b':') {

@@ -1,7 +1,7 @@
-//! A transparent tap between any host and any server, and the log that it keeps.
-//! It never changes, delays for the log's sake, or answers a byte; only the log knows of secrets, and hides them.
+//! A transparent tap between any host and any server, and its log. It never changes, answers, or delays a
+//! byte; only the log knows secrets, and hides them.
 //!
-//! [`pass`] moves bytes, [`keep`] writes the log beside it, [`mask`] hides secrets there, [`read`] reads logs back.
+//! [`pass`] moves bytes, [`keep`] writes the log, [`mask`] hides secrets in it, [`read`] reads logs.
 //! [`replay`] sends the host's side of a log to a live server.
 
 mod create;

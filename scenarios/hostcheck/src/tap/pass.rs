@@ -1,5 +1,5 @@
-//! Passes bytes, ends and signals between a host and the server that it started.
-//! Each direction is one blocking thread, read and written at once; the log is told and never waited for.
+//! Passes bytes, ends and signals between a host and the server that it started. Each direction is one
+//! blocking thread; the log is told and never waited for.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -14,30 +14,30 @@ use tokio::time::Instant;
 use super::entry::{Dir, What};
 use super::keep::{Feed, Keeper, Queue};
 
-/// Bytes read at once.
+/// Most bytes that are read at once.
 pub const CHUNK_BYTES: usize = 64 * 1024;
-/// How often it is looked whether the host is still there, once its end of stdin is closed, in milliseconds.
+/// Interval of the checks whether the host still exists after its end of stdin is closed, in milliseconds.
 const LOOK_MS: u64 = 100;
-/// How long a server may go on without its host, in milliseconds; then it is told to end.
+/// Time for which a server may go on without its host, in milliseconds; then it gets SIGTERM.
 const LEFT_MS_MAX: u64 = 5_000;
-/// How long it then has, in milliseconds.
+/// Time until SIGKILL after that, in milliseconds.
 const TERM_MS_MAX: u64 = 2_000;
-/// How long output is waited for after the server's end, where a process of its own holds the pipe, in milliseconds.
+/// Longest wait for output after the server's end, if a child of the server holds the pipe, in milliseconds.
 const OUTPUT_MS_MAX: u64 = 500;
 
 /// How the server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
-    /// Its exit code, where it had one.
+    /// Its exit code, if it had one.
     pub code: Option<i32>,
-    /// The signal that ended it, where one did.
+    /// The signal that ended it, if there was one.
     pub signal: Option<i32>,
 }
 
-/// Starts the server and passes everything through until it has ended and its output is out.
+/// Starts the server and passes everything through until the server has ended and its output is written.
 ///
 /// # Errors
-/// When the server can't be started or a pipe can't be made.
+/// If the server can't be started or a pipe can't be made.
 pub async fn run(mut command: Command, keeper: Keeper) -> anyhow::Result<Ended> {
     let (server_in, to_server) = io::pipe().context("cannot make a pipe")?;
     let (from_server, server_out) = io::pipe().context("cannot make a pipe")?;
@@ -75,7 +75,7 @@ pub async fn run(mut command: Command, keeper: Keeper) -> anyhow::Result<Ended> 
         }
     };
     let wait = async {
-        // A pump that panicked has nothing more to bring.
+        // A pump that panicked brings nothing more.
         let _ = tokio::join!(output, errors);
     };
     let _ = tokio::time::timeout(Duration::from_millis(OUTPUT_MS_MAX), wait).await;
@@ -95,7 +95,7 @@ impl Ended {
     }
 }
 
-/// What a pump tells the log: when its reader ended, and when nobody took what it wrote.
+/// What a pump tells the log: when its reader ended, and when its writer was closed.
 #[derive(Clone, Copy)]
 struct Says {
     ended: Option<What>,
@@ -106,7 +106,7 @@ const INPUT: Says = Says { ended: Some(What::HostClosedStdin), refused: Some(Wha
 const OUTPUT: Says = Says { ended: Some(What::ServerClosedStdout), refused: Some(What::HostClosedStdout) };
 const ERRORS: Says = Says { ended: None, refused: None };
 
-/// Moves everything from one pipe to another on a thread of its own; resolves when there is no more.
+/// Moves everything from one pipe to another on a thread; resolves at the end.
 fn pump(
     mut from: impl Read + Send + 'static,
     mut to: impl Write + Send + 'static,
@@ -121,15 +121,15 @@ fn pump(
     std::thread::spawn(move || {
         let event = copy(&mut from, &mut to, &mut feed, says);
         feed.closed(event);
-        // Both ends close with the thread: the end is passed on.
+        // Both ends close with the thread, which passes the end on.
         drop((from, to));
-        // Whoever waited may have left.
+        // The waiting side may have given up.
         let _ = done.send(());
     });
     ended
 }
 
-/// Copies until either end is gone; tells what happened.
+/// Copies until either end is closed, and gives the event for that.
 fn copy(from: &mut impl Read, to: &mut impl Write, feed: &mut Feed, says: Says) -> Option<What> {
     let mut chunk = vec![0_u8; CHUNK_BYTES];
     loop {
@@ -143,7 +143,7 @@ fn copy(from: &mut impl Read, to: &mut impl Write, feed: &mut Feed, says: Says) 
             }
             Err(_) => return says.ended,
         };
-        // Before it is written, so that an answer never stands before its question.
+        // The log is told before the write, so that an answer never comes before its question.
         feed.chunk(&chunk[..size]);
         if write_all(to, &chunk[..size]).is_err() {
             return says.refused;
@@ -164,27 +164,27 @@ fn write_all(to: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Some hosts hand over pipes that do not block; they are rare enough to be asked again after a moment.
+/// Some hosts hand over non-blocking pipes. They are rare, so a short sleep is enough.
 #[expect(clippy::disallowed_methods, reason = "this thread is the pipe's own; nothing here is simulated")]
 fn pause() {
     std::thread::sleep(Duration::from_micros(200));
 }
 
-/// What is known of a host that has closed its end of stdin.
+/// What is known about a host that has closed its end of stdin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gone {
-    /// It still reads, or nobody can tell.
+    /// It still reads, or it can't be told.
     Here,
-    /// Nobody reads any more, since then.
+    /// Since this time it has not been reading.
     Since(Instant),
-    /// The server was told to end, then.
+    /// At this time the server got SIGTERM.
     Told(Instant),
-    /// It was killed.
+    /// The server got SIGKILL.
     Killed,
 }
 
 impl Gone {
-    /// A server that outlives its host for longer than it may is ended.
+    /// Ends a server that outlives its host for too long.
     fn look(self, output: Option<&File>, child: &mut Child, queue: &Queue) -> Self {
         let over = |since: Instant, limit_ms| since.elapsed() >= Duration::from_millis(limit_ms);
         match self {
@@ -205,7 +205,7 @@ impl Gone {
     }
 }
 
-/// A signal that is passed on.
+/// A signal to pass on.
 #[derive(Debug, Clone, Copy)]
 struct Passed {
     name: &'static str,
@@ -217,7 +217,7 @@ const TERM: i32 = nix::libc::SIGTERM;
 #[cfg(not(unix))]
 const TERM: i32 = 15;
 
-/// The signals that a host sends to what it started.
+/// The signals that a host sends to the programs that it started.
 #[cfg(unix)]
 struct Signals(Vec<(Passed, tokio::signal::unix::Signal)>);
 
@@ -257,13 +257,13 @@ impl Signals {
     }
 }
 
-/// Elsewhere there are none to pass on.
+/// Other systems have no signals to pass on.
 #[cfg(not(unix))]
 struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    #[expect(clippy::unnecessary_wraps, reason = "elsewhere it may fail")]
+    #[expect(clippy::unnecessary_wraps, reason = "on Unix it may fail")]
     fn new() -> anyhow::Result<Self> {
         Ok(Self)
     }
@@ -280,7 +280,7 @@ fn send(child: &Child, number: i32) {
 
     let id = child.id().and_then(|id| i32::try_from(id).ok());
     if let (Some(id), Ok(signal)) = (id, Signal::try_from(number)) {
-        // It may have ended meanwhile, which is what the signal wanted.
+        // It may have ended meanwhile, as the signal demanded.
         let _ = kill(Pid::from_raw(id), signal);
     }
 }
@@ -299,7 +299,7 @@ fn signal_of(_status: ExitStatus) -> Option<i32> {
     None
 }
 
-/// This process's own pipes, unbuffered.
+/// The pipes of this process, unbuffered.
 mod ours {
     use super::{File, io};
 
@@ -330,7 +330,7 @@ mod ours {
         own!(io::stderr())
     }
 
-    /// Whether nobody reads what is written here. A file or a terminal has always a reader.
+    /// Whether the reader of this output has closed it. A file or a terminal always has a reader.
     #[cfg(unix)]
     pub(super) fn reader_is_gone(output: &File) -> bool {
         use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

@@ -1,5 +1,5 @@
-//! Reads wire logs back: this program's own, and recordings in the older form of one message a line.
-//! It never judges a message; a line that is none of the two forms is an error that names it.
+//! Reads wire logs: this program's own, and recordings in the older format with one message a line. It never
+//! judges a message; a line in neither format is an error that names it.
 
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::entry::{Dir, End, Entry, FORMAT, Start, What};
 
-/// Entries of one log that are read.
+/// Most entries of one log.
 const ENTRIES_MAX: u64 = 1_000_000;
-/// Longest line of a log, in bytes: a kept line in base64 with room to spare.
+/// Longest line of a log, in bytes: the longest kept line in base64, with room to spare.
 pub const ENTRY_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// One entry with its place.
+/// One entry with its place in the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
     /// The line of the file, from 1.
@@ -24,11 +24,11 @@ pub struct Recorded {
     pub ms: f64,
     /// The server process, from 1.
     pub proc: u64,
-    /// What.
+    /// The content.
     pub seen: Seen,
 }
 
-/// What an entry tells.
+/// The content of an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seen {
     /// A log begins.
@@ -44,15 +44,15 @@ pub enum Seen {
 /// A line of a pipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wire {
-    /// Which way it went.
+    /// The direction.
     pub dir: Dir,
     /// Its bytes without the newline.
     pub bytes: Vec<u8>,
-    /// It is not here as it was on the pipe: shortened, or with a secret masked.
+    /// Why it is not here as it was on the pipe, if so.
     pub flaw: Option<Flaw>,
 }
 
-/// Why a line is not here as it was.
+/// Why a line is not here as it was on the pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flaw {
     /// Only its beginning is here.
@@ -62,7 +62,7 @@ pub enum Flaw {
 }
 
 impl Wire {
-    /// The message, where it is one and whole.
+    /// The message, if the line is complete and holds one.
     pub fn message(&self) -> Option<Value> {
         if self.flaw == Some(Flaw::Cut) { None } else { serde_json::from_slice(&self.bytes).ok() }
     }
@@ -71,7 +71,7 @@ impl Wire {
 /// All entries of a log.
 ///
 /// # Errors
-/// When it can't be read, or with the number of the first line that is no entry.
+/// If the log can't be read, or with the number of the first line that is no entry.
 pub fn file(path: &Path) -> anyhow::Result<Vec<Recorded>> {
     let file = std::fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     entries(BufReader::new(file)).with_context(|| path.display().to_string())
@@ -108,10 +108,10 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// The next line; nothing where it is empty.
+    /// Reads the next line; `None` if it is empty.
     ///
     /// # Errors
-    /// When it is no entry of a log, or the log is of a version that is not known.
+    /// If it is no entry of a log, or the log has an unknown version.
     pub fn line(&mut self, line: &[u8]) -> anyhow::Result<Option<Recorded>> {
         self.number += 1;
         let number = self.number;
@@ -164,7 +164,7 @@ impl Reader {
     }
 }
 
-/// An entry of the older form.
+/// An entry in the older format.
 fn older(dir: log::Dir, msg: &Value) -> Seen {
     let dir = match dir {
         log::Dir::HostToServer => Dir::HostToServer,
@@ -180,7 +180,7 @@ fn older(dir: log::Dir, msg: &Value) -> Seen {
     Seen::Line(Wire { dir, bytes, flaw: shortened.then_some(Flaw::Cut) })
 }
 
-/// What the words of an older event say.
+/// The event that the words of an older log mean.
 fn meaning(words: &str) -> Option<What> {
     if words.starts_with("signal ") {
         Some(What::Signal)
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_log_is_refused_with_its_line() {
+    fn an_invalid_log_is_refused_with_the_line() {
         for (text, words) in [
             ("\nhello\n", "line 2: not JSON"),
             ("{\"jsonrpc\":\"2.0\"}\n", "line 1: neither"),

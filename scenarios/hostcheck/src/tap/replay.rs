@@ -1,5 +1,5 @@
-//! Sends the host's lines of a log to a server once more and compares its answers with the recorded ones.
-//! It waits for what the host had waited for, never for the clock, and compares shapes, not values.
+//! Sends the host's lines of a log to a server again and compares its answers with the recorded ones. It
+//! waits for the same answers as the host did, never for the clock, and compares shapes, not values.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -13,39 +13,39 @@ use super::entry::{Dir, What};
 use super::read::{ENTRY_BYTES_MAX, Flaw, Recorded, Seen, Wire};
 use super::shape::differences;
 
-/// An answer may take so much longer than it took, in milliseconds.
+/// How much longer an answer may take than in the log, in milliseconds.
 const ROOM_MS: u64 = 10_000;
 /// Longest wait for one answer, in milliseconds.
 const WAIT_MS_MAX: u64 = 3_600_000;
-/// Requests of the server that wait until the log answers them.
+/// Most requests of the server that wait until the log answers them.
 const ASKED_MAX: usize = 1_000;
 
-/// What came of one recorded answer.
+/// The comparison of one recorded answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
     /// The line of the log that holds it.
     pub line: u64,
-    /// The method that was asked.
+    /// The method of the request.
     pub method: String,
-    /// Whether the answer is the same in shape.
+    /// Whether the answer has the same shape.
     pub same: bool,
-    /// What differs, one text each.
+    /// The differences, one text each.
     pub differences: Vec<String>,
 }
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Replayed {
     /// Each recorded answer, in order.
     pub answers: Vec<Compared>,
-    /// Lines that could not be sent as they were, one text each.
+    /// Lines that could not be sent unchanged, one text each.
     pub left_out: Vec<String>,
 }
 
 /// Replays one server process of a log over pipes to a live server.
 ///
 /// # Errors
-/// When nothing can be written to the server any more although the log goes on.
+/// If nothing more can be written to the server although the log goes on.
 pub async fn replay(
     log: &[Recorded],
     output: impl AsyncBufRead + Unpin,
@@ -104,7 +104,8 @@ fn request(line: &Wire) -> Option<(String, String)> {
     Some((message.get("id")?.to_string(), message.get("method")?.as_str()?.to_owned()))
 }
 
-/// What of an answer is compared: of an error its code as a member's name, so that another code is another shape.
+/// The part of an answer that is compared. The code of an error becomes a member's name, so that another code
+/// is another shape.
 fn body(message: &Value) -> Value {
     match (message.get("result"), message.get("error")) {
         (Some(result), _) => json!({"result": result}),
@@ -119,9 +120,9 @@ fn body(message: &Value) -> Value {
 struct Live<O, I> {
     output: O,
     input: Option<I>,
-    /// Answers that came, by id.
+    /// Answers that arrived, by id.
     answers: BTreeMap<String, Value>,
-    /// Requests that came and that the log has not answered, by method.
+    /// Requests that arrived and that the log has not answered, by method.
     asked: BTreeMap<String, VecDeque<Value>>,
     /// The live id of a recorded request of the server.
     ids: BTreeMap<String, Value>,
@@ -143,7 +144,7 @@ impl<O: AsyncBufRead + Unpin, I: AsyncWrite + Unpin> Live<O, I> {
         Ok(input.flush().await?)
     }
 
-    /// An answer of the host names the id that the live server gave its question.
+    /// An answer of the host with the id that the live server gave its request.
     fn with_live_id(&self, line: &Wire) -> Option<Vec<u8>> {
         let mut message = line.message()?;
         if message.get("method").is_some() {
@@ -180,13 +181,13 @@ impl<O: AsyncBufRead + Unpin, I: AsyncWrite + Unpin> Live<O, I> {
         }
     }
 
-    /// Reads one line; false when none came in time, or none will.
+    /// Reads one line; `false` if none came in time, or none can come.
     async fn read_one(&mut self, until: Instant) -> bool {
         let mut line = Vec::new();
         let mut limited = (&mut self.output).take(ENTRY_BYTES_MAX);
         let read = tokio::time::timeout_at(until, limited.read_until(b'\n', &mut line)).await;
         if self.ended || !matches!(read, Ok(Ok(size)) if size > 0) {
-            // After a line that was given up half way, nothing can be read in step.
+            // After a line that was read only partly, the reader is out of step.
             self.ended = true;
             return false;
         }

@@ -1,16 +1,15 @@
-//! What is a secret by the name of its key, and what stands in its place.
+//! Decides by the name of a key whether its value is a secret.
 
-/// What stands in place of a secret.
+/// The replacement of a secret.
 pub(super) const MASK: &str = "***";
 
 /// How secret the value of a key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Secrecy {
-    /// Not at all.
     Open,
-    /// Its texts; numbers under such a name are counts.
+    /// Its texts are secret; numbers under such a name are counts.
     Texts,
-    /// Its numbers too.
+    /// Its texts and numbers are secret.
     All,
 }
 
@@ -18,7 +17,7 @@ pub(super) enum Secrecy {
 pub(super) fn secrecy(key: &str) -> Secrecy {
     let name: String =
         key.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
-    // A member of the protocol, without which no call can be told from another.
+    // A member of the protocol, without which calls can't be told apart.
     if name.ends_with("progresstoken") {
         return Secrecy::Open;
     }
@@ -37,6 +36,6 @@ pub(super) fn secrecy(key: &str) -> Secrecy {
 pub struct Masked<T> {
     /// The text.
     pub text: T,
-    /// How many.
+    /// The number of hidden secrets.
     pub count: u32,
 }

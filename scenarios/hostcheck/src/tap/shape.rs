@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// Differences of one pair of answers that are told.
+/// Most differences of one pair of answers that are reported.
 const DIFFERENCES_MAX: usize = 20;
-/// Depth to which is compared.
+/// Depth of the comparison.
 const DEPTH_MAX: usize = 64;
 
-/// Where two values differ in shape, one text a place.
+/// Where two values differ in shape, one text for each place.
 pub fn differences(recorded: &Value, live: &Value) -> Vec<String> {
     let mut found = Vec::new();
     compare("", &[recorded], &[live], 0, &mut found);
@@ -17,7 +17,7 @@ pub fn differences(recorded: &Value, live: &Value) -> Vec<String> {
     found
 }
 
-/// Compares sets of values that stand at one place: all items of a list stand at the same.
+/// Compares the sets of values at one place; all items of a list share a place.
 fn compare(at: &str, recorded: &[&Value], live: &[&Value], depth: usize, found: &mut Vec<String>) {
     if depth > DEPTH_MAX || found.len() >= DIFFERENCES_MAX || recorded.is_empty() || live.is_empty() {
         return;

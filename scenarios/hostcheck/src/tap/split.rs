@@ -1,39 +1,38 @@
-//! From the chunks of a pipe to its lines, for the log alone.
-//! It never holds more than the bound of one line, however long the line is.
+//! Splits the chunks of a pipe into lines, for the log alone. It never holds more than the limit of one line.
 
 /// Longest line that the log keeps whole, in bytes.
 pub(super) const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// A line as it is handed out.
+/// A line, or its beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Split {
     /// Its bytes without the newline, at most [`LINE_BYTES_MAX`].
     pub(super) bytes: Vec<u8>,
-    /// Its whole size, where that is more.
+    /// Its whole size, if that is more.
     pub(super) cut_from_bytes: Option<u64>,
     /// The pipe ended before the newline.
     pub(super) unended: bool,
 }
 
-/// Puts the lines of one direction together.
+/// Joins the chunks of one direction into lines.
 #[derive(Debug, Default)]
 pub(super) struct Splitter {
     partial: Vec<u8>,
-    /// Bytes of the line so far, kept or not.
+    /// Bytes of the current line, kept or not.
     size: u64,
     /// The rest of a line whose beginning is lost is skipped.
     skipping: bool,
 }
 
 impl Splitter {
-    /// Chunks are missing before the next one; `mid_line` tells whether that one begins within a line of them.
+    /// Chunks are missing before the next one; `mid_line` says whether that one begins within a lost line.
     pub(super) fn gap(&mut self, mid_line: bool) {
         self.partial.clear();
         self.size = 0;
         self.skipping = mid_line;
     }
 
-    /// The next chunk; gives the lines that end in it.
+    /// Takes the next chunk and gives the lines that end in it.
     pub(super) fn chunk(&mut self, bytes: &[u8]) -> Vec<Split> {
         let mut lines = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -48,7 +47,7 @@ impl Splitter {
         lines
     }
 
-    /// The pipe ended; gives what stands after the last newline.
+    /// The pipe has ended; gives the text after the last newline.
     pub(super) fn end(&mut self) -> Option<Split> {
         if self.size == 0 { None } else { self.take(true) }
     }

@@ -1,5 +1,5 @@
 //! Which tools a host leaves out, cuts or never calls: a server whose tools break one known rule of a host fails the row
-//! for it there, and passes where the host takes them. What nobody has tried on a host is told as that.
+//! for it there, and passes where the host takes them. A feature that was not tried on a host is reported as unknown.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -155,7 +155,7 @@ const NONE: &str = "not-applicable";
     PASSES,
     ""
 )]
-fn a_tool_is_judged_by_what_was_seen_of_the_host(
+fn a_tool_is_judged_by_the_known_facts_of_the_host(
     #[case] tools: Value,
     #[case] host: &str,
     #[case] row: &str,

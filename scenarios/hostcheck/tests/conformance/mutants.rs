@@ -141,7 +141,7 @@ fn every_mutant_fails_the_row_that_must_catch_it() {
 }
 
 #[test]
-fn what_a_server_may_do_fails_no_row() {
+fn allowed_behaviour_fails_no_row() {
     let mut wrong = Vec::new();
     for (fault, row, version, wanted) in ALLOWED {
         let found = judge(fault, |id| id == row, &[version]);
@@ -210,7 +210,7 @@ fn a_server_that_never_answers_is_given_up_after_its_first_minute() {
     };
     let (found, took) = in_paused_time(judged);
     assert!(took.as_secs() <= 90, "{took:?}");
-    let reason = found.about.dead.expect("it is dead");
+    let reason = found.about.dead.expect("it ended");
     assert!(reason.contains("answered nothing within 60 s"), "{reason}");
     assert!(found.hosts.len() > 100 && found.protocol.len() > 100);
     for judged in found.protocol.iter().chain(&found.hosts) {

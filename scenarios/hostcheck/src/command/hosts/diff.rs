@@ -1,5 +1,5 @@
-//! `hostcheck hosts --diff A B`: the facts in which two profiles differ, by value or by whether anybody knows them.
-//! It compares profiles, never runs.
+//! `hostcheck hosts --diff A B`: the facts in which two profiles differ, in value or in whether the fact is
+//! known. It compares profiles, never runs.
 
 use std::sync::Arc;
 
@@ -45,8 +45,8 @@ pub(super) fn print(two: &[String], json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether the two say different things of the host; where a thing stands and who wrote it makes no difference, nor how
-/// close a fake is held to it.
+/// Whether two facts differ in what they say about the host. Their place, their author and their tolerance
+/// don't count.
 fn differs(left: &Evidence, right: &Evidence) -> bool {
     value(left) != value(right) && !left.name.starts_with("fidelity.")
 }

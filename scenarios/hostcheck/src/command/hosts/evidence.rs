@@ -1,9 +1,9 @@
-//! What is known of a fact, as every listing of hosts prints it.
+//! Prints the evidence of a fact, the same way in every listing of hosts.
 
 use fake_hosts::Evidence;
 use serde_json::json;
 
-/// What is known of a fact, as members of a JSON object.
+/// Adds the evidence of a fact to a JSON object.
 pub(super) fn add(line: &mut serde_json::Value, fact: &Evidence) {
     line["value"] = fact.value.clone();
     line["mark"] = json!(fact.mark.to_string());
@@ -15,7 +15,7 @@ pub(super) fn add(line: &mut serde_json::Value, fact: &Evidence) {
     line["stated_by"] = json!(fact.stated_by);
 }
 
-/// Where a fact comes from, in a word.
+/// The origin of a fact in one word.
 pub(super) fn mark(fact: &Evidence) -> String {
     fact.mark.to_string()
 }

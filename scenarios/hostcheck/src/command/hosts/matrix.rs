@@ -1,5 +1,5 @@
-//! `hostcheck hosts --matrix FACT`: one fact over all hosts, neighbours that say the same in one line. It never fills
-//! in what a profile calls unknown.
+//! `hostcheck hosts --matrix FACT`: one fact of all hosts. Neighbours with the same value share a line. It
+//! never fills in a value that a profile calls unknown.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::host::said as value;
 use crate::print::out;
 use crate::support::{self, Answer};
 
-/// The facts that can be asked: with their meaning, and with the feature that they answer.
+/// Lists the facts that `--matrix` takes, each with its meaning and the feature that it answers.
 pub(super) fn print_facts(names: &[String], json: bool) -> anyhow::Result<()> {
     let hosts = select::hosts(names)?;
     let mut facts: Vec<(String, &'static str)> = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn print_facts(names: &[String], json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One fact over the hosts.
+/// Prints one fact of the given hosts.
 pub(super) fn print(fact: &str, names: &[String], json: bool) -> anyhow::Result<()> {
     let hosts = select::hosts(names)?;
     let name = full_name(fact, &hosts)?;
@@ -98,7 +98,7 @@ pub(super) fn print(fact: &str, names: &[String], json: bool) -> anyhow::Result<
     Ok(())
 }
 
-/// One host's word on the fact.
+/// One host and its value of the fact.
 struct Row {
     host: Arc<Host>,
     fact: Evidence,
@@ -115,7 +115,7 @@ impl Row {
     }
 }
 
-/// Family, versions, what is said, and marks of neighbours that say the same.
+/// Family, versions, value, and marks of neighbours that share a line.
 fn line(rows: &[Row]) -> [String; 4] {
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Default::default() };
     let versions = match rows {
@@ -131,7 +131,7 @@ fn line(rows: &[Row]) -> [String; 4] {
     marks.sort();
     marks.dedup();
     let marks: Vec<String> = marks.iter().map(ToString::to_string).collect();
-    // The answer tells the value in words; where there is none, the value stands for itself.
+    // The answer says the value in words. Where there is no answer, the value itself is printed.
     let said = if answer.is_empty() { value(&first.fact) } else { answer };
     [first.host.family.clone(), versions, said, marks.join(", ")]
 }
@@ -140,7 +140,7 @@ fn profiles(hosts: &[Arc<Host>]) -> impl Iterator<Item = &Arc<Profile>> {
     hosts.iter().filter_map(|host| host.profile.as_ref())
 }
 
-/// `section.field` of what was asked, which may be the field alone where it is the only one.
+/// `section.field` of the fact that the user named. The field alone is enough where it is unique.
 fn full_name(asked: &str, hosts: &[Arc<Host>]) -> anyhow::Result<String> {
     let all: Vec<String> = profiles(hosts)
         .next()

@@ -1,6 +1,6 @@
-//! `hostcheck hosts`: the profiles, one with its evidence, two side by side, one fact over all of them, or what the
-//! protocol asks of hosts. Prints what
-//! profiles state; an unknown fact is called unknown, and what a fake does in its place is said beside it.
+//! `hostcheck hosts`: all profiles, one profile with its evidence, two side by side, one fact of all, or the
+//! requirements of the protocol on hosts. It prints what the profiles state: an unknown fact is called
+//! unknown, and the value that a fake uses instead is printed beside it.
 
 mod diff;
 mod evidence;
@@ -19,18 +19,18 @@ use crate::print::out;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "exit codes: 0 printed, 2 bad usage")]
 pub struct Args {
-    /// Profiles or families to print with their evidence; a list of all when left out.
+    /// Profiles or families to print with their evidence. Without a name, all profiles are listed.
     names: Vec<String>,
     /// Print the facts in which two profiles differ.
     #[arg(long, num_args = 2, value_names = ["HOST", "HOST"], conflicts_with_all = ["names", "matrix"])]
     diff: Option<Vec<String>>,
-    /// Print one fact over all hosts, or over those that are named first; without a fact, the facts that can be asked.
+    /// Print one fact of all hosts, or of the named hosts. Without a fact, list the facts.
     #[arg(long, num_args = 0..=1, value_name = "FACT", default_missing_value = "")]
     matrix: Option<String>,
-    /// Print what the protocol asks of hosts, and which hosts keep it.
+    /// Print the requirements of the protocol on hosts, and which hosts keep them.
     #[arg(long, conflicts_with_all = ["diff", "matrix"])]
     protocol: bool,
-    /// One JSON object a line.
+    /// Print one JSON object a line.
     #[arg(long)]
     json: bool,
 }

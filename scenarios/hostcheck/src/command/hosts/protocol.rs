@@ -1,5 +1,6 @@
-//! `hostcheck hosts --protocol`: what the protocol asks of hosts, and which of them keep it, neighbours that say the same
-//! in one line. It prints what profiles state; an unknown fact is called unknown.
+//! `hostcheck hosts --protocol`: the requirements of the protocol on hosts, and which hosts keep them.
+//! Neighbours with the same answer share a line. It prints what profiles state: an unknown fact is called
+//! unknown.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Cancellations: of what runs, of what is over, of what never was.
-//! A cancellation is a notification, so nothing that is sent here may be answered by itself.
+//! Cancellations: of a running request, of a finished one, of one that was never sent. A cancellation is a
+//! notification, so the server must not answer it.
 
 use std::time::Duration;
 
@@ -11,11 +11,12 @@ use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::outcome::Outcome;
 use crate::conformance::session::{ANSWER_WITHIN, GRACE, Session};
 
-/// How long a call that lasts is given before it is cancelled.
+/// Time for which a long call runs before it is cancelled.
 const BEFORE_CANCEL: Duration = Duration::from_millis(200);
-/// How long the same call may last that is not cancelled; until then nobody knows that no answer comes.
+/// Time limit of the same call without a cancellation. Until it ends, the missing answer of the cancelled
+/// call proves nothing.
 pub(super) const LONG_WITHIN: Duration = Duration::from_secs(60);
-/// How much later than it the cancelled one would have been answered.
+/// How much longer the cancelled call is watched after the other one was answered.
 const LATER: Duration = Duration::from_secs(2);
 
 probes! {
@@ -25,7 +26,8 @@ probes! {
     "cancel: a call that lasts" ["cancel.long"] Both Pipes |lab| long(lab);
 }
 
-/// Sends a notification; whether the server goes on, and what it sent that nobody asked for.
+/// Sends a notification. Gives whether the server still answers, and the messages for which there was no
+/// request.
 async fn after(session: &mut Session, params: Option<Value>) -> (bool, Vec<String>) {
     let about = params.as_ref().and_then(|params| params.get("requestId")).cloned();
     let from = session.wire.received.len();
@@ -35,7 +37,7 @@ async fn after(session: &mut Session, params: Option<Value>) -> (bool, Vec<Strin
     let later = session.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
     let stray = later
         .filter(|message| message.get("method").is_none())
-        // A second answer to something else is no answer to this.
+        // A second answer to another request is no answer to this notification.
         .filter(|message| !session.has_asked(message.get("id")) || message.get("id") == about.as_ref())
         .map(Value::to_string)
         .collect();
@@ -106,7 +108,7 @@ async fn race(lab: &mut Lab) -> Result<(), Trouble> {
     lab.expect("cancel.race", alive, message, "an answer", "none");
     lab.expect(
         "cancel.race",
-        // Who answers everything twice does not do so because of a cancellation.
+        // A server that answers every request twice does not do so because of a cancellation.
         answers.len() <= 1 || others.len() > 1,
         "a cancelled request is answered twice",
         "at most one answer",
@@ -127,7 +129,7 @@ async fn long(lab: &mut Lab) -> Result<(), Trouble> {
         return Ok(());
     };
     let call = json!({"name": name, "arguments": arguments});
-    // The same call that nobody cancels tells when an answer would have come.
+    // The same call without a cancellation shows when an answer would have come.
     let mut other = lab.open().await?;
     let mut session = lab.open().await?;
     let other_from = other.wire.received.len();

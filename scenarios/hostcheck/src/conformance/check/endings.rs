@@ -1,4 +1,4 @@
-//! How a server ends, and what it bears before that: a closed stdin, signals, a host that does not read.
+//! The end of a server, and what it must survive before: a closed stdin, signals, a host that does not read.
 //! Every server that is started here is ended here.
 
 use std::collections::BTreeSet;
@@ -12,17 +12,17 @@ use super::tools;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, Reply, Session};
 
-/// How long a server may take to end once it was told to.
+/// Time limit for the end of a server that was told to end.
 const EXIT_WITHIN: Duration = Duration::from_secs(5);
-/// How long a host does not read.
+/// Time for which a host does not read.
 const NOT_READING: Duration = Duration::from_millis(300);
-/// Bytes of answers that are asked for meanwhile: several times what a pipe holds.
+/// Bytes of answers that are requested meanwhile: several times the size of a pipe's buffer.
 const ANSWER_BYTES: usize = 512 * 1024;
-/// Requests that are made for that at most.
+/// Most requests for them.
 const REQUESTS_MAX: usize = 4_000;
 /// Requests of a host that never reads stderr.
 const UNREAD_REQUESTS: usize = 1_000;
-/// How long all of them may take.
+/// Time limit of all these requests.
 const ALL_WITHIN: Duration = Duration::from_secs(60);
 
 probes! {
@@ -34,7 +34,7 @@ probes! {
     "end: SIGKILL, then anew" ["end.restart"] Both Process |lab| restart(lab);
     "end: stdout is closed" ["end.stdout-closed"] Both Process |lab| stdout_closed(lab);
     "a slow reader" ["output.slow-reader"] Both Pipes |lab| slow_reader(lab);
-    "stderr that nobody reads" ["output.stderr-unread"] Both Process |lab| stderr_unread(lab);
+    "unread stderr" ["output.stderr-unread"] Both Process |lab| stderr_unread(lab);
 }
 
 async fn exits(session: &mut Session) -> bool {
@@ -157,7 +157,7 @@ async fn slow_reader(lab: &mut Lab) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// How many of these requests are answered, once all are or the time is up.
+/// The number of these requests that are answered, once all are or the time is up.
 async fn all_answered(session: &mut Session, ids: &[Value]) -> usize {
     let wanted = ids.len();
     let ids: BTreeSet<i64> = ids.iter().filter_map(Value::as_i64).collect();
@@ -181,7 +181,8 @@ async fn stderr_unread(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = match lab.open_with_stderr_unread().await {
         Ok(session) => session,
         Err(trouble) => {
-            // Where it does not open for a host that reads stderr either, nothing is learnt.
+            // If the server does not open for a host that reads stderr either, this check can't tell
+            // anything.
             lab.open().await?;
             let message = "the server opens for a host that reads its stderr, and not for one that does not";
             lab.fail(check, message, "the handshake", &trouble.0);
@@ -200,7 +201,7 @@ async fn stderr_unread(lab: &mut Lab) -> Result<(), Trouble> {
         &format!("{answers} of {UNREAD_REQUESTS}"),
     );
     if answers == 0 && session.ask(method, json!({})).await == Reply::Gone {
-        lab.fail(check, "the server ends when nobody reads its stderr", "it goes on", "it ended");
+        lab.fail(check, "the server ends when its stderr is not read", "it goes on", "it ended");
     }
     Ok(())
 }

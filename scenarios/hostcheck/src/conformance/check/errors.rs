@@ -1,5 +1,5 @@
-//! What a server says to what it does not know, and to what is no request.
-//! A refusal is looked at for its code and its id, never for its words.
+//! The answers of a server to unknown methods and to messages that are no requests. A refusal is judged by
+//! its code and its id, never by its text.
 
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ async fn notifications(lab: &mut Lab) -> Result<(), Trouble> {
     lab.expect(check, alive.is_answer(), message, "an answer", &alive.say());
     let later = session.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
     let stray: Vec<_> = later
-        // A second answer to something else is no answer to this.
+        // A second answer to another request is no answer to this notification.
         .filter(|message| message.get("method").is_none() && !session.has_asked(message.get("id")))
         .map(Value::to_string)
         .collect();

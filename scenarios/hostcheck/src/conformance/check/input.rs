@@ -1,5 +1,5 @@
-//! Bytes as pipes bring them: in pieces, together, and with what should not be there.
-//! After each of them the server has to answer the next request; what it says of the bytes themselves is its choice.
+//! Bytes as they arrive through pipes: in pieces, joined, and malformed. After each of them the server has to
+//! answer the next request; its answer to the bytes themselves is its own choice.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::conformance::session::{ANSWER_WITHIN, Session};
 const JOINED: usize = 50;
 /// Bytes of the longest line.
 const LONG_BYTES: usize = 20 * 1024 * 1024;
-/// How long reading that may take.
+/// Time limit for reading that line.
 const LONG_WITHIN: Duration = Duration::from_secs(60);
-/// Brackets inside each other.
+/// Nested brackets.
 const NESTED: usize = 20_000;
-/// Between two pieces of a line.
+/// Time between two pieces of a line.
 const PIECE_EVERY: Duration = Duration::from_millis(5);
 
 probes! {
@@ -49,7 +49,7 @@ fn nested() -> Vec<u8> {
     line
 }
 
-/// A request for a sign of life as a line, without its newline, and its id.
+/// A ping, or the newer era's equivalent, as a line without its newline, and its id.
 fn line(session: &mut Session) -> (Value, Vec<u8>) {
     let id = session.new_id();
     let request = session.request(&id, session.sign_of_life(), json!({}));

@@ -1,5 +1,4 @@
-//! From the first message to an open session, and what a session promises.
-//! Nothing here calls a tool.
+//! From the first message to an open session, and what the server promises in it. No tool is called here.
 
 use serde_json::{Value, json};
 
@@ -51,7 +50,7 @@ async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
         lab.skip("initialize.latest-version", "no other version was named");
         return Ok(());
     };
-    // Whether it is supported shows when it is asked for.
+    // Only a request in that version shows whether the server supports it.
     let mut again = lab.fresh()?;
     let reply = again.ask_within("initialize", initialize_params(named), START_WITHIN).await;
     let kept = reply.result().is_some_and(|result| result["protocolVersion"] == named);
@@ -63,7 +62,7 @@ async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
         Some((newest, _)) => {
             let (newest, named) = (newest.as_str(), named.to_owned());
             let message = "the version offered is not the newest that the server supports";
-            // Dates in this form are in order as texts.
+            // Dates in this form sort as texts.
             lab.expect("initialize.latest-version", named.as_str() >= newest, message, newest, &named);
         }
         None => {
@@ -105,7 +104,7 @@ async fn ping(lab: &mut Lab) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// A request that shows whether a capability is there: capability, method, params, the member with items.
+/// A request that shows whether the server has a capability: capability, method, the member with its items.
 const ASKED: [(&str, &str, &str); 3] = [
     ("tools", "tools/list", "tools"),
     ("prompts", "prompts/list", "prompts"),

@@ -1,5 +1,5 @@
-//! What is asked of a server, one file an area. A probe is a short conversation that answers one or more checks.
-//! A probe tells what it saw; whether a row of the protocol holds follows from its checks elsewhere.
+//! The probes, one file for each area. A probe is a short conversation that answers one or more checks. It
+//! reports what it saw; the verdict on a row of the protocol follows elsewhere from its checks.
 
 mod cancellation;
 mod endings;
@@ -18,7 +18,6 @@ mod web;
 pub(crate) use probe::{Needs, Probe};
 pub(crate) use tools::none_callable;
 
-/// Every probe, area by area.
 pub(crate) fn probes() -> impl Iterator<Item = &'static Probe> {
     let areas: [&'static [Probe]; 12] = [
         lifecycle::PROBES,

@@ -1,5 +1,5 @@
-//! How real hosts begin a conversation, and what they meet then.
-//! Each opening has a process of its own, and ends as soon as the connection has shown that it works.
+//! The openings of real hosts, and whether the server copes with them. Each opening has a process of its own,
+//! and ends as soon as the connection has shown that it works.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ probes! {
     "opening: initialize after a request" ["opening.initialize-late"] Modern Pipes |lab| initialize_late(lab);
 }
 
-/// `initialize` on a connection that has seen other things, and whether the session then works.
+/// Sends `initialize` after other messages, and checks whether the session then works.
 async fn then_initialize(lab: &mut Lab, session: &mut Session, check: &'static str) {
     let reply = session.ask_within("initialize", initialize_params(lab.version.as_str()), START_WITHIN).await;
     let said = reply.say();
@@ -58,7 +58,7 @@ async fn discover_first(lab: &mut Lab, with_meta: bool, check: &'static str) -> 
     }
     let from = session.wire.received.len();
     session.wire.send(&request);
-    // Any answer will do, and so will none: hosts then go on with `initialize`.
+    // Any answer is fine, and so is none: hosts then go on with `initialize`.
     let reply = session.answer_to(&id, from, SILENCE_AFTER).await;
     if reply == Reply::Gone {
         lab.fail(
@@ -105,7 +105,7 @@ async fn discover_between(lab: &mut Lab) -> Result<(), Trouble> {
 async fn initialize_twice(lab: &mut Lab) -> Result<(), Trouble> {
     let check = "opening.initialize-twice";
     let mut session = lab.open_rough().await?;
-    // What the second one is answered is the server's choice; the session must not change under the host.
+    // The server may answer the second `initialize` as it likes, but the session must not change.
     let second = session.ask("initialize", initialize_params("2099-01-01")).await;
     let ping = session.ask("ping", json!({})).await;
     if !ping.is_answer() {
@@ -203,7 +203,7 @@ async fn initialize_late(lab: &mut Lab) -> Result<(), Trouble> {
             "the server speaks both eras, and `initialize` has no result after a request of the newer one";
         lab.expect(check, answer.result().is_some(), message, "a result", &answer.say());
     } else {
-        // An older host can show its person nothing but this error.
+        // An older host can show its user only this error.
         let text = match &answer {
             Reply::Error(error) => error.to_string(),
             _ => String::new(),
@@ -212,7 +212,7 @@ async fn initialize_late(lab: &mut Lab) -> Result<(), Trouble> {
         let named = text.contains(lab.version.as_str());
         lab.expect(check, named, message, lab.version.as_str(), &answer.say());
     }
-    // Whatever was said, the newer era goes on.
+    // Whatever the answer was, the newer era goes on.
     let alive = session.ask("server/discover", Value::Object(serde_json::Map::new())).await;
     let message = "the newer era ends with `initialize`";
     lab.expect(check, alive.result().is_some(), message, "a result", &alive.say());

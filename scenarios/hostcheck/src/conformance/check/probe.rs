@@ -1,4 +1,4 @@
-//! What a probe is: a short conversation, and where it makes sense.
+//! Defines a probe: a short conversation, and the versions and connections to which it applies.
 
 use futures_util::future::LocalBoxFuture;
 use schemas::Version;
@@ -6,14 +6,13 @@ use schemas::Version;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::target::Target;
 
-/// In which versions a probe makes sense.
+/// The versions to which a probe applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
-    /// All of them.
     Both,
-    /// Those that open with `initialize`.
+    /// The versions that open with `initialize`.
     Legacy,
-    /// Those without a session.
+    /// The versions without a session.
     Modern,
 }
 
@@ -32,16 +31,16 @@ impl Era {
 pub(crate) enum Needs {
     /// Any connection.
     Nothing,
-    /// Bytes that arrive as they were written.
+    /// Bytes that arrive exactly as they were written.
     Pipes,
     /// A process, its signals and its stderr.
     Process,
-    /// Requests of HTTP.
+    /// HTTP requests.
     Address,
 }
 
 impl Needs {
-    /// Why a target can't have it.
+    /// Why the target does not have it; `None` if it has.
     pub(crate) fn missing(self, target: &Target) -> Option<&'static str> {
         match self {
             Self::Pipes if !target.has_pipes() => Some("about pipes; this server is reached by an address"),
@@ -56,13 +55,14 @@ pub(crate) type Run = for<'a> fn(&'a mut Lab) -> LocalBoxFuture<'a, Result<(), T
 
 /// A conversation that answers checks.
 pub(crate) struct Probe {
-    /// Its name in reports.
+    /// The name in reports.
     pub(crate) name: &'static str,
-    /// Every check that it can tell about.
+    /// The checks that it may answer.
     pub(crate) checks: &'static [&'static str],
     pub(crate) era: Era,
     pub(crate) needs: Needs,
-    /// Whether all its lines are those of a server that was treated roughly, which say nothing of the rules of the wire.
+    /// Whether the host itself breaks the rules, so that the server's lines prove nothing about the rules of
+    /// the wire.
     pub(crate) rough: bool,
     pub(crate) run: Run,
 }
@@ -71,8 +71,8 @@ impl Probe {
     pub(super) const ROUGH: bool = true;
 }
 
-/// The probes of an area. A row: the name, the checks, the versions, what is needed of the connection, `ROUGH` where the
-/// server is treated so, and the conversation.
+/// The probes of an area. A row: the name, the checks, the versions, the connection that it needs, `ROUGH`
+/// where the host breaks the rules, and the conversation.
 macro_rules! probes {
     ($( $name:literal $checks:tt $era:ident $needs:ident $($rough:ident)? |$lab:ident| $run:expr; )*) => {
         pub(super) const PROBES: &[$crate::conformance::check::probe::Probe] = &[

@@ -1,5 +1,5 @@
-//! Progress of calls whose host asked for it.
-//! Whether what comes keeps to its token is the wire validator's; here it is only asked for in both forms of a token.
+//! Progress of calls for which the host requested it. These probes only request progress with both kinds of
+//! token; the wire validator judges the notifications.
 
 use serde_json::json;
 
@@ -37,7 +37,7 @@ async fn progress(lab: &mut Lab) -> Result<(), Trouble> {
             session.notify("notifications/cancelled", Some(json!({"requestId": id, "reason": "enough"})));
         }
     }
-    // What comes after the last answer belongs to nothing any more.
+    // Progress that comes after the last answer belongs to no request.
     session.is_alive().await;
     session.wire.run_for(GRACE).await;
     Ok(())

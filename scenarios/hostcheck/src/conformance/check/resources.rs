@@ -1,5 +1,5 @@
-//! The resources: how they are listed, read, subscribed to.
-//! Nothing is read but what the server lists, and one address that no server has.
+//! Resources: listing, reading, subscribing. Only resources that the server lists are read, and one address
+//! that no server has.
 
 use base64::Engine as _;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
 
-/// Resources that are read.
+/// The most resources that are read.
 const READ_MAX: usize = 6;
 /// An address that no server has.
 const NOWHERE: &str = "hostcheck://no-such-resource/1";

@@ -1,5 +1,5 @@
-//! The era without a session: every request brings its version and capabilities along.
-//! Nothing here opens a session.
+//! The era without a session: every request carries its version and capabilities. Nothing here opens a
+//! session.
 
 use serde_json::{Value, json};
 
@@ -90,7 +90,8 @@ async fn incomplete(lab: &mut Lab) -> Result<(), Trouble> {
         let message = format!("a request without {missing} in its _meta is not refused as invalid");
         lab.expect("meta.missing", reply.code() == Some(-32602), &message, "error -32602", &reply.say());
     }
-    // The request before had everything; this one has nothing, and no session stands behind it.
+    // The request before was complete. This one has no `_meta`, and there is no session from which the server
+    // could take it.
     let method = if session.declares("tools") { "tools/list" } else { "server/discover" };
     let reply = bare(&mut session, method, json!({})).await;
     let message = format!("`{method}` without _meta is served from what an earlier request said");
@@ -104,7 +105,7 @@ async fn incomplete(lab: &mut Lab) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Asks with exactly these params.
+/// Sends a request with exactly these params.
 async fn bare(
     session: &mut crate::conformance::session::Session,
     method: &str,

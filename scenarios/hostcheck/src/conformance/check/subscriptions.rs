@@ -1,5 +1,5 @@
-//! Listen streams of the newer era: acknowledgement, ids, cancellation, the end.
-//! A server that declares nothing to listen to is asked nothing.
+//! Listen streams of the newer era: acknowledgement, ids, cancellation, the end. A server that declares
+//! nothing to listen to is not asked.
 
 use serde_json::{Map, Value, json};
 
@@ -17,7 +17,7 @@ probes! {
     "listen: the end" ["listen.graceful-end", "listen.again"] Modern Pipes |lab| ended(lab);
 }
 
-/// What can be listened to, as a filter; nothing where that is nothing.
+/// A filter for everything that the server offers to listen to; `None` where it offers nothing.
 fn filter(session: &Session) -> Option<Value> {
     let mut filter = Map::new();
     for (capability, member) in [
@@ -35,7 +35,7 @@ fn filter(session: &Session) -> Option<Value> {
     (!filter.is_empty()).then_some(Value::Object(filter))
 }
 
-/// The filter with addresses in it, where resources can be listened to.
+/// The filter with the addresses of resources, where the server offers to listen to these.
 async fn filled(session: &mut Session) -> Option<Value> {
     let mut wanted = filter(session)?;
     if wanted.get("resourceSubscriptions").is_some() {
@@ -121,7 +121,7 @@ async fn cancelled(lab: &mut Lab) -> Result<(), Trouble> {
         lab.skip(check, "no stream could be opened");
         return Ok(());
     }
-    // What the server says right after it opened the stream is heard before.
+    // Messages that the server sends right after it opened the stream must arrive before the cancellation.
     session.is_alive().await;
     session.wire.run_for(GRACE).await;
     let from = session.wire.received.len();
@@ -130,8 +130,9 @@ async fn cancelled(lab: &mut Lab) -> Result<(), Trouble> {
     let alive = session.answer_to(&next, from, ANSWER_WITHIN).await.is_answer();
     session.wire.run_for(GRACE).await;
     let later = || session.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
-    // What came before the next answer may have been written before the cancellation was read; an answer to the
-    // stream itself is none of that, for it would have ended the stream in that very moment by chance.
+    // The server may have written what came before the next answer before it read the cancellation. An answer
+    // to the stream itself does not count as that: it would mean that the stream ended at the same moment by
+    // chance.
     let read = later().position(|message| message.get("id") == Some(&next)).unwrap_or(usize::MAX);
     let about: Vec<String> = later()
         .enumerate()

@@ -1,5 +1,5 @@
-//! The tools: how they are listed, what their schemas are, what calls give back.
-//! Only tools that say that they only read are called, unless the person said otherwise.
+//! Tools: listing, schemas, results of calls. Only tools that declare that they only read are called, unless
+//! the user allowed the others.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::outcome::Outcome;
 use crate::conformance::session::{Listed, Reply, Session};
 
-/// Tools that are called; the rest is counted.
+/// The most tools that are called; the others are only counted.
 const CALLED_MAX: usize = 24;
-/// How long a call is awaited; one that lasts longer is cancelled, and no fault.
+/// Time limit of a call. A longer one is cancelled, and does not count as a failure.
 const CALL_WITHIN: Duration = Duration::from_secs(10);
 /// Longest name, in characters.
 const NAME_MAX: usize = 128;
-/// Tools without validation that are shown.
+/// The most tools without validation that are named.
 const WRONG_MAX: usize = 3;
 const NO_TOOLS: &str = "the server declares no tools";
 
@@ -35,17 +35,17 @@ probes! {
         Both Nothing |lab| mistakes(lab);
 }
 
-/// What is asked of the list alone.
+/// The checks that need the list only.
 fn of_the_list() -> &'static [&'static str] {
     PROBES[0].checks
 }
 
-/// Whether a tool may be called: it says that it only reads, or the person allowed all.
+/// Whether a tool may be called: it declares that it only reads, or the user allowed all.
 pub(crate) fn may_call(lab: &Lab, tool: &Value) -> bool {
     lab.wishes.call_all_tools || tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true))
 }
 
-/// Tools that may be called, with arguments that fit: name, tool, arguments.
+/// The tools that may be called, with arguments that fit: name, tool, arguments.
 pub(crate) fn callable(lab: &Lab, tools: &Listed) -> Vec<(String, Value, Value)> {
     let lasts = lab.wishes.long_call.as_ref().map(|(name, _)| name.as_str());
     let named = |tool: &&Value| tool.get("name").and_then(Value::as_str) == lasts;
@@ -65,7 +65,8 @@ fn needs_a_task(tool: &Value) -> bool {
     tool.pointer("/execution/taskSupport").and_then(Value::as_str) == Some("required")
 }
 
-/// What is said of calls where no tool was called. That tools were spared is a gap, for nothing was learnt of them.
+/// The outcome of checks about calls where no tool was called. Tools that were not called are a gap, because
+/// nothing is known of them.
 pub(crate) fn none_callable(tools: &Listed) -> Outcome {
     if tools.items.is_empty() {
         return Outcome::NotApplicable("the server lists no tools".to_owned());
@@ -147,7 +148,7 @@ async fn same_everywhere(lab: &mut Lab) -> Result<(), Trouble> {
         return Ok(());
     }
     let mut here = names(&mut session).await;
-    // A request in between must not change the list either.
+    // A request between the two must not change the list.
     let _ = session.ask("tools/call", json!({"name": "hostcheck.no-such-tool", "arguments": {}})).await;
     let mut later = names(&mut session).await;
     let mut other = lab.open().await?;
@@ -284,7 +285,7 @@ async fn mistakes(lab: &mut Lab) -> Result<(), Trouble> {
     bad_arguments(lab, session, &tools).await
 }
 
-/// Every tool without an argument that it requires.
+/// Calls every tool without an argument that it requires.
 async fn bad_arguments(lab: &mut Lab, mut session: Session, tools: &Listed) -> Result<(), Trouble> {
     let check = "tools.bad-arguments";
     let broken: Vec<(String, Value)> = callable(lab, tools)

@@ -1,5 +1,5 @@
-//! Streamable HTTP itself: statuses, headers, sessions, origins. Here each request is sent as it is, beside the bridge that
-//! makes pipes of an address; it never follows a redirect and reads no stream to its end.
+//! Streamable HTTP itself: statuses, headers, sessions, origins. These requests don't go through the bridge
+//! that turns an address into pipes. It never follows a redirect, and reads no stream to its end.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -19,15 +19,15 @@ use crate::conformance::target::Target;
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-/// An origin that no server has reason to trust.
+/// An origin that no server has a reason to trust.
 const FOREIGN_ORIGIN: &str = "http://hostcheck.invalid";
-/// A version that nobody has published.
+/// A version that was never published.
 const NO_VERSION: &str = "1999-01-01";
-/// The same, as the newer era has them.
+/// The same for the newer era.
 const NO_MODERN_VERSION: &str = "2999-01-01";
-/// Bytes of an answer's body that are read.
+/// The most bytes of a body that are read.
 const BODY_BYTES_MAX: usize = 1024 * 1024;
-/// How long the rest of a body may take, once its head was there.
+/// Time limit for the rest of a body, once its head has arrived.
 const BODY_WITHIN: Duration = Duration::from_secs(5);
 const HEADER_MISMATCH: i64 = -32020;
 const UNSUPPORTED_VERSION: i64 = -32022;
@@ -48,13 +48,11 @@ probes! {
         Modern Address |lab| modern(lab);
 }
 
-/// The way to the server.
 struct Endpoint {
     client: Client,
     url: String,
 }
 
-/// What came back.
 struct Answer {
     status: u16,
     kind: String,
@@ -79,7 +77,7 @@ impl Answer {
         serde_json::from_slice::<Value>(&self.body).ok()?.pointer("/error/code")?.as_i64()
     }
 
-    /// For people.
+    /// The answer in one line, for a report.
     fn say(&self) -> String {
         let kind = if self.kind.is_empty() { "no content type" } else { &self.kind };
         format!("status {}, {kind}, {}", self.status, String::from_utf8_lossy(&self.body))
@@ -91,14 +89,14 @@ impl Endpoint {
         let Target::Url(url) = &lab.target else {
             return Err(Trouble("the server has no address".to_owned()));
         };
-        // An error means that a provider is installed already, which is as good.
+        // An error means that a provider is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build();
         let client = client.map_err(|error| Trouble(format!("no HTTP client: {error}")))?;
         Ok(Self { client, url: url.clone() })
     }
 
-    /// Whether only this machine reaches the server, as its address says.
+    /// Whether the address is one of this machine alone.
     fn is_local(&self) -> bool {
         let host = url::Url::parse(&self.url).ok().and_then(|url| url.host_str().map(str::to_owned));
         host.is_some_and(|host| {
@@ -127,7 +125,7 @@ impl Endpoint {
         body: &str,
     ) -> Result<Answer, Trouble> {
         let told = |name: &HeaderName, value: &HeaderValue| {
-            // Whoever has the id of a session has the session.
+            // The id of a session gives access to it, so no report may contain it.
             if name == SESSION { format!("{name}: <session id>") } else { format!("{name}: {value:?}") }
         };
         let sent: Vec<String> = headers.iter().map(|(name, value)| told(name, value)).collect();
@@ -151,7 +149,7 @@ impl Endpoint {
             body: Vec::new(),
         };
         if !answer.streams() {
-            // What can't be read in time is as good as not there.
+            // A body that does not arrive in time counts as missing.
             let _ = timeout(BODY_WITHIN, read_into(response, &mut answer.body)).await;
         }
         lab.record.borrow_mut().note(0, Lane::ServerToHost, &answer.say());
@@ -248,7 +246,7 @@ async fn session(lab: &mut Lab) -> Result<(), Trouble> {
     ended(lab, &endpoint, assigned.is_some(), own()).await
 }
 
-/// After a session was ended, its id is gone.
+/// After a session was ended, its id must be refused.
 async fn ended(lab: &mut Lab, endpoint: &Endpoint, has_session: bool, own: HeaderMap) -> Result<(), Trouble> {
     if !has_session {
         lab.skip("http.session-ended", NO_SESSION);
@@ -285,7 +283,7 @@ async fn origin(lab: &mut Lab) -> Result<(), Trouble> {
         (METHOD, value(method).filter(|_| version.is_modern())),
     ]);
     let answer = endpoint.post(lab, headers, &request(1, method, &params)).await?;
-    // The status is named from 2025-11-25 on.
+    // The specification names the status from 2025-11-25 on.
     let holds = if version < Version::V2025_11_25 { !answer.is_success() } else { answer.status == 403 };
     let message = "a page from anywhere in a browser can speak to this server";
     lab.expect(check, holds, message, "403 Forbidden", &answer.say());
