@@ -75,27 +75,11 @@ pub fn profile(id: &str) -> Result<Arc<Profile>, ProfileError> {
     }
     let suggestion = all
         .iter()
-        .map(|profile| (distance(id, &profile.id), &profile.id))
+        .map(|profile| (strsim::levenshtein(id, &profile.id), &profile.id))
         .min()
         .filter(|(far, _)| *far <= SUGGESTION_DISTANCE_MAX)
         .map(|(_, near)| near.clone());
     Err(ProfileError::Unknown { name: id.to_owned(), suggestion })
-}
-
-/// Edit distance in characters.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (line, here) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = line + 1;
-        for (column, there) in right.iter().enumerate() {
-            let change = diagonal + usize::from(here != *there);
-            diagonal = row[column + 1];
-            row[column + 1] = change.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
 }
 
 #[cfg(test)]
