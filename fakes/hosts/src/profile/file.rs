@@ -7,96 +7,139 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::yaml::yaml_problem;
-use super::Profile;
-use super::consent::{ConsentPatch, EnvironmentPatch};
+use super::consent::{Consent, ConsentPatch, Environment, EnvironmentPatch};
+use super::fact::Evidence;
 use super::sections::{
-    CallsPatch, ChannelPatch, FidelityPatch, IdentityPatch, LifePatch, ListsPatch, ModernPatch, NamesPatch,
-    NotificationsPatch, OpeningPatch, RequestsPatch, SchemasPatch, TextsPatch, WirePatch,
+    Calls, CallsPatch, Channel, ChannelPatch, Fidelity, FidelityPatch, Identity, IdentityPatch, Life,
+    LifePatch, Lists, ListsPatch, Modern, ModernPatch, Names, NamesPatch, Notifications, NotificationsPatch,
+    Opening, OpeningPatch, Requests, RequestsPatch, Schemas, SchemasPatch, Texts, TextsPatch, Wire,
+    WirePatch,
 };
-use super::wake::{HooksPatch, ShellPatch, TasksPatch, WakeUpPatch, WakingPatch};
+use super::wake::{
+    Hooks, HooksPatch, Shell, ShellPatch, Tasks, TasksPatch, WakeUp, WakeUpPatch, Waking, WakingPatch,
+};
 
 /// Longest chain of `extends`.
 const EXTENDS_DEPTH_MAX: usize = 16;
 
-/// A profile as its file states it: complete, or as the difference from the one that it extends.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(title = "host profile")]
-pub struct ProfileFile {
-    /// `family@version`.
-    pub id: String,
-    /// The profile whose facts hold where this file states none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub extends: Option<String>,
-    /// The host's family.
-    pub family: String,
-    /// The title for reports.
-    pub title: String,
-    /// Where the evidence comes from, and its limits.
-    pub about: String,
+/// Declares the profile twice: complete, as the machine reads it, and as a file states it.
+macro_rules! profile {
+    ($( $(#[$meta:meta])* $field:ident: $section:ident, $patch:ident; )*) => {
+        /// Every fact by which a fake host of one version behaves.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Profile {
+            /// `family@version`, as given on a command line.
+            pub id: String,
+            /// The host's family, the same for all versions and names.
+            pub family: String,
+            /// The title for reports.
+            pub title: String,
+            /// The source of the evidence as a whole, and its limits.
+            pub about: String,
+            /// The profile from which this one differs.
+            pub extends: Option<String>,
+            $( $(#[$meta])* pub $field: $section, )*
+        }
+
+        impl Profile {
+            /// Every fact with its mark and source, in the order of the sections.
+            pub fn evidence(&self) -> Vec<Evidence> {
+                let mut lines = Vec::new();
+                $( self.$field.evidence(stringify!($field), &mut lines); )*
+                lines
+            }
+        }
+
+        /// A profile as its file states it: complete, or as the difference from the one that it extends.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        #[schemars(title = "host profile")]
+        pub struct ProfileFile {
+            /// `family@version`.
+            pub id: String,
+            /// The profile whose facts hold where this file states none.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub extends: Option<String>,
+            /// The host's family.
+            pub family: String,
+            /// The title for reports.
+            pub title: String,
+            /// Where the evidence comes from, and its limits.
+            pub about: String,
+            $( $(#[$meta])* #[serde(default)] pub $field: $patch, )*
+        }
+
+        impl ProfileFile {
+            /// Records in every fact that this file states it.
+            fn stamp(&mut self) {
+                $( self.$field.stamp(&self.id); )*
+            }
+
+            /// This file, with the facts of its parent where it states none.
+            fn over(self, parent: Self) -> Self {
+                Self { $( $field: self.$field.over(parent.$field), )* ..self }
+            }
+
+            /// The complete profile. All sections are completed before the first `?`, so that one error names
+            /// everything that is missing.
+            fn complete(self, missing: &mut Vec<String>) -> Option<Profile> {
+                $( let $field = self.$field.complete(stringify!($field), missing); )*
+                Some(Profile {
+                    id: self.id,
+                    family: self.family,
+                    title: self.title,
+                    about: self.about,
+                    extends: self.extends,
+                    $( $field: $field?, )*
+                })
+            }
+        }
+    };
+}
+
+profile! {
     /// The name and capabilities of the host.
-    #[serde(default)]
-    pub identity: IdentityPatch,
+    identity: Identity, IdentityPatch;
     /// Member order and ids.
-    #[serde(default)]
-    pub wire: WirePatch,
+    wire: Wire, WirePatch;
     /// The handshake.
-    #[serde(default)]
-    pub opening: OpeningPatch,
+    opening: Opening, OpeningPatch;
     /// Lists.
-    #[serde(default)]
-    pub lists: ListsPatch,
+    lists: Lists, ListsPatch;
     /// The era of 2026-07-28.
-    #[serde(default)]
-    pub modern: ModernPatch,
+    modern: Modern, ModernPatch;
     /// Tool calls.
-    #[serde(default)]
-    pub calls: CallsPatch,
+    calls: Calls, CallsPatch;
     /// Notifications of the server.
-    #[serde(default)]
-    pub notifications: NotificationsPatch,
+    notifications: Notifications, NotificationsPatch;
     /// The channel.
-    #[serde(default)]
-    pub channel: ChannelPatch,
+    channel: Channel, ChannelPatch;
     /// Requests of the server.
-    #[serde(default)]
-    pub requests: RequestsPatch,
+    requests: Requests, RequestsPatch;
     /// The texts for the model.
-    #[serde(default)]
-    pub texts: TextsPatch,
+    texts: Texts, TextsPatch;
     /// Names and descriptions.
-    #[serde(default)]
-    pub names: NamesPatch,
+    names: Names, NamesPatch;
     /// Tools that may be refused.
-    #[serde(default)]
-    pub schemas: SchemasPatch,
+    schemas: Schemas, SchemasPatch;
     /// Life of the process.
-    #[serde(default)]
-    pub life: LifePatch,
+    life: Life, LifePatch;
     /// Background shells of the model.
-    #[serde(default)]
-    pub shell: ShellPatch,
+    shell: Shell, ShellPatch;
     /// Commands that the host runs at certain moments.
-    #[serde(default)]
-    pub hooks: HooksPatch,
+    hooks: Hooks, HooksPatch;
     /// Hooks that run beside an idle session and wake it.
-    #[serde(default)]
-    pub waking: WakingPatch,
+    waking: Waking, WakingPatch;
     /// The wake-up.
-    #[serde(default)]
-    pub wake_up: WakeUpPatch,
+    wake_up: WakeUp, WakeUpPatch;
     /// Calls that become tasks.
-    #[serde(default)]
-    pub tasks: TasksPatch,
+    tasks: Tasks, TasksPatch;
     /// Questions to the user.
-    #[serde(default)]
-    pub consent: ConsentPatch,
+    consent: Consent, ConsentPatch;
     /// The environment of servers.
-    #[serde(default)]
-    pub environment: EnvironmentPatch,
+    environment: Environment, EnvironmentPatch;
     /// The tolerances against the recordings.
-    #[serde(default)]
-    pub fidelity: FidelityPatch,
+    fidelity: Fidelity, FidelityPatch;
 }
 
 /// Why a profile could not be used.
@@ -145,34 +188,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<ProfileFile, ProfileError> 
         name: name.to_owned(),
         problem: yaml_problem(name, &error),
     })?;
-    stamp(&mut file);
+    file.stamp();
     Ok(file)
-}
-
-/// Records in every fact of a file that this file states it.
-fn stamp(file: &mut ProfileFile) {
-    let id = file.id.as_str();
-    file.identity.stamp(id);
-    file.wire.stamp(id);
-    file.opening.stamp(id);
-    file.lists.stamp(id);
-    file.modern.stamp(id);
-    file.calls.stamp(id);
-    file.notifications.stamp(id);
-    file.channel.stamp(id);
-    file.requests.stamp(id);
-    file.texts.stamp(id);
-    file.names.stamp(id);
-    file.schemas.stamp(id);
-    file.life.stamp(id);
-    file.shell.stamp(id);
-    file.hooks.stamp(id);
-    file.waking.stamp(id);
-    file.wake_up.stamp(id);
-    file.tasks.stamp(id);
-    file.consent.stamp(id);
-    file.environment.stamp(id);
-    file.fidelity.stamp(id);
 }
 
 /// The profile `id`, completed from all its parents.
@@ -186,105 +203,17 @@ pub(super) fn resolve(files: &BTreeMap<String, ProfileFile>, id: &str) -> Result
     for _ in 0..EXTENDS_DEPTH_MAX {
         let Some(parent) = next.take() else {
             whole.extends = own;
-            return complete(whole);
+            let mut missing = Vec::new();
+            return whole
+                .complete(&mut missing)
+                .ok_or(ProfileError::Missing { name: id.to_owned(), missing });
         };
         let file = files
             .get(&parent)
             .cloned()
             .ok_or_else(|| ProfileError::Parent { name: id.to_owned(), parent: parent.clone() })?;
         next.clone_from(&file.extends);
-        whole = over(whole, file);
+        whole = whole.over(file);
     }
     Err(ProfileError::Parent { name: id.to_owned(), parent: next.unwrap_or_default() })
-}
-
-fn over(child: ProfileFile, parent: ProfileFile) -> ProfileFile {
-    ProfileFile {
-        id: child.id,
-        extends: child.extends,
-        family: child.family,
-        title: child.title,
-        about: child.about,
-        identity: child.identity.over(parent.identity),
-        wire: child.wire.over(parent.wire),
-        opening: child.opening.over(parent.opening),
-        lists: child.lists.over(parent.lists),
-        modern: child.modern.over(parent.modern),
-        calls: child.calls.over(parent.calls),
-        notifications: child.notifications.over(parent.notifications),
-        channel: child.channel.over(parent.channel),
-        requests: child.requests.over(parent.requests),
-        texts: child.texts.over(parent.texts),
-        names: child.names.over(parent.names),
-        schemas: child.schemas.over(parent.schemas),
-        life: child.life.over(parent.life),
-        shell: child.shell.over(parent.shell),
-        hooks: child.hooks.over(parent.hooks),
-        waking: child.waking.over(parent.waking),
-        wake_up: child.wake_up.over(parent.wake_up),
-        tasks: child.tasks.over(parent.tasks),
-        consent: child.consent.over(parent.consent),
-        environment: child.environment.over(parent.environment),
-        fidelity: child.fidelity.over(parent.fidelity),
-    }
-}
-
-fn complete(file: ProfileFile) -> Result<Profile, ProfileError> {
-    let mut missing = Vec::new();
-    let name = file.id.clone();
-    let whole = whole(file, &mut missing);
-    whole.ok_or(ProfileError::Missing { name, missing })
-}
-
-fn whole(file: ProfileFile, missing: &mut Vec<String>) -> Option<Profile> {
-    // All sections are completed before the first `?`, so that one error names everything that is missing.
-    let identity = file.identity.complete("identity", missing);
-    let wire = file.wire.complete("wire", missing);
-    let opening = file.opening.complete("opening", missing);
-    let lists = file.lists.complete("lists", missing);
-    let modern = file.modern.complete("modern", missing);
-    let calls = file.calls.complete("calls", missing);
-    let notifications = file.notifications.complete("notifications", missing);
-    let channel = file.channel.complete("channel", missing);
-    let requests = file.requests.complete("requests", missing);
-    let texts = file.texts.complete("texts", missing);
-    let names = file.names.complete("names", missing);
-    let schemas = file.schemas.complete("schemas", missing);
-    let life = file.life.complete("life", missing);
-    let shell = file.shell.complete("shell", missing);
-    let hooks = file.hooks.complete("hooks", missing);
-    let waking = file.waking.complete("waking", missing);
-    let wake_up = file.wake_up.complete("wake_up", missing);
-    let tasks = file.tasks.complete("tasks", missing);
-    let consent = file.consent.complete("consent", missing);
-    let environment = file.environment.complete("environment", missing);
-    let fidelity = file.fidelity.complete("fidelity", missing);
-    Some(Profile {
-        id: file.id,
-        family: file.family,
-        title: file.title,
-        about: file.about,
-        extends: file.extends,
-        identity: identity?,
-        wire: wire?,
-        opening: opening?,
-        lists: lists?,
-        modern: modern?,
-        calls: calls?,
-        notifications: notifications?,
-        channel: channel?,
-        requests: requests?,
-        texts: texts?,
-        names: names?,
-        schemas: schemas?,
-        life: life?,
-        shell: shell?,
-        hooks: hooks?,
-        waking: waking?,
-        wake_up: wake_up?,
-        tasks: tasks?,
-        consent: consent?,
-        environment: environment?,
-        fidelity: fidelity?,
-    })
 }
