@@ -1,6 +1,9 @@
 //! Runs a fake host over any byte pipes on tokio's clock, which may be paused. It moves bytes, time and
 //! signals between a machine and a server; it never interprets them.
 
+mod commands;
+mod event;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
@@ -14,7 +17,10 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::effect::{Action, Effect, ModelEntry, Outcome, ShellEnd, Signal};
+pub use commands::{Beside, Commands, NoCommands};
+pub use event::{HostEvent, HostEventKind, Order};
+
+use super::effect::{Action, Effect, Outcome, ShellEnd, Signal};
 use super::log::{Dir, WireEvent};
 use super::machine::HostMachine;
 
@@ -48,121 +54,11 @@ pub trait Server {
     fn exited(&mut self) -> impl Future<Output = Option<i32>>;
 }
 
-/// Runs the program under test as a host would: in the model's background shell, or as a hook.
-pub trait Commands {
-    /// Runs the program with these arguments to its end.
-    fn shell(&self, arguments: Vec<String>) -> LocalBoxFuture<'static, ShellEnd>;
-
-    /// Runs the hook of an event with one JSON object on its stdin, and gives its stdout; empty if it failed.
-    fn hook(&self, host: &str, event: &str, input: String) -> LocalBoxFuture<'static, String>;
-
-    /// Starts a hook that runs beside the session, with one JSON object on its stdin and these variables.
-    fn waking(&self, host: &str, event: &str, input: String, environment: BTreeMap<String, String>)
-    -> Beside;
-}
-
-/// A program that runs beside the session. If this is dropped, it runs on.
-pub struct Beside {
-    /// Resolves at its end, with its stderr.
-    pub ended: LocalBoxFuture<'static, ShellEnd>,
-    /// Ends it, as SIGTERM does.
-    pub end: Box<dyn FnOnce()>,
-}
-
-/// Runs nothing: every shell fails at once and every hook gives an empty answer.
-#[derive(Debug, Clone, Copy)]
-pub struct NoCommands;
-
-impl Commands for NoCommands {
-    fn shell(&self, _arguments: Vec<String>) -> LocalBoxFuture<'static, ShellEnd> {
-        Box::pin(std::future::ready(ShellEnd { output: String::new(), code: 127 }))
-    }
-
-    fn hook(&self, _host: &str, _event: &str, _input: String) -> LocalBoxFuture<'static, String> {
-        Box::pin(std::future::ready(String::new()))
-    }
-
-    fn waking(
-        &self,
-        _host: &str,
-        _event: &str,
-        _input: String,
-        _environment: BTreeMap<String, String>,
-    ) -> Beside {
-        Beside { ended: Box::pin(std::future::ready(ShellEnd::default())), end: Box::new(|| {}) }
-    }
-}
-
 /// A command of [`Commands`] that has ended.
 enum Ran {
     Shell(u64, ShellEnd),
     Hook(u64, String),
     Waking(u64, ShellEnd),
-}
-
-/// An instruction for a driver.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Order {
-    /// The model or the user performs an action.
-    Act(Action),
-    /// The driver writes this line to the server, although the host would not; the driver adds the newline.
-    Raw(Vec<u8>),
-    /// The next tool result is delayed until the host has given up on the call.
-    LoseReply,
-    /// The server's process gets a signal from elsewhere, for example by `kill -9`.
-    Signal(Signal),
-    /// A text has arrived by the host's wake-up.
-    WakeUps(String),
-    /// A text has arrived by the host's wake-up, and is kept from the model.
-    Swallow(String),
-}
-
-/// An event of a driven host.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HostEvent {
-    /// Milliseconds since the start of the run.
-    pub at_ms: u64,
-    /// The kind of event.
-    pub kind: HostEventKind,
-}
-
-/// The kinds of events of a driven host.
-#[derive(Debug, Clone, PartialEq)]
-pub enum HostEventKind {
-    /// A line went over a pipe, or something happened to the process.
-    Wire(WireEvent),
-    /// The model was shown a text.
-    Model(ModelEntry),
-    /// A call has an outcome.
-    CallDone {
-        /// The call's label.
-        label: String,
-        /// The outcome.
-        outcome: Outcome,
-        /// The server's `result` or `error` member, if there is one.
-        raw: Option<Value>,
-    },
-    /// The server is open.
-    Ready,
-    /// The host gave the server up.
-    Failed(String),
-    /// A turn of the model has begun or ended.
-    Turn {
-        /// Whether a turn is running.
-        running: bool,
-        /// Whether it began, or goes on, without the user.
-        by_itself: bool,
-    },
-    /// The tools of the calls with an open dialog, the oldest first.
-    Dialogs(Vec<String>),
-    /// A text arrived by the host's wake-up, or by a hook beside the session; the model may be shown it
-    /// later.
-    WokenWith(String),
-    /// The program under test, in a background shell or as a hook, has printed this; the model may be shown
-    /// it later.
-    Printed(String),
-    /// A note for the log.
-    Note(String),
 }
 
 /// The end of a driven host.
@@ -328,11 +224,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
 
     async fn obey<S: Server<Out = O, In = I>>(&mut self, server: &mut S, order: Order) {
         match order {
-            Order::Act(action) => {
-                let now_ms = self.now_ms();
-                let effects = self.machine.act(now_ms, action);
-                self.perform(server, effects).await;
-            }
+            Order::Act(action) => self.step(server, |machine, now_ms| machine.act(now_ms, action)).await,
             Order::Raw(line) => self.send(line).await,
             Order::WakeUps(text) => {
                 let now_ms = self.now_ms();
@@ -351,7 +243,6 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
     }
 
     async fn take_end<S: Server<Out = O, In = I>>(&mut self, server: &mut S, ran: Ran) {
-        let now_ms = self.now_ms();
         match &ran {
             Ran::Shell(_, ShellEnd { output: printed, .. }) | Ran::Hook(_, printed) => {
                 self.emit(HostEventKind::Printed(printed.clone())).await;
@@ -361,11 +252,22 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
                 self.emit(HostEventKind::WokenWith(end.output.clone())).await;
             }
         }
-        let effects = match ran {
-            Ran::Waking(id, end) => self.machine.on_waking_end(now_ms, id, &end),
-            Ran::Shell(id, end) => self.machine.on_shell_end(now_ms, id, end),
-            Ran::Hook(id, answer) => self.machine.on_hook_answer(now_ms, id, &answer),
-        };
+        self.step(server, |machine, now_ms| match ran {
+            Ran::Waking(id, end) => machine.on_waking_end(now_ms, id, &end),
+            Ran::Shell(id, end) => machine.on_shell_end(now_ms, id, end),
+            Ran::Hook(id, answer) => machine.on_hook_answer(now_ms, id, &answer),
+        })
+        .await;
+    }
+
+    /// Tells the machine something, and performs its effects.
+    async fn step<S: Server<Out = O, In = I>>(
+        &mut self,
+        server: &mut S,
+        tell: impl FnOnce(&mut HostMachine, u64) -> Vec<Effect>,
+    ) {
+        let now_ms = self.now_ms();
+        let effects = tell(&mut self.machine, now_ms);
         self.perform(server, effects).await;
     }
 
@@ -403,13 +305,11 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
             }
             Err(error) => {
                 self.event(format!("{NOT_STARTED}: {error}")).await;
-                let now_ms = self.now_ms();
                 // A process that could not be started counts as one that exited at once.
-                let mut effects = self.machine.start(now_ms);
+                let mut effects = self.machine.start(self.now_ms());
                 effects.retain(|effect| !matches!(effect, Effect::Send(_)));
                 Box::pin(self.perform(server, effects)).await;
-                let effects = self.machine.on_server_exit(now_ms, None);
-                Box::pin(self.perform(server, effects)).await;
+                Box::pin(self.step(server, |machine, now_ms| machine.on_server_exit(now_ms, None))).await;
             }
         }
     }
@@ -549,9 +449,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
             self.tell_exit(server).await;
         } else {
             self.event("stdout closed").await;
-            let now_ms = self.now_ms();
-            let effects = self.machine.on_stdout_closed(now_ms);
-            self.perform(server, effects).await;
+            self.step(server, HostMachine::on_stdout_closed).await;
         }
     }
 
@@ -564,10 +462,8 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
             None => "exit".to_owned(),
         })
         .await;
-        let now_ms = self.now_ms();
         let code = self.code;
-        let effects = self.machine.on_server_exit(now_ms, code);
-        self.perform(server, effects).await;
+        self.step(server, |machine, now_ms| machine.on_server_exit(now_ms, code)).await;
     }
 
     async fn event(&self, text: impl Into<String>) {
