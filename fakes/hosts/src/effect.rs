@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::log::WireEvent;
+
 /// One tool call of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
@@ -256,12 +258,12 @@ impl ModelView {
     }
 }
 
-/// An instruction of a machine for its driver, or news for its watcher.
+/// The kinds of events of a driven host.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
-    /// Write this line to the server's stdin; the driver adds the newline.
-    Send(Vec<u8>),
-    /// The model is shown a text.
+pub enum HostEventKind {
+    /// A line went over a pipe, or something happened to the process.
+    Wire(WireEvent),
+    /// The model was shown a text.
     Model(ModelEntry),
     /// A call has an outcome.
     CallDone {
@@ -276,6 +278,30 @@ pub enum Effect {
     Ready,
     /// The host gave the server up; the session goes on without it.
     Failed(String),
+    /// A turn of the model has begun or ended.
+    Turn {
+        /// Whether a turn is running.
+        running: bool,
+        /// Whether it began, or goes on, without the user.
+        by_itself: bool,
+    },
+    /// The tools of the calls with an open dialog, the oldest first.
+    Dialogs(Vec<String>),
+    /// A text arrived by the host's wake-up, or by a hook beside the session; the model may be shown it
+    /// later.
+    WokenWith(String),
+    /// The program under test, in a background shell or as a hook, has printed this; the model may be shown
+    /// it later.
+    Printed(String),
+    /// A note for the log: something was dropped, ignored or decided.
+    Note(String),
+}
+
+/// An instruction of a machine for its driver.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Write this line to the server's stdin; the driver adds the newline.
+    Send(Vec<u8>),
     /// Signal the server process.
     Signal(Signal),
     /// Close the server's stdin.
@@ -311,15 +337,6 @@ pub enum Effect {
     },
     /// End a running hook of [`Effect::Waking`].
     EndWaking(u64),
-    /// A turn of the model has begun or ended.
-    Turn {
-        /// Whether a turn is running.
-        running: bool,
-        /// Whether it began, or goes on, without the user.
-        by_itself: bool,
-    },
-    /// The tools of the calls with an open dialog, the oldest first.
-    Dialogs(Vec<String>),
-    /// A note for the log: something was dropped, ignored or decided.
-    Note(String),
+    /// Tell the watcher something.
+    Tell(HostEventKind),
 }

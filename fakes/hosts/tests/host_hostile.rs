@@ -1,5 +1,6 @@
 //! Whatever a server writes, a fake host goes on: no panic, no second outcome, no endless work.
 
+use fake_hosts::drive::HostEventKind;
 use fake_hosts::{Action, Effect, HostMachine, HostOptions, Mode, ShellEnd, ToolCall, profiles};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -200,7 +201,7 @@ proptest! {
                         prop_assert_eq!(&message["jsonrpc"], "2.0");
                         prop_assert!(!line.contains(&b'\n'));
                     }
-                    Effect::CallDone { label, .. } if label != "read" => {
+                    Effect::Tell(HostEventKind::CallDone { label, .. }) if label != "read" => {
                         let count = outcomes.entry(label).or_default();
                         *count += 1;
                         prop_assert_eq!(*count, 1);

@@ -18,8 +18,9 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 pub use commands::{Beside, Commands, NoCommands};
-pub use event::{HostEvent, HostEventKind, Order};
+pub use event::{HostEvent, Order};
 
+pub use super::effect::HostEventKind;
 use super::effect::{Action, Effect, Outcome, ShellEnd, Signal};
 use super::log::{Dir, WireEvent};
 use super::machine::HostMachine;
@@ -212,8 +213,9 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
         let now_ms = self.now_ms();
         if self.machine.next_timer_ms().is_some_and(|due_ms| due_ms <= now_ms) {
             let effects = self.machine.on_timer(now_ms);
-            let timed_out =
-                |effect: &Effect| matches!(effect, Effect::CallDone { outcome: Outcome::TimedOut, .. });
+            let timed_out = |effect: &Effect| {
+                matches!(effect, Effect::Tell(HostEventKind::CallDone { outcome: Outcome::TimedOut, .. }))
+            };
             let gave_up = effects.iter().any(timed_out);
             self.perform(server, effects).await;
             if gave_up && let Some(line) = self.held.take() {
@@ -318,17 +320,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
         for effect in effects {
             match effect {
                 Effect::Send(line) => self.send(line).await,
-                Effect::Model(entry) => self.emit(HostEventKind::Model(entry)).await,
-                Effect::CallDone { label, outcome, raw } => {
-                    self.emit(HostEventKind::CallDone { label, outcome, raw }).await;
-                }
-                Effect::Ready => self.emit(HostEventKind::Ready).await,
-                Effect::Failed(reason) => self.emit(HostEventKind::Failed(reason)).await,
-                Effect::Note(note) => self.emit(HostEventKind::Note(note)).await,
-                Effect::Dialogs(tools) => self.emit(HostEventKind::Dialogs(tools)).await,
-                Effect::Turn { running, by_itself } => {
-                    self.emit(HostEventKind::Turn { running, by_itself }).await;
-                }
+                Effect::Tell(kind) => self.emit(kind).await,
                 Effect::Shell { id, arguments } => {
                     let runs = self.commands.shell(arguments);
                     self.running.push(Box::pin(async move { Ran::Shell(id, runs.await) }));

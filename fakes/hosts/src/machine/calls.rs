@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::send::{Made, Shape};
 use super::step::Step;
 use super::{HostMachine, OPEN_MAX, Pending, Phase, Timer};
-use crate::effect::{Carrier, Effect, Outcome, ToolCall};
+use crate::effect::{Carrier, HostEventKind, Outcome, ToolCall};
 use crate::flatten::{self, Origin};
 use crate::profile::{Parallel, ProgressTokens, Restart, Unallowed};
 use crate::wire::{fill, id_key, uuid};
@@ -379,7 +379,7 @@ impl HostMachine {
     }
 
     pub(super) fn done_with(&mut self, label: String, outcome: Outcome, raw: Option<Value>) {
-        self.effects.push(Effect::CallDone { label, outcome, raw });
+        self.tell(HostEventKind::CallDone { label, outcome, raw });
     }
 
     /// Lets the turn go on without a call that has run for long.

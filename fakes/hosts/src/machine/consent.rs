@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::HostMachine;
-use crate::effect::{Effect, Outcome};
+use crate::effect::{HostEventKind, Outcome};
 use crate::profile::{Hook, HookAnswer, Unallowed};
 
 impl HostMachine {
@@ -67,6 +67,6 @@ impl HostMachine {
 
     fn tell_dialogs(&mut self) {
         let tools = self.dialogs.iter().filter_map(|seq| self.waiting_tool(*seq)).collect();
-        self.effects.push(Effect::Dialogs(tools));
+        self.tell(HostEventKind::Dialogs(tools));
     }
 }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{Ending, HostMachine, Link, Phase, Timer};
-use crate::effect::{Effect, Signal};
+use crate::effect::{Effect, HostEventKind, Signal};
 use crate::profile::{OnProbeExit, OnStdoutClosed, Stop};
 
 impl HostMachine {
@@ -172,7 +172,7 @@ impl HostMachine {
         self.link.phase = Phase::Failed;
         self.catalog.clear();
         self.ending = Ending::GaveUp;
-        self.effects.push(Effect::Failed(reason.to_owned()));
+        self.tell(HostEventKind::Failed(reason.to_owned()));
     }
 
     /// An open connection is lost.
@@ -198,7 +198,7 @@ impl HostMachine {
         self.forget_link(true, false);
         self.link.phase = Phase::Gone;
         if !ready_told {
-            self.effects.push(Effect::Ready);
+            self.tell(HostEventKind::Ready);
         }
         if self.mode(&self.profile.life.tools_go.clone()) {
             self.catalog.clear();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::send::Shape;
 use super::{Era, HostMachine, Pending, Phase, Timer};
-use crate::effect::{Carrier, Effect};
+use crate::effect::{Carrier, HostEventKind};
 use crate::profile::{GiveUp, ListChanged, ListKind};
 use crate::{names, schema};
 
@@ -49,7 +49,7 @@ impl HostMachine {
         if !self.link.ready_told {
             self.note("the turn begins without the server's tools");
             self.link.ready_told = true;
-            self.effects.push(Effect::Ready);
+            self.tell(HostEventKind::Ready);
         }
     }
 
@@ -197,7 +197,7 @@ impl HostMachine {
             || self.link.lists_waiting.contains(&ListKind::Tools);
         if !self.link.ready_told && !tools_to_come {
             self.link.ready_told = true;
-            self.effects.push(Effect::Ready);
+            self.tell(HostEventKind::Ready);
         }
     }
 

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::effect::{Action, Effect, ShellEnd};
+use super::effect::{Action, Effect, HostEventKind, ShellEnd};
 use super::options::HostOptions;
 use super::profile::{ListKind, PerMode, Profile};
 use super::wire::{self, Incoming};
@@ -83,9 +83,10 @@ enum Timer {
 }
 
 /// The state of the connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Phase {
     /// No process was started so far, or a new one is starting.
+    #[default]
     Down,
     /// The probe was sent.
     Probing,
@@ -102,8 +103,9 @@ enum Phase {
 }
 
 /// The era of the connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Era {
+    #[default]
     Legacy,
     Modern,
 }
@@ -134,7 +136,7 @@ enum Pending {
 }
 
 /// The state of one server process.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Link {
     phase: Phase,
     era: Era,
@@ -173,29 +175,7 @@ struct Stream {
 
 impl Link {
     fn new(probing_allowed: bool, quick: bool) -> Self {
-        Self {
-            phase: Phase::Down,
-            era: Era::Legacy,
-            next_id: 0,
-            next_token: 0,
-            next_listen: 0,
-            pending: BTreeMap::new(),
-            capabilities: Value::Null,
-            probing_allowed,
-            quick,
-            ready_told: false,
-            stream: None,
-            listen_refusals: 0,
-            strict_refusals: 0,
-            lists_started: false,
-            setting_lost: false,
-            lists_waiting: VecDeque::new(),
-            last_relist_ms: BTreeMap::new(),
-            changed: BTreeSet::new(),
-            last_lists: BTreeMap::new(),
-            permissions: BTreeSet::new(),
-            stdout_closed: false,
-        }
+        Self { probing_allowed, quick, ..Self::default() }
     }
 }
 
@@ -488,8 +468,12 @@ impl HostMachine {
         self.options.mode.of(fact).clone()
     }
 
+    fn tell(&mut self, news: HostEventKind) {
+        self.effects.push(Effect::Tell(news));
+    }
+
     fn note(&mut self, text: impl Into<String>) {
-        self.effects.push(Effect::Note(text.into()));
+        self.tell(HostEventKind::Note(text.into()));
     }
 
     fn set_timer(&mut self, timer: Timer, after_ms: u64) {

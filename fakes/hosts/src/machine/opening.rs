@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::send::Shape;
 use super::{Ending, Era, HostMachine, Pending, Phase, Stream, Timer};
-use crate::effect::Effect;
+use crate::effect::{Effect, HostEventKind};
 use crate::names_its_server;
 use crate::profile::{Fate, GiveUp, ListKind, OnSilence, StartClock};
 
@@ -226,7 +226,7 @@ impl HostMachine {
         self.forget_timers();
         self.catalog.clear();
         self.ending = Ending::GaveUp;
-        self.effects.push(Effect::Failed(reason));
+        self.tell(HostEventKind::Failed(reason));
         match how {
             GiveUp::CloseStdin => self.effects.push(Effect::CloseStdin),
             GiveUp::Shutdown => self.shutdown(),

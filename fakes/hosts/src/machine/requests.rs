@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::send::Shape;
 use super::{ASKED_MAX, Asked, Era, HostMachine, Pending, Phase};
-use crate::effect::{Carrier, Effect, Outcome};
+use crate::effect::{Carrier, HostEventKind, Outcome};
 use crate::profile::{OnAsk, OnRoots, UnknownMessage};
 
 /// JSON-RPC: method not found.
@@ -115,7 +115,7 @@ impl HostMachine {
             return true;
         };
         self.note(format!("{what} was not asked: {reason}"));
-        self.effects.push(Effect::CallDone { label: label.to_owned(), outcome: Outcome::Error, raw: None });
+        self.tell(HostEventKind::CallDone { label: label.to_owned(), outcome: Outcome::Error, raw: None });
         false
     }
 
@@ -172,7 +172,7 @@ impl HostMachine {
             texts_of(&raw).unwrap_or_else(|| raw.to_string())
         };
         self.show(carrier, None, Some(label.clone()), text, bad, false);
-        self.effects.push(Effect::CallDone {
+        self.tell(HostEventKind::CallDone {
             label,
             outcome: if bad { Outcome::Error } else { Outcome::Result },
             raw: Some(raw),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::HostMachine;
 use super::step::Step;
-use crate::effect::{Carrier, Effect, ModelEntry};
+use crate::effect::{Carrier, HostEventKind, ModelEntry};
 use crate::profile::WhileBusy;
 use crate::wire::{fill, uuid};
 
@@ -93,7 +93,7 @@ impl HostMachine {
         is_error: bool,
         woke: bool,
     ) {
-        self.effects.push(Effect::Model(ModelEntry {
+        self.tell(HostEventKind::Model(ModelEntry {
             at_ms: self.now_ms,
             carrier,
             tool,
@@ -139,7 +139,7 @@ impl HostMachine {
 
     fn turn_begins(&mut self, by_itself: bool) {
         self.turn.begin(self.now_ms);
-        self.effects.push(Effect::Turn { running: true, by_itself });
+        self.tell(HostEventKind::Turn { running: true, by_itself });
     }
 
     /// The model ends its turn; a hook may prevent that.
@@ -184,7 +184,7 @@ impl HostMachine {
     /// The turn has ended; waiting texts begin the next one at once.
     pub(super) fn turn_over(&mut self) {
         self.turn.running = false;
-        self.effects.push(Effect::Turn { running: false, by_itself: false });
+        self.tell(HostEventKind::Turn { running: false, by_itself: false });
         if self.turn.waits() > 0 {
             let alone = self.turn.prompts.is_empty();
             self.turn_begins(alone);
@@ -202,7 +202,7 @@ impl HostMachine {
 
     /// A hook demands more: the turn goes on.
     pub(super) fn turn_goes_on(&mut self, text: String) {
-        self.effects.push(Effect::Turn { running: true, by_itself: true });
+        self.tell(HostEventKind::Turn { running: true, by_itself: true });
         self.show(Carrier::Hook, None, None, text, false, false);
         self.begin_session_again();
         self.before_model_request();

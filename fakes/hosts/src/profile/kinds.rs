@@ -85,40 +85,36 @@ pub enum ListKind {
 }
 
 impl ListKind {
+    /// Method, capability, member of the result, member of a filter.
+    fn names(self) -> [&'static str; 4] {
+        match self {
+            Self::Tools => ["tools/list", "tools", "tools", "toolsListChanged"],
+            Self::Prompts => ["prompts/list", "prompts", "prompts", "promptsListChanged"],
+            Self::Resources => ["resources/list", "resources", "resources", "resourcesListChanged"],
+            Self::ResourceTemplates => {
+                ["resources/templates/list", "resources", "resourceTemplates", "resourcesListChanged"]
+            }
+        }
+    }
+
     /// The request's method.
     pub fn method(self) -> &'static str {
-        match self {
-            Self::Tools => "tools/list",
-            Self::Prompts => "prompts/list",
-            Self::Resources => "resources/list",
-            Self::ResourceTemplates => "resources/templates/list",
-        }
+        self.names()[0]
     }
 
     /// The capability that declares the list.
     pub fn capability(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Prompts => "prompts",
-            Self::Resources | Self::ResourceTemplates => "resources",
-        }
+        self.names()[1]
     }
 
     /// The member of the result with the items.
     pub fn member(self) -> &'static str {
-        match self {
-            Self::ResourceTemplates => "resourceTemplates",
-            other => other.capability(),
-        }
+        self.names()[2]
     }
 
     /// The member of a `subscriptions/listen` filter that requests changes of this list.
     pub fn filter(self) -> &'static str {
-        match self {
-            Self::Tools => "toolsListChanged",
-            Self::Prompts => "promptsListChanged",
-            Self::Resources | Self::ResourceTemplates => "resourcesListChanged",
-        }
+        self.names()[3]
     }
 }
 

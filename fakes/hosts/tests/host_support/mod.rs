@@ -1,5 +1,6 @@
 //! A fake host with a hand-driven server, for tests of single rules.
 
+use fake_hosts::drive::HostEventKind;
 use fake_hosts::{
     Action, Carrier, Effect, HostMachine, HostOptions, Mode, ModelEntry, Signal, ToolCall, profile,
 };
@@ -218,7 +219,7 @@ impl Bench {
         self.done
             .iter()
             .filter_map(|(_, effect)| match effect {
-                Effect::Model(entry) if entry.carrier == carrier => Some(entry.clone()),
+                Effect::Tell(HostEventKind::Model(entry)) if entry.carrier == carrier => Some(entry.clone()),
                 _ => None,
             })
             .collect()
@@ -229,7 +230,9 @@ impl Bench {
         self.done
             .iter()
             .filter_map(|(_, effect)| match effect {
-                Effect::Model(entry) if entry.carrier != Carrier::Tools => Some(entry.clone()),
+                Effect::Tell(HostEventKind::Model(entry)) if entry.carrier != Carrier::Tools => {
+                    Some(entry.clone())
+                }
                 _ => None,
             })
             .collect()
@@ -252,7 +255,9 @@ impl Bench {
         self.done
             .iter()
             .filter_map(|(_, effect)| match effect {
-                Effect::CallDone { label, outcome, .. } => Some((label.clone(), *outcome)),
+                Effect::Tell(HostEventKind::CallDone { label, outcome, .. }) => {
+                    Some((label.clone(), *outcome))
+                }
                 _ => None,
             })
             .collect()
