@@ -16,67 +16,47 @@ impl Status {
         Self::NotApplicable,
     ];
 
+    /// Symbol, word, severity, meaning.
+    fn row(self) -> (&'static str, &'static str, u8, &'static str) {
+        match self {
+            Self::Pass => ("✓", "pass", 0, "everything expected happened and no rule was broken"),
+            Self::Fail => ("✗", "fail", 8, "an expectation or a rule did not hold"),
+            Self::Error => ("!", "error", 7, "the harness or the server broke, so nothing can be said"),
+            Self::Unsupported => {
+                ("–", "unsupported", 2, "the host is known to lack what the requirement needs")
+            }
+            Self::KnownIssue => ("⚑", "known-issue", 4, "fails as recorded in the scenario"),
+            Self::Flaky => ("~", "flaky", 6, "passed and failed with the same seed"),
+            Self::NotRun => ("?", "not-run", 5, "selected, but it could not run, so there is no result"),
+            Self::NotApplicable => {
+                let meaning = "the requirement is not about this host, server or version, or was not asked for in this run";
+                ("○", "not-applicable", 1, meaning)
+            }
+            Self::Unknown => {
+                ("·", "unknown", 3, "it is not known whether the host has what the requirement needs")
+            }
+        }
+    }
+
     /// One narrow character that is clear without colour.
     pub fn symbol(self) -> &'static str {
-        match self {
-            Self::Pass => "✓",
-            Self::Fail => "✗",
-            Self::Error => "!",
-            Self::Unsupported => "–",
-            Self::KnownIssue => "⚑",
-            Self::Flaky => "~",
-            Self::NotRun => "?",
-            Self::NotApplicable => "○",
-            Self::Unknown => "·",
-        }
+        self.row().0
     }
 
     /// The word beside the symbol; also its name in JSON.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::Error => "error",
-            Self::Unsupported => "unsupported",
-            Self::KnownIssue => "known-issue",
-            Self::Flaky => "flaky",
-            Self::NotRun => "not-run",
-            Self::NotApplicable => "not-applicable",
-            Self::Unknown => "unknown",
-        }
+        self.row().1
     }
 
     /// What the state means, in a sentence for the legend.
     pub fn meaning(self) -> &'static str {
-        match self {
-            Self::Pass => "everything expected happened and no rule was broken",
-            Self::Fail => "an expectation or a rule did not hold",
-            Self::Error => "the harness or the server broke, so nothing can be said",
-            Self::Unsupported => "the host is known to lack what the requirement needs",
-            Self::KnownIssue => "fails as recorded in the scenario",
-            Self::Flaky => "passed and failed with the same seed",
-            Self::NotRun => "selected, but it could not run, so there is no result",
-            Self::NotApplicable => {
-                "the requirement is not about this host, server or version, or was not asked for in this run"
-            }
-            Self::Unknown => "it is not known whether the host has what the requirement needs",
-        }
+        self.row().3
     }
 
     /// The weight of a state in a cell with several runs: the highest wins. A proven defect outweighs a
     /// broken run, and both outweigh an unknown; a pass never hides another state.
     pub fn severity(self) -> u8 {
-        match self {
-            Self::Fail => 8,
-            Self::Error => 7,
-            Self::Flaky => 6,
-            Self::NotRun => 5,
-            Self::KnownIssue => 4,
-            Self::Unknown => 3,
-            Self::Unsupported => 2,
-            Self::NotApplicable => 1,
-            Self::Pass => 0,
-        }
+        self.row().2
     }
 
     /// Whether the run found a defect.

@@ -103,8 +103,7 @@ impl Page {
         for (block, hosts) in report.hosts.chunks(per_block).enumerate() {
             if blocks > 1 {
                 let title = format!("{} {} of {blocks}", report.column_words().many, block + 1);
-                let title = self.dim(&title);
-                self.line(&title);
+                self.line(&self.dim(&title));
             }
             self.block(report, hosts, block * per_block, name_columns);
         }
@@ -117,12 +116,10 @@ impl Page {
                 line.push_str(&fit(&part(host), CELL_COLUMNS - 1));
                 line.push(' ');
             }
-            let line = self.bold(line.trim_end());
-            self.line(&line);
+            self.line(&self.bold(line.trim_end()));
         }
         for area in &report.areas {
-            let title = self.bold(&fit(&area.name, name_columns));
-            self.line(&title);
+            self.line(&self.bold(&fit(&area.name, name_columns)));
             for row in &area.rows {
                 let mut line = format!("  {}", fit(&row.id, name_columns - 3));
                 line.push(' ');
@@ -196,11 +193,9 @@ impl Page {
         if failure.runs > 1 {
             let _ = write!(place, ", in {}", counted(failure.runs, "run", "runs"));
         }
-        let place = self.dim(&place);
-        self.line(&place);
+        self.line(&self.dim(&place));
         if !failure.diff.is_empty() {
-            let key = self.dim("    - expected  + observed");
-            self.line(&key);
+            self.line(&self.dim("    - expected  + observed"));
         }
         for line in failure.diff.iter().take(DIFF_LINES_MAX) {
             let ansi = match line.side {
@@ -209,16 +204,14 @@ impl Page {
                 Side::Both | Side::LeftOut => Ansi::new().dimmed(),
             };
             let text = format!("    {} {}", line.side.sign(), one_line(&line.text()));
-            let text = self.paint(ansi, &text);
-            self.line(&text);
+            self.line(&self.paint(ansi, &text));
         }
         if failure.diff.len() > DIFF_LINES_MAX {
             let left_out = failure.diff.len() - DIFF_LINES_MAX;
             self.line(&format!("    … {left_out} more lines left out; report.html has them"));
         }
         // The command is never cut, because it is to be copied.
-        let replay = format!("  replay: {}", visible_line(&failure.replay));
-        self.line(&replay);
+        self.line(&format!("  replay: {}", visible_line(&failure.replay)));
         self.line("");
     }
 
@@ -265,8 +258,7 @@ impl Page {
                 if !any {
                     let head =
                         ["messages", "p50", "p95", "p99", "max"].map(|word| format!("{word:>11}")).concat();
-                    let head = self.dim(&format!("{}{head}", fit("delivery", 34)));
-                    self.line(&head);
+                    self.line(&self.dim(&format!("{}{head}", fit("delivery", 34))));
                 }
                 any = true;
                 let numbers = [times.p50_ms, times.p95_ms, times.p99_ms, times.max_ms];
@@ -296,8 +288,7 @@ impl Page {
             for reach in &host.reach {
                 if !any {
                     let head = ["idle p99", "busy p99"].map(|word| format!("{word:>12}")).concat();
-                    let head = self.dim(&format!("{}{head}  set up", fit("reached the model by", 47)));
-                    self.line(&head);
+                    self.line(&self.dim(&format!("{}{head}  set up", fit("reached the model by", 47))));
                 }
                 any = true;
                 let time =
@@ -342,8 +333,7 @@ impl Page {
         } else {
             "of what applies"
         };
-        let line = format!("  passing by level, {of}: {levels}");
-        self.line(&line);
+        self.line(&format!("  passing by level, {of}: {levels}"));
         self.line(&format!("  {}", report.runs()));
         self.changes(report);
     }
