@@ -10,6 +10,11 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
+/// A hint for a mistyped word: the nearest known one, or else `otherwise`.
+pub fn or_else<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, otherwise: &str) -> String {
+    nearest(word, known).map_or_else(|| otherwise.to_owned(), |best| format!("did you mean `{best}`?"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 //! them.
 
 use crate::exit::{EXIT_PASSED, Outcome};
+use crate::hint;
 use crate::print::out;
 
 #[derive(Debug, clap::Args)]
@@ -22,9 +23,10 @@ pub(super) fn main(args: &Args) -> Outcome {
     };
     let Some(text) = schemas::own::text(name) else {
         let names: Vec<&str> = schemas::own::names().collect();
-        let hint = crate::hint::nearest(name, names)
-            .map_or_else(|| "see `hostcheck schema`".to_owned(), |best| format!("did you mean `{best}`?"));
-        anyhow::bail!("there is no schema `{name}`; {hint}");
+        anyhow::bail!(
+            "there is no schema `{name}`; {}",
+            hint::or_else(name, names, "see `hostcheck schema`")
+        );
     };
     out(text.trim_end());
     Ok(EXIT_PASSED)

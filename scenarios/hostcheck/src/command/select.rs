@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 
+use crate::hint;
 use crate::host::{self, Host};
 
 /// A mode of the cells in a stored run.
@@ -61,9 +62,7 @@ pub(super) fn named<'a, T>(
         let found: Vec<usize> = (0..list.len()).filter(|&place| fits(&list[place])).collect();
         if found.is_empty() {
             let known: Vec<&str> = list.iter().flat_map(|one| <[&str; 2]>::from(names(one))).collect();
-            let hint = crate::hint::nearest(word, known)
-                .map_or_else(|| "see `hostcheck hosts`".to_owned(), |best| format!("did you mean `{best}`?"));
-            bail!("{lacks} `{word}`; {hint}");
+            bail!("{lacks} `{word}`; {}", hint::or_else(word, known, "see `hostcheck hosts`"));
         }
         places.extend(found.into_iter().filter(|place| !places.contains(place)).collect::<Vec<_>>());
     }

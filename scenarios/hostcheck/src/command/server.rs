@@ -14,6 +14,7 @@ use super::progress::Progress;
 use super::{folder, output, select};
 use crate::conformance::{self, About, Asked, Judged, Level, Placed, Plan, Target, VERSIONS, Wishes};
 use crate::exit::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome};
+use crate::hint;
 use crate::host::{self, Host};
 use crate::print::{out, warn};
 
@@ -302,10 +303,7 @@ fn rows(words: &[String], level: Option<LevelArg>) -> anyhow::Result<Vec<Placed>
         if !all.iter().any(|placed| fits(placed, word)) {
             let names: Vec<&str> =
                 all.iter().flat_map(|placed| [placed.row.id.as_str(), placed.area.as_str()]).collect();
-            let hint = crate::hint::nearest(word, names).map_or_else(
-                || "see `hostcheck list --protocol`".to_owned(),
-                |best| format!("did you mean `{best}`?"),
-            );
+            let hint = hint::or_else(word, names, "see `hostcheck list --protocol`");
             anyhow::bail!("no row or area of the protocol is named `{word}`; {hint}");
         }
     }

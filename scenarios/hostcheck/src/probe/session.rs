@@ -148,24 +148,22 @@ impl Session {
 
     /// The host's requests with this method.
     pub fn asked(&self, method: &str) -> impl Iterator<Item = &Said> {
-        let method = method.to_owned();
-        self.said
-            .iter()
-            .filter(move |said| said.by_host && said.is_request() && said.method() == Some(&method))
+        self.said_as(method, true).filter(|said| said.is_request())
     }
 
     /// The host's notifications with this method.
     pub fn told(&self, method: &str) -> impl Iterator<Item = &Said> {
-        let method = method.to_owned();
-        self.said
-            .iter()
-            .filter(move |said| said.by_host && !said.is_request() && said.method() == Some(&method))
+        self.said_as(method, true).filter(|said| !said.is_request())
     }
 
     /// The probe's messages with this method.
     pub fn sent(&self, method: &str) -> impl Iterator<Item = &Said> {
+        self.said_as(method, false)
+    }
+
+    fn said_as(&self, method: &str, by_host: bool) -> impl Iterator<Item = &Said> {
         let method = method.to_owned();
-        self.said.iter().filter(move |said| !said.by_host && said.method() == Some(&method))
+        self.said.iter().filter(move |said| said.by_host == by_host && said.method() == Some(&method))
     }
 
     /// The answer to a request of either side.

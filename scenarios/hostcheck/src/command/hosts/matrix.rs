@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::evidence::add;
 use crate::command::select;
+use crate::hint;
 use crate::host::Host;
 use crate::host::said as value;
 use crate::print::out;
@@ -154,10 +155,8 @@ fn full_name(asked: &str, hosts: &[Arc<Host>]) -> anyhow::Result<String> {
     match fields.as_slice() {
         [only] => Ok((*only).clone()),
         [] => {
-            let hint = crate::hint::nearest(asked, all.iter().map(String::as_str)).map_or_else(
-                || "see `hostcheck hosts --matrix`".to_owned(),
-                |best| format!("did you mean `{best}`?"),
-            );
+            let known = all.iter().map(String::as_str);
+            let hint = hint::or_else(asked, known, "see `hostcheck hosts --matrix`");
             bail!("no fact is named `{asked}`; {hint}")
         }
         several => {
