@@ -125,7 +125,7 @@ pub fn main(
     let failed =
         |judged: &[Judged]| judged.iter().any(|one| matches!(one.outcome, conformance::Outcome::Failed(_)));
     // A table without a verdict would only hide the reason.
-    let unheard = found.about.dead.is_some() && !failed(&found.protocol) && !failed(&found.hosts);
+    let unheard = found.about.unreachable.is_some() && !failed(&found.protocol) && !failed(&found.hosts);
     let [by_protocol, by_hosts] = folder::PARTS;
     let suites = [
         (by_protocol, conformance::version_columns(&found.about, &plan.versions), found.protocol),
@@ -158,7 +158,7 @@ pub fn main(
         anyhow::bail!("nothing to run: no row of that name applies; see scenarios/protocol/ for their names");
     }
     if !args.json {
-        if let Some(reason) = &found.about.dead {
+        if let Some(reason) = &found.about.unreachable {
             out(&format!("the server could not be judged: {reason}"));
             out(if args.url.is_some() {
                 "check that the address is that of the MCP endpoint, its path included"

@@ -41,7 +41,7 @@ pub(crate) struct Discovered {
     /// What the server is in a version that the suites do not cover, if it speaks none of theirs.
     pub(crate) older: Option<Speaks>,
     /// Why nothing could be found out.
-    pub(crate) dead: Option<String>,
+    pub(crate) unreachable: Option<String>,
     /// Whether the server answered no handshake.
     pub(crate) is_mute: bool,
 }
@@ -76,7 +76,7 @@ pub(crate) async fn discover(target: &Target, opening: &dyn Fn(Version, Duration
             Err(error) => {
                 let reason = format!("the server could not be started: {error}");
                 found.versions = VERSIONS.map(|version| (version, Err(reason.clone()))).into();
-                found.dead = Some(reason);
+                found.unreachable = Some(reason);
                 return found;
             }
         };
@@ -108,20 +108,20 @@ pub(crate) async fn discover(target: &Target, opening: &dyn Fn(Version, Duration
             found.name = text("name").or(found.name.take());
             found.version = text("version").or(found.version.take());
         }
-        if !answered && session.wire.is_silent_for_good() && found.dead.is_none() {
+        if !answered && session.wire.is_silent_for_good() && found.unreachable.is_none() {
             // The exit code and the last lines may come a moment later.
             session.wire.run_until(LAST_WORDS_WITHIN, |wire| wire.ended().is_some()).await;
             session.wire.run_for(GRACE).await;
             let code = session.wire.ended().and_then(|ended| ended.code);
             let code = code.map_or_else(String::new, |code| format!(" with code {code}"));
             let words = last_words(target, &session.wire.stderr());
-            found.dead = Some(format!("the server ended{code} before it answered{words}"));
+            found.unreachable = Some(format!("the server ended{code} before it answered{words}"));
         }
         found.versions.insert(version, speaks);
     }
     if answered {
-        found.dead = None;
-    } else if found.dead.is_none() {
+        found.unreachable = None;
+    } else if found.unreachable.is_none() {
         let wrote = found.heard.values().any(|record| !record.borrow().seen.is_empty());
         let misaddressed = found.misaddressed.first().and_then(|version| found.versions.get(version));
         let what = if let Some(Err(reason)) = misaddressed {
@@ -137,7 +137,7 @@ pub(crate) async fn discover(target: &Target, opening: &dyn Fn(Version, Duration
         } else {
             String::new()
         };
-        found.dead = Some(format!("{what}{waited}{}", silent.unwrap_or_default()));
+        found.unreachable = Some(format!("{what}{waited}{}", silent.unwrap_or_default()));
     }
     found
 }

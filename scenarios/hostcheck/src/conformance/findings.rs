@@ -14,7 +14,7 @@ pub struct About {
     /// By version of the protocol: what the server declares in it, or why it does not speak it.
     pub versions: Vec<(Version, Result<String, String>)>,
     /// Why nothing could be found out.
-    pub dead: Option<String>,
+    pub unreachable: Option<String>,
 }
 
 /// All findings about one server.

@@ -71,7 +71,7 @@ pub(crate) async fn judge(
     rows: &[Placed],
 ) -> Vec<Judged> {
     let rows = || rows.iter().filter(|placed| placed.row.r#in.contains_key(HOSTS));
-    if let Some(reason) = &found.dead {
+    if let Some(reason) = &found.unreachable {
         // Each host would wait for its own timeout.
         let unmet = Outcome::CouldNotRun(reason.clone());
         return rows().map(|placed| Judged::bare(&placed.row.id, &profile.id, unmet.clone())).collect();

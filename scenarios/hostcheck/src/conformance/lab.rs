@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use fake_hosts::AnyServer;
 use schemas::Version;
 use serde_json::Value;
 
@@ -64,18 +65,17 @@ impl Lab {
 
     /// Starts a server without a message to it. Its lines are judged by the rules of the wire.
     pub(crate) fn fresh(&self) -> Result<Session, Trouble> {
-        self.start(true, true)
+        self.start(self.target.server(), true)
     }
 
     /// Like [`fresh`](Self::fresh), for a probe that itself breaks the rules: the server's lines are not
     /// judged.
     pub(crate) fn rough(&self) -> Result<Session, Trouble> {
-        self.start(false, true)
+        self.start(self.target.server(), false)
     }
 
-    fn start(&self, judged: bool, answers: bool) -> Result<Session, Trouble> {
-        let answers = answers && !self.version.is_modern();
-        let wire = Wire::start(self.target.server(), Rc::clone(&self.record), judged, answers);
+    fn start(&self, server: AnyServer, judged: bool) -> Result<Session, Trouble> {
+        let wire = Wire::start(server, Rc::clone(&self.record), judged, !self.version.is_modern());
         wire.map(|wire| Session::new(wire, self.version))
             .map_err(|error| Trouble(format!("the server could not be started: {error}")))
     }
@@ -92,10 +92,7 @@ impl Lab {
 
     /// Starts and opens a server whose stderr is not read.
     pub(crate) async fn open_with_stderr_unread(&self) -> Result<Session, Trouble> {
-        let server = self.target.server_with_stderr_unread();
-        let wire = Wire::start(server, Rc::clone(&self.record), false, !self.version.is_modern());
-        let wire = wire.map_err(|error| Trouble(format!("the server could not be started: {error}")))?;
-        Self::opened(Session::new(wire, self.version)).await
+        Self::opened(self.start(self.target.server_with_stderr_unread(), false)?).await
     }
 
     async fn opened(mut session: Session) -> Result<Session, Trouble> {

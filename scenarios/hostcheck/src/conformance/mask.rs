@@ -9,7 +9,7 @@ use super::protocol::Judged;
 const MASKED: &str = "<secret>";
 
 /// A text without secrets.
-pub(crate) fn text(text: &str, secrets: &[String]) -> String {
+pub fn text(text: &str, secrets: &[String]) -> String {
     secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), MASKED))
 }
 
@@ -20,7 +20,7 @@ pub(super) fn findings(findings: &mut Findings, secrets: &[String]) {
     }
     let hide = |place: &mut String| *place = text(place, secrets);
     let about = &mut findings.about;
-    about.name.iter_mut().chain(&mut about.version).chain(&mut about.dead).for_each(hide);
+    about.name.iter_mut().chain(&mut about.version).chain(&mut about.unreachable).for_each(hide);
     for (_, speaks) in &mut about.versions {
         match speaks {
             Ok(said) | Err(said) => hide(said),
@@ -73,7 +73,7 @@ mod tests {
                 name: Some(said()),
                 version: Some(said()),
                 versions: vec![(schemas::Version::NEWEST, Err(said()))],
-                dead: Some(said()),
+                unreachable: Some(said()),
             },
             protocol: vec![judged(Outcome::Failed(vec![evidence])), judged(Outcome::CouldNotRun(said()))],
             hosts: vec![judged(Outcome::NotApplicable(said()))],

@@ -19,6 +19,7 @@ mod lab;
 mod mask;
 mod meeting;
 mod outcome;
+mod plan;
 mod protocol;
 mod row;
 mod rows;
@@ -29,7 +30,6 @@ mod target;
 mod wire;
 
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -39,50 +39,14 @@ pub use discover::VERSIONS;
 pub use duties::{Duty, Kept, duty};
 pub use findings::{About, Findings};
 pub use lab::Wishes;
+pub use mask::text as masked;
 pub use outcome::{Evidence, Outcome};
+pub use plan::Plan;
 pub use protocol::Judged;
 pub use row::{Area, Level, Placed, Row};
 pub use rows::all as rows;
-pub use stream::{Asked, events};
+pub use stream::{Asked, events, hosts as host_columns, versions as version_columns};
 pub use target::{Inside, Target};
-
-use crate::host::Host;
-
-/// Masks the secrets in a text.
-pub fn masked(text: &str, secrets: &[String]) -> String {
-    mask::text(text, secrets)
-}
-
-/// The columns of the protocol suite: the requested versions.
-pub fn version_columns(about: &About, versions: &[Version]) -> Vec<reports::event::HostColumn> {
-    let columns = stream::versions(about).into_iter();
-    columns.filter(|column| versions.iter().any(|version| version.as_str() == column.id)).collect()
-}
-
-/// The columns of the host suite.
-pub fn host_columns(hosts: &[Arc<Host>]) -> Vec<reports::event::HostColumn> {
-    stream::hosts(hosts)
-}
-
-/// What is to be judged, and how.
-pub struct Plan {
-    /// The server.
-    pub target: Target,
-    /// The name in the hosts' configuration; the server's own name if `None`.
-    pub name: Option<String>,
-    /// Wishes from the command line.
-    pub wishes: Arc<Wishes>,
-    /// The rows.
-    pub rows: Vec<Placed>,
-    /// The versions.
-    pub versions: Vec<Version>,
-    /// Whether a version that the server does not speak is a gap.
-    pub demanded: bool,
-    /// The hosts.
-    pub hosts: Vec<Arc<Host>>,
-    /// The most servers that run at the same time.
-    pub at_once: usize,
-}
 
 /// The progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,28 +68,20 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
     let found = Rc::new(discover::discover(&plan.target, &opening).await);
     let rows: Vec<Placed> =
         plan.rows.iter().filter(|placed| !placed.row.checks.is_empty()).cloned().collect();
-    let job = protocol::Job {
-        target: &plan.target,
-        wishes: Arc::clone(&plan.wishes),
-        rows: &rows,
-        versions: &plan.versions,
-        demanded: plan.demanded,
-        at_once: plan.at_once,
-    };
     let wants_hosts = rows.iter().any(|placed| placed.row.r#in.contains_key(row::HOSTS));
     let meetings: Vec<_> = if wants_hosts {
         plan.hosts.iter().filter_map(|host| host.profile.clone()).collect()
     } else {
         Vec::new()
     };
-    let total = protocol::count(&job, &found) + meetings.len();
+    let total = protocol::count(plan, &rows, &found) + meetings.len();
     let ended = std::cell::Cell::new(0);
     let done = || {
         ended.set(ended.get() + 1);
         progress(News::Asked { done: ended.get(), total });
     };
     progress(News::Asked { done: 0, total });
-    let protocol = protocol::judge(&job, &found, &done).await;
+    let protocol = protocol::judge(plan, &rows, &found, &done).await;
     let name = plan.name.clone().unwrap_or_else(|| configured_name(found.name.as_deref()));
     let runs = meetings.iter().map(|profile| async {
         let judged = hosts::judge(profile, &name, &plan.target, &plan.wishes, &found, &rows).await;
@@ -143,7 +99,7 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
             .iter()
             .map(|(version, speaks)| (*version, speaks.as_ref().map(declared).map_err(Clone::clone)))
             .collect(),
-        dead: found.dead.clone(),
+        unreachable: found.unreachable.clone(),
     };
     let mut findings = Findings { about, protocol, hosts: met.into_iter().flatten().collect() };
     mask::findings(&mut findings, &plan.wishes.secrets);

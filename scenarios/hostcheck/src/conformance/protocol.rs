@@ -4,7 +4,6 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use reports::event::WireLine;
@@ -12,8 +11,9 @@ use schemas::Version;
 
 use super::check::{self, Needs, Probe};
 use super::discover::Discovered;
-use super::lab::{Lab, Wishes};
+use super::lab::Lab;
 use super::outcome::{Evidence, Outcome};
+use super::plan::Plan;
 use super::row::Placed;
 use super::target::Target;
 use super::wire::Record;
@@ -38,21 +38,6 @@ const GATED: [(&str, &[&str]); 7] = [
 
 /// The rule that can be judged only after two progress notifications of one request.
 const GROWTH: &str = "progress-increases";
-
-pub(crate) struct Job<'a> {
-    /// The server.
-    pub target: &'a Target,
-    /// Wishes from the command line.
-    pub wishes: Arc<Wishes>,
-    /// The rows, without the excluded ones.
-    pub rows: &'a [Placed],
-    /// The versions.
-    pub versions: &'a [Version],
-    /// Whether a version that the server does not speak is a gap and not a choice.
-    pub demanded: bool,
-    /// The most servers that run at the same time.
-    pub at_once: usize,
-}
 
 /// The verdict on one row in one column.
 #[derive(Debug, Clone)]
@@ -87,20 +72,25 @@ struct Told {
 }
 
 /// Judges every row in every version. `done` is called after each probe.
-pub(crate) async fn judge(job: &Job<'_>, found: &Rc<Discovered>, done: &dyn Fn()) -> Vec<Judged> {
+pub(crate) async fn judge(
+    plan: &Plan,
+    rows: &[Placed],
+    found: &Rc<Discovered>,
+    done: &dyn Fn(),
+) -> Vec<Judged> {
     let mut all = Vec::new();
-    let gap = is_gap(job, found);
-    for version in job.versions {
+    let gap = is_gap(plan, found);
+    for version in &plan.versions {
         let rows: Vec<&Placed> =
-            job.rows.iter().filter(|placed| placed.row.r#in.contains_key(version.as_str())).collect();
-        let of_pipes = Needs::Pipes.missing(job.target);
+            rows.iter().filter(|placed| placed.row.r#in.contains_key(version.as_str())).collect();
+        let of_pipes = Needs::Pipes.missing(&plan.target);
         let (without, rows): (Vec<&Placed>, Vec<&Placed>) =
             rows.into_iter().partition(|placed| placed.row.of_pipes && of_pipes.is_some());
         let reason = Outcome::NotApplicable(of_pipes.unwrap_or_default().to_owned());
         all.extend(
             without.iter().map(|placed| Judged::bare(&placed.row.id, version.as_str(), reason.clone())),
         );
-        let silent = match (&found.dead, found.versions.get(version)) {
+        let silent = match (&found.unreachable, found.versions.get(version)) {
             (Some(reason), _) => Some(Outcome::CouldNotRun(reason.clone())),
             (None, Some(Err(reason))) if gap => Some(Outcome::CouldNotRun(reason.clone())),
             (None, Some(Err(reason))) => Some(Outcome::NotApplicable(reason.clone())),
@@ -108,27 +98,25 @@ pub(crate) async fn judge(job: &Job<'_>, found: &Rc<Discovered>, done: &dyn Fn()
             (None, None) => Some(Outcome::CouldNotRun("this version was not asked for".to_owned())),
         };
         if let Some(outcome) = silent {
-            let judged = found.dead.is_some() || found.misaddressed.contains(version);
+            let judged = found.unreachable.is_some() || found.misaddressed.contains(version);
             let heard = found.heard.get(version).filter(|_| judged);
             // The rules of HTTP itself can be checked even if the server's messages can't be understood.
             let (by_address, others): (Vec<&Placed>, Vec<&Placed>) =
-                rows.iter().partition(|placed| gap && of_address(job.target, placed));
+                rows.iter().partition(|placed| gap && of_address(&plan.target, placed));
             all.extend(others.iter().map(|placed| unheard(placed, *version, &outcome, heard)));
-            let told = run(job, *version, &by_address, found, done).await;
-            all.extend(by_address.iter().map(|placed| row(placed, *version, job.target, &told)));
+            let told = run(plan, *version, &by_address, found, done).await;
+            all.extend(by_address.iter().map(|placed| row(placed, *version, &plan.target, &told)));
             continue;
         }
-        let told = run(job, *version, &rows, found, done).await;
-        all.extend(rows.iter().map(|placed| row(placed, *version, job.target, &told)));
+        let told = run(plan, *version, &rows, found, done).await;
+        all.extend(rows.iter().map(|placed| row(placed, *version, &plan.target, &told)));
     }
     all
 }
 
 /// Whether every check of a row is about HTTP, and the server is reached by it.
 fn of_address(target: &Target, placed: &Placed) -> bool {
-    let needs =
-        |check: &str| check::probes().find(|probe| probe.checks.contains(&check)).map(|probe| probe.needs);
-    target.has_address() && placed.row.checks.iter().all(|check| needs(check) == Some(Needs::Address))
+    target.has_address() && placed.row.checks.iter().all(|check| check::needs(check) == Some(Needs::Address))
 }
 
 /// Judges a row of a server that could not be understood: it fails if the record breaks its rule.
@@ -154,22 +142,22 @@ fn unheard(
 }
 
 /// The number of probes that the job needs.
-pub(crate) fn count(job: &Job<'_>, found: &Discovered) -> usize {
-    let gap = is_gap(job, found);
+pub(crate) fn count(plan: &Plan, rows: &[Placed], found: &Discovered) -> usize {
+    let gap = is_gap(plan, found);
     let of_version = |version: &Version| {
-        let spoken = found.dead.is_none() && found.speaks(*version).is_some();
-        let rows = job.rows.iter().filter(|placed| placed.row.r#in.contains_key(version.as_str()));
+        let spoken = found.unreachable.is_none() && found.speaks(*version).is_some();
+        let rows = rows.iter().filter(|placed| placed.row.r#in.contains_key(version.as_str()));
         let rows: Vec<&Placed> =
-            rows.filter(|placed| spoken || (gap && of_address(job.target, placed))).collect();
-        needed(job.target, *version, &rows).len()
+            rows.filter(|placed| spoken || (gap && of_address(&plan.target, placed))).collect();
+        needed(&plan.target, *version, &rows).len()
     };
-    job.versions.iter().map(of_version).sum()
+    plan.versions.iter().map(of_version).sum()
 }
 
 /// Whether a version that the server does not speak is a gap: the user demanded it, or the server speaks none
 /// and so was not judged.
-fn is_gap(job: &Job<'_>, found: &Discovered) -> bool {
-    job.demanded || found.versions.values().all(Result::is_err)
+fn is_gap(plan: &Plan, found: &Discovered) -> bool {
+    plan.demanded || found.versions.values().all(Result::is_err)
 }
 
 /// The probes that answer a check of these rows.
@@ -187,22 +175,22 @@ fn needed(target: &Target, version: Version, rows: &[&Placed]) -> Vec<&'static P
 }
 
 async fn run(
-    job: &Job<'_>,
+    plan: &Plan,
     version: Version,
     rows: &[&Placed],
     found: &Rc<Discovered>,
     done: &dyn Fn(),
 ) -> Vec<Told> {
-    let probes = needed(job.target, version, rows).into_iter().enumerate();
+    let probes = needed(&plan.target, version, rows).into_iter().enumerate();
     let runs = probes.map(|(place, probe)| async move {
-        let mut lab = Lab::new(job.target, version, &job.wishes, found);
+        let mut lab = Lab::new(&plan.target, version, &plan.wishes, found);
         let trouble = (probe.run)(&mut lab).await.err().map(|trouble| trouble.0);
         let (outcomes, record) = lab.finish();
         done();
         (place, Told { probe, outcomes, trouble, record })
     });
     let mut told: Vec<(usize, Told)> =
-        futures_util::stream::iter(runs).buffer_unordered(job.at_once.max(1)).collect().await;
+        futures_util::stream::iter(runs).buffer_unordered(plan.at_once.max(1)).collect().await;
     told.sort_by_key(|(place, _)| *place);
     told.into_iter().map(|(_, told)| told).collect()
 }
@@ -232,11 +220,8 @@ fn row(placed: &Placed, version: Version, target: &Target, told: &[Told]) -> Jud
         });
     }
     judged.unwrap_or_else(|| {
-        Judged::bare(
-            &placed.row.id,
-            version.as_str(),
-            Outcome::CouldNotRun("the row has no check".to_owned()),
-        )
+        let outcome = Outcome::CouldNotRun("the row has no check".to_owned());
+        Judged::bare(&placed.row.id, version.as_str(), outcome)
     })
 }
 
@@ -248,10 +233,7 @@ fn answered<'a>(check: &str, target: &Target, told: &'a [Told]) -> (Outcome, Opt
         });
         return (outcome, Some(&told.record));
     }
-    let needs = check::probes()
-        .find(|probe| probe.checks.contains(&check))
-        .map_or(Needs::Nothing, |probe| probe.needs);
-    match needs.missing(target) {
+    match check::needs(check).and_then(|needs| needs.missing(target)) {
         Some(reason) => (Outcome::NotApplicable(reason.to_owned()), None),
         None => (Outcome::CouldNotRun("it was not asked".to_owned()), None),
     }

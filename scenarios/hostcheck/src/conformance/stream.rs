@@ -1,12 +1,14 @@
 //! Turns findings into the event stream from which every report is made. It adds no verdict, and on request
 //! leaves out everything that differs from run to run.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use reports::event::{
     CellFinished, ColumnKind, EVENTS_VERSION, Event, Failure, HostColumn, HostFact, RunFinished, RunStarted,
-    ScenarioRow, ServerUnderTest, Status,
+    ScenarioRow, ServerUnderTest,
 };
+use schemas::Version;
 
 use super::findings::About;
 use super::outcome::Outcome;
@@ -41,7 +43,7 @@ pub fn events(
     columns: &[HostColumn],
     judged: Vec<Judged>,
 ) -> Vec<Event> {
-    let used: std::collections::BTreeSet<&str> = judged.iter().map(|one| one.row.as_str()).collect();
+    let used: BTreeSet<&str> = judged.iter().map(|one| one.row.as_str()).collect();
     let started = RunStarted {
         v: EVENTS_VERSION,
         tool: format!("hostcheck {}", env!("CARGO_PKG_VERSION")),
@@ -61,7 +63,7 @@ pub fn events(
         shard: None,
     };
     let mut cells: Vec<CellFinished> = judged.into_iter().map(|one| cell(asked, one)).collect();
-    let have: std::collections::BTreeSet<(String, String)> =
+    let have: BTreeSet<(String, String)> =
         cells.iter().map(|cell| (cell.scenario.clone(), cell.host.clone())).collect();
     for row in &started.scenarios {
         for column in columns {
@@ -71,31 +73,17 @@ pub fn events(
             }
         }
     }
-    let mut counts = BTreeMap::from(Status::ALL.map(|status| (status, 0)));
-    for cell in &cells {
-        *counts.entry(cell.status).or_insert(0) += 1;
-    }
-    let exit_code = exit_code(&counts);
+    let finished = RunFinished::of(&cells);
     let mut events = vec![Event::RunStarted(started)];
     events.extend(cells.into_iter().map(Event::CellFinished));
-    events.push(Event::RunFinished(RunFinished { counts, simulated_ms: 0, exit_code: i32::from(exit_code) }));
+    events.push(Event::RunFinished(finished));
     events
 }
 
-fn exit_code(counts: &BTreeMap<Status, u64>) -> u8 {
-    let any = |status: Status| counts.get(&status).is_some_and(|count| *count > 0);
-    if any(Status::Fail) {
-        crate::exit::EXIT_FAILED
-    } else if any(Status::NotRun) {
-        crate::exit::EXIT_INCOMPLETE
-    } else {
-        crate::exit::EXIT_PASSED
-    }
-}
-
-/// The columns of the protocol suite.
-pub(crate) fn versions(about: &About) -> Vec<HostColumn> {
-    let columns = about.versions.iter().map(|(version, speaks)| HostColumn {
+/// The columns of the protocol suite: the requested versions.
+pub fn versions(about: &About, wanted: &[Version]) -> Vec<HostColumn> {
+    let columns = about.versions.iter().filter(|(version, _)| wanted.contains(version));
+    let columns = columns.map(|(version, speaks)| HostColumn {
         id: version.as_str().to_owned(),
         family: "mcp".to_owned(),
         kind: ColumnKind::Protocol,
@@ -117,7 +105,7 @@ pub(crate) fn versions(about: &About) -> Vec<HostColumn> {
 }
 
 /// The columns of the host suite.
-pub(crate) fn hosts(hosts: &[std::sync::Arc<Host>]) -> Vec<HostColumn> {
+pub fn hosts(hosts: &[Arc<Host>]) -> Vec<HostColumn> {
     hosts.iter().map(|host| HostColumn { facts: Vec::new(), ..host.column() }).collect()
 }
 

@@ -14,6 +14,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::Instant;
 
+use super::mask;
 use super::spread::{self, Spread};
 
 /// Longest line of a server that is kept, in bytes.
@@ -65,10 +66,7 @@ impl Record {
 
     /// Masks the secrets of a text and cuts it to a length.
     pub(crate) fn excerpt(&self, text: &str, characters_max: usize) -> String {
-        let mut text = text.to_owned();
-        for secret in &self.secrets {
-            text = text.replace(secret, "<secret>");
-        }
+        let mut text = mask::text(text, &self.secrets);
         if let Some((end, _)) = text.char_indices().nth(characters_max) {
             let left_out = text.len() - end;
             text.truncate(end);

@@ -156,7 +156,7 @@ fn allowed_behaviour_fails_no_row() {
 #[test]
 fn a_server_without_a_fault_fails_no_row_in_any_version() {
     let found = judge(Fault::None, |_| true, &VERSIONS);
-    assert!(found.about.dead.is_none(), "{:?}", found.about);
+    assert!(found.about.unreachable.is_none(), "{:?}", found.about);
     let mut passed = 0;
     for judged in &found.protocol {
         let place = format!("{} in {}", judged.row, judged.column);
@@ -210,7 +210,7 @@ fn a_server_that_never_answers_is_given_up_after_its_first_minute() {
     };
     let (found, took) = in_paused_time(judged);
     assert!(took.as_secs() <= 90, "{took:?}");
-    let reason = found.about.dead.expect("it ended");
+    let reason = found.about.unreachable.expect("it ended");
     assert!(reason.contains("answered nothing within 60 s"), "{reason}");
     assert!(found.hosts.len() > 100 && found.protocol.len() > 100);
     for judged in found.protocol.iter().chain(&found.hosts) {

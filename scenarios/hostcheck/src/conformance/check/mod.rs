@@ -36,6 +36,11 @@ pub(crate) fn probes() -> impl Iterator<Item = &'static Probe> {
     areas.into_iter().flatten()
 }
 
+/// What the probe of a check needs of a connection; `None` for a check without a probe.
+pub(crate) fn needs(check: &str) -> Option<Needs> {
+    probes().find(|probe| probe.checks.contains(&check)).map(|probe| probe.needs)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
