@@ -20,6 +20,7 @@ mod profile;
 mod schema;
 pub mod script;
 pub mod settings;
+pub mod split;
 pub mod task;
 mod wire;
 mod yaml;

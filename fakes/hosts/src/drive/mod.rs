@@ -13,7 +13,7 @@ use futures_util::StreamExt as _;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -24,6 +24,8 @@ pub use super::effect::HostEventKind;
 use super::effect::{Action, Effect, Outcome, ShellEnd, Signal};
 use super::log::{Dir, WireEvent};
 use super::machine::HostMachine;
+use super::pipe::{Outbox, read_some};
+use super::split::Splitter;
 
 /// Longest line of a server that is kept, in bytes; a longer one is dropped whole, with a note.
 const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -100,13 +102,10 @@ pub async fn drive_with<S: Server>(
         machine,
         events,
         began: Instant::now(),
-        input: None,
+        input: Outbox::default(),
         output: None,
-        pending_out: Vec::new(),
-        close_when_written: false,
-        partial: Vec::new(),
+        lines: Splitter::new(LINE_BYTES_MAX),
         killed: false,
-        skipping: false,
         process: Process::None,
         code: None,
         lose_reply: false,
@@ -138,14 +137,10 @@ struct Driver<'c, O, I> {
     events: mpsc::Sender<HostEvent>,
     began: Instant,
     output: Option<O>,
-    input: Option<I>,
-    pending_out: Vec<u8>,
-    close_when_written: bool,
-    partial: Vec<u8>,
+    input: Outbox<I>,
+    lines: Splitter,
     /// The process was killed, so its last line may be cut.
     killed: bool,
-    /// The rest of a line that is too long is being skipped.
-    skipping: bool,
     process: Process,
     code: Option<i32>,
     /// The next tool result is to be delayed.
@@ -184,8 +179,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
                     });
                     self.obey(server, order).await;
                 }
-                written = write_some(self.input.as_mut(), &self.pending_out),
-                    if self.input.is_some() && !self.pending_out.is_empty() => self.after_write(&written),
+                _ = self.input.write(), if self.input.can_write() => {}
                 read = read_some(self.output.as_mut(), &mut chunk), if self.output.is_some() => {
                     match read {
                         Ok(0) | Err(_) => self.output_ended(server).await,
@@ -290,15 +284,13 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
     }
 
     async fn spawn<S: Server<Out = O, In = I>>(&mut self, server: &mut S) {
-        self.partial.clear();
+        self.lines = Splitter::new(LINE_BYTES_MAX);
         self.killed = false;
-        self.pending_out.clear();
-        self.skipping = false;
-        self.close_when_written = false;
+        self.input = Outbox::default();
         match server.spawn() {
             Ok((output, input)) => {
                 self.output = Some(output);
-                self.input = Some(input);
+                self.input = Outbox::new(input);
                 self.process = Process::Runs;
                 let now_ms = self.now_ms();
                 let effects = self.machine.start(now_ms);
@@ -347,15 +339,12 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
                 }
                 Effect::CloseStdin => {
                     self.event("stdin closed").await;
-                    self.close_when_written = true;
-                    if self.pending_out.is_empty() {
-                        self.input = None;
-                    }
+                    self.input.close();
                 }
                 Effect::Respawn => {
                     // Nothing from the old process may reach the machine.
                     self.output = None;
-                    self.input = None;
+                    self.input = Outbox::default();
                     Box::pin(self.spawn(server)).await;
                 }
             }
@@ -366,49 +355,17 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
         let proc = self.machine.spawns();
         self.emit_wire(proc, Dir::HostToServer, line.clone()).await;
         line.push(b'\n');
-        self.pending_out.append(&mut line);
-    }
-
-    fn after_write(&mut self, written: &io::Result<usize>) {
-        match written {
-            Ok(size) if *size > 0 => {
-                self.pending_out.drain(..*size);
-                if self.pending_out.is_empty() && self.close_when_written {
-                    self.input = None;
-                }
-            }
-            // The server has closed its input; its output or its exit tells its end.
-            _ => {
-                self.input = None;
-                self.pending_out.clear();
-            }
-        }
+        self.input.push(&line);
     }
 
     async fn take_output<S: Server<Out = O, In = I>>(&mut self, server: &mut S, bytes: &[u8]) {
-        let mut rest = bytes;
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            let (head, tail) = rest.split_at(end);
-            rest = tail.get(1..).unwrap_or_default();
-            self.keep(head);
-            let line = std::mem::take(&mut self.partial);
-            if std::mem::take(&mut self.skipping) {
+        for line in self.lines.chunk(bytes) {
+            if line.cut_from_bytes.is_some() {
                 self.emit(HostEventKind::Note(format!("dropped a line of more than {LINE_BYTES_MAX} bytes")))
                     .await;
-                continue;
+            } else {
+                self.take_line(server, &line.bytes).await;
             }
-            self.take_line(server, &line).await;
-        }
-        self.keep(rest);
-    }
-
-    fn keep(&mut self, bytes: &[u8]) {
-        if self.partial.len() + bytes.len() > LINE_BYTES_MAX {
-            self.skipping = true;
-            self.partial = Vec::new();
-        }
-        if !self.skipping {
-            self.partial.extend_from_slice(bytes);
         }
     }
 
@@ -429,13 +386,14 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
     /// The output has ended, or nothing more is awaited from it.
     async fn output_ended<S: Server<Out = O, In = I>>(&mut self, server: &mut S) {
         self.output = None;
-        let partial = std::mem::take(&mut self.partial);
-        if !partial.is_empty() && self.killed {
+        match self.lines.end().filter(|line| line.cut_from_bytes.is_none()).map(|line| line.bytes) {
             // The newline ends a message, so hosts drop a line without one. Only a server that ended by
             // itself is blamed for it.
-            self.event(format!("a line was cut after {} bytes", partial.len())).await;
-        } else if !partial.is_empty() && !self.skipping {
-            self.take_line(server, &partial).await;
+            Some(line) if self.killed => {
+                self.event(format!("a line was cut after {} bytes", line.len())).await;
+            }
+            Some(line) => self.take_line(server, &line).await,
+            None => {}
         }
         if matches!(self.process, Process::Ended(_)) {
             self.tell_exit(server).await;
@@ -447,7 +405,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
 
     async fn tell_exit<S: Server<Out = O, In = I>>(&mut self, server: &mut S) {
         self.output = None;
-        self.input = None;
+        self.input = Outbox::default();
         self.process = Process::None;
         self.event(match self.code {
             Some(code) => format!("exit {code}"),
@@ -479,20 +437,4 @@ fn is_tool_result(line: &[u8]) -> bool {
 
 fn after_ms(wait_ms: u64) -> Instant {
     Instant::now() + Duration::from_millis(wait_ms)
-}
-
-async fn read_some(output: Option<&mut (impl AsyncRead + Unpin)>, chunk: &mut [u8]) -> io::Result<usize> {
-    match output {
-        Some(output) => output.read(chunk).await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn write_some(input: Option<&mut (impl AsyncWrite + Unpin)>, bytes: &[u8]) -> io::Result<usize> {
-    match input {
-        // Not flushed: if the future were dropped between write and flush, the bytes would be written twice.
-        // A server's input must not buffer.
-        Some(input) => input.write(bytes).await,
-        None => std::future::pending().await,
-    }
 }

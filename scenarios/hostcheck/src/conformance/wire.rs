@@ -7,11 +7,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use fake_hosts::drive::Server as _;
+use fake_hosts::pipe::{Outbox, read_some};
+use fake_hosts::split::Splitter;
 use fake_hosts::{AnyServer, Signal};
 use reports::event::{Lane, WireLine};
 use schemas::{Direction, WireValidator};
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
 use super::mask;
@@ -19,7 +21,7 @@ use super::spread::{self, Spread};
 
 /// Longest line of a server that is kept, in bytes.
 const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Most bytes that are read or written at once.
+/// Most bytes that are read at once.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Most lines of a transcript.
 const TRANSCRIPT_LINES_MAX: usize = 600;
@@ -94,12 +96,8 @@ pub(crate) struct Ended {
 pub(crate) struct Wire {
     server: AnyServer,
     output: Option<Box<dyn AsyncRead + Unpin>>,
-    input: Option<Box<dyn AsyncWrite + Unpin>>,
-    pending_out: Vec<u8>,
-    /// Bytes of it that are written.
-    written: usize,
-    close_when_written: bool,
-    partial: Vec<u8>,
+    input: Outbox<Box<dyn AsyncWrite + Unpin>>,
+    lines: Splitter,
     reading: bool,
     began: Instant,
     ended: Option<Ended>,
@@ -132,11 +130,8 @@ impl Wire {
         Ok(Self {
             server,
             output: Some(output),
-            input: Some(input),
-            pending_out: Vec::new(),
-            written: 0,
-            close_when_written: false,
-            partial: Vec::new(),
+            input: Outbox::new(input),
+            lines: Splitter::new(LINE_BYTES_MAX),
             reading: true,
             began: Instant::now(),
             ended: None,
@@ -174,7 +169,7 @@ impl Wire {
             }
             self.record.borrow_mut().note(now_ms, Lane::HostToServer, &String::from_utf8_lossy(line));
         }
-        self.pending_out.extend_from_slice(bytes);
+        self.input.push(bytes);
         self.line_open = bytes.last().map_or(self.line_open, |byte| *byte != b'\n');
         if !self.line_open {
             for answer in std::mem::take(&mut self.held) {
@@ -186,7 +181,7 @@ impl Wire {
     /// Closes stdin after everything is written.
     pub(crate) fn close_input(&mut self) {
         self.note("stdin closed by the host");
-        if self.pending_out.is_empty() { self.input = None } else { self.close_when_written = true }
+        self.input.close();
     }
 
     /// Closes the host's end of stdout, so that further output of the server meets a broken pipe.
@@ -217,7 +212,7 @@ impl Wire {
     }
 
     pub(crate) fn is_written(&self) -> bool {
-        self.pending_out.is_empty()
+        self.input.is_empty()
     }
 
     pub(crate) fn stderr(&self) -> String {
@@ -237,32 +232,23 @@ impl Wire {
                 return true;
             }
             let may_read = self.reading && self.output.is_some();
-            let may_write = self.input.is_some() && !self.pending_out.is_empty();
+            let may_write = self.input.can_write();
             let runs = self.ended.is_none();
             tokio::select! {
                 biased;
                 size = read_some(self.output.as_mut(), &mut chunk), if may_read => match size {
-                    Ok(size) if size > 0 => self.take(&chunk[..size]),
-                    _ => self.output_ended(),
-                },
-                size = write_some(self.input.as_mut(), &self.pending_out[self.written..]), if may_write => match size {
                     Ok(size) if size > 0 => {
-                        self.written += size;
-                        if self.written == self.pending_out.len() {
-                            self.written = 0;
-                            self.pending_out.clear();
-                            if self.close_when_written {
-                                self.input = None;
-                            }
+                        for line in self.lines.chunk(&chunk[..size]) {
+                            self.take_line(&line.bytes);
                         }
                     }
-                    _ => {
-                        self.input = None;
-                        self.written = 0;
-                        self.pending_out.clear();
+                    _ => self.output_ended(),
+                },
+                open = self.input.write(), if may_write => {
+                    if !open {
                         self.note("the server has stopped reading");
                     }
-                },
+                }
                 code = self.server.exited(), if runs => {
                     self.ended = Some(Ended { code });
                     self.note(&code.map_or_else(|| "the server ended".to_owned(), |code| format!("the server ended with code {code}")));
@@ -294,25 +280,10 @@ impl Wire {
         find(self)
     }
 
-    fn take(&mut self, bytes: &[u8]) {
-        let mut rest = bytes;
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            let (head, tail) = rest.split_at(end);
-            rest = tail.get(1..).unwrap_or_default();
-            self.partial.extend_from_slice(head);
-            let line = std::mem::take(&mut self.partial);
-            self.take_line(&line);
-        }
-        if self.partial.len() + rest.len() <= LINE_BYTES_MAX {
-            self.partial.extend_from_slice(rest);
-        }
-    }
-
     fn output_ended(&mut self) {
         self.output = None;
-        let rest = std::mem::take(&mut self.partial);
-        if !rest.is_empty() {
-            self.take_line(&rest);
+        if let Some(line) = self.lines.end() {
+            self.take_line(&line.bytes);
         }
         self.note("stdout closed by the server");
     }
@@ -398,22 +369,5 @@ impl Wire {
         } else if self.held.len() < HELD_MAX {
             self.held.push(answer);
         }
-    }
-}
-
-async fn read_some(
-    output: Option<&mut Box<dyn AsyncRead + Unpin>>,
-    chunk: &mut [u8],
-) -> std::io::Result<usize> {
-    match output {
-        Some(output) => output.read(chunk).await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn write_some(input: Option<&mut Box<dyn AsyncWrite + Unpin>>, bytes: &[u8]) -> std::io::Result<usize> {
-    match input {
-        Some(input) => input.write(bytes.get(..CHUNK_BYTES).unwrap_or(bytes)).await,
-        None => std::future::pending().await,
     }
 }

@@ -16,8 +16,10 @@ use tokio::time::Instant;
 use super::create::create;
 use super::entry::{Dir, End, Entry, Event, FORMAT, Line, Start, What};
 use super::mask::Masker;
-use super::split::{LINE_BYTES_MAX, Split, Splitter};
+use fake_hosts::split::{Split, Splitter};
 
+/// Longest line that the log keeps whole, in bytes.
+const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Most chunks that wait for the disk; each has at most [`super::pass::CHUNK_BYTES`].
 pub const QUEUE_CHUNKS_MAX: usize = 512;
 /// Longest wait at the end for queued entries, in milliseconds; the rest counts as lost.
@@ -222,9 +224,9 @@ impl<D: Disk> Log<D> {
             masker,
             lost_lines,
             hurry: Arc::default(),
-            to_server: Splitter::default(),
-            to_host: Splitter::default(),
-            stderr: Splitter::default(),
+            to_server: Splitter::new(LINE_BYTES_MAX),
+            to_host: Splitter::new(LINE_BYTES_MAX),
+            stderr: Splitter::new(LINE_BYTES_MAX),
             length: 0,
             starts: VecDeque::new(),
             end: End::default(),

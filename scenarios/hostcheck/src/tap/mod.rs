@@ -14,6 +14,5 @@ pub mod read;
 pub mod replay;
 mod secret;
 pub mod shape;
-mod split;
 
 pub use entry::{Dir, End, Entry, Event, Line, Start, What};
