@@ -12,6 +12,11 @@ pub fn supported(counts: &Counts) -> u64 {
     counts.iter().filter(|(state, _)| state.counts()).map(|(_, count)| count).sum()
 }
 
+/// The number of those with a defect.
+pub(crate) fn defects(counts: &Counts) -> u64 {
+    counts.iter().filter(|(state, _)| state.is_defect()).map(|(_, count)| count).sum()
+}
+
 /// A zero for every state.
 pub(crate) fn no_counts() -> Counts {
     Status::ALL.into_iter().map(|state| (state, 0)).collect()

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::counts::{Counts, supported};
+use crate::counts::{Counts, defects, supported};
 use crate::event::Status;
 use crate::text::short_line;
 
@@ -115,7 +115,7 @@ impl Release {
             hosts: self.hosts.len() as u64,
             passed: of(Status::Pass),
             counted: supported(&self.cells),
-            defects: self.cells.iter().filter(|(state, _)| state.is_defect()).map(|(_, cells)| cells).sum(),
+            defects: defects(&self.cells),
             not_run: of(Status::NotRun),
             known: of(Status::KnownIssue),
         }

@@ -8,7 +8,7 @@ use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, Tes
 
 use crate::event::Status;
 use crate::model::{Cell, Counts, Failure, Report, Row, Run};
-use crate::text::{counted, short_line, visible};
+use crate::text::{short_line, visible};
 
 /// Most bytes of a failure's text in one case; `report.html` has the rest.
 const TEXT_BYTES_MAX: usize = 16 * 1024;
@@ -131,15 +131,8 @@ fn description<'a>(failures: impl Iterator<Item = &'a Failure>, run: Option<&Run
 
 /// One failure as plain text: fault, place, difference, replay command.
 pub(crate) fn failure_text(failure: &Failure) -> String {
-    let mut text = format!("{}: {}\n  at {}", failure.rule, failure.message, failure.place);
-    if let Some(step) = failure.step {
-        let _ = write!(text, ", step {step}");
-    }
-    let _ = write!(text, ", after {}", crate::text::duration(failure.at_ms));
-    if failure.runs > 1 {
-        let _ = write!(text, ", in {}", counted(failure.runs, "run", "runs"));
-    }
-    text.push('\n');
+    let Failure { rule, message, place, .. } = failure;
+    let mut text = format!("{rule}: {message}\n  at {place}{}\n", failure.when());
     for line in &failure.diff {
         let _ = writeln!(text, "  {} {}", line.side.sign(), line.text());
     }

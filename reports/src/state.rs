@@ -48,6 +48,11 @@ impl Status {
         self.row().1
     }
 
+    /// Symbol and word.
+    pub(crate) fn label(self) -> String {
+        format!("{} {}", self.symbol(), self.word())
+    }
+
     /// What the state means, in a sentence for the legend.
     pub fn meaning(self) -> &'static str {
         self.row().3

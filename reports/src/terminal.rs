@@ -2,8 +2,6 @@
 //! sums at the end, because many logs keep only the end. It is clear without colour, and never lets a text
 //! from an event move the cursor.
 
-use std::fmt::Write;
-
 use anstyle::{AnsiColor, Style as Ansi};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -174,10 +172,9 @@ impl Page {
     }
 
     fn failure(&mut self, failure: &Failure) {
-        let name = format!("{} {}", failure.state.symbol(), failure.state.word());
         let head = format!(
             "{}  {}  on {}  ({}, seed {})",
-            self.state(failure.state, &name),
+            self.state(failure.state, &failure.state.label()),
             self.bold(&one_line(&failure.scenario)),
             one_line(&failure.host),
             one_line(&failure.mode),
@@ -185,15 +182,7 @@ impl Page {
         );
         self.line(&head);
         self.wrapped(&format!("{}: {}", one_line(&failure.rule), one_line(&failure.message)), 2);
-        let mut place = format!("  at {}", one_line(&failure.place));
-        if let Some(step) = failure.step {
-            let _ = write!(place, ", step {step}");
-        }
-        let _ = write!(place, ", after {}", duration(failure.at_ms));
-        if failure.runs > 1 {
-            let _ = write!(place, ", in {}", counted(failure.runs, "run", "runs"));
-        }
-        self.line(&self.dim(&place));
+        self.line(&self.dim(&format!("  at {}{}", one_line(&failure.place), failure.when())));
         if !failure.diff.is_empty() {
             self.line(&self.dim("    - expected  + observed"));
         }
@@ -234,10 +223,9 @@ impl Page {
     fn reasons(&mut self, report: &Report) {
         for reason in report.reasons.iter().take(REASONS_MAX) {
             let cells = reason.cells.len() as u64 + reason.cells_left_out;
-            let name = format!("{} {}", reason.state.symbol(), reason.state.word());
             let line = format!(
                 "{} {}: {}",
-                self.state(reason.state, &name),
+                self.state(reason.state, &reason.state.label()),
                 counted(cells, "cell", "cells"),
                 one_line(&reason.reason),
             );

@@ -10,6 +10,7 @@ use super::families::{self, Family};
 use super::inside::{SCRIPT, STYLE, events_link, policy};
 use super::markup::Markup;
 use super::say;
+use crate::counts::defects;
 use crate::event::Status;
 use crate::model::{Deliveries, Failure, Host, Reach, Report, Row, Verdict};
 use crate::stream::Stream;
@@ -133,11 +134,12 @@ impl<'a> Page<'a> {
     fn outcome(&self) -> String {
         let cells = &self.report.totals.cells;
         let all: u64 = cells.values().sum();
-        let defects: u64 = cells.iter().filter(|(state, _)| state.is_defect()).map(|(_, cells)| cells).sum();
         match self.report.verdict {
             Verdict::Passed if cells[&Status::Pass] == all => "all green".to_owned(),
             Verdict::Passed => "nothing fails".to_owned(),
-            Verdict::Failed => format!("{} of {} cells went wrong", thousands(defects), thousands(all)),
+            Verdict::Failed => {
+                format!("{} of {} cells went wrong", thousands(defects(cells)), thousands(all))
+            }
             Verdict::Incomplete => {
                 format!("{} of {} cells have no result", thousands(cells[&Status::NotRun]), thousands(all))
             }

@@ -87,13 +87,11 @@ fn trend(trend: &Trend, columns: &str) -> String {
     for change in trend.changes.iter().take(CHANGES_MAX) {
         let _ = writeln!(
             text,
-            "- {} on {}: {} {} → {} {}",
+            "- {} on {}: {} → {}",
             code(&change.scenario),
             code(&change.host),
-            change.before.symbol(),
-            change.before.word(),
-            change.now.symbol(),
-            change.now.word()
+            change.before.label(),
+            change.now.label()
         );
     }
     let more = trend.changes.len().saturating_sub(CHANGES_MAX) as u64 + trend.changes_left_out;

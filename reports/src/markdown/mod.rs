@@ -44,9 +44,8 @@ fn failures(report: &Report) -> String {
         let body = short_block(&failure_text(failure), FAILURE_BYTES_MAX);
         let fence = fence(&body);
         let one = format!(
-            "{} {} {} on {} ({}, seed {})\n\n{fence}diff\n{body}{fence}\n\n",
-            failure.state.symbol(),
-            failure.state.word(),
+            "{} {} on {} ({}, seed {})\n\n{fence}diff\n{body}{fence}\n\n",
+            failure.state.label(),
             code(&failure.scenario),
             code(&failure.host),
             code(&failure.mode),
@@ -74,9 +73,8 @@ fn reasons(report: &Report) -> String {
         let cells = reason.cells.len() as u64 + reason.cells_left_out;
         let _ = writeln!(
             text,
-            "- {} {}, {}: {}",
-            reason.state.symbol(),
-            reason.state.word(),
+            "- {}, {}: {}",
+            reason.state.label(),
             counted(cells, "cell", "cells"),
             code(&reason.reason),
         );

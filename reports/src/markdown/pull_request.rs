@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::changes;
 use super::pieces::{cell_code, code, fence, head, more, short_block};
+use crate::counts::defects;
 use crate::event::Status;
 use crate::junit::failure_text;
 use crate::model::{Failure, Host, Report, supported};
@@ -35,9 +36,8 @@ pub fn pull_request(report: &Report) -> String {
         let fence = fence(&body);
         let _ = writeln!(
             text,
-            "{} {} {} on {}\n\n{fence}diff\n{body}{fence}\n",
-            failure.state.symbol(),
-            failure.state.word(),
+            "{} {} on {}\n\n{fence}diff\n{body}{fence}\n",
+            failure.state.label(),
             code(&failure.scenario),
             code(&failure.host)
         );
@@ -52,9 +52,7 @@ pub fn pull_request(report: &Report) -> String {
 
 /// One line for each column with a failure or a missing result.
 fn hosts(report: &Report, text: &mut String) {
-    let wrong = |host: &Host| -> u64 {
-        host.cells.iter().filter(|(state, _)| state.is_defect()).map(|(_, cells)| cells).sum()
-    };
+    let wrong = |host: &Host| defects(&host.cells);
     let troubled: Vec<&Host> =
         report.hosts.iter().filter(|host| wrong(host) > 0 || host.cells[&Status::NotRun] > 0).collect();
     if troubled.is_empty() {

@@ -22,7 +22,7 @@ use crate::event::{ColumnKind, HostFact, HostSupport, ServerUnderTest, Shard, St
 
 use crate::history::{Release, Trend};
 use crate::stream::Stream;
-use crate::text::{counted, duration};
+use crate::text::{counted, duration, thousands};
 
 pub use deliveries::{BUCKET_STARTS_MS, Deliveries};
 pub use reach::{Reach, Setting, Times};
@@ -376,6 +376,15 @@ pub struct Failure {
     pub times: u64,
     /// The number of runs in which it happened.
     pub runs: u64,
+}
+
+impl Failure {
+    /// The step, the time and the runs, as they follow the place: `, step 3, after 9.50 s, in 2 runs`.
+    pub(crate) fn when(&self) -> String {
+        let step = self.step.map_or_else(String::new, |step| format!(", step {step}"));
+        let runs = if self.runs > 1 { format!(", in {} runs", thousands(self.runs)) } else { String::new() };
+        format!("{step}, after {}{runs}", duration(self.at_ms))
+    }
 }
 
 /// Cells with the same state and reason.

@@ -64,8 +64,7 @@ enum Moment {
 
 impl HostMachine {
     pub(super) fn begin_session(&mut self) {
-        let hook = self.profile.hooks.session_start.value.clone();
-        self.run_hook(hook, Moment::SessionStart, vec![("source", json!("startup"))]);
+        self.run_start_hook(Moment::SessionStart, "startup");
     }
 
     /// Changes the conversation; hooks beside the session go on.
@@ -77,17 +76,19 @@ impl HostMachine {
         self.hooks.changes += 1;
         let id = other.unwrap_or_else(|| uuid(CHANGED | self.hooks.changes));
         self.hooks.before = Some(std::mem::replace(&mut self.options.session_id, id));
-        let source = if back { "resume" } else { "clear" };
-        let hook = self.profile.hooks.session_start.value.clone();
-        self.run_hook(hook, Moment::SessionStart, vec![("source", json!(source))]);
+        self.run_start_hook(Moment::SessionStart, if back { "resume" } else { "clear" });
     }
 
     /// In some versions, the session begins again with every prompt and every turn that goes on.
     pub(super) fn begin_session_again(&mut self) {
         if *self.profile.hooks.session_start_repeats {
-            let hook = self.profile.hooks.session_start.value.clone();
-            self.run_hook(hook, Moment::SessionAgain, vec![("source", json!("startup"))]);
+            self.run_start_hook(Moment::SessionAgain, "startup");
         }
+    }
+
+    fn run_start_hook(&mut self, moment: Moment, source: &str) {
+        let hook = self.profile.hooks.session_start.value.clone();
+        self.run_hook(hook, moment, vec![("source", json!(source))]);
     }
 
     /// Whether the prompt waits for a hook.

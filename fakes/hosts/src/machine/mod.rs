@@ -309,19 +309,13 @@ impl HostMachine {
     /// The server's stdout has ended; its process may still be running.
     #[must_use]
     pub fn on_stdout_closed(&mut self, now_ms: u64) -> Vec<Effect> {
-        self.at(now_ms);
-        self.stdout_closed();
-        self.pump();
-        self.done()
+        self.step(now_ms, Self::stdout_closed)
     }
 
     /// The server's process has ended, with its exit code if it has one.
     #[must_use]
     pub fn on_server_exit(&mut self, now_ms: u64, code: Option<i32>) -> Vec<Effect> {
-        self.at(now_ms);
-        self.server_exit(code);
-        self.pump();
-        self.done()
+        self.step(now_ms, |host| host.server_exit(code))
     }
 
     /// Fires every due timer, in the order of their times.
@@ -342,37 +336,25 @@ impl HostMachine {
     /// A background shell of [`Effect::Shell`] has ended.
     #[must_use]
     pub fn on_shell_end(&mut self, now_ms: u64, id: u64, end: ShellEnd) -> Vec<Effect> {
-        self.at(now_ms);
-        self.shell_end(id, end);
-        self.pump();
-        self.done()
+        self.step(now_ms, |host| host.shell_end(id, end))
     }
 
     /// A hook of [`Effect::Hook`] has ended with this output; empty if it failed.
     #[must_use]
     pub fn on_hook_answer(&mut self, now_ms: u64, id: u64, answer: &str) -> Vec<Effect> {
-        self.at(now_ms);
-        self.hook_answer(id, answer);
-        self.pump();
-        self.done()
+        self.step(now_ms, |host| host.hook_answer(id, answer))
     }
 
     /// A hook of [`Effect::Waking`] has ended, with its stderr.
     #[must_use]
     pub fn on_waking_end(&mut self, now_ms: u64, id: u64, end: &ShellEnd) -> Vec<Effect> {
-        self.at(now_ms);
-        self.waking_end(id, end);
-        self.pump();
-        self.done()
+        self.step(now_ms, |host| host.waking_end(id, end))
     }
 
     /// A text has arrived by the host's wake-up.
     #[must_use]
     pub fn on_wake_up(&mut self, now_ms: u64, text: &str) -> Vec<Effect> {
-        self.at(now_ms);
-        self.by_wake_up(text);
-        self.pump();
-        self.done()
+        self.step(now_ms, |host| host.by_wake_up(text))
     }
 
     /// The time at which [`Self::on_timer`] must be called next.
@@ -454,6 +436,13 @@ impl HostMachine {
     /// The number of server processes that were started.
     pub fn spawns(&self) -> u64 {
         self.spawns
+    }
+
+    fn step(&mut self, now_ms: u64, act: impl FnOnce(&mut Self)) -> Vec<Effect> {
+        self.at(now_ms);
+        act(self);
+        self.pump();
+        self.done()
     }
 
     fn at(&mut self, now_ms: u64) {

@@ -68,7 +68,7 @@ pub enum OpenWakeUp {
 }
 
 /// All settings of a host from its files and launch line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostSettings {
     /// Every server that the host starts, by name.
     pub servers: BTreeMap<String, ServerEntry>,
@@ -96,19 +96,7 @@ pub struct HostSettings {
 
 impl HostSettings {
     pub(super) fn new() -> Self {
-        Self {
-            servers: BTreeMap::new(),
-            resolves_names: false,
-            hooks: BTreeMap::new(),
-            waking: Vec::new(),
-            channels: BTreeSet::new(),
-            shell: Vec::new(),
-            tools: Vec::new(),
-            shell_end_told: true,
-            wake_up: None,
-            experimental: false,
-            instructions: String::new(),
-        }
+        Self { shell_end_told: true, ..Self::default() }
     }
 
     /// Whether the model may run a command in its shell, by the user's rules or after a question.

@@ -26,9 +26,8 @@ pub(super) fn servers(document: &Document) -> Result<BTreeMap<String, ServerEntr
             program: document.text(&of, entry, "command")?,
             arguments: document.texts(&of, entry, "args")?,
             environment: document.variables(&of, entry, "env")?,
-            passed: Vec::new(),
             tool_timeout_ms: document.number(&of, entry, "timeout")?,
-            start_timeout_ms: None,
+            ..ServerEntry::default()
         };
         servers.insert(name.to_owned(), entry);
     }

@@ -15,7 +15,7 @@ use super::arguments;
 use super::discover::Discovered;
 use super::lab::Wishes;
 use super::meeting::{Met, meet};
-use super::outcome::{Evidence, Outcome};
+use super::outcome::Outcome;
 use super::protocol::Judged;
 use super::row::{HOSTS, Placed};
 use super::target::Target;
@@ -116,13 +116,7 @@ fn pick_tool(wishes: &Wishes, found: &Discovered) -> Result<(String, Value), Out
 
 impl Met {
     fn fail(&self, message: impl Into<String>, expected: &str, observed: &str) -> Outcome {
-        let observed = self.record.excerpt(observed, 1_500);
-        Outcome::Failed(vec![Evidence {
-            message: message.into(),
-            expected: Some(expected.to_owned()),
-            observed: (!observed.is_empty()).then_some(observed),
-            at_ms: 0,
-        }])
+        self.record.failed(message, expected, observed)
     }
 
     fn expect(&self, holds: bool, message: &str, expected: &str, observed: &str) -> Outcome {

@@ -11,13 +11,10 @@ use schemas::Version;
 use serde_json::Value;
 
 use super::discover::Discovered;
-use super::outcome::{Evidence, Outcome};
+use super::outcome::Outcome;
 use super::session::{Reply, Session};
 use super::target::Target;
 use super::wire::{Record, Wire};
-
-/// Most characters of the wire in one piece of evidence.
-const EXCERPT_CHARS_MAX: usize = 1_500;
 
 /// Why a probe ended early: the server could not be brought to the state that the probe needs.
 #[derive(Debug, Clone)]
@@ -132,14 +129,8 @@ impl Lab {
         expected: &str,
         observed: &str,
     ) {
-        let observed = self.record.borrow().excerpt(observed, EXCERPT_CHARS_MAX);
-        let evidence = Evidence {
-            message: message.into(),
-            expected: (!expected.is_empty()).then(|| expected.to_owned()),
-            observed: (!observed.is_empty()).then_some(observed),
-            at_ms: 0,
-        };
-        self.tell(check, Outcome::Failed(vec![evidence]));
+        let failed = self.record.borrow().failed(message, expected, observed);
+        self.tell(check, failed);
     }
 
     /// The check passes if `holds`, and fails otherwise.

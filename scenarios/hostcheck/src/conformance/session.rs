@@ -212,6 +212,13 @@ impl Session {
         self.answer_to(&id, from, limit).await
     }
 
+    /// Sends a request with exactly these params and waits for the answer within a limit.
+    pub(crate) async fn ask_bare(&mut self, method: &str, params: Value, limit: Duration) -> Reply {
+        let (id, from) = (self.new_id(), self.wire.received.len());
+        self.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        self.answer_to(&id, from, limit).await
+    }
+
     /// The answer to a request, among the messages from `from` on.
     pub(crate) async fn answer_to(&mut self, id: &Value, from: usize, limit: Duration) -> Reply {
         let fits = |message: &Value| message.get("id") == Some(id) && message.get("method").is_none();

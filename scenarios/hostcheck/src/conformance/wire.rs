@@ -17,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
 use super::mask;
+use super::outcome::{Evidence, Outcome};
 use super::spread::{self, Spread};
 
 /// Longest line of a server that is kept, in bytes.
@@ -27,6 +28,8 @@ const CHUNK_BYTES: usize = 64 * 1024;
 const TRANSCRIPT_LINES_MAX: usize = 600;
 /// Most characters of a line in a transcript.
 const TRANSCRIPT_LINE_CHARS_MAX: usize = 4_000;
+/// Most characters of the wire in one piece of evidence.
+const EVIDENCE_CHARS_MAX: usize = 1_500;
 /// Most faults of one rule that are kept.
 const BROKEN_MAX: usize = 8;
 /// Most answers that wait for the end of a line.
@@ -64,6 +67,17 @@ impl Record {
         }
         let text = self.excerpt(text, TRANSCRIPT_LINE_CHARS_MAX);
         self.transcript.push(WireLine { at_ms, lane, text });
+    }
+
+    /// A failure with its evidence; an empty text stands for none.
+    pub(crate) fn failed(&self, message: impl Into<String>, expected: &str, observed: &str) -> Outcome {
+        let observed = self.excerpt(observed, EVIDENCE_CHARS_MAX);
+        Outcome::Failed(vec![Evidence {
+            message: message.into(),
+            expected: (!expected.is_empty()).then(|| expected.to_owned()),
+            observed: (!observed.is_empty()).then_some(observed),
+            at_ms: 0,
+        }])
     }
 
     /// Masks the secrets of a text and cuts it to a length.

@@ -90,11 +90,8 @@ async fn discover_between(lab: &mut Lab) -> Result<(), Trouble> {
     if reply.result().is_none() {
         return Err(Trouble(format!("`initialize` failed: {}", reply.say())));
     }
-    let id = session.new_id();
-    let from = session.wire.received.len();
     let params = json!({"_meta": modern_meta("2026-07-28")});
-    session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "server/discover", "params": params}));
-    session.answer_to(&id, from, SILENCE_AFTER).await;
+    session.ask_bare("server/discover", params, SILENCE_AFTER).await;
     session.notify("notifications/initialized", None);
     let alive = session.is_alive().await;
     let message = "the session does not answer after this opening";
@@ -127,11 +124,8 @@ async fn initialize_twice(lab: &mut Lab) -> Result<(), Trouble> {
 async fn both_eras(lab: &mut Lab) -> Result<(), Trouble> {
     let check = "opening.both-eras";
     let mut session = lab.open_rough().await?;
-    let id = session.new_id();
-    let from = session.wire.received.len();
     let params = json!({"_meta": modern_meta("2026-07-28")});
-    session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "server/discover", "params": params}));
-    let modern = session.answer_to(&id, from, SILENCE_AFTER).await;
+    let modern = session.ask_bare("server/discover", params, SILENCE_AFTER).await;
     let ping = session.ask("ping", json!({})).await;
     let both = lab.found.speaks(schemas::Version::V2026_07_28).is_some();
     if !ping.is_answer() {
@@ -194,10 +188,7 @@ async fn initialize_late(lab: &mut Lab) -> Result<(), Trouble> {
     let legacy =
         lab.found.versions.iter().rev().find(|(version, speaks)| !version.is_modern() && speaks.is_ok());
     let asked = legacy.map_or("2025-11-25", |(version, _)| version.as_str());
-    let (id, from) = (session.new_id(), session.wire.received.len());
-    let params = initialize_params(asked);
-    session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params}));
-    let answer = session.answer_to(&id, from, ANSWER_WITHIN).await;
+    let answer = session.ask_bare("initialize", initialize_params(asked), ANSWER_WITHIN).await;
     if legacy.is_some() {
         let message =
             "the server speaks both eras, and `initialize` has no result after a request of the newer one";

@@ -40,11 +40,8 @@ async fn discover(lab: &mut Lab) -> Result<(), Trouble> {
 
 async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.rough()?;
-    let id = session.new_id();
-    let from = session.wire.received.len();
     let params = json!({"_meta": modern_meta("2099-01-01")});
-    session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "server/discover", "params": params}));
-    let reply = session.answer_to(&id, from, START_WITHIN).await;
+    let reply = session.ask_bare("server/discover", params, START_WITHIN).await;
     let message = "an unknown version is not refused with the code for it";
     lab.expect("version.refused", reply.code() == Some(-32022), message, "error -32022", &reply.say());
     let supported = match &reply {
@@ -69,11 +66,8 @@ async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
         lab.skip("version.retry", "only versions that open with `initialize` are named");
         return Ok(());
     };
-    let id = session.new_id();
-    let from = session.wire.received.len();
     let params = json!({"_meta": modern_meta(&version)});
-    session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "server/discover", "params": params}));
-    let again = session.answer_to(&id, from, ANSWER_WITHIN).await;
+    let again = session.ask_bare("server/discover", params, ANSWER_WITHIN).await;
     let message = "a version that the refusal named is refused when it is used";
     lab.expect("version.retry", again.result().is_some(), message, "a result", &again.say());
     Ok(())
@@ -86,33 +80,21 @@ async fn incomplete(lab: &mut Lab) -> Result<(), Trouble> {
     let no_capabilities = json!({"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientInfo": client_info()});
     let no_version = json!({"io.modelcontextprotocol/clientCapabilities": {}, "io.modelcontextprotocol/clientInfo": client_info()});
     for (meta, missing) in [(no_capabilities, "clientCapabilities"), (no_version, "protocolVersion")] {
-        let reply = bare(&mut session, "server/discover", json!({"_meta": meta})).await;
+        let reply = session.ask_bare("server/discover", json!({"_meta": meta}), ANSWER_WITHIN).await;
         let message = format!("a request without {missing} in its _meta is not refused as invalid");
         lab.expect("meta.missing", reply.code() == Some(-32602), &message, "error -32602", &reply.say());
     }
     // The request before was complete. This one has no `_meta`, and there is no session from which the server
     // could take it.
     let method = if session.declares("tools") { "tools/list" } else { "server/discover" };
-    let reply = bare(&mut session, method, json!({})).await;
+    let reply = session.ask_bare(method, json!({}), ANSWER_WITHIN).await;
     let message = format!("`{method}` without _meta is served from what an earlier request said");
     let missing = format!("`{method}` without _meta is not answered");
     lab.expect("meta.missing", reply.is_answer(), &missing, "an error", &reply.say());
     lab.expect("meta.no-memory", reply.result().is_none(), &message, "an error", &reply.say());
     let meta = json!({"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}});
-    let reply = bare(&mut session, "server/discover", json!({"_meta": meta})).await;
+    let reply = session.ask_bare("server/discover", json!({"_meta": meta}), ANSWER_WITHIN).await;
     let message = "a request without clientInfo, which is optional, is refused";
     lab.expect("meta.no-client-info", reply.result().is_some(), message, "a result", &reply.say());
     Ok(())
-}
-
-/// Sends a request with exactly these params.
-async fn bare(
-    session: &mut crate::conformance::session::Session,
-    method: &str,
-    params: Value,
-) -> crate::conformance::session::Reply {
-    let id = session.new_id();
-    let from = session.wire.received.len();
-    session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-    session.answer_to(&id, from, ANSWER_WITHIN).await
 }
