@@ -1,4 +1,4 @@
-//! Every colour that carries text keeps a contrast of 4.5 to 1 on what it stands on (WCAG 2.1 AA), in both themes.
+//! Every colour of text has a contrast of at least 4.5 to 1 on its background (WCAG 2.1 AA), in both themes.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Every output of the small run and of the hostile one, byte for byte. `UPDATE_GOLDEN=1` writes them anew.
+//! Every output of the small run and of the hostile one, byte for byte. `UPDATE_GOLDEN=1` updates the files.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests read and write golden files and look for UPDATE_GOLDEN"
@@ -57,7 +57,7 @@ fn check_all(name: &str, stream: &Stream) {
     check(&format!("{name}.colour.txt"), &colour.replace('\u{1b}', "␛"));
 }
 
-/// As the command line does it.
+/// Writes the reports as the command line does.
 fn write(stream: &Stream, folder: &Path) -> Result<Vec<std::path::PathBuf>, reports::WriteError> {
     reports::write_all(&Report::new(stream), stream, folder)
 }

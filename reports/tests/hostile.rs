@@ -1,4 +1,5 @@
-//! Whatever an event holds, no output comes to life: no markup, no script, no hidden character, no moved cursor.
+//! No text of an event has an effect in any output: no markup, no script, no hidden character, no moved
+//! cursor.
 
 mod fixture;
 
@@ -11,7 +12,7 @@ use reports::event::{
 use reports::text::is_hidden;
 use reports::{Report, Stream, Style};
 
-/// Tags that a page of ours may hold, in the order of the alphabet.
+/// The tags of the page, in alphabetical order.
 const OUR_TAGS: &[&str] = &[
     "a",
     "article",
@@ -72,7 +73,7 @@ const OUR_TAGS: &[&str] = &[
     "ul",
 ];
 
-/// The page without our own script and style, which hold `<` and `>` of their own.
+/// The page without its own script and style, which contain `<` and `>`.
 fn without_own_code(html: &str) -> String {
     let (head, rest) = html.split_once("<style>").unwrap();
     let (_, rest) = rest.split_once("</style>").unwrap();
@@ -81,7 +82,7 @@ fn without_own_code(html: &str) -> String {
     format!("{head}{body}{tail}")
 }
 
-/// Every tag on the page is one of ours, and none has a handler or a place to fetch from.
+/// Checks that every tag on the page is known, and that none has a handler or a URL to fetch.
 fn check_html(html: &str) {
     assert_eq!(html.matches("<script").count(), 1, "our own");
     assert_eq!(html.matches("</script").count(), 1);
@@ -113,7 +114,7 @@ fn assert_visible(text: &str) {
 fn check_all(stream: &Stream) {
     let plain = Report::new(stream);
     check_report(&plain, stream);
-    // Beside a baseline and a history that are as hostile as the run.
+    // The baseline and the history are as hostile as the run.
     let mut known = reports::Baseline::default().update(stream);
     known.expected.iter_mut().step_by(2).for_each(|entry| entry.why = Some(fixture::HOSTILE.concat()));
     known.expected.iter_mut().skip(1).step_by(3).for_each(|entry| entry.rule.push_str(fixture::HOSTILE[0]));
@@ -152,7 +153,7 @@ fn check_report(report: &Report, stream: &Stream) {
     assert_eq!(json["v"], 1);
 }
 
-/// Outside code there are only characters that we wrote.
+/// Checks that outside code there are only this crate's own characters.
 fn check_markdown(text: &str) {
     assert_visible(text);
     let mut fence: Option<String> = None;
@@ -313,7 +314,7 @@ prop_compose! {
         failures in prop::collection::vec(failure(), 0..3), elapsed_ms in any::<u64>(), replay in text(),
         delivery_ms in prop::collection::vec(any::<u64>(), 0..4),
         carriers in prop::collection::btree_map(text(), any::<u64>(), 0..3),
-        // More facts than a tuple may have members.
+        // There are more facts than a tuple may have members.
         rest in (prop::collection::btree_map(text(), text(), 0..3), prop::collection::vec(shown(), 0..4), prop::collection::vec(line(), 0..6),
             prop::collection::vec(arrival(), 0..4), prop::collection::vec(text(), 0..3)),
     ) -> ((usize, usize), CellFinished) {

@@ -1,4 +1,4 @@
-//! What a report says about a run: the worst state wins, nothing unknown looks known, nothing is counted twice.
+//! The content of a report: the worst state wins, nothing unknown looks known, nothing is counted twice.
 
 mod fixture;
 

@@ -1,4 +1,5 @@
-//! The committed schemas are those of the types, and what we write is valid by them. `UPDATE_SCHEMAS=1` writes them.
+//! The committed schemas equal those of the types, and written streams are valid by them. `UPDATE_SCHEMAS=1`
+//! updates them.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests read and write schema files and look for UPDATE_SCHEMAS"

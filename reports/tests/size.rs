@@ -1,4 +1,4 @@
-//! The page and the comment stay small, and what is left out is said.
+//! The page and the comment stay small, and say how much is left out.
 
 mod fixture;
 
@@ -11,7 +11,7 @@ fn folder(name: &str) -> std::path::PathBuf {
     std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("reports").join(name)
 }
 
-/// As the command line does it.
+/// Writes the reports as the command line does.
 fn write(stream: &Stream, folder: &std::path::Path) -> Result<Vec<std::path::PathBuf>, reports::WriteError> {
     reports::write_all(&Report::new(stream), stream, folder)
 }
@@ -27,7 +27,7 @@ fn forty_rows_on_four_hosts_stay_below_two_megabytes() {
     assert!(markdown < MARKDOWN_BYTES_MAX as u64, "{markdown} bytes");
 }
 
-/// As large as a default run gets: 28 versions of hosts, each with facts that it mostly shares with its neighbours.
+/// The largest default run: 28 versions of hosts, each with facts that it mostly shares with its neighbours.
 fn widest() -> Stream {
     let stream = fixture::large(260, 8);
     let (mut header, few) = (stream.header, stream.cells);
@@ -78,7 +78,7 @@ fn two_hundred_sixty_rows_on_twenty_eight_hosts_stay_below_two_megabytes() {
     assert!(green.len() < HTML_BYTES_MAX, "{} bytes", green.len());
     assert!(!green.contains("class=\"wire\""), "what passed has no transcript");
 
-    // What goes wrong brings its transcript, and the page is as small.
+    // Failures bring their transcripts, and the page is still as small.
     for cell in stream.cells.iter_mut().filter(|cell| cell.host.starts_with("codex@")).step_by(40) {
         cell.status = reports::event::Status::Fail;
     }

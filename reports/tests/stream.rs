@@ -1,4 +1,4 @@
-//! What is an event stream and what is none, told by line and reason.
+//! Valid and invalid event streams, with the line and the reason.
 
 mod fixture;
 

@@ -1,5 +1,5 @@
-//! The committed MCP schemas are what `mcp/source/*.wire` says.
-//! To write them anew after a change there: `UPDATE_SCHEMAS=1 cargo test -p schemas --test generated`.
+//! The committed MCP schemas equal the output of `mcp/source/*.wire`. `UPDATE_SCHEMAS=1 cargo test -p schemas
+//! --test generated` updates them.
 
 #![expect(clippy::disallowed_methods, reason = "a test reads and writes the crate's own files")]
 

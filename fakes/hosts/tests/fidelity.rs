@@ -1,8 +1,9 @@
-//! Holds the fake hosts to recordings of the real ones: what the fake sends must equal what the real host sent.
-//! It plays the server's side and the agent's actions of a recording; it never tells the fake what to answer.
+//! Compares the fake hosts with recordings of the real ones: the fake must send what the real host sent. The
+//! tests play the server's side and the model's actions of a recording; they never tell the fake what to
+//! answer.
 //!
-//! Recordings are looked for in `ENTRACLAW_SHARED/traces` or `../shared/traces` beside the repository; where there
-//! are none, the tests say so and pass. The project's own fixtures, one fact each, always run.
+//! Recordings are expected in `ENTRACLAW_SHARED/traces` or `../shared/traces` beside the repository; without
+//! them the tests say so and pass. The project's own fixtures, one fact each, always run.
 
 #[path = "fidelity_support/deviation.rs"]
 mod deviation;

@@ -16,7 +16,7 @@ fn host(id: &str) -> HostMachine {
     HostMachine::new(profile(id).unwrap(), options)
 }
 
-/// A server with one tool that answers after the seconds it is asked for, or never.
+/// A server with one tool that answers after the requested seconds, or never.
 async fn serve(input: DuplexStream, mut output: DuplexStream) -> Option<i32> {
     let mut lines = BufReader::new(input).lines();
     while let Ok(Some(line)) = lines.next_line().await {
@@ -87,7 +87,7 @@ async fn simulated_minutes_pass_in_an_instant_and_twice_the_same() {
             .run_until(async {
                 let mut server = TaskServer::new(|input, output| Ok(serve(input, output)));
                 let (events, driven) = Box::pin(run(host("copilot-cli@seed"), &mut server, SCRIPT)).await;
-                // It sleeps in its call and does not see the end of its stdin.
+                // It sleeps in its call and does not notice the end of its stdin.
                 assert!(driven.left_running);
                 events
             })
@@ -127,7 +127,7 @@ async fn a_server_of_this_program_that_ends_is_started_again_by_the_next_call() 
         .await;
 }
 
-/// Drives a host with orders given at once; what came over the wire and how calls ended.
+/// Drives a host with orders given at once; returns the lines and the outcomes of calls.
 async fn ordered(id: &str, orders: Vec<Order>) -> Vec<HostEvent> {
     let local = tokio::task::LocalSet::new();
     let run = local.run_until(async {
@@ -207,7 +207,7 @@ fn wire_events(events: &[HostEvent]) -> Vec<String> {
         .collect()
 }
 
-/// Refuses the probe, answers the handshake, declares nothing, then reads on.
+/// Refuses the probe, answers the handshake, declares nothing, then goes on reading.
 #[cfg(unix)]
 const SHELL_SERVER: &str = r#"
 echo starting >&2
@@ -231,8 +231,8 @@ async fn a_real_process_is_opened_and_ended_by_the_first_signal() {
     assert_eq!(server.stderr(), "starting\n");
 }
 
-/// A shell without job control lets what it leaves in the background ignore these: a child of the host ignored them too, and
-/// was killed where it should have ended.
+/// A shell without job control makes its background programs ignore these signals. A child of the host
+/// inherited that, and was killed instead of ended.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_has_the_default_signals_where_its_host_ignores_them() {

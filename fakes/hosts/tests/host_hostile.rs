@@ -1,4 +1,4 @@
-//! Whatever a server writes, a fake host goes on: no panic, no second outcome, no endless work.
+//! A fake host goes on whatever a server writes: no panic, no second outcome, no endless work.
 
 use fake_hosts::drive::HostEventKind;
 use fake_hosts::{Action, Effect, HostMachine, HostOptions, Mode, ShellEnd, ToolCall, profiles};
@@ -213,7 +213,7 @@ proptest! {
     }
 }
 
-/// Answers the opening, so that the hostile part reaches the rules behind it.
+/// Answers the opening, so that the hostile part reaches the rules after it.
 fn befriend(host: &mut HostMachine, first: &[Effect]) -> Vec<Effect> {
     let mut all = Vec::new();
     let mut open: Vec<Effect> = first.to_vec();

@@ -1,10 +1,10 @@
-//! Single rules of the fake hosts, each on the profiles it differs for.
+//! Single rules of the fake hosts, each on the profiles that differ in it.
 
 mod host_support;
 mod wakes;
 
 use fake_hosts::{Action, Carrier, HostOptions, Mode, Outcome, Signal};
-use host_support::Bench;
+use host_support::TestSession;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -24,81 +24,81 @@ fn channel(text: &str) -> Value {
 #[case::todays_copilot(COPILOT, Mode::Tui, Some(180_000))]
 #[case::claude_headless(CLAUDE, Mode::Print, None)]
 fn a_call_has_the_limit_of_its_host(#[case] host: &str, #[case] mode: Mode, #[case] limit_ms: Option<u64>) {
-    let mut bench = Bench::open(host, mode, &["wait"]);
-    bench.call("wait");
+    let mut session = TestSession::open(host, mode, &["wait"]);
+    session.call("wait");
     if let Some(limit_ms) = limit_ms {
-        bench.until(limit_ms - 1);
-        assert!(bench.outcomes().is_empty());
-        bench.until(limit_ms);
-        assert_eq!(bench.outcomes(), [("wait".to_owned(), Outcome::TimedOut)]);
-        assert_eq!(bench.cancels().len(), 1);
-        assert!(bench.shown(Carrier::ToolResult)[0].is_error);
+        session.until(limit_ms - 1);
+        assert!(session.outcomes().is_empty());
+        session.until(limit_ms);
+        assert_eq!(session.outcomes(), [("wait".to_owned(), Outcome::TimedOut)]);
+        assert_eq!(session.cancels().len(), 1);
+        assert!(session.shown(Carrier::ToolResult)[0].is_error);
     } else {
-        bench.until(600_000);
-        assert!(bench.outcomes().is_empty());
+        session.until(600_000);
+        assert!(session.outcomes().is_empty());
     }
 }
 
 #[test]
 fn a_late_reply_is_dropped() {
-    let mut bench = Bench::open(SIXTY, Mode::Tui, &["wait"]);
-    bench.call("wait");
-    bench.until(61_000);
-    let before = bench.model().len();
-    bench.result("wait", "a message of Alice");
-    assert_eq!(bench.model().len(), before);
-    assert_eq!(bench.outcomes().len(), 1);
+    let mut session = TestSession::open(SIXTY, Mode::Tui, &["wait"]);
+    session.call("wait");
+    session.until(61_000);
+    let before = session.model().len();
+    session.result("wait", "a message of Alice");
+    assert_eq!(session.model().len(), before);
+    assert_eq!(session.outcomes().len(), 1);
 }
 
 #[rstest]
 #[case(COPILOT, true)]
 #[case(SIXTY, false)]
 fn progress_extends_only_where_it_does(#[case] host: &str, #[case] extends: bool) {
-    let mut bench = Bench::open(host, Mode::Tui, &["wait"]);
-    bench.call("wait");
-    let token = bench.sent().last().unwrap()["params"]["_meta"]["progressToken"].clone();
+    let mut session = TestSession::open(host, Mode::Tui, &["wait"]);
+    session.call("wait");
+    let token = session.sent().last().unwrap()["params"]["_meta"]["progressToken"].clone();
     for minute in 0..20 {
-        bench.until(minute * 30_000);
-        bench.notify("notifications/progress", &json!({"progressToken": token, "progress": minute}));
+        session.until(minute * 30_000);
+        session.notify("notifications/progress", &json!({"progressToken": token, "progress": minute}));
     }
-    assert_eq!(bench.outcomes().is_empty(), extends);
+    assert_eq!(session.outcomes().is_empty(), extends);
 }
 
 #[test]
 fn progress_of_another_token_extends_nothing() {
-    let mut bench = Bench::open(COPILOT, Mode::Tui, &["wait"]);
-    bench.call("wait");
-    bench.until(170_000);
-    bench.notify("notifications/progress", &json!({"progressToken": 999, "progress": 1}));
-    bench.notify("notifications/progress", &json!({"progressToken": null}));
-    bench.until(180_000);
-    assert_eq!(bench.outcomes()[0].1, Outcome::TimedOut);
+    let mut session = TestSession::open(COPILOT, Mode::Tui, &["wait"]);
+    session.call("wait");
+    session.until(170_000);
+    session.notify("notifications/progress", &json!({"progressToken": 999, "progress": 1}));
+    session.notify("notifications/progress", &json!({"progressToken": null}));
+    session.until(180_000);
+    assert_eq!(session.outcomes()[0].1, Outcome::TimedOut);
 }
 
 #[test]
 fn claude_runs_only_read_only_calls_together() {
-    let mut bench = Bench::open(CLAUDE, Mode::Print, &["read_a", "read_b", "write"]);
-    bench.calls(&["read_a", "read_b", "write"]);
-    assert_eq!(bench.called(), ["read_a", "read_b"]);
-    bench.result("read_a", "1");
-    assert_eq!(bench.called().len(), 2);
-    bench.result("read_b", "2");
-    assert_eq!(bench.called(), ["read_a", "read_b", "write"]);
+    let mut session = TestSession::open(CLAUDE, Mode::Print, &["read_a", "read_b", "write"]);
+    session.calls(&["read_a", "read_b", "write"]);
+    assert_eq!(session.called(), ["read_a", "read_b"]);
+    session.result("read_a", "1");
+    assert_eq!(session.called().len(), 2);
+    session.result("read_b", "2");
+    assert_eq!(session.called(), ["read_a", "read_b", "write"]);
 }
 
 #[test]
 fn a_wait_that_is_not_read_only_blocks_the_step() {
-    let mut bench = Bench::open(CLAUDE, Mode::Print, &["wait", "read_b"]);
-    bench.calls(&["wait", "read_b"]);
-    bench.until(500_000);
-    assert_eq!(bench.called(), ["wait"]);
+    let mut session = TestSession::open(CLAUDE, Mode::Print, &["wait", "read_b"]);
+    session.calls(&["wait", "read_b"]);
+    session.until(500_000);
+    assert_eq!(session.called(), ["wait"]);
 }
 
 #[test]
 fn copilot_runs_all_calls_together() {
-    let mut bench = Bench::open(COPILOT, Mode::Print, &["a", "b"]);
-    bench.calls(&["a", "b"]);
-    assert_eq!(bench.called(), ["a", "b"]);
+    let mut session = TestSession::open(COPILOT, Mode::Print, &["a", "b"]);
+    session.calls(&["a", "b"]);
+    assert_eq!(session.called(), ["a", "b"]);
 }
 
 #[rstest]
@@ -118,15 +118,15 @@ fn no_notification_but_the_channel_reaches_a_model(
     )]
     method: &str,
 ) {
-    let mut bench = Bench::open(host, mode, &["a"]);
+    let mut session = TestSession::open(host, mode, &["a"]);
     let text =
         json!({"uri": "x://y", "level": "emergency", "data": "MARK", "content": "MARK", "requestId": 0});
-    bench.notify(method, &text);
-    bench.call("a");
-    bench.notify(method, &text);
-    bench.result("a", "done");
-    assert_eq!(bench.model().len(), 1);
-    assert_eq!(bench.model()[0].text, "done");
+    session.notify(method, &text);
+    session.call("a");
+    session.notify(method, &text);
+    session.result("a", "done");
+    assert_eq!(session.model().len(), 1);
+    assert_eq!(session.model()[0].text, "done");
 }
 
 #[rstest]
@@ -136,35 +136,35 @@ fn no_notification_but_the_channel_reaches_a_model(
 #[case(COPILOT, Mode::Tui)]
 #[case(SIXTY, Mode::Tui)]
 fn most_hosts_drop_the_channel(#[case] host: &str, #[case] mode: Mode) {
-    let mut bench = Bench::open(host, mode, &["a"]);
-    bench.notify("notifications/claude/channel", &channel("hello"));
-    assert!(bench.model().is_empty());
+    let mut session = TestSession::open(host, mode, &["a"]);
+    session.notify("notifications/claude/channel", &channel("hello"));
+    assert!(session.model().is_empty());
 }
 
 #[test]
 fn a_channel_message_wakes_an_idle_host() {
-    let mut bench = Bench::open(CHANNELS, Mode::Tui, &["a"]);
-    bench.until(5000);
-    bench.notify("notifications/claude/channel", &channel("hello"));
-    let shown = bench.model();
+    let mut session = TestSession::open(CHANNELS, Mode::Tui, &["a"]);
+    session.until(5000);
+    session.notify("notifications/claude/channel", &channel("hello"));
+    let shown = session.model();
     assert_eq!(shown[0].text, "<channel source=\"claw\" chat_id=\"c1\">\nhello\n</channel>");
-    assert!(shown[0].woke && bench.host.in_turn());
+    assert!(shown[0].woke && session.host.in_turn());
     assert_eq!((shown[0].carrier, shown[0].at_ms), (Carrier::Channel, 5000));
 }
 
 #[test]
 fn channel_messages_wait_for_the_end_of_a_turn_and_come_together() {
-    let mut bench = Bench::open(CHANNELS, Mode::Tui, &["a"]);
-    bench.act(Action::BeginTurn { prompt: "work".to_owned() });
-    bench.call("a");
+    let mut session = TestSession::open(CHANNELS, Mode::Tui, &["a"]);
+    session.act(Action::BeginTurn { prompt: "work".to_owned() });
+    session.call("a");
     for text in ["one", "two", "three"] {
-        bench.notify("notifications/claude/channel", &channel(text));
+        session.notify("notifications/claude/channel", &channel(text));
     }
-    bench.result("a", "done");
-    assert!(bench.shown(Carrier::Channel).is_empty());
-    bench.until(9000);
-    bench.act(Action::EndTurn);
-    let shown = bench.shown(Carrier::Channel);
+    session.result("a", "done");
+    assert!(session.shown(Carrier::Channel).is_empty());
+    session.until(9000);
+    session.act(Action::EndTurn);
+    let shown = session.shown(Carrier::Channel);
     let texts: Vec<bool> =
         ["one", "two", "three"].iter().zip(&shown).map(|(text, entry)| entry.text.contains(text)).collect();
     assert_eq!(texts, [true, true, true]);
@@ -174,24 +174,24 @@ fn channel_messages_wait_for_the_end_of_a_turn_and_come_together() {
 #[test]
 fn a_session_without_the_flag_or_a_server_without_the_capability_gets_no_channel() {
     let options = HostOptions { channels: false, ..HostOptions::default() };
-    let mut bench = Bench::open_with(CHANNELS, options, &["a"]);
-    bench.notify("notifications/claude/channel", &channel("hello"));
-    bench.notify("notifications/claude/channel", &json!({"content": "x", "meta": {"n": 1}}));
-    assert!(bench.model().is_empty());
+    let mut session = TestSession::open_with(CHANNELS, options, &["a"]);
+    session.notify("notifications/claude/channel", &channel("hello"));
+    session.notify("notifications/claude/channel", &json!({"content": "x", "meta": {"n": 1}}));
+    assert!(session.model().is_empty());
 }
 
 #[test]
 fn a_long_call_of_claude_goes_to_the_background_and_wakes_it_later() {
-    let mut bench = Bench::open(CLAUDE, Mode::Tui, &["wait"]);
-    bench.act(Action::BeginTurn { prompt: "listen".to_owned() });
-    bench.call("wait");
-    bench.until(120_000);
-    assert_eq!(bench.outcomes(), [("wait".to_owned(), Outcome::Backgrounded)]);
-    assert!(bench.cancels().is_empty());
-    bench.act(Action::EndTurn);
-    bench.until(400_000);
-    bench.result("wait", &"m".repeat(60_000));
-    let task = bench.shown(Carrier::TaskNotification);
+    let mut session = TestSession::open(CLAUDE, Mode::Tui, &["wait"]);
+    session.act(Action::BeginTurn { prompt: "listen".to_owned() });
+    session.call("wait");
+    session.until(120_000);
+    assert_eq!(session.outcomes(), [("wait".to_owned(), Outcome::Backgrounded)]);
+    assert!(session.cancels().is_empty());
+    session.act(Action::EndTurn);
+    session.until(400_000);
+    session.result("wait", &"m".repeat(60_000));
+    let task = session.shown(Carrier::TaskNotification);
     assert!(task[0].woke && task[0].text.contains("<status>completed</status>"));
     assert!(task[0].text.contains(&format!("<result>{}</result>", "m".repeat(60_000))));
     assert_eq!(task[0].label.as_deref(), Some("wait"));
@@ -199,39 +199,39 @@ fn a_long_call_of_claude_goes_to_the_background_and_wakes_it_later() {
 
 #[test]
 fn a_background_result_of_a_busy_host_comes_at_the_next_tool_boundary() {
-    let mut bench = Bench::open(CLAUDE, Mode::Tui, &["wait", "a"]);
-    bench.call("wait");
-    bench.until(120_000);
-    bench.call("a");
-    bench.result("wait", "late");
-    assert!(bench.shown(Carrier::TaskNotification).is_empty());
-    bench.result("a", "done");
-    let task = bench.shown(Carrier::TaskNotification);
+    let mut session = TestSession::open(CLAUDE, Mode::Tui, &["wait", "a"]);
+    session.call("wait");
+    session.until(120_000);
+    session.call("a");
+    session.result("wait", "late");
+    assert!(session.shown(Carrier::TaskNotification).is_empty());
+    session.result("a", "done");
+    let task = session.shown(Carrier::TaskNotification);
     assert_eq!((task.len(), task[0].woke), (1, false));
 }
 
 #[test]
 fn an_interrupt_cancels_and_ends_the_turn() {
-    let mut bench = Bench::open(CLAUDE, Mode::Tui, &["wait"]);
-    bench.call("wait");
-    bench.act(Action::Interrupt);
-    assert_eq!(bench.cancels()[0]["reason"], "AbortError: user-cancel");
-    assert_eq!(bench.outcomes()[0].1, Outcome::Cancelled);
-    assert!(!bench.host.in_turn());
-    bench.result("wait", "late");
-    assert_eq!(bench.model().len(), 1);
+    let mut session = TestSession::open(CLAUDE, Mode::Tui, &["wait"]);
+    session.call("wait");
+    session.act(Action::Interrupt);
+    assert_eq!(session.cancels()[0]["reason"], "AbortError: user-cancel");
+    assert_eq!(session.outcomes()[0].1, Outcome::Cancelled);
+    assert!(!session.host.in_turn());
+    session.result("wait", "late");
+    assert_eq!(session.model().len(), 1);
 }
 
 #[test]
 fn of_an_interrupt_of_gemini_nothing_is_sent() {
-    let mut bench = Bench::open(GEMINI, Mode::Tui, &["wait"]);
-    bench.call("wait");
-    bench.act(Action::Interrupt);
-    assert!(bench.cancels().is_empty());
-    assert_eq!(bench.outcomes()[0].1, Outcome::Cancelled);
-    let before = bench.model().len();
-    bench.result("wait", "late");
-    assert_eq!(bench.model().len(), before);
+    let mut session = TestSession::open(GEMINI, Mode::Tui, &["wait"]);
+    session.call("wait");
+    session.act(Action::Interrupt);
+    assert!(session.cancels().is_empty());
+    assert_eq!(session.outcomes()[0].1, Outcome::Cancelled);
+    let before = session.model().len();
+    session.result("wait", "late");
+    assert_eq!(session.model().len(), before);
 }
 
 #[rstest]
@@ -239,28 +239,28 @@ fn of_an_interrupt_of_gemini_nothing_is_sent() {
 #[case::all_others_wait(GEMINI, 5000, false)]
 fn only_codex_begins_a_turn_without_a_late_server(#[case] host: &str, #[case] ms: u64, #[case] begins: bool) {
     let profile = fake_hosts::profile(host).unwrap();
-    let mut bench = Bench {
+    let mut session = TestSession {
         host: fake_hosts::HostMachine::new(profile, HostOptions::default()),
         now_ms: 0,
         done: Vec::new(),
     };
-    bench.start();
-    bench.call("wait");
-    bench.until(ms - 1);
-    assert!(bench.outcomes().is_empty());
-    bench.until(ms);
-    assert_eq!(bench.outcomes().len(), usize::from(begins));
-    bench.serve(&["wait"]);
-    bench.call("wait");
-    assert_eq!(bench.called().last().map(String::as_str), Some("wait"));
+    session.start();
+    session.call("wait");
+    session.until(ms - 1);
+    assert!(session.outcomes().is_empty());
+    session.until(ms);
+    assert_eq!(session.outcomes().len(), usize::from(begins));
+    session.serve(&["wait"]);
+    session.call("wait");
+    assert_eq!(session.called().last().map(String::as_str), Some("wait"));
 }
 
 #[test]
 fn a_call_of_codex_names_the_thread_of_its_session() {
     let options = HostOptions { thread: "thread-7".to_owned(), ..HostOptions::default() };
-    let mut bench = Bench::open_with(CODEX, options, &["a"]);
-    bench.call("a");
-    let meta = bench.sent().last().unwrap()["params"]["_meta"].clone();
+    let mut session = TestSession::open_with(CODEX, options, &["a"]);
+    session.call("a");
+    let meta = session.sent().last().unwrap()["params"]["_meta"].clone();
     assert_eq!(meta["threadId"], "thread-7");
     assert_eq!(meta["windowId"], "thread-7:0");
     assert_eq!(meta["x-codex-turn-metadata"]["turn_trigger"], "user");
@@ -269,171 +269,171 @@ fn a_call_of_codex_names_the_thread_of_its_session() {
 
 #[test]
 fn a_call_of_opencode_that_is_over_is_cancelled_before_the_next_one() {
-    let mut bench = Bench::open("opencode@1.18.33", Mode::Print, &["a"]);
-    bench.call("a");
-    bench.result("a", "1");
-    assert!(bench.cancels().is_empty());
-    bench.call("a");
-    assert_eq!(bench.cancels()[0]["reason"], "AbortError: The operation was aborted.");
-    bench.until(10_000);
-    assert_eq!(bench.cancels().len(), 1);
+    let mut session = TestSession::open("opencode@1.18.33", Mode::Print, &["a"]);
+    session.call("a");
+    session.result("a", "1");
+    assert!(session.cancels().is_empty());
+    session.call("a");
+    assert_eq!(session.cancels()[0]["reason"], "AbortError: The operation was aborted.");
+    session.until(10_000);
+    assert_eq!(session.cancels().len(), 1);
 }
 
 #[test]
 fn a_prompt_typed_into_a_turn_waits_for_the_tool() {
-    let mut bench = Bench::open(CLAUDE, Mode::Tui, &["a"]);
-    bench.call("a");
-    bench.act(Action::BeginTurn { prompt: "and this".to_owned() });
-    assert!(bench.shown(Carrier::Prompt).is_empty());
-    bench.result("a", "done");
-    assert_eq!(bench.shown(Carrier::Prompt)[0].text, "and this");
+    let mut session = TestSession::open(CLAUDE, Mode::Tui, &["a"]);
+    session.call("a");
+    session.act(Action::BeginTurn { prompt: "and this".to_owned() });
+    assert!(session.shown(Carrier::Prompt).is_empty());
+    session.result("a", "done");
+    assert_eq!(session.shown(Carrier::Prompt)[0].text, "and this");
 }
 
 #[test]
 fn claude_signals_a_stubborn_server_three_times() {
-    let mut bench = Bench::open(CLAUDE, Mode::Tui, &["a"]);
-    bench.until(1000);
-    bench.act(Action::Exit);
-    bench.until(5000);
+    let mut session = TestSession::open(CLAUDE, Mode::Tui, &["a"]);
+    session.until(1000);
+    session.act(Action::Exit);
+    session.until(5000);
     assert_eq!(
-        bench.stops(),
+        session.stops(),
         [(1000, Some(Signal::Int)), (1100, Some(Signal::Term)), (1600, Some(Signal::Kill))]
     );
-    assert!(bench.host.is_over());
+    assert!(session.host.is_over());
 }
 
 #[test]
 fn a_server_that_ends_at_the_first_signal_gets_no_second() {
-    let mut bench = Bench::open(CLAUDE, Mode::Tui, &["a"]);
-    bench.act(Action::Exit);
-    bench.until(50);
-    bench.exit();
-    bench.until(5000);
-    assert_eq!(bench.stops().len(), 1);
-    assert!(bench.host.is_over());
+    let mut session = TestSession::open(CLAUDE, Mode::Tui, &["a"]);
+    session.act(Action::Exit);
+    session.until(50);
+    session.exit();
+    session.until(5000);
+    assert_eq!(session.stops().len(), 1);
+    assert!(session.host.is_over());
 }
 
 #[test]
 fn copilot_terminates_and_kills_within_ten_milliseconds() {
-    let mut bench = Bench::open(COPILOT, Mode::Print, &["a"]);
-    bench.call("a");
-    bench.act(Action::Exit);
-    bench.until(5000);
-    assert_eq!(bench.cancels()[0]["reason"], "request cancelled");
-    assert_eq!(bench.stops(), [(0, Some(Signal::Term)), (10, Some(Signal::Kill))]);
+    let mut session = TestSession::open(COPILOT, Mode::Print, &["a"]);
+    session.call("a");
+    session.act(Action::Exit);
+    session.until(5000);
+    assert_eq!(session.cancels()[0]["reason"], "request cancelled");
+    assert_eq!(session.stops(), [(0, Some(Signal::Term)), (10, Some(Signal::Kill))]);
 }
 
 #[test]
 fn the_first_description_only_closes_stdin() {
-    let mut bench = Bench::open(SIXTY, Mode::Tui, &["a"]);
-    bench.act(Action::Exit);
-    bench.until(60_000);
-    assert_eq!(bench.stops(), [(0, None)]);
-    assert!(bench.host.is_over());
+    let mut session = TestSession::open(SIXTY, Mode::Tui, &["a"]);
+    session.act(Action::Exit);
+    session.until(60_000);
+    assert_eq!(session.stops(), [(0, None)]);
+    assert!(session.host.is_over());
 }
 
 #[rstest]
 fn a_killed_host_closes_the_pipe_and_nothing_else(#[values(CLAUDE, COPILOT, SIXTY)] host: &str) {
-    let mut bench = Bench::open(host, Mode::Tui, &["a"]);
-    bench.call("a");
-    bench.act(Action::Kill);
-    bench.until(60_000);
-    assert_eq!(bench.stops(), [(0, None)]);
-    assert!(bench.cancels().is_empty());
+    let mut session = TestSession::open(host, Mode::Tui, &["a"]);
+    session.call("a");
+    session.act(Action::Kill);
+    session.until(60_000);
+    assert_eq!(session.stops(), [(0, None)]);
+    assert!(session.cancels().is_empty());
 }
 
 #[test]
 fn an_interactive_claude_never_restarts_an_exited_server() {
-    let mut bench = Bench::open(CLAUDE, Mode::Tui, &["a"]);
-    bench.call("a");
-    bench.exit();
-    bench.call("a");
-    let texts: Vec<String> = bench.model().into_iter().map(|entry| entry.text).collect();
+    let mut session = TestSession::open(CLAUDE, Mode::Tui, &["a"]);
+    session.call("a");
+    session.exit();
+    session.call("a");
+    let texts: Vec<String> = session.model().into_iter().map(|entry| entry.text).collect();
     assert_eq!(texts, ["Connection closed", "No such tool: a"]);
-    assert_eq!(bench.host.spawns(), 1);
-    bench.act(Action::Reconnect);
-    let effects = bench.host.start(100);
+    assert_eq!(session.host.spawns(), 1);
+    session.act(Action::Reconnect);
+    let effects = session.host.start(100);
     assert!(!effects.is_empty());
-    bench.serve(&["a"]);
-    assert_eq!(bench.host.spawns(), 2);
+    session.serve(&["a"]);
+    assert_eq!(session.host.spawns(), 2);
 }
 
 #[rstest]
 #[case(Mode::Tui, 1)]
 #[case(Mode::Print, 0)]
 fn claude_asks_for_changed_resources_only_in_the_terminal(#[case] mode: Mode, #[case] more: usize) {
-    let mut bench = Bench::open(CLAUDE, mode, &["a"]);
-    bench.until(2000);
-    bench.notify("notifications/resources/list_changed", &json!({}));
-    assert_eq!(bench.count("resources/list"), 1 + more);
-    assert_eq!(bench.count("resources/templates/list"), more);
+    let mut session = TestSession::open(CLAUDE, mode, &["a"]);
+    session.until(2000);
+    session.notify("notifications/resources/list_changed", &json!({}));
+    assert_eq!(session.count("resources/list"), 1 + more);
+    assert_eq!(session.count("resources/templates/list"), more);
 }
 
 #[test]
 fn a_refused_tool_goes_nowhere() {
     let options = HostOptions { allow_tools: false, ..HostOptions::default() };
-    let mut bench = Bench::open_with(CLAUDE, options, &["a"]);
-    bench.call("a");
-    bench.call("no_such");
-    assert!(bench.called().is_empty());
-    assert!(bench.model().iter().all(|entry| entry.is_error));
-    assert_eq!(bench.outcomes().len(), 2);
+    let mut session = TestSession::open_with(CLAUDE, options, &["a"]);
+    session.call("a");
+    session.call("no_such");
+    assert!(session.called().is_empty());
+    assert!(session.model().iter().all(|entry| entry.is_error));
+    assert_eq!(session.outcomes().len(), 2);
 }
 
 #[test]
 fn a_tool_can_be_called_by_the_models_name() {
-    let mut bench = Bench::open(COPILOT, Mode::Tui, &["inbox.pull"]);
-    bench.call("claw-inbox-pull");
-    assert_eq!(bench.called(), ["inbox.pull"]);
+    let mut session = TestSession::open(COPILOT, Mode::Tui, &["inbox.pull"]);
+    session.call("claw-inbox-pull");
+    assert_eq!(session.called(), ["inbox.pull"]);
 }
 
 #[test]
 fn the_model_of_a_deferring_host_gets_names_the_other_descriptions() {
-    let bench = Bench::open(CLAUDE, Mode::Tui, &["a"]);
-    assert_eq!(bench.shown(Carrier::Tools)[0].text, "mcp__claw__a");
-    let bench = Bench::open(COPILOT, Mode::Tui, &["a"]);
-    assert_eq!(bench.shown(Carrier::Tools)[0].text, "claw-a: does a");
+    let session = TestSession::open(CLAUDE, Mode::Tui, &["a"]);
+    assert_eq!(session.shown(Carrier::Tools)[0].text, "mcp__claw__a");
+    let session = TestSession::open(COPILOT, Mode::Tui, &["a"]);
+    assert_eq!(session.shown(Carrier::Tools)[0].text, "claw-a: does a");
 }
 
 #[test]
 fn calls_made_before_the_server_is_open_wait_for_it() {
     let profile = fake_hosts::profile(COPILOT).unwrap();
-    let mut bench = Bench {
+    let mut session = TestSession {
         host: fake_hosts::HostMachine::new(profile, HostOptions::default()),
         now_ms: 0,
         done: Vec::new(),
     };
-    let effects = bench.host.start(0);
-    bench.done.extend(effects.into_iter().map(|effect| (0, effect)));
-    bench.call("a");
-    assert!(bench.called().is_empty());
-    bench.serve(&["a"]);
-    assert_eq!(bench.called(), ["a"]);
+    let effects = session.host.start(0);
+    session.done.extend(effects.into_iter().map(|effect| (0, effect)));
+    session.call("a");
+    assert!(session.called().is_empty());
+    session.serve(&["a"]);
+    assert_eq!(session.called(), ["a"]);
 }
 
 #[test]
 fn a_silent_server_is_given_up_and_calls_fail() {
     let profile = fake_hosts::profile(CLAUDE).unwrap();
-    let mut bench = Bench {
+    let mut session = TestSession {
         host: fake_hosts::HostMachine::new(profile, HostOptions::default()),
         now_ms: 0,
         done: Vec::new(),
     };
-    let effects = bench.host.start(0);
-    bench.done.extend(effects.into_iter().map(|effect| (0, effect)));
-    bench.call("a");
-    bench.until(60_000);
-    assert_eq!(bench.stops()[0], (30_000, Some(Signal::Int)));
-    assert_eq!(bench.outcomes(), [("a".to_owned(), Outcome::Error)]);
+    let effects = session.host.start(0);
+    session.done.extend(effects.into_iter().map(|effect| (0, effect)));
+    session.call("a");
+    session.until(60_000);
+    assert_eq!(session.stops()[0], (30_000, Some(Signal::Int)));
+    assert_eq!(session.outcomes(), [("a".to_owned(), Outcome::Error)]);
 }
 
 #[test]
 fn every_call_has_exactly_one_outcome_when_the_host_ends() {
-    let mut bench = Bench::open(CLAUDE, Mode::Print, &["a", "read_b"]);
-    bench.calls(&["a", "a", "read_b"]);
-    bench.act(Action::Exit);
-    assert_eq!(bench.outcomes().len(), 3);
-    assert!(bench.outcomes().iter().all(|(_, outcome)| *outcome == Outcome::Cancelled));
+    let mut session = TestSession::open(CLAUDE, Mode::Print, &["a", "read_b"]);
+    session.calls(&["a", "a", "read_b"]);
+    session.act(Action::Exit);
+    assert_eq!(session.outcomes().len(), 3);
+    assert!(session.outcomes().iter().all(|(_, outcome)| *outcome == Outcome::Cancelled));
 }
 
 fn ask(id: &str) -> Action {
@@ -455,12 +455,12 @@ fn a_permission_dialog_is_told_where_the_host_relays_it(
     #[case] mode: Mode,
     #[case] told: usize,
 ) {
-    let mut bench = Bench::open(host, mode, &["a"]);
-    bench.act(ask("abcde"));
-    assert_eq!(bench.count("notifications/claude/channel/permission_request"), told);
-    bench.notify(
+    let mut session = TestSession::open(host, mode, &["a"]);
+    session.act(ask("abcde"));
+    assert_eq!(session.count("notifications/claude/channel/permission_request"), told);
+    session.notify(
         "notifications/claude/channel/permission",
         &json!({"request_id": "abcde", "behavior": "allow"}),
     );
-    assert!(bench.model().is_empty(), "a model is told nothing of it");
+    assert!(session.model().is_empty(), "a model is told nothing of it");
 }

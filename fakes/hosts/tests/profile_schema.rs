@@ -1,5 +1,5 @@
-//! The schema of profile files is generated from the types; the committed file must say the same.
-//! `UPDATE_SCHEMAS=1 cargo test -p fake-hosts --test profile_schema` writes it anew.
+//! The schema of profile files is generated from the types, and the committed file must equal it.
+//! `UPDATE_SCHEMAS=1 cargo test -p fake-hosts --test profile_schema` updates it.
 #![expect(clippy::disallowed_methods, reason = "a test reads and writes the committed schema")]
 
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! A run beside a baseline and beside earlier releases: what is known does not fail it, what is new or stale does.
+//! A run compared with a baseline and with earlier releases: known failures don't fail it, new or stale ones
+//! do.
 
 use super::fixture;
 
@@ -19,7 +20,7 @@ fn again(mut stream: Stream, change: impl Fn(&mut reports::event::CellFinished))
     stream
 }
 
-/// The small run without what could not run, so that failures alone decide.
+/// The small run without the cells that could not run, so that only failures decide.
 fn complete() -> Stream {
     let mut stream = fixture::small();
     stream.header.scenarios.retain(|row| row.id != "crash.full-disk");
@@ -56,7 +57,7 @@ fn a_known_failure_passes_and_one_more_rule_does_not() {
     assert!(xml.contains("failures=\"0\"") && xml.contains("known-failure"), "{xml}");
     assert!(reports::html(&report, &stream).unwrap().contains("0 new, 0 stale, 4 known"));
 
-    // Another rule of a cell that fails anyway is news.
+    // Another rule of a cell that fails anyway is new.
     let lost = known.expected.iter().position(|entry| entry.rule == "wire.schema").unwrap();
     known.expected.remove(lost);
     let report = beside(&known, &stream);
@@ -86,7 +87,7 @@ fn a_known_failure_that_passes_is_stale_and_fails_with_advice() {
     ] {
         assert!(text.contains("hostcheck baseline update"), "{text}");
     }
-    // The update takes it out and keeps the reasons of the rest.
+    // The update removes it and keeps the reasons of the rest.
     let mut reasoned = known.clone();
     reasoned.expected[0].why = Some("contoso.com/1".to_owned());
     let next = reasoned.update(&stream);

@@ -1,4 +1,4 @@
-//! Runs beside other things: their own shards, a baseline, earlier releases, other runs.
+//! Runs compared with others: their own shards, a baseline, earlier releases, other runs.
 
 mod baseline;
 #[path = "../fixture/mod.rs"]

@@ -1,4 +1,4 @@
-//! Shards of a run make the run, to the byte; anything else makes none.
+//! The shards of a run make the run again, to the byte; anything else is refused.
 
 use super::fixture;
 

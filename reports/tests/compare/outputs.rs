@@ -1,4 +1,4 @@
-//! Outputs for other machines: that they are what those machines read.
+//! Outputs for other programs: they have the format that those programs read.
 
 use std::collections::BTreeSet;
 
@@ -97,7 +97,7 @@ fn a_badge_is_green_for_a_pass_alone() {
         cell.failures.clear();
     }
     stream.footer = RunFinished::of(&stream.cells);
-    // A cell without a run is still there.
+    // A cell without a run is still in the report.
     let report = Report::new(&stream);
     let amber = reports::badge_json(&report).unwrap();
     assert!(amber.contains("\"color\":\"yellow\"") && amber.contains("incomplete"), "{amber}");

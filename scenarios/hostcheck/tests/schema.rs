@@ -1,5 +1,5 @@
-//! The schemas for editors and readers are made from the types; a change of one without the other fails here.
-//! `UPDATE_SCHEMAS=1 cargo test -p hostcheck --test schema` writes them anew.
+//! The schemas for editors and readers are generated from the types, and the committed files must equal them.
+//! `UPDATE_SCHEMAS=1 cargo test -p hostcheck --test schema` updates them.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads and writes the committed schemas")]
 

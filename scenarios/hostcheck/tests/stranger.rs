@@ -14,7 +14,7 @@ fn run(arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().expect("an exit code"), text(output.stdout), text(output.stderr))
 }
 
-/// Judges the tracer by two rows into a folder.
+/// Judges the tracer by two rows, with the reports in a folder.
 fn judged(folder: &Path, more: &[&str]) -> (i32, String) {
     let at = |name: &str| folder.join(name).display().to_string();
     let server = format!("'{}' probe --log '{}'", env!("CARGO_BIN_EXE_hostcheck"), at("log.jsonl"));

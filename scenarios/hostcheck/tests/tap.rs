@@ -1,5 +1,5 @@
-//! The tap between real processes: what goes in comes out, byte for byte, and the log says what it was.
-//! Nothing here measures time, and no pipe is closed before what is awaited has come.
+//! The tap between real processes: it passes every byte on unchanged, and its log is correct. No test
+//! measures time, and no pipe is closed before the awaited output has arrived.
 
 #![cfg(unix)]
 
@@ -42,7 +42,7 @@ impl Tap {
         self.child.stdin.take().unwrap()
     }
 
-    /// Everything from stdout and stderr, and the exit code.
+    /// All of stdout and stderr, and the exit code.
     fn finish(mut self) -> (Vec<u8>, Vec<u8>, Option<i32>, Vec<Recorded>) {
         let mut errors = self.child.stderr.take().unwrap();
         let reader = in_background(move || {
@@ -64,7 +64,7 @@ fn in_background<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
     std::thread::spawn(work)
 }
 
-/// The lines of one direction as the log has them.
+/// The lines of one direction in the log.
 fn lines(log: &[Recorded], dir: Dir) -> Vec<String> {
     let of_dir = log.iter().filter_map(|entry| match &entry.seen {
         Seen::Line(line) if line.dir == dir => Some(String::from_utf8_lossy(&line.bytes).into_owned()),
@@ -97,7 +97,7 @@ fn no_byte_is_changed_in_either_direction() {
     let mut tap = Tap::start(&[], &["sh", "-c", "tee /dev/stderr"]);
     let mut stdin = tap.stdin();
     let sent = bytes.clone();
-    // The host reads while it writes; the end of its input is what ends the server.
+    // The host reads while it writes; the end of its input ends the server.
     let writer = in_background(move || stdin.write_all(&sent).unwrap());
     let (out, errors, code, log) = tap.finish();
     writer.join().unwrap();
@@ -161,7 +161,7 @@ fn signal(child: &Child, signal: nix::sys::signal::Signal) {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_dies_with_a_tap_that_is_killed() {
-    // The end of a fifo that the server holds open tells of its death.
+    // The server holds a fifo open, whose end shows that the server has exited.
     let folder = tempfile::tempdir().unwrap();
     let held = folder.path().join("held");
     nix::unistd::mkfifo(&held, nix::sys::stat::Mode::S_IRWXU).unwrap();

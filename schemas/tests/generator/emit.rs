@@ -1,5 +1,5 @@
-//! From definitions to the JSON Schema of one version.
-//! Shared members are written out where they are used, so that a reader needs no second page and an error no detour.
+//! Makes the JSON Schema of one version from the definitions. Shared members are written out where they are
+//! used, so that a reader and an error need no second place.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::parse::{Definition, Member, Role, Type};
 
-/// Definitions that are chosen by rule, not by reference.
+/// Definitions that are chosen by a rule and not by a reference.
 const ALWAYS: [&str; 4] = ["JSONRPCMessage", "EmptyResult", "InputRequiredResult", "CreateTaskResult"];
 
 /// The schema document of one version.

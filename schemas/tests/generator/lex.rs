@@ -1,5 +1,4 @@
-//! Tokens of the wire source.
-//! It never guesses: an unknown character is an error with its line.
+//! The tokens of the wire source. An unknown character is an error with its line.
 
 /// One token; `Line` ends a member.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +9,7 @@ pub(crate) enum Token {
     Symbol(&'static str),
     /// `@from..to`, either end may be open.
     Range(Range),
-    /// What stands between `<` and `>`.
+    /// The text between `<` and `>`.
     Angle(String),
     Line,
 }

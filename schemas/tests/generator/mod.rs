@@ -1,5 +1,5 @@
-//! Turns the `mcp/source/*.wire` files into one JSON Schema for each protocol version.
-//! It runs only in tests: what the crate embeds are the committed results, never its output at run time.
+//! Turns the `mcp/source/*.wire` files into one JSON Schema for each protocol version. It runs only in tests:
+//! the crate embeds the committed files.
 
 mod emit;
 mod lex;

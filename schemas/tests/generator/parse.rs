@@ -1,5 +1,5 @@
-//! The grammar of the wire source.
-//! It never knows a protocol version: ranges are carried along and applied when a schema is emitted.
+//! The grammar of the wire source. It knows no protocol version: ranges are kept, and applied when a schema
+//! is emitted.
 
 use super::lex::{Range, Token, tokens};
 
@@ -12,9 +12,9 @@ pub(crate) enum Type {
     /// A string or an integer that must be exactly this.
     Const(serde_json::Value),
     Named(String),
-    /// Items, and bounds on how many.
+    /// The shape of the items, and bounds on their number.
     Array(Box<Type>, Option<String>),
-    /// An object whose values are all alike.
+    /// An object whose values all have one shape.
     Map(Box<Type>),
     Object(Vec<Member>),
     OneOf(Vec<Type>),
@@ -28,7 +28,7 @@ pub(crate) enum Member {
     Field { name: String, optional: bool, shape: Type, range: Range },
 }
 
-/// What a definition stands for on the wire.
+/// The role of a definition on the wire.
 #[derive(Clone, Debug)]
 pub(crate) enum Role {
     /// A part of messages.
@@ -70,7 +70,7 @@ pub(crate) fn definitions(source: &str) -> Result<Vec<Definition>, String> {
         }
         let line = reader.line();
         let mut definition = reader.definition().map_err(|e| format!("line {line}: {e}"))?;
-        // Definitions of one name for several versions may share the first one's words.
+        // Definitions of one name for several versions may share the text of the first.
         if definition.about.is_empty()
             && let Some(last) = out.last().filter(|d| d.name == definition.name)
         {

@@ -1,9 +1,9 @@
-//! JSON as people read it: what fits in a line stays in a line.
-//! It never changes the order of members.
+//! Formats JSON for reading: a value that fits in a line stays in a line. It never changes the order of
+//! members.
 
 use serde_json::Value;
 
-/// Columns that a value may take before it is broken up.
+/// Widest value on one line, in columns.
 const WIDTH_COLUMNS: usize = 110;
 
 /// The text of a document, with a newline at the end.

@@ -1,5 +1,6 @@
-//! Our definitions against the official ones, message by message, when the official files are there.
-//! They are looked for in `$ENTRACLAW_SHARED/mcp-schemas`, or in `../shared/mcp-schemas` beside the repository.
+//! Compares this crate's definitions with the official ones, message by message, if the official files are
+//! there. They are expected in `$ENTRACLAW_SHARED/mcp-schemas`, or in `../shared/mcp-schemas` beside the
+//! repository.
 
 use crate::entries::corpus;
 use crate::mutate::{self, Mutator};
@@ -9,13 +10,13 @@ use schemas::{Asked, Catalog, Version, catalog};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Messages with two random changes that are compared for each version, beside all those with one change.
+/// Messages with two random changes that are compared for each version, besides all those with one change.
 const RANDOM_MESSAGES_PER_VERSION: usize = 3_000;
-/// Messages that must be compared at least for each version, valid and broken.
+/// Fewest messages that must be compared for each version, valid and broken.
 const MESSAGES_PER_VERSION_MIN: usize = 5_000;
-/// Turns in which a message is written out, so that every shape of a union appears.
+/// Number of ways in which a message is written, so that every shape of a union appears.
 const TURNS: usize = 8;
-/// Differences that are printed.
+/// Most differences that are printed.
 const DIFFERENCES_SHOWN: usize = 40;
 
 fn official(version: Version) -> Option<Value> {
@@ -36,9 +37,10 @@ fn official(version: Version) -> Option<Value> {
     Some(definitions)
 }
 
-/// Where the generated files differ from the TypeScript that they are generated from, the TypeScript is right.
+/// Corrects the generated files where they differ from the TypeScript from which they are generated.
 fn patch(definitions: &mut Value) {
-    // `number` became `integer`: the bounds and default of a number field, and the values of a filled-in form.
+    // `number` has become `integer`: in the bounds and the default of a number field, and in the values of a
+    // completed form.
     for member in ["minimum", "maximum", "default"] {
         if let Some(found) = definitions.pointer_mut(&format!("/NumberSchema/properties/{member}")) {
             *found = json!({ "type": "number" });
@@ -48,13 +50,13 @@ fn patch(definitions: &mut Value) {
     if let Some(found) = definitions.pointer_mut(content) {
         *found = serde_json::from_str(&found.to_string().replace("integer", "number")).unwrap();
     }
-    // `JSONValue` lost null and fractions; it stands for any JSON.
+    // `JSONValue` has lost null and fractions; it stands for any JSON.
     if let Some(found) = definitions.get_mut("JSONValue") {
         *found = json!({});
     }
 }
 
-/// The official definitions of one version, used as the conformance suite uses them.
+/// The official definitions of one version, used like in the conformance suite.
 struct Official {
     definitions: Value,
     by_method: BTreeMap<String, String>,
@@ -67,7 +69,7 @@ impl Official {
         let mut by_method = BTreeMap::new();
         let mut by_code = BTreeMap::new();
         for (name, body) in definitions.as_object().unwrap() {
-            // `ClientNotification` and its like repeat a method that has a definition of its own.
+            // `ClientNotification` and similar ones repeat a method that has its own definition.
             let union = ["Client", "Server"].iter().any(|side| name.starts_with(side));
             let method = body.pointer("/properties/method/const").and_then(Value::as_str);
             if let Some(method) = method.filter(|_| !union) {
@@ -101,14 +103,14 @@ impl Official {
         self.definitions.get(definition).is_some()
     }
 
-    /// The envelope's verdict and the special definition's, both.
+    /// The verdicts of the envelope and of the special definition together.
     fn verdict(&mut self, message: &Value, asked: Option<&Asked>) -> bool {
         let old = self.has("JSONRPCError");
         if let Some(method) = message.get("method") {
             let envelope = if message.get("id").is_some() { "JSONRPCRequest" } else { "JSONRPCNotification" };
             let special = method.as_str().and_then(|m| self.by_method.get(m)).cloned();
             let enveloped = match &special {
-                // Definitions that lie inside results have no envelope of their own, and are no messages.
+                // Definitions inside results have no envelope, and are no messages.
                 Some(name) if self.definitions[name]["properties"].get("jsonrpc").is_none() && !old => None,
                 Some(name) => Some(name.clone()),
                 None => None,
@@ -154,7 +156,7 @@ fn is_base64(text: &str) -> bool {
         && body.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+' || b == b'/')
 }
 
-/// What the schemas alone say, without the hand-written rules.
+/// The verdict of the schemas alone, without the hand-written rules.
 fn ours(catalog: &Catalog, message: &Value, asked: Option<&Asked>) -> bool {
     if let Some(method) = message.get("method") {
         let known = method.as_str().and_then(|m| catalog.method(m)).map(|known| known.name.as_str());
@@ -169,7 +171,7 @@ fn ours(catalog: &Catalog, message: &Value, asked: Option<&Asked>) -> bool {
     catalog.fits(catalog.error(code), message)
 }
 
-/// What was compared so far.
+/// The number of comparisons so far.
 #[derive(Default)]
 struct Compared {
     seen: BTreeSet<String>,
@@ -177,14 +179,14 @@ struct Compared {
     differences: Vec<String>,
 }
 
-/// A definition of an extension, which the official core doesn't have.
+/// A definition of an extension, which the official core does not have.
 fn extension(catalog: &Catalog, message: &Value, asked: Option<&Asked>) -> bool {
     let method = message.get("method").and_then(Value::as_str).or(asked.map(|a| a.method.as_str()));
     method.and_then(|m| catalog.method(m)).is_some_and(|known| known.extension.is_some())
         || message.pointer("/result/resultType").and_then(Value::as_str) == Some("task")
 }
 
-/// Every message with every member, in as many turns as it has shapes.
+/// Every message with every member, in as many ways as it has shapes.
 fn full_messages(catalog: &Catalog) -> Vec<(Value, Option<Asked>)> {
     let mut out = Vec::new();
     let mut add = |name: &str, asked: Option<&str>| {
@@ -285,7 +287,7 @@ fn ours_and_the_official_schemas_agree() {
     }
 }
 
-/// Every message and every member that the official schema names is named in ours too.
+/// Every message and every member of the official schema is in this crate's schema too.
 #[test]
 fn ours_names_every_official_message_and_member() {
     for version in Version::ALL {

@@ -6,7 +6,7 @@ use schemas::{FileValidator, Verdict, Version};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A message and what must be said about it.
+/// A message and its expected verdict.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Entry {
@@ -14,16 +14,16 @@ pub(crate) struct Entry {
     pub(crate) file: &'static str,
     #[serde(skip)]
     pub(crate) line: usize,
-    /// `from..to`, both included, either may be left out; one version alone stands for itself.
+    /// `from..to`, both included; either may be left out. A version alone means only that one.
     r#for: String,
     /// `host` or `server`.
     pub(crate) by: String,
     /// The method that a response answers.
     pub(crate) answers: Option<String>,
-    /// That request was to run as a task.
+    /// Whether that request was to run as a task.
     #[serde(default)]
     pub(crate) task: bool,
-    /// The definition that the message is held to.
+    /// The definition by which the message is judged.
     pub(crate) is: String,
     /// `PATH RULE` of each error.
     #[serde(default)]
@@ -66,7 +66,7 @@ pub(crate) fn corpus() -> Vec<Entry> {
     out
 }
 
-/// The verdict of a file that holds the request, if any, and then the message.
+/// The verdict on the message in a file that has its request, if any, before it.
 pub(crate) fn verdict(version: Version, entry: &Entry) -> Verdict {
     let (ours, theirs) = match entry.by.as_str() {
         "host" => ("host>server", "server>host"),

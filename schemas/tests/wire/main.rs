@@ -1,4 +1,4 @@
-//! Everything about the MCP wire: each message's verdict, whole sessions, real recordings, and the official schemas.
+//! Tests of the MCP wire: each message's verdict, whole sessions, real recordings, and the official schemas.
 
 #![expect(clippy::disallowed_methods, reason = "tests read files and their environment")]
 #![expect(
@@ -18,10 +18,10 @@ mod verdicts;
 
 use std::path::PathBuf;
 
-/// The rule of our own push schema.
+/// The rule of this project's own push schema.
 const PUSH: &str = "push";
 
-/// Where material to compare with may be: `$ENTRACLAW_SHARED`, or `../shared` beside the repository.
+/// The place of material for comparisons: `$ENTRACLAW_SHARED`, or `../shared` beside the repository.
 fn shared() -> PathBuf {
     std::env::var("ENTRACLAW_SHARED")
         .map_or_else(|_| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")), PathBuf::from)

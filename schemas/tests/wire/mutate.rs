@@ -1,5 +1,5 @@
-//! Small changes to messages: a member gone, another type, an unknown member, a method exchanged.
-//! Equal seeds give equal changes, so a difference shows again.
+//! Small changes to messages: a removed member, another type, an unknown member, another method. Equal seeds
+//! give equal changes, so that a difference can be reproduced.
 
 use std::mem::discriminant;
 
@@ -47,7 +47,7 @@ impl Mutator {
         Self { state: 0x2545_F491_4F6C_DD1D, methods, values }
     }
 
-    /// A copy with so many changes.
+    /// A copy with this many changes.
     pub(crate) fn change(&mut self, message: &Value, times: usize) -> Value {
         let mut out = message.clone();
         for _ in 0..times {
@@ -57,14 +57,15 @@ impl Mutator {
     }
 
     fn below(&mut self, bound: usize) -> usize {
-        // Xorshift: all that is needed is that it spreads and repeats.
+        // Xorshift: it only has to spread and to repeat.
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
         usize::try_from(self.state >> 33).unwrap_or(0) % bound.max(1)
     }
 
-    /// A value to put in a place; half of the time of the kind that is there, so that much stays valid.
+    /// A value for a place; half of the time it has the kind of the present one, so that many messages stay
+    /// valid.
     fn value(&mut self, there: Option<&Value>) -> Value {
         let alike = self.below(2) == 0;
         loop {
@@ -108,8 +109,8 @@ impl Mutator {
     }
 }
 
-/// Every copy with one member or item gone, one unknown member, or one value of another kind; where `all` kinds are not
-/// asked for, two that differ from place to place.
+/// Every copy with one member or item removed, one unknown member, or one value of another kind. Unless `all`
+/// kinds are requested, two that differ from place to place.
 pub(crate) fn each(message: &Value, all: bool) -> Vec<Value> {
     let kinds =
         [json!(null), json!(true), json!(-1), json!(0.5), json!("text"), json!([]), json!(["x"]), json!({})];

@@ -1,4 +1,4 @@
-//! What must hold for any input: no panic, and verdicts that agree with themselves.
+//! Properties for any input: no panic, and verdicts without contradictions.
 
 use proptest::prelude::*;
 use schemas::{Direction, FileValidator, Version, WireValidator, rules, validate_line};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::entries::corpus;
 use crate::mutate::Mutator;
 
-/// Any JSON, deep and wide enough to reach everything.
+/// Any JSON, deep and wide enough to reach every definition.
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

@@ -1,5 +1,5 @@
-//! Recordings of real hosts, when they are there: what is invalid in them must be explained here.
-//! They are looked for in `$ENTRACLAW_SHARED/traces`, or in `../shared/traces` beside the repository.
+//! Recordings of real hosts, if they are there: every invalid line in them must be explained here. They are
+//! expected in `$ENTRACLAW_SHARED/traces`, or in `../shared/traces` beside the repository.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use schemas::{Direction, FileValidator, Scope, Version, WireError, WireValidator, rules};
 use serde_json::Value;
 
-/// What the server of the recordings did wrong, mostly on purpose, to see what a host does then; and the little that
-/// hosts themselves do against the specification. `(who, rule, part of the finding, why)`.
+/// The faults of the server in the recordings, mostly on purpose, to see how a host reacts; and the few
+/// faults of hosts. `(who, rule, part of the finding, why)`.
 const EXPLAINED: [(Direction, &str, &str, &str); 28] = [
     (S, "schema", "CallToolResult /result/content/0/type", "a block of an unknown type, on purpose"),
     (S, "schema", "CallToolResult /result member \"content\"", "structured content alone, on purpose"),
@@ -52,7 +52,7 @@ const S: Direction = Direction::ServerToHost;
 #[derive(Default)]
 struct Findings {
     lines: usize,
-    /// Lines of which a recording has only the beginning.
+    /// Number of lines of which a recording has only the beginning.
     shortened: usize,
     unexplained: Vec<String>,
     /// How often, and in the recordings of which programs.
@@ -147,7 +147,7 @@ fn each_session_of_the_recordings_is_valid_or_explained() {
     sessions().report(true);
 }
 
-/// Each line for itself, in the version that its recording settles on.
+/// Judges each line by itself, in the version on which its recording settles.
 fn lines() -> Findings {
     let mut findings = Findings::default();
     for path in recordings() {
@@ -166,7 +166,7 @@ fn lines() -> Findings {
     findings
 }
 
-/// Each connection, in order.
+/// Judges each connection, in order.
 fn sessions() -> Findings {
     let mut findings = Findings::default();
     for path in recordings() {
@@ -194,7 +194,7 @@ fn sessions() -> Findings {
     findings
 }
 
-/// What is invalid in the recordings, by whose doing.
+/// The page lists the invalid lines of the recordings, with the program at fault.
 #[test]
 fn the_page_of_the_recordings_is_up_to_date() {
     let (lines, sessions) = (lines(), sessions());

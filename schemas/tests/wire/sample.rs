@@ -1,9 +1,9 @@
-//! Full messages from a schema: every member that may be there is there, and every shape of a union gets its turn.
-//! It knows only what our definitions and the official ones use.
+//! Makes full messages from a schema: every optional member is there, and every shape of a union is used
+//! once. It supports only the schema features of this crate's definitions and of the official ones.
 
 use serde_json::{Map, Value, json};
 
-/// Definitions inside definitions that are followed; none of ours goes deeper without a circle.
+/// Depth of nested definitions; none of this crate goes deeper without a circle.
 const DEPTH_MAX: usize = 12;
 
 /// A value that fits a schema; `turn` chooses the shape of each union.

@@ -22,7 +22,7 @@ fn feed(validator: &mut WireValidator, entry: &Value) -> Option<Verdict> {
     None
 }
 
-/// The rules that a push without members of ours breaks, from a server of this name.
+/// The rules that a push without this project's members breaks, from a server with this name.
 fn pushed(server: &str) -> Vec<String> {
     let mut wire = WireValidator::new();
     let lines = [
@@ -65,10 +65,10 @@ fn every_line_of_every_session_has_the_expected_verdict() {
         broken.extend(found.into_iter().map(str::to_owned));
     }
     assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
-    // `not-utf8` can't be written into a file of JSON lines.
+    // `not-utf8` can't be written in a file of JSON lines.
     let verdict = WireValidator::new().feed_bytes(Direction::HostToServer, b"{\"a\":\"\xff\"}");
     broken.extend(verdict.errors.iter().map(|error| error.rule.to_owned()));
-    // Our push schema is there as soon as its owner has written it.
+    // This project's push schema is checked as soon as its owner has written it.
     if own::text(PUSH).is_none() {
         broken.insert(PUSH.to_owned());
     } else {

@@ -1,4 +1,4 @@
-//! Messages with the verdict that each must get, for every version that it is written for.
+//! Messages with their expected verdicts, for every version that an entry names.
 
 use std::collections::BTreeSet;
 

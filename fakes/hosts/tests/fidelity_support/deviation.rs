@@ -1,32 +1,32 @@
-//! What is known of recorded versions that have no profile, and of single recordings that differ from theirs.
-//! An entry states facts or names a place, with its reason; it never stands for more than it names.
+//! Known deviations: of recorded versions without a profile, and of single recordings that differ from their
+//! profile. An entry states facts or names a place, with its reason; it never covers more than it names.
 
 use std::sync::Arc;
 
 use fake_hosts::Profile;
 use serde_json::Value;
 
-/// What a version, or one recording of it, does differently from the profile that stands for it.
+/// The deviations of a version, or of one recording of it, from the profile that stands for it.
 pub(crate) struct Deviation {
     /// The folder of the recordings.
     version: &'static str,
-    /// The recording; nothing for all of the version.
+    /// The recording; `None` for the whole version.
     name: Option<&'static str>,
-    /// The profile that stands for the version, where it is not the nearest one below.
+    /// The profile that stands for the version, if it is not the nearest one below.
     pub(crate) base: Option<&'static str>,
-    /// Facts that hold instead, as a profile file writes them.
+    /// Facts that replace those of the profile, as a profile file writes them.
     facts: &'static str,
-    /// What its new client does, where it is one of those between the profiles.
+    /// The behaviour of its new client, if it is one of those between the profiles.
     client: Option<NewClient>,
     /// Texts of differences that no fact can state.
     pub(crate) differences: &'static [&'static str],
-    /// Why.
+    /// The reason.
     pub(crate) reason: &'static str,
 }
 
-/// What the versions of the new client before its probe differ in from each other.
+/// The differences among the versions of the new client before its probe.
 struct NewClient {
-    /// As it tells it.
+    /// The version as the client tells it.
     version: &'static str,
     /// Its capabilities, in both modes.
     capabilities: &'static str,
@@ -35,7 +35,7 @@ struct NewClient {
 }
 
 impl NewClient {
-    /// Its facts over those of 1.0.83, as a profile file writes them.
+    /// Its facts as differences from 1.0.83, as a profile file writes them.
     fn facts(&self) -> String {
         let Self { version, capabilities, lists } = self;
         let both = |value: &str| {
@@ -61,7 +61,7 @@ impl NewClient {
 }
 
 impl Deviation {
-    /// The facts that hold instead, as a profile file writes them; empty where there are none.
+    /// The facts that replace those of the profile, as a profile file writes them; empty if there are none.
     pub(crate) fn facts(&self) -> String {
         self.client.as_ref().map_or_else(|| self.facts.to_owned(), NewClient::facts)
     }
@@ -71,7 +71,7 @@ const fn version(version: &'static str, facts: &'static str, reason: &'static st
     Deviation { version, name: None, base: None, facts, client: None, differences: &[], reason }
 }
 
-/// The terminal program lists when its screen is up, and the time of that is its own.
+/// The terminal program requests its lists when its screen is ready, at a time of its own.
 const LATE_LIST: &str = "early, 0 ms late & \"method\":\"tools/list\"";
 
 const fn recording(
@@ -251,20 +251,20 @@ pub(crate) fn names() -> impl Iterator<Item = (&'static str, Option<&'static str
     DEVIATIONS.iter().map(|one| (one.version, one.name))
 }
 
-/// What is known of a whole version.
+/// The deviations of a whole version.
 pub(crate) fn of_version(version: &str) -> Option<&'static Deviation> {
     DEVIATIONS.iter().find(|one| one.version == version && one.name.is_none())
 }
 
-/// What is known of one recording.
+/// The deviations of one recording.
 pub(crate) fn of_recording(version: &str, name: &str) -> Option<&'static Deviation> {
     DEVIATIONS.iter().find(|one| one.version == version && one.name == Some(name))
 }
 
-/// The older Copilot CLI says that its version is 1.0.0, whichever it is.
+/// The older Copilot CLI gives its version as 1.0.0 in all its versions.
 const ALWAYS_ONE: &str = "copilot-cli@1.0.0";
 
-/// The profile of a recorded version: the base with its own version, and with deviating facts laid over it.
+/// The profile of a recorded version: the base with this version and the deviating facts.
 pub(crate) fn laid_over(
     folder: &str,
     version: &str,

@@ -1,7 +1,7 @@
-//! What hosts draw anew in every run, replaced by what is the same in all.
-//! It never touches anything but UUIDs and the moment at which a turn began.
+//! Replaces values that hosts draw in every run by fixed ones. It changes only UUIDs and the times at which
+//! turns began.
 
-/// A text with UUIDs replaced by the order in which they came, and the moment at which a turn began by nothing.
+/// A text with UUIDs replaced by the order of their appearance, and the start time of a turn removed.
 pub(crate) fn replaced(what: &str, seen: &mut Vec<String>) -> String {
     const UUID_CHARS: usize = 36;
     const STARTED: &str = "\"turn_started_at_unix_ms\":";

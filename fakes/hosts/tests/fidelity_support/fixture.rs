@@ -1,5 +1,5 @@
-//! The project's own fixtures: short recordings, written anew, each for one fact that its first line names.
-//! They run everywhere; a fixture that is missing is a failure.
+//! The project's own fixtures: short recordings written for this project, each for one fact that its first
+//! line names. They run everywhere; a missing fixture is a failure.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::recording;
 use crate::replay::{self, Tolerance};
 use crate::situation::Situation;
 
-/// A fixture has no slow machine in it.
+/// No fixture was recorded on a slow machine.
 const EXACT: Tolerance = Tolerance { early_ms: 10, late_ms: 10, limit_ms: 10 };
 
-/// Fixtures of each host that there must be at least.
+/// Fewest fixtures of each host.
 const FIXTURES: [(&str, usize); 26] = [
     ("claude-code@2.1.330", 6),
     ("copilot-cli@1.0.102", 6),
@@ -44,7 +44,7 @@ const FIXTURES: [(&str, usize); 26] = [
     ("qwen-code@0.24.4", 1),
 ];
 
-/// One trial a fixture.
+/// One trial for each fixture.
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for (host, at_least) in FIXTURES {
@@ -65,7 +65,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// A host that does otherwise than the real one, in one fact: `section.fact: value`, as a profile file writes it.
+/// A host that deviates from the real one in one fact: `section.fact: value`, as a profile file writes it.
 const LIES: [(&str, &str, &str, &str); 81] = [
     ("claude-code@2.1.330", "wire", "request_order", "[jsonrpc, id, method, params]"),
     ("claude-code@2.1.330", "wire", "result_order", "[jsonrpc, id, result]"),
@@ -155,7 +155,7 @@ const LIES: [(&str, &str, &str, &str); 81] = [
     ("copilot-cli@1.0.92", "identity", "client_info", "{ name: copilot-cli, version: 0.0.0 }"),
 ];
 
-/// One trial a lie: some fixture of the host must catch it.
+/// One trial for each wrong fact: at least one fixture of the host must catch it.
 fn lies() -> Vec<Trial> {
     LIES.iter()
         .map(|(host, section, fact, value)| {

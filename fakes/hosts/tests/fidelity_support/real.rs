@@ -1,5 +1,5 @@
-//! Every recording of a real host, each against the profile of its version or of the nearest one below.
-//! A recording is compared, or named with the reason why it can't be; none is left out in silence.
+//! Every recording of a real host, compared with the profile of its version or of the nearest one below. A
+//! recording that can't be compared is named with the reason; none is left out without a note.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,19 +12,19 @@ use crate::deviation::{self, Deviation};
 use crate::situation::{self, Situation};
 use crate::{recording, replay, report};
 
-/// A version's recordings.
+/// The recordings of a version.
 pub(crate) struct Version {
     /// The folder's name.
     pub(crate) name: String,
     /// The profile that stands for the version.
     pub(crate) base: Arc<Profile>,
-    /// What is known of the version itself and is not the profile's.
+    /// Known facts of the version that differ from the profile.
     pub(crate) known: Option<&'static Deviation>,
-    /// What became of each recording, by name.
+    /// The outcome of each recording, by name.
     pub(crate) outcomes: BTreeMap<String, Outcome>,
 }
 
-/// What became of one recording.
+/// The outcome of one recording.
 pub(crate) enum Outcome {
     /// The fake sends what the real host sent.
     Equal,
@@ -36,7 +36,7 @@ pub(crate) enum Outcome {
     Wrong(String),
 }
 
-/// One trial a recording, one a version, and one for the report.
+/// One trial for each recording and each version, and one for the report.
 pub(crate) fn trials(traces: &Path) -> Vec<Trial> {
     let mut trials = Vec::new();
     let versions = match versions(traces) {
@@ -111,7 +111,7 @@ fn version(traces: &Path, name: String) -> Result<Version, String> {
     Ok(Version { name, base, known, outcomes })
 }
 
-/// One recording, and what it is held against.
+/// One recording, and what it is compared with.
 #[derive(Clone)]
 struct Case<'a> {
     version: &'a str,
@@ -168,7 +168,7 @@ fn numbers(version: &str) -> Vec<u64> {
     version.split('.').map(|number| number.parse().unwrap_or(0)).collect()
 }
 
-/// The profile of this version, or the nearest one below; the oldest where there is none below.
+/// The profile of this version, or of the nearest one below; the oldest if there is none below.
 fn nearest(family: &str, version: &str) -> Result<Arc<Profile>, String> {
     let mut known: Vec<(Vec<u64>, String)> = profiles()
         .map_err(|error| error.to_string())?

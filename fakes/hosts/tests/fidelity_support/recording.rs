@@ -1,12 +1,12 @@
-//! Reads a recording, and mends what its tracer shortened before it was kept.
-//! Only the server's side is mended; what the host sent is taken as it is.
+//! Reads a recording, and completes messages that its tracer shortened. Only the server's side is completed;
+//! the host's lines stay unchanged.
 
 use std::path::Path;
 
 use fake_hosts::log::{Dir, TraceLine};
 use serde_json::{Map, Value, json};
 
-/// The names of the recordings in a folder, or `None` where there is no such folder.
+/// The names of the recordings in a folder; `None` if there is no such folder.
 pub(crate) fn names(folder: &Path) -> Option<Vec<String>> {
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .ok()?
@@ -20,7 +20,7 @@ pub(crate) fn names(folder: &Path) -> Option<Vec<String>> {
     (!names.is_empty()).then_some(names)
 }
 
-/// All lines of a recording, mended.
+/// All lines of a recording, completed.
 pub(crate) fn read(path: &Path) -> Result<Vec<TraceLine>, String> {
     let text = read_text(path)?;
     parse(&text)
@@ -32,7 +32,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// All lines of a recording's text, mended.
+/// All lines of a recording's text, completed.
 pub(crate) fn parse(text: &str) -> Result<Vec<TraceLine>, String> {
     let mut lines = Vec::new();
     for (number, text) in text.lines().enumerate() {
@@ -55,19 +55,19 @@ fn called_tool(line: &TraceLine) -> Option<String> {
         .flatten()
 }
 
-/// A message that the tracer cut or trimmed, with what the host could have read of it.
+/// A message that the tracer cut or trimmed, completed so that a host can read it.
 fn mend(line: &TraceLine, called: &[String]) -> TraceLine {
     let mut line = line.clone();
     if line.dir != Dir::ServerToHost {
         return line;
     }
-    // A long message kept as the first part of its text, with its size where that was kept.
+    // A long message of which the first part is kept, and in some cases its size.
     if let Some(text) = line.msg.get("cut").or_else(|| line.msg.get("head")).and_then(Value::as_str) {
         let size = line.msg.get("bytes").and_then(Value::as_u64);
         line.msg = whole_answer(&unclipped(text), size, called);
         return line;
     }
-    // Tools kept by their names.
+    // Tools of which only the names are kept.
     if let Some(Value::Array(tools)) = line.msg.pointer_mut("/result/tools") {
         for tool in tools {
             if let Value::String(name) = tool {
@@ -81,12 +81,12 @@ fn mend(line: &TraceLine, called: &[String]) -> TraceLine {
     line
 }
 
-/// The text of a message that was cut twice: once as a message, once more as the text of that.
+/// The text of a message that was cut twice: once as a message, then as the text of that.
 fn unclipped(text: &str) -> String {
     text.strip_prefix("{\"clipped\": \"").map_or_else(|| text.to_owned(), |inner| inner.replace("\\\"", "\""))
 }
 
-/// An answer of the kind that a cut text begins with, and of the same size where that is known.
+/// An answer of the kind with which a cut text begins, and of the same size if that is known.
 fn whole_answer(text: &str, size: Option<u64>, called: &[String]) -> Value {
     let id = member_after(text, "\"id\": ");
     let result = if let Some(version) = member_after(text, "\"protocolVersion\": ") {
@@ -107,7 +107,7 @@ fn member_after(text: &str, before: &str) -> Option<Value> {
     serde_json::Deserializer::from_str(rest).into_iter::<Value>().next()?.ok()
 }
 
-/// The tools that stand whole in a cut list, and bare ones for the rest of those that were called.
+/// The complete tools of a cut list, and minimal ones for the others that were called.
 fn whole_tools(cut: &str, called: &[String]) -> Vec<Value> {
     let mut tools = Vec::new();
     let start = cut.find("\"tools\": [").map_or(cut.len(), |at| at + 10);
@@ -129,8 +129,8 @@ fn whole_tools(cut: &str, called: &[String]) -> Vec<Value> {
     tools
 }
 
-/// One tracer kept only the first three progress notifications of a call; the others came at the same pace,
-/// which the call's own argument names.
+/// One tracer kept only the first three progress notifications of a call. The others came at the same
+/// interval, which is an argument of the call.
 fn add_unrecorded_progress(lines: &mut Vec<TraceLine>) {
     const KEPT: u64 = 3;
     let calls: Vec<(u64, Value, Value, u64)> = lines

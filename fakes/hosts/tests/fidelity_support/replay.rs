@@ -1,5 +1,6 @@
-//! Plays a recording's server and agent to a fake host and compares what it sends, line by line.
-//! An answer of the server is played only after the fake asked; nothing else bends the recorded time.
+//! Plays the server and the model of a recording to a fake host, and compares what the host sends, line by
+//! line. An answer of the server is played only after the fake has sent its request; all other times are
+//! those of the recording.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,10 +12,10 @@ use serde_json::Value;
 use crate::drawn;
 use crate::situation::Situation;
 
-/// The longest that a replay goes on after the last recorded line, in milliseconds.
+/// Longest time for which a replay goes on after the last recorded line, in milliseconds.
 const AFTERMATH_MS: u64 = 1000;
 
-/// How far the times may differ, in milliseconds.
+/// Tolerances of times, in milliseconds.
 #[expect(clippy::struct_field_names, reason = "units stand in names")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tolerance {
@@ -24,19 +25,19 @@ pub(crate) struct Tolerance {
 }
 
 impl Tolerance {
-    /// What the profile allows for recordings of the real program.
+    /// The tolerances of the profile for recordings of the real program.
     pub(crate) fn of(profile: &Profile) -> Self {
         let facts = &profile.fidelity;
         Self { early_ms: *facts.early_ms, late_ms: *facts.late_ms, limit_ms: *facts.limit_ms }
     }
 }
 
-/// Something that was sent or done to the process, by the real host or by the fake.
+/// A line or an action on the process, by the real host or by the fake.
 #[derive(Debug, Clone, PartialEq)]
 struct Sent {
     ms: u64,
     proc: u64,
-    /// The message with its members in order, or the name of what was done.
+    /// The message with its members in order, or the name of the action.
     what: String,
     /// Whether it is the end of a time limit.
     limit: bool,
@@ -46,13 +47,13 @@ struct Sent {
 enum Input {
     Line(Value),
     Start,
-    /// The process ended after the host had done this many things to it.
+    /// The process ended after this many actions of the host on it.
     Exit(usize),
     StdoutClosed,
     Act(Action),
 }
 
-/// Compares; the error shows both sides from the first difference on.
+/// Compares both sides; the error shows them from the first difference on.
 pub(crate) fn compare(
     profile: &Arc<Profile>,
     situation: &Situation,
@@ -62,7 +63,7 @@ pub(crate) fn compare(
     compare_but_for(profile, situation, recording, tolerance, &[]).map(|_| ())
 }
 
-/// Compares but for differences that hold one of these texts. Returns those of them that were met.
+/// Compares both sides, and ignores differences with one of these texts. Returns the texts that occurred.
 pub(crate) fn compare_but_for(
     profile: &Arc<Profile>,
     situation: &Situation,
@@ -110,7 +111,7 @@ pub(crate) fn compare_but_for(
             shown(wanted.get(place), same),
             shown(sent.get(place), same)
         );
-        // The parts of a text are joined by `&`.
+        // `&` joins the parts of a text.
         let is_known = |text: &&&str| text.split(" & ").all(|part| told.contains(part));
         if let Some(known) = explained.iter().find(is_known) {
             met.insert(*known);
@@ -124,8 +125,8 @@ pub(crate) fn compare_but_for(
     if report.is_empty() { Ok(met) } else { Err(report.join("\n")) }
 }
 
-/// What one side sent, with what is drawn anew in every run replaced: UUIDs by the order in which they came, the
-/// moment at which a turn began by nothing.
+/// The lines of one side, with values that differ in every run replaced: UUIDs by the order of their
+/// appearance, and the start time of a turn removed.
 fn comparable(sent: Vec<Sent>, situation: &Situation) -> Vec<Sent> {
     let mut seen: Vec<String> = Vec::new();
     sent.into_iter()
@@ -134,7 +135,7 @@ fn comparable(sent: Vec<Sent>, situation: &Situation) -> Vec<Sent> {
         .collect()
 }
 
-/// A process that obeys SIGTERM does not see that its stdin is closed at the same moment.
+/// A process that obeys SIGTERM does not notice that its stdin is closed at the same moment.
 fn without_unseen_end(mut sent: Vec<Sent>, wanted: &[Sent]) -> Vec<Sent> {
     let last_is = |list: &[Sent], what: &str| list.last().is_some_and(|one| one.what == what);
     if last_is(wanted, "SIGTERM") && last_is(&sent, "end of stdin") {
@@ -143,7 +144,7 @@ fn without_unseen_end(mut sent: Vec<Sent>, wanted: &[Sent]) -> Vec<Sent> {
     sent
 }
 
-/// How many characters the two share at their start, less some to show the place.
+/// The number of characters that both share at their start, minus some to show the place.
 fn same_start(real: Option<&Sent>, fake: Option<&Sent>) -> usize {
     const SHOWN_BEFORE: usize = 60;
     let (Some(real), Some(fake)) = (real, fake) else {
@@ -164,7 +165,7 @@ fn shown(one: Option<&Sent>, from: usize) -> String {
     )
 }
 
-/// What the real host sent and did.
+/// The lines and actions of the real host.
 fn wanted(recording: &[TraceLine]) -> Vec<Sent> {
     recording
         .iter()
@@ -183,7 +184,8 @@ fn is_limit(message: &Value) -> bool {
     message["method"] == "notifications/cancelled"
 }
 
-/// What a host did to the process, as far as the process could see it. A hangup came from the terminal.
+/// The action of a host on the process, as far as the process could observe it. A hangup came from the
+/// terminal.
 fn process_event(event: &Value) -> Option<&'static str> {
     match event.as_str()?.to_ascii_lowercase().as_str() {
         "signal sigint" => Some("SIGINT"),
@@ -193,7 +195,7 @@ fn process_event(event: &Value) -> Option<&'static str> {
     }
 }
 
-/// The server's lines, the process's life and the agent's actions, in recorded order.
+/// The lines of the server, the events of the process and the actions of the model, in recorded order.
 fn inputs(situation: &Situation, recording: &[TraceLine]) -> Vec<(u64, Input)> {
     let mut inputs = Vec::new();
     let mut seen_steps = BTreeSet::new();
@@ -212,7 +214,7 @@ fn inputs(situation: &Situation, recording: &[TraceLine]) -> Vec<(u64, Input)> {
             }
             Dir::ServerToHost => {}
             Dir::Event if line.msg.get("act").is_some() => {
-                // A call that reaches the wire only later, so that its line does not tell when it was made.
+                // A call that is sent later, so that its line does not show when it was made.
                 let act = &line.msg["act"];
                 let id = act["tool_use_id"].as_str().unwrap_or_default().to_owned();
                 seen_steps.extend(id.rsplit_once('_').map(|(step, _)| step.to_owned()));
@@ -225,12 +227,12 @@ fn inputs(situation: &Situation, recording: &[TraceLine]) -> Vec<(u64, Input)> {
             Dir::Event if is_start(&line.msg) => {
                 stdout_open = true;
                 if died_by_itself(&recording[..place]) && !situation.second_run {
-                    // It is the next call that makes the host start the server again.
+                    // The next call makes the host start the server again.
                     inputs.extend(first_call(&recording[place..], &mut seen_steps).map(|act| (line.ms, act)));
                 }
                 inputs.push((line.ms, Input::Start));
             }
-            // What the tracer noted of its own doings.
+            // Notes of the tracer about itself.
             Dir::Event if line.msg.is_object() => {}
             Dir::Event => {
                 let text = line.msg.as_str().unwrap_or_default();
@@ -266,7 +268,7 @@ fn is_start(event: &Value) -> bool {
     event.get("start").is_some() || event.get("server_process_started_with_env").is_some()
 }
 
-/// Whether a process that had been called ended with an exit that the host did not ask for.
+/// Whether a process that was called exited without a request of the host.
 fn died_by_itself(before: &[TraceLine]) -> bool {
     let called = before.iter().any(|line| step_of(line).is_some());
     called
@@ -274,7 +276,7 @@ fn died_by_itself(before: &[TraceLine]) -> bool {
         && before.iter().rev().nth(1).is_some_and(|line| process_event(&line.msg).is_none())
 }
 
-/// The first call of a new process, and that its step is dealt with.
+/// The first call of a new process; its step counts as played.
 fn first_call(from_here: &[TraceLine], seen_steps: &mut BTreeSet<String>) -> Option<Input> {
     let place = from_here.iter().position(|line| step_of(line).is_some())?;
     action_of(&from_here[place], &from_here[place..], seen_steps).map(Input::Act)
@@ -315,7 +317,7 @@ fn action_of(line: &TraceLine, from_here: &[TraceLine], seen_steps: &mut BTreeSe
         "resources/read" => {
             Some(Action::ReadResource { uri: params["uri"].as_str()?.to_owned(), label: "read".to_owned() })
         }
-        // A host that asks for every prompt by itself puts placeholders in.
+        // A host that requests every prompt by itself fills in placeholders.
         "prompts/get" if params["arguments"].to_string().contains("\"$1\"") => None,
         "prompts/get" => Some(Action::GetPrompt {
             name: params["name"].as_str()?.to_owned(),
@@ -331,7 +333,7 @@ fn action_of(line: &TraceLine, from_here: &[TraceLine], seen_steps: &mut BTreeSe
     }
 }
 
-/// The model's step that a call belongs to: its ids are `toolu_STEP_PLACE`; without ids, its time.
+/// The model's step of a call: its ids are `toolu_STEP_PLACE`; without ids, its time.
 fn step_of(line: &TraceLine) -> Option<String> {
     (line.msg.get("method")? == "tools/call").then(|| match tool_use_id(&line.msg) {
         Some(id) => id.rsplit_once('_').map_or(id, |(step, _)| step).to_owned(),
@@ -361,7 +363,7 @@ struct Replay<'a> {
     sent: Vec<Sent>,
     asked: BTreeSet<String>,
     running: bool,
-    /// Signals and closings so far.
+    /// Number of signals and closings so far.
     done: usize,
     now_ms: u64,
 }
@@ -381,12 +383,12 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Returns what the fake sent, and what went wrong beside that.
+    /// Returns what the fake sent, and other errors.
     fn run(mut self, inputs: Vec<(u64, Input)>) -> (Vec<Sent>, Vec<String>) {
         let last_ms = inputs.last().map_or(0, |(ms, _)| *ms);
         let mut waiting = std::collections::VecDeque::from(inputs);
         loop {
-            // Lines keep their order; the agent and the process do not wait for them.
+            // Lines keep their order; the model and the process do not wait for them.
             let mut lines_blocked = false;
             let place = waiting.iter().position(|(_, input)| {
                 let line = matches!(input, Input::Line(_));
@@ -425,7 +427,7 @@ impl<'a> Replay<'a> {
                 let answers = message.get("result").is_some() || message.get("error").is_some();
                 answers && message.get("id").is_some_and(|id| !self.asked.contains(&id.to_string()))
             }
-            // A second start is told only after the fake asked for it.
+            // A second start is played only after the fake has asked for it.
             Input::Start => self.running && !self.situation.second_run,
             Input::Exit(done) => self.done < *done,
             Input::StdoutClosed | Input::Act(_) => false,

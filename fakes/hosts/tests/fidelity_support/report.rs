@@ -1,5 +1,5 @@
-//! What the fakes do differently from the real hosts, as the page `fakes/hosts/FIDELITY.md`.
-//! The page holds what was found and nothing else; a page that says otherwise is a failure.
+//! Writes the deviations of the fakes from the real hosts as the page `fakes/hosts/FIDELITY.md`. A page that
+//! differs from the findings is a failure.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use libtest_mimic::{Failed, Trial};
 
 use crate::real::{Outcome, Version};
 
-/// Compared recordings that there must be at least, so that a lost folder is noticed.
+/// Fewest compared recordings, so that a lost folder is noticed.
 const COMPARED_MIN: usize = 500;
 
-/// That the page is true, and that it is about enough.
+/// Checks that the page is up to date, and that it covers enough recordings.
 pub(crate) fn trials(versions: &[Version]) -> Vec<Trial> {
     let counted: Counts = versions.iter().map(Counts::of).fold(Counts::default(), Counts::plus);
     let page = page(versions, counted);

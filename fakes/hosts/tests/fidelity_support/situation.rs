@@ -8,31 +8,31 @@ use fake_hosts::{Action, HostOptions, Mode};
 pub(crate) struct Situation {
     /// The settings of the host.
     pub(crate) options: HostOptions,
-    /// What was done beside the calls that the wire shows, with its time in milliseconds.
+    /// Actions besides the calls that the wire shows, with their times in milliseconds.
     pub(crate) actions: Vec<(u64, Action)>,
-    /// Why it is not compared.
+    /// The reason why it is not compared.
     pub(crate) skipped: Option<&'static str>,
     /// Methods that the host sent while the tracer did not read.
     pub(crate) unread: Vec<&'static str>,
     /// The second process belongs to a new run of the host, with the tools known from the first.
     pub(crate) second_run: bool,
-    /// Whether the end of the process was the host's own decision, so that no `Exit` is played.
+    /// Whether the host ended the process by its own decision, so that no `Exit` is played.
     pub(crate) ends_by_itself: bool,
     /// The members that the host leaves out if its own client drives it and not a user.
     pub(crate) not_said: Option<&'static str>,
-    /// The end differs from run to run, so that it is not compared.
+    /// The end differs from run to run, so it is not compared.
     pub(crate) end_unjudged: bool,
 }
 
 impl Situation {
-    /// Nothing special, in the mode that the name tells.
+    /// No special settings or actions, in the mode of the name.
     pub(crate) fn plain(name: &str) -> Self {
         let mode = if name.starts_with("tui") { Mode::Tui } else { Mode::Print };
         Self {
             options: HostOptions {
                 mode,
                 server_name: "tracer".to_owned(),
-                // As the tracer wrote it for the folder of a run.
+                // The folder's name as the tracer wrote it.
                 working_directory: "$RUN/work".to_owned(),
                 ..HostOptions::default()
             },
@@ -84,7 +84,7 @@ pub(crate) fn of(version: &str, name: &str) -> Situation {
 fn claude(version: &str, name: &str, mut plain: Situation) -> Situation {
     "$RUN/cwd".clone_into(&mut plain.options.working_directory);
     match name {
-        // A limit in the server's entry, and by the variable.
+        // A limit in the server's entry, and one by the variable.
         "cfg_timeout" => plain.tool_timeout(3000),
         "tool_timeout" => plain.tool_timeout(4000),
         "close_stdout" => plain.tool_timeout(15_000),
@@ -97,7 +97,7 @@ fn claude(version: &str, name: &str, mut plain: Situation) -> Situation {
             plain
         }
         "list_delay_45" => {
-            // Its tracer slept in the first list and read nothing more.
+            // Its tracer slept during the first list and read nothing more.
             plain.unread = vec!["prompts/list", "resources/list"];
             plain
         }
@@ -112,7 +112,7 @@ fn claude(version: &str, name: &str, mut plain: Situation) -> Situation {
             plain.does(killed_ms, Action::Kill).by_itself()
         }
         "tui_reconnect" => plain.does(5448, Action::Reconnect).by_itself(),
-        // Negotiation was set to auto.
+        // The negotiation setting was `auto`.
         "auto_error" | "auto_silent" => {
             plain.options.negotiate = true;
             plain
@@ -179,7 +179,7 @@ fn codex(name: &str, mut plain: Situation) -> Situation {
         "cfg5" => plain.tool_timeout(5000),
         // The user typed again, in a new turn.
         "tui_grow_flag" => plain.does(20_000, Action::EndTurn).does(20_851, go_on()),
-        // The wire says the same for a limit and for an interrupt.
+        // The wire looks the same for a limit and for an interrupt.
         "rpc_interrupt" => plain.does(1994, Action::Interrupt),
         // The user pressed Esc in the form.
         "tui_ask_onreq" => {

@@ -6,44 +6,45 @@ use fake_hosts::{
 };
 use serde_json::{Value, json};
 
-/// A host, its clock, and all that it did so far.
-pub(crate) struct Bench {
+/// A host, its clock, and its effects so far.
+pub(crate) struct TestSession {
     pub(crate) host: HostMachine,
     pub(crate) now_ms: u64,
     pub(crate) done: Vec<(u64, Effect)>,
 }
 
-impl Bench {
-    /// A host whose server declares everything, with these tools; names that begin with `read` are read-only.
+impl TestSession {
+    /// A host whose server declares every capability and has these tools; names that begin with `read` are
+    /// read-only.
     pub(crate) fn open(host: &str, mode: Mode, tools: &[&str]) -> Self {
         Self::open_with(host, HostOptions { mode, ..HostOptions::default() }, tools)
     }
 
     pub(crate) fn open_with(host: &str, mut options: HostOptions, tools: &[&str]) -> Self {
         options.server_name.replace_range(.., "claw");
-        let mut bench =
+        let mut session =
             Self { host: HostMachine::new(profile(host).unwrap(), options), now_ms: 0, done: Vec::new() };
-        let effects = bench.host.start(0);
-        bench.keep(effects);
-        bench.serve(tools);
-        assert!(bench.host.is_open());
-        bench
+        let effects = session.host.start(0);
+        session.keep(effects);
+        session.serve(tools);
+        assert!(session.host.is_open());
+        session
     }
 
     /// A host whose server speaks the newer era and follows tasks.
     pub(crate) fn modern(host: &str, options: HostOptions, tools: &[&str]) -> Self {
-        let mut bench =
+        let mut session =
             Self { host: HostMachine::new(profile(host).unwrap(), options), now_ms: 0, done: Vec::new() };
-        let effects = bench.host.start(0);
-        bench.keep(effects);
+        let effects = session.host.start(0);
+        session.keep(effects);
         let offer = json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}});
-        bench.reply(&bench.last_id("server/discover"), json!({"result": offer}));
-        bench.notify("notifications/subscriptions/acknowledged", &json!({}));
+        session.reply(&session.last_id("server/discover"), json!({"result": offer}));
+        session.notify("notifications/subscriptions/acknowledged", &json!({}));
         let items: Vec<Value> =
             tools.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).collect();
-        bench.reply(&bench.last_id("tools/list"), json!({"result": {"tools": items, "ttlMs": 600_000}}));
-        assert!(bench.host.is_open());
-        bench
+        session.reply(&session.last_id("tools/list"), json!({"result": {"tools": items, "ttlMs": 600_000}}));
+        assert!(session.host.is_open());
+        session
     }
 
     /// The id of the last request with a method.
@@ -66,21 +67,21 @@ impl Bench {
         })
     }
 
-    /// The hook that was run last writes this to its stdout.
+    /// Gives the last hook this output.
     pub(crate) fn answer_hook(&mut self, answer: &str) {
         let (id, ..) = self.last_hook().unwrap();
         let effects = self.host.on_hook_answer(self.now_ms, id, answer);
         self.keep(effects);
     }
 
-    /// The hook that was run last, if any, has nothing to say.
+    /// Gives the last hook, if any, an empty output.
     pub(crate) fn silence(&mut self) {
         if self.last_hook().is_some() {
             self.answer_hook("");
         }
     }
 
-    /// Answers everything of the opening that is open, until nothing new is asked.
+    /// Answers all open requests of the opening, until there are no new ones.
     pub(crate) fn serve(&mut self, tools: &[&str]) {
         let mut answered = 0;
         loop {
@@ -116,7 +117,7 @@ impl Bench {
         }
     }
 
-    /// The server's process runs.
+    /// Starts the server's process.
     pub(crate) fn start(&mut self) {
         let effects = self.host.start(self.now_ms);
         self.keep(effects);
@@ -126,7 +127,7 @@ impl Bench {
         self.done.extend(effects.into_iter().map(|effect| (self.now_ms, effect)));
     }
 
-    /// Time goes on; due timers run at their time.
+    /// Lets time pass; due timers run at their time.
     pub(crate) fn until(&mut self, ms: u64) {
         while let Some(due_ms) = self.host.next_timer_ms().filter(|due_ms| *due_ms <= ms) {
             self.now_ms = self.now_ms.max(due_ms);
@@ -136,20 +137,20 @@ impl Bench {
         self.now_ms = self.now_ms.max(ms);
     }
 
-    /// The server writes a message.
+    /// Lets the server write a message.
     pub(crate) fn line(&mut self, message: &Value) {
         let effects = self.host.on_line(self.now_ms, message.to_string().as_bytes());
         self.keep(effects);
     }
 
-    /// The server answers a request.
+    /// Lets the server answer a request.
     pub(crate) fn reply(&mut self, id: &Value, mut answer: Value) {
         answer["jsonrpc"] = json!("2.0");
         answer["id"] = id.clone();
         self.line(&answer);
     }
 
-    /// The server answers the last call of a tool with a text.
+    /// Lets the server answer the last call of a tool with a text.
     pub(crate) fn result(&mut self, tool: &str, text: &str) {
         let id = self.call_id(tool);
         self.reply(&id, json!({"result": {"content": [{"type": "text", "text": text}]}}));
@@ -195,7 +196,7 @@ impl Bench {
         calls.map(|message| message["params"]["name"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// How often a method was sent.
+    /// The number of messages with this method.
     pub(crate) fn count(&self, method: &str) -> usize {
         self.sent().iter().filter(|message| message["method"] == method).count()
     }
@@ -214,7 +215,7 @@ impl Bench {
         call.unwrap_or_else(|| panic!("{tool} was not called"))["id"].clone()
     }
 
-    /// What the model was shown by one carrier.
+    /// The texts that the model was shown by one carrier.
     pub(crate) fn shown(&self, carrier: Carrier) -> Vec<ModelEntry> {
         self.done
             .iter()
@@ -225,7 +226,7 @@ impl Bench {
             .collect()
     }
 
-    /// All that the model was shown but for the tools.
+    /// All texts that the model was shown, except for the tools.
     pub(crate) fn model(&self) -> Vec<ModelEntry> {
         self.done
             .iter()
@@ -238,7 +239,7 @@ impl Bench {
             .collect()
     }
 
-    /// Signals with their times; the closing of stdin is `None`.
+    /// Signals with their times; `None` for the closing of stdin.
     pub(crate) fn stops(&self) -> Vec<(u64, Option<Signal>)> {
         self.done
             .iter()

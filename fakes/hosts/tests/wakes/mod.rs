@@ -1,13 +1,14 @@
-//! Rules of fake hosts for what wakes or feeds a model besides MCP: shells, hooks, wake-ups, tasks.
+//! Rules of fake hosts for everything that wakes or feeds a model besides MCP: shells, hooks, wake-ups,
+//! tasks.
 
 use fake_hosts::{Action, Carrier, Effect, HostOptions, Mode, Outcome, ShellEnd};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::host_support::Bench;
+use crate::host_support::TestSession;
 
-/// A host with everything set up.
-fn open(host: &str, mode: Mode) -> Bench {
+/// A host with all features set up.
+fn open(host: &str, mode: Mode) -> TestSession {
     let options = HostOptions {
         mode,
         shell: true,
@@ -16,28 +17,28 @@ fn open(host: &str, mode: Mode) -> Bench {
         experimental: true,
         ..HostOptions::default()
     };
-    let mut bench = Bench::open_with(host, options, &["wait"]);
-    bench.silence();
-    bench
+    let mut session = TestSession::open_with(host, options, &["wait"]);
+    session.silence();
+    session
 }
 
-fn start_shell(bench: &mut Bench) {
+fn start_shell(session: &mut TestSession) {
     let description = "messages for you".to_owned();
-    bench.act(Action::StartShell {
+    session.act(Action::StartShell {
         arguments: vec!["wait".to_owned()],
         description,
         label: "shell".to_owned(),
     });
-    bench.silence();
+    session.silence();
 }
 
-fn end_turn(bench: &mut Bench) {
-    bench.act(Action::EndTurn);
-    bench.silence();
+fn end_turn(session: &mut TestSession) {
+    session.act(Action::EndTurn);
+    session.silence();
 }
 
-fn end_shell(bench: &mut Bench) {
-    let (_, id) = bench
+fn end_shell(session: &mut TestSession) {
+    let (_, id) = session
         .done
         .iter()
         .rev()
@@ -47,51 +48,51 @@ fn end_shell(bench: &mut Bench) {
         })
         .unwrap();
     let end = ShellEnd { output: "THE OUTPUT".to_owned(), code: 0 };
-    let effects = bench.host.on_shell_end(bench.now_ms, id, end);
-    bench.keep(effects);
-    bench.silence();
+    let effects = session.host.on_shell_end(session.now_ms, id, end);
+    session.keep(effects);
+    session.silence();
 }
 
 #[rstest]
 #[case("claude-code@2.1.330", false)]
 #[case("copilot-cli@1.0.102", true)]
 fn a_shell_that_ends_wakes_an_idle_session(#[case] host: &str, #[case] with_output: bool) {
-    let mut bench = open(host, Mode::Tui);
-    start_shell(&mut bench);
-    end_turn(&mut bench);
-    assert!(!bench.host.in_turn());
-    end_shell(&mut bench);
-    assert!(bench.host.in_turn());
-    let shown = bench.shown(Carrier::BackgroundShell);
+    let mut session = open(host, Mode::Tui);
+    start_shell(&mut session);
+    end_turn(&mut session);
+    assert!(!session.host.in_turn());
+    end_shell(&mut session);
+    assert!(session.host.in_turn());
+    let shown = session.shown(Carrier::BackgroundShell);
     assert_eq!(shown.len(), 1);
     assert!(shown[0].woke);
     assert_eq!(shown[0].text.contains("THE OUTPUT"), with_output, "{}", shown[0].text);
     assert_eq!(shown[0].text.contains("messages for you"), !with_output);
-    bench.act(Action::ReadShell { label: "read".to_owned() });
-    assert_eq!(bench.shown(Carrier::BackgroundShell)[1].text, "THE OUTPUT");
+    session.act(Action::ReadShell { label: "read".to_owned() });
+    assert_eq!(session.shown(Carrier::BackgroundShell)[1].text, "THE OUTPUT");
 }
 
 #[rstest]
 #[case("claude-code@2.1.330", true)]
 #[case("copilot-cli@1.0.102", false)]
 fn a_shell_that_ends_in_a_turn_waits_as_the_host_says(#[case] host: &str, #[case] at_boundary: bool) {
-    let mut bench = open(host, Mode::Tui);
-    start_shell(&mut bench);
-    end_shell(&mut bench);
-    assert!(bench.shown(Carrier::BackgroundShell).is_empty());
-    bench.act(Action::Work);
-    bench.silence();
-    assert_eq!(bench.shown(Carrier::BackgroundShell).len(), usize::from(at_boundary));
-    end_turn(&mut bench);
-    assert_eq!(bench.shown(Carrier::BackgroundShell).len(), 1);
+    let mut session = open(host, Mode::Tui);
+    start_shell(&mut session);
+    end_shell(&mut session);
+    assert!(session.shown(Carrier::BackgroundShell).is_empty());
+    session.act(Action::Work);
+    session.silence();
+    assert_eq!(session.shown(Carrier::BackgroundShell).len(), usize::from(at_boundary));
+    end_turn(&mut session);
+    assert_eq!(session.shown(Carrier::BackgroundShell).len(), 1);
 }
 
 #[test]
 fn a_command_without_permission_does_not_run() {
-    let mut bench = Bench::open("claude-code@2.1.330", Mode::Tui, &[]);
-    start_shell(&mut bench);
-    assert!(!bench.done.iter().any(|(_, effect)| matches!(effect, Effect::Shell { .. })));
-    assert_eq!(bench.outcomes(), [("shell".to_owned(), Outcome::Error)]);
+    let mut session = TestSession::open("claude-code@2.1.330", Mode::Tui, &[]);
+    start_shell(&mut session);
+    assert!(!session.done.iter().any(|(_, effect)| matches!(effect, Effect::Shell { .. })));
+    assert_eq!(session.outcomes(), [("shell".to_owned(), Outcome::Error)]);
 }
 
 fn block() -> Value {
@@ -117,35 +118,35 @@ fn a_hook_at_the_end_of_a_turn_makes_it_go_on(
     #[case] answer: Value,
     #[case] shown: &str,
 ) {
-    let mut bench = open(host, Mode::Tui);
-    bench.act(Action::Work);
-    bench.silence();
-    bench.act(Action::EndTurn);
-    let (asked, input) = bench.hook();
+    let mut session = open(host, Mode::Tui);
+    session.act(Action::Work);
+    session.silence();
+    session.act(Action::EndTurn);
+    let (asked, input) = session.hook();
     assert_eq!(asked, event);
     assert!(input.get(member).is_some(), "{input}");
     assert_eq!(input["stop_hook_active"], false);
-    bench.answer_hook(&answer.to_string());
-    assert!(bench.host.in_turn());
-    assert_eq!(bench.shown(Carrier::Hook).last().unwrap().text, shown);
-    bench.act(Action::EndTurn);
-    assert_eq!(bench.hook().1["stop_hook_active"], true);
-    bench.answer_hook("");
-    assert!(!bench.host.in_turn());
+    session.answer_hook(&answer.to_string());
+    assert!(session.host.in_turn());
+    assert_eq!(session.shown(Carrier::Hook).last().unwrap().text, shown);
+    session.act(Action::EndTurn);
+    assert_eq!(session.hook().1["stop_hook_active"], true);
+    session.answer_hook("");
+    assert!(!session.host.in_turn());
 }
 
 #[test]
 fn the_end_of_a_turn_is_blocked_eight_times_in_a_row_at_most() {
-    let mut bench = open("copilot-cli@1.0.102", Mode::Print);
-    bench.act(Action::Work);
-    bench.silence();
+    let mut session = open("copilot-cli@1.0.102", Mode::Print);
+    session.act(Action::Work);
+    session.silence();
     for _ in 0..8 {
-        bench.act(Action::EndTurn);
-        bench.answer_hook(&json!({"decision": "block", "reason": "again"}).to_string());
-        assert!(bench.host.in_turn());
+        session.act(Action::EndTurn);
+        session.answer_hook(&json!({"decision": "block", "reason": "again"}).to_string());
+        assert!(session.host.in_turn());
     }
-    bench.act(Action::EndTurn);
-    assert!(!bench.host.in_turn());
+    session.act(Action::EndTurn);
+    assert!(!session.host.in_turn());
 }
 
 #[rstest]
@@ -154,71 +155,71 @@ fn the_end_of_a_turn_is_blocked_eight_times_in_a_row_at_most() {
 #[case("{\"decision\":\"block\"}")]
 #[case("[]")]
 fn an_answer_that_the_host_does_not_know_changes_nothing(#[case] answer: &str) {
-    let mut bench = open("claude-code@2.1.330", Mode::Tui);
-    bench.act(Action::Work);
-    bench.silence();
-    bench.act(Action::EndTurn);
-    bench.answer_hook(answer);
-    assert!(!bench.host.in_turn());
-    assert!(bench.shown(Carrier::Hook).is_empty());
+    let mut session = open("claude-code@2.1.330", Mode::Tui);
+    session.act(Action::Work);
+    session.silence();
+    session.act(Action::EndTurn);
+    session.answer_hook(answer);
+    assert!(!session.host.in_turn());
+    assert!(session.shown(Carrier::Hook).is_empty());
 }
 
 #[test]
 fn a_slow_hook_is_not_waited_for() {
-    let mut bench = open("copilot-cli@1.0.102", Mode::Tui);
-    bench.act(Action::BeginTurn { prompt: "hello".to_owned() });
-    assert!(bench.shown(Carrier::Prompt).is_empty());
-    let slow = bench.now_ms + 29_999;
-    bench.until(slow);
-    assert!(bench.shown(Carrier::Prompt).is_empty());
-    bench.until(slow + 1);
-    assert_eq!(bench.shown(Carrier::Prompt).len(), 1);
+    let mut session = open("copilot-cli@1.0.102", Mode::Tui);
+    session.act(Action::BeginTurn { prompt: "hello".to_owned() });
+    assert!(session.shown(Carrier::Prompt).is_empty());
+    let slow = session.now_ms + 29_999;
+    session.until(slow);
+    assert!(session.shown(Carrier::Prompt).is_empty());
+    session.until(slow + 1);
+    assert_eq!(session.shown(Carrier::Prompt).len(), 1);
 }
 
 #[test]
 fn a_turn_ends_when_the_hooks_in_front_of_its_end_are_done() {
-    let mut bench = open("claude-code@2.1.330", Mode::Tui);
-    bench.act(Action::BeginTurn { prompt: "hello".to_owned() });
-    bench.act(Action::EndTurn);
-    assert_eq!(bench.hook().0, "UserPromptSubmit");
-    bench.answer_hook("");
-    assert_eq!(bench.hook().0, "Stop");
-    bench.answer_hook("");
-    assert!(!bench.host.in_turn());
+    let mut session = open("claude-code@2.1.330", Mode::Tui);
+    session.act(Action::BeginTurn { prompt: "hello".to_owned() });
+    session.act(Action::EndTurn);
+    assert_eq!(session.hook().0, "UserPromptSubmit");
+    session.answer_hook("");
+    assert_eq!(session.hook().0, "Stop");
+    session.answer_hook("");
+    assert!(!session.host.in_turn());
 
-    bench.call("wait");
-    bench.act(Action::EndTurn);
-    bench.result("wait", "done");
-    assert_eq!(bench.hook().0, "PostToolUse");
-    bench.answer_hook("");
-    assert!(bench.host.in_turn(), "while a call runs no model ends its turn");
-    bench.call("wait");
-    bench.result("wait", "done");
-    bench.act(Action::EndTurn);
-    bench.call("wait");
-    bench.answer_hook("");
-    assert!(bench.host.in_turn(), "it has gone on after all");
-    bench.result("wait", "done");
-    bench.act(Action::EndTurn);
-    assert_eq!(bench.hook().0, "PostToolUse");
-    bench.answer_hook("");
-    assert_eq!(bench.hook().0, "Stop");
+    session.call("wait");
+    session.act(Action::EndTurn);
+    session.result("wait", "done");
+    assert_eq!(session.hook().0, "PostToolUse");
+    session.answer_hook("");
+    assert!(session.host.in_turn(), "while a call runs no model ends its turn");
+    session.call("wait");
+    session.result("wait", "done");
+    session.act(Action::EndTurn);
+    session.call("wait");
+    session.answer_hook("");
+    assert!(session.host.in_turn(), "it has gone on after all");
+    session.result("wait", "done");
+    session.act(Action::EndTurn);
+    assert_eq!(session.hook().0, "PostToolUse");
+    session.answer_hook("");
+    assert_eq!(session.hook().0, "Stop");
 }
 
 #[test]
 fn a_hook_adds_to_the_prompt_and_to_a_tool_result() {
-    let mut bench = open("copilot-cli@1.0.102", Mode::Tui);
-    bench.act(Action::BeginTurn { prompt: "hello".to_owned() });
-    assert_eq!(bench.hook().1["prompt"], "hello");
-    bench.answer_hook(&json!({"additionalContext": "one"}).to_string());
-    bench.call("wait");
-    bench.result("wait", "done");
-    assert_eq!(bench.hook(), ("postToolUse".to_owned(), bench.hook().1));
-    bench.call("wait");
-    let waits = bench.called().len();
-    bench.answer_hook(&json!({"additionalContext": "two"}).to_string());
-    assert_eq!((waits, bench.called().len()), (1, 2), "the next step waits for the hook");
-    let model: Vec<String> = bench.model().into_iter().map(|entry| entry.text).collect();
+    let mut session = open("copilot-cli@1.0.102", Mode::Tui);
+    session.act(Action::BeginTurn { prompt: "hello".to_owned() });
+    assert_eq!(session.hook().1["prompt"], "hello");
+    session.answer_hook(&json!({"additionalContext": "one"}).to_string());
+    session.call("wait");
+    session.result("wait", "done");
+    assert_eq!(session.hook(), ("postToolUse".to_owned(), session.hook().1));
+    session.call("wait");
+    let waits = session.called().len();
+    session.answer_hook(&json!({"additionalContext": "two"}).to_string());
+    assert_eq!((waits, session.called().len()), (1, 2), "the next step waits for the hook");
+    let model: Vec<String> = session.model().into_iter().map(|entry| entry.text).collect();
     let added = "Tool \"wait\" succeeded. Additional guidance from postToolUse hooks:\ntwo";
     assert_eq!(model, ["hello", "one", "done", added]);
 }
@@ -229,87 +230,88 @@ fn a_hook_adds_to_the_prompt_and_to_a_tool_result() {
 #[case("claude-code@2.1.330", Mode::Tui, true)]
 #[case("claude-code@2.1.237", Mode::Tui, false)]
 fn a_wake_up_wakes_where_there_is_one(#[case] host: &str, #[case] mode: Mode, #[case] wakes: bool) {
-    let mut bench = open(host, mode);
-    let effects = bench.host.on_wake_up(0, "a message from outside");
-    bench.keep(effects);
-    // One host asks its hook of prompts first.
-    bench.silence();
-    assert_eq!(bench.host.in_turn(), wakes);
-    assert_eq!(bench.shown(Carrier::WakeUp).len(), usize::from(wakes));
+    let mut session = open(host, mode);
+    let effects = session.host.on_wake_up(0, "a message from outside");
+    session.keep(effects);
+    // One host runs its hook of prompts first.
+    session.silence();
+    assert_eq!(session.host.in_turn(), wakes);
+    assert_eq!(session.shown(Carrier::WakeUp).len(), usize::from(wakes));
 }
 
 /// A session of the newer era whose call was answered with a task.
-fn with_task(options: HostOptions) -> Bench {
-    let mut bench = Bench::modern("copilot-cli@1.0.102", options, &["wait"]);
-    bench.silence();
-    bench.call("wait");
-    let id = bench.call_id("wait");
+fn with_task(options: HostOptions) -> TestSession {
+    let mut session = TestSession::modern("copilot-cli@1.0.102", options, &["wait"]);
+    session.silence();
+    session.call("wait");
+    let id = session.call_id("wait");
     let task = json!({"resultType": "task", "taskId": "t1", "status": "working", "pollIntervalMs": 1000});
-    bench.reply(&id, json!({"result": task}));
-    bench
+    session.reply(&id, json!({"result": task}));
+    session
 }
 
 #[rstest]
 #[case(Mode::Tui, true)]
 #[case(Mode::Print, false)]
 fn a_task_is_followed_and_its_end_wakes_the_terminal_only(#[case] mode: Mode, #[case] wakes: bool) {
-    let mut bench = with_task(HostOptions { mode, experimental: true, ..HostOptions::default() });
-    assert_eq!(bench.outcomes(), [("wait".to_owned(), Outcome::Backgrounded)]);
-    bench.act(Action::EndTurn);
+    let mut session = with_task(HostOptions { mode, experimental: true, ..HostOptions::default() });
+    assert_eq!(session.outcomes(), [("wait".to_owned(), Outcome::Backgrounded)]);
+    session.act(Action::EndTurn);
     for _ in 0..3 {
-        bench.reply(&bench.last_id("tasks/get"), json!({"result": {"taskId": "t1", "status": "working"}}));
-        let next = bench.now_ms + 1000;
-        bench.until(next);
+        session
+            .reply(&session.last_id("tasks/get"), json!({"result": {"taskId": "t1", "status": "working"}}));
+        let next = session.now_ms + 1000;
+        session.until(next);
     }
-    assert_eq!(bench.count("tasks/get"), 4);
+    assert_eq!(session.count("tasks/get"), 4);
     let result = json!({"content": [{"type": "text", "text": "it came"}]});
     let state = json!({"taskId": "t1", "status": "completed", "result": result});
-    bench.reply(&bench.last_id("tasks/get"), json!({"result": state}));
-    assert_eq!(bench.host.in_turn(), wakes);
-    let shown: Vec<String> = bench.shown(Carrier::Task).into_iter().map(|entry| entry.text).collect();
+    session.reply(&session.last_id("tasks/get"), json!({"result": state}));
+    assert_eq!(session.host.in_turn(), wakes);
+    let shown: Vec<String> = session.shown(Carrier::Task).into_iter().map(|entry| entry.text).collect();
     assert_eq!(shown, if wakes { vec!["it came".to_owned()] } else { Vec::new() });
 }
 
 #[test]
 fn without_the_experimental_setting_a_task_is_no_result() {
-    let bench = with_task(HostOptions::default());
-    assert_eq!(bench.count("tasks/get"), 0);
-    assert_eq!(bench.outcomes(), [("wait".to_owned(), Outcome::Error)]);
+    let session = with_task(HostOptions::default());
+    assert_eq!(session.count("tasks/get"), 0);
+    assert_eq!(session.outcomes(), [("wait".to_owned(), Outcome::Error)]);
     let declares = |value: &Value| value.to_string().contains("io.modelcontextprotocol/tasks");
-    assert!(!bench.sent().iter().any(declares));
+    assert!(!session.sent().iter().any(declares));
 }
 
-/// A session with the hook that wakes, whose first turn has ended.
-fn with_waking_hook(host: &str, mode: Mode) -> Bench {
+/// A session with the waking hook, whose first turn has ended.
+fn with_waking_hook(host: &str, mode: Mode) -> TestSession {
     let options = HostOptions { mode, waking_hook: true, ..HostOptions::default() };
-    let mut bench = Bench::open_with(host, options, &["wait"]);
-    bench.silence();
-    bench.act(Action::BeginTurn { prompt: "work".to_owned() });
-    end_turn(&mut bench);
-    bench
+    let mut session = TestSession::open_with(host, options, &["wait"]);
+    session.silence();
+    session.act(Action::BeginTurn { prompt: "work".to_owned() });
+    end_turn(&mut session);
+    session
 }
 
-fn begun(bench: &Bench) -> Vec<u64> {
-    let ids = bench.done.iter().filter_map(|(_, effect)| match effect {
+fn begun(session: &TestSession) -> Vec<u64> {
+    let ids = session.done.iter().filter_map(|(_, effect)| match effect {
         Effect::Waking { id, .. } => Some(*id),
         _ => None,
     });
     ids.collect()
 }
 
-fn ended(bench: &Bench) -> Vec<u64> {
-    let ids = bench.done.iter().filter_map(|(_, effect)| match effect {
+fn ended(session: &TestSession) -> Vec<u64> {
+    let ids = session.done.iter().filter_map(|(_, effect)| match effect {
         Effect::EndWaking(id) => Some(*id),
         _ => None,
     });
     ids.collect()
 }
 
-fn end_waking(bench: &mut Bench, id: u64, code: i32) {
+fn end_waking(session: &mut TestSession, id: u64, code: i32) {
     let end = ShellEnd { output: "WORDS".to_owned(), code };
-    let effects = bench.host.on_waking_end(bench.now_ms, id, &end);
-    bench.keep(effects);
-    bench.silence();
+    let effects = session.host.on_waking_end(session.now_ms, id, &end);
+    session.keep(effects);
+    session.silence();
 }
 
 #[rstest]
@@ -317,44 +319,44 @@ fn end_waking(bench: &mut Bench, id: u64, code: i32) {
 #[case("claude-code@2.1.148", "<summary>Stop hook feedback</summary>")]
 #[case("claude-code@2.1.80", "Stop hook blocking error from command")]
 fn a_hook_beside_the_session_wakes_it_by_the_exit_code_two(#[case] host: &str, #[case] words: &str) {
-    let mut bench = with_waking_hook(host, Mode::Tui);
-    let first = begun(&bench);
+    let mut session = with_waking_hook(host, Mode::Tui);
+    let first = begun(&session);
     assert_eq!(first.len(), 1);
-    end_waking(&mut bench, first[0], 0);
-    assert!(bench.shown(Carrier::WakingHook).is_empty() && !bench.host.in_turn());
-    bench.act(Action::BeginTurn { prompt: "work".to_owned() });
-    end_turn(&mut bench);
-    let second = begun(&bench)[1];
-    end_waking(&mut bench, second, 2);
-    let shown = bench.shown(Carrier::WakingHook);
+    end_waking(&mut session, first[0], 0);
+    assert!(session.shown(Carrier::WakingHook).is_empty() && !session.host.in_turn());
+    session.act(Action::BeginTurn { prompt: "work".to_owned() });
+    end_turn(&mut session);
+    let second = begun(&session)[1];
+    end_waking(&mut session, second, 2);
+    let shown = session.shown(Carrier::WakingHook);
     assert!(shown.len() == 1 && shown[0].woke, "{shown:?}");
     assert!(shown[0].text.contains("WORDS") && shown[0].text.contains(words), "{}", shown[0].text);
-    // The turn that it started ends with one more.
-    end_turn(&mut bench);
-    assert_eq!(begun(&bench).len(), 3);
+    // The end of the turn that it started starts one more.
+    end_turn(&mut session);
+    assert_eq!(begun(&session).len(), 3);
 }
 
 #[test]
 fn hooks_beside_the_session_pile_up_until_their_time_is_over() {
-    let mut bench = with_waking_hook("claude-code@2.1.148", Mode::Tui);
+    let mut session = with_waking_hook("claude-code@2.1.148", Mode::Tui);
     for _ in 0..2 {
-        bench.act(Action::BeginTurn { prompt: "work".to_owned() });
-        end_turn(&mut bench);
+        session.act(Action::BeginTurn { prompt: "work".to_owned() });
+        end_turn(&mut session);
     }
-    assert_eq!((begun(&bench).len(), ended(&bench).len()), (3, 0));
-    let over = bench.now_ms + 600_000;
-    bench.until(over);
-    assert_eq!(ended(&bench), begun(&bench));
-    assert!(bench.shown(Carrier::WakingHook).is_empty());
+    assert_eq!((begun(&session).len(), ended(&session).len()), (3, 0));
+    let over = session.now_ms + 600_000;
+    session.until(over);
+    assert_eq!(ended(&session), begun(&session));
+    assert!(session.shown(Carrier::WakingHook).is_empty());
 }
 
 #[rstest]
 #[case("claude-code@2.1.330", true)]
 #[case("claude-code@2.1.148", false)]
 fn the_end_of_the_host_ends_its_hooks_or_leaves_them(#[case] host: &str, #[case] ends: bool) {
-    let mut bench = with_waking_hook(host, Mode::Tui);
-    bench.act(Action::Exit);
-    assert_eq!(ended(&bench).len(), usize::from(ends));
+    let mut session = with_waking_hook(host, Mode::Tui);
+    session.act(Action::Exit);
+    assert_eq!(ended(&session).len(), usize::from(ends));
     let mut killed = with_waking_hook(host, Mode::Tui);
     killed.act(Action::Kill);
     assert!(ended(&killed).is_empty());
@@ -362,39 +364,41 @@ fn the_end_of_the_host_ends_its_hooks_or_leaves_them(#[case] host: &str, #[case]
 
 #[test]
 fn a_headless_run_waits_for_its_hook_and_is_not_woken() {
-    let mut bench = with_waking_hook("claude-code@2.1.330", Mode::Print);
-    bench.act(Action::Exit);
-    let ends = |bench: &Bench| bench.done.iter().any(|(_, effect)| matches!(effect, Effect::Signal(_)));
-    assert!(!ends(&bench));
-    end_waking(&mut bench, 1, 2);
-    assert!(ends(&bench) && bench.shown(Carrier::WakingHook).is_empty());
+    let mut session = with_waking_hook("claude-code@2.1.330", Mode::Print);
+    session.act(Action::Exit);
+    let ends =
+        |session: &TestSession| session.done.iter().any(|(_, effect)| matches!(effect, Effect::Signal(_)));
+    assert!(!ends(&session));
+    end_waking(&mut session, 1, 2);
+    assert!(ends(&session) && session.shown(Carrier::WakingHook).is_empty());
 }
 
 #[test]
 fn an_old_version_waits_for_the_hook_and_goes_on_with_its_words() {
-    let mut bench = with_waking_hook("claude-code@2.0.73", Mode::Tui);
-    assert!(bench.host.in_turn());
-    end_waking(&mut bench, 1, 2);
-    let shown = bench.shown(Carrier::Hook);
+    let mut session = with_waking_hook("claude-code@2.0.73", Mode::Tui);
+    assert!(session.host.in_turn());
+    end_waking(&mut session, 1, 2);
+    let shown = session.shown(Carrier::Hook);
     assert!(shown.last().is_some_and(|entry| entry.text == "Stop hook feedback:\nWORDS"), "{shown:?}");
-    end_turn(&mut bench);
-    end_waking(&mut bench, 2, 0);
-    assert!(!bench.host.in_turn());
+    end_turn(&mut session);
+    end_waking(&mut session, 2, 0);
+    assert!(!session.host.in_turn());
 }
 
-/// What the model of Qwen Code reads at the end of our command: quotes and angle brackets as XML writes them.
+/// The text that the model of Qwen Code reads at the end of a command, with quotes and angle brackets escaped
+/// as in XML.
 #[test]
 fn a_shell_is_shown_as_its_host_escapes_it() {
     let shown = |host: &str| {
         let options = HostOptions { shell: true, ..HostOptions::default() };
-        let mut bench = Bench::open_with(host, options, &["wait"]);
+        let mut session = TestSession::open_with(host, options, &["wait"]);
         let arguments = vec!["w".to_owned(), "--consumer".to_owned(), "a'b".to_owned()];
-        bench.act(Action::StartShell { arguments, description: "wait".to_owned(), label: "s".to_owned() });
-        bench.act(Action::EndTurn);
+        session.act(Action::StartShell { arguments, description: "wait".to_owned(), label: "s".to_owned() });
+        session.act(Action::EndTurn);
         let end = ShellEnd { output: "chat_id \"19:c\" & &lt;b>\n".to_owned(), code: 0 };
-        let effects = bench.host.on_shell_end(bench.now_ms, 1, end);
-        bench.keep(effects);
-        bench.shown(Carrier::BackgroundShell).pop().unwrap().text
+        let effects = session.host.on_shell_end(session.now_ms, 1, end);
+        session.keep(effects);
+        session.shown(Carrier::BackgroundShell).pop().unwrap().text
     };
     let text = shown("qwen-code@0.24.4");
     for words in [
@@ -407,36 +411,36 @@ fn a_shell_is_shown_as_its_host_escapes_it() {
     assert!(shown("gemini-cli@0.61.0").contains("chat_id \"19:c\" & &lt;b>\n"));
 }
 
-/// What only plans asks for all but reading, whatever the settings let run.
+/// In plan mode the host asks about every tool that does not only read, whatever the settings allow.
 #[test]
 fn a_session_that_only_plans_asks_before_it_answers() {
     for (plans, expected) in [(false, 1), (true, 0)] {
         let options = HostOptions { unasked: Some(vec!["*".to_owned()]), ..HostOptions::default() };
-        let mut bench = Bench::open_with("claude-code@2.1.330", options, &["wait"]);
+        let mut session = TestSession::open_with("claude-code@2.1.330", options, &["wait"]);
         if plans {
-            bench.act(Action::OnlyPlan);
+            session.act(Action::OnlyPlan);
         }
-        bench.call("wait");
-        bench.silence();
-        assert_eq!(bench.count("tools/call"), expected, "plans: {plans}");
-        bench.act(Action::AnswerDialog { allow: true });
-        assert_eq!(bench.count("tools/call"), 1);
+        session.call("wait");
+        session.silence();
+        assert_eq!(session.count("tools/call"), expected, "plans: {plans}");
+        session.act(Action::AnswerDialog { allow: true });
+        assert_eq!(session.count("tools/call"), 1);
     }
 }
 
-/// Another conversation has another id for its hooks, and going back brings the first one.
+/// Another conversation has another id for its hooks, and going back restores the first one.
 #[test]
 fn another_conversation_has_another_id() {
     let options = HostOptions { hooks: true, ..HostOptions::default() };
-    let mut bench = Bench::open_with("claude-code@2.1.330", options, &["wait"]);
-    let first = bench.hook().1["session_id"].clone();
-    bench.silence();
-    bench.act(Action::ChangeSession { back: false });
-    let (event, cleared) = bench.hook();
+    let mut session = TestSession::open_with("claude-code@2.1.330", options, &["wait"]);
+    let first = session.hook().1["session_id"].clone();
+    session.silence();
+    session.act(Action::ChangeSession { back: false });
+    let (event, cleared) = session.hook();
     assert_eq!((event.as_str(), cleared["source"].as_str()), ("SessionStart", Some("clear")));
     assert_ne!(cleared["session_id"], first);
-    bench.silence();
-    bench.act(Action::ChangeSession { back: true });
-    assert_eq!(bench.hook().1["session_id"], first);
-    assert_eq!(bench.hook().1["source"], "resume");
+    session.silence();
+    session.act(Action::ChangeSession { back: true });
+    assert_eq!(session.hook().1["session_id"], first);
+    assert_eq!(session.hook().1["source"], "resume");
 }

@@ -1,6 +1,6 @@
-//! The faults of the tiny server, each named by what it does. Which row must catch it stands in `mutants`.
+//! The faults of the tiny server, each named by its behaviour. The row that must catch it is in `mutants`.
 
-/// What a server can do wrong.
+/// A fault of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,

@@ -1,5 +1,6 @@
-//! Which tools a host leaves out, cuts or never calls: a server whose tools break one known rule of a host fails the row
-//! for it there, and passes where the host takes them. A feature that was not tried on a host is reported as unknown.
+//! Tools that a host leaves out, cuts or never calls: a server whose tools break one known rule of a host
+//! fails the row for it on that host, and passes on hosts that accept them. A feature that was not tried on a
+//! host is reported as unknown.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 
-/// A server of the older era: its tools, the version that it answers with where that is not the host's, the code by which
-/// it refuses what it does not know, and what it says it is.
+/// A server of the older era: its tools, the version in its answer if it is not the host's, the code of its
+/// refusals, and its `serverInfo`.
 #[derive(Clone)]
 struct Older {
     tools: Value,
@@ -49,7 +50,7 @@ async fn serve(server: Older, input: DuplexStream, mut output: DuplexStream) -> 
     0
 }
 
-/// How one row ends on one host.
+/// The outcome of one row on one host.
 fn judged(server: Older, host: &str, row: &str) -> Outcome {
     let rows = conformance::rows().expect("the rows are sound");
     let hosts = hostcheck::host::all().expect("the profiles are sound");
@@ -179,7 +180,7 @@ fn expect(server: Older, host: &str, row: &str, (wanted, says): (&str, &str)) {
     assert!(word == wanted && said.contains(says), "{row} on {host}: {outcome:?}");
 }
 
-/// One tool of two has a schema that even MCP does not allow.
+/// One of two tools has a schema that MCP itself does not allow.
 #[rstest]
 #[case("opencode@1.18.33", "hosts.opens", PASSES, "")]
 #[case("opencode@1.18.33", "hosts.tools", FAILS, "2 of 2 tools do not reach the model")]

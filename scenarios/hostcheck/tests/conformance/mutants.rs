@@ -1,5 +1,5 @@
-//! Which row must catch which fault: a server that breaks one rule has to fail that row, and the server without a
-//! fault none.
+//! The row that must catch each fault: a server that breaks one rule must fail that row, and the server
+//! without a fault must fail none.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ const MUTANTS: [(Fault, &str, Version); 61] = [
     (Fault::IgnoresBareRequests, "lifecycle.incomplete-meta", NEW),
 ];
 
-/// What a server may do → the row that must not fail for it.
+/// Behaviour that is allowed → the row that must not fail because of it.
 const ALLOWED: [(Fault, &str, Version, &str); 11] = [
     (Fault::TellsOnce, "progress.increases", OLD, "NotApplicable"),
     (Fault::AnswersTwice, "messages.notification-unanswered", OLD, "Pass"),
@@ -169,7 +169,8 @@ fn a_server_without_a_fault_fails_no_row_in_any_version() {
     assert!(passed > 200, "only {passed} rows were passed");
 }
 
-/// Why a row may not apply to a server inside the test: it has no process, and nothing to ask back or to page.
+/// The reasons why a row may not apply to a server inside the test: it has no process, sends no requests, and
+/// has one page only.
 fn is_expected(reason: &str) -> bool {
     [
         "about a process",

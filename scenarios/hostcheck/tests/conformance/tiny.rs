@@ -1,5 +1,5 @@
-//! A tiny MCP server of both eras that keeps every rule, and the faults that it can be given one by one.
-//! It shares no code with the server of this project nor with the suite that judges it.
+//! A tiny MCP server of both eras that keeps every rule, and the faults that can be added to it one by one.
+//! It shares no code with the server of this project, nor with the suite that judges it.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ const MODERN: &str = "2026-07-28";
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// The server, as the suite takes it. Each start is another connection.
+/// The server for the suite. Each start is a new connection.
 pub(crate) fn target(fault: Fault) -> Target {
     let starts = Rc::new(Cell::new(0));
     Target::Inside(Rc::new(move |input, output| {
@@ -48,13 +48,13 @@ struct Tiny {
     connection: u64,
     session: Option<String>,
     modern: bool,
-    /// A second `initialize` made another session of it.
+    /// A second `initialize` has started another session.
     changed: bool,
     lists: u64,
     streams: Vec<Value>,
-    /// Calls that last: ids, when they end, and their params.
+    /// Long calls: ids, the times of their ends, and their params.
     waiting: Vec<(Value, Instant, Value)>,
-    /// A cancelled stream of which something is said after the next answer.
+    /// A cancelled stream on which a notification is sent after the next answer.
     late: Option<Value>,
     dead: bool,
 }
@@ -83,7 +83,7 @@ async fn serve(mut tiny: Tiny, input: DuplexStream, mut output: DuplexStream) ->
             break;
         }
         if tiny.fault == Fault::ReadsOneLineAtATime {
-            // What came in the same read is thrown away.
+            // The other bytes of the same read are dropped.
             let more = input.buffer().len();
             input.consume(more);
         }
@@ -363,7 +363,7 @@ impl Tiny {
         })]
     }
 
-    /// What both eras have.
+    /// Methods that both eras have.
     fn shared(&mut self, id: &Value, method: &str, params: &Value, modern: bool) -> Vec<Value> {
         let changed = self.changed;
         let cached = move |mut body: Value| {
@@ -465,7 +465,7 @@ impl Tiny {
         out
     }
 
-    /// What is said when a call that lasts is over.
+    /// The lines at the end of a long call.
     fn waited(&self, id: &Value, params: &Value) -> Vec<u8> {
         let done = result(id, json!({"content": [{"type": "text", "text": "waited"}]}));
         let mut out = self.progress(params);

@@ -1,5 +1,5 @@
-//! Servers behind an address: a tiny one of streamable HTTP that keeps every rule, and the faults that it can be given one
-//! by one, each caught by the row that it breaks. They listen on loopback, so here time is the real one.
+//! Servers at an address: a tiny one of streamable HTTP that keeps every rule, and its faults one by one,
+//! each caught by the row that it breaks. They listen on loopback, so time is real here.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ const LEGACY: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
 const MODERN: &str = "2026-07-28";
 const META: &str = "io.modelcontextprotocol";
 
-/// What a server does wrong.
+/// A fault of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     None,
