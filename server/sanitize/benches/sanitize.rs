@@ -1,5 +1,5 @@
-//! How long the sanitiser takes on hostile input, and whether the time grows linearly: a table on stdout.
-//! Run with `cargo bench -p entraclaw --bench sanitize`.
+//! Measures how long the sanitiser takes on hostile input, and whether the time grows linearly. Prints a table.
+//! Run with `cargo bench -p entraclaw-sanitize --bench sanitize`.
 #![expect(clippy::print_stdout, reason = "the table is what the program is for")]
 #![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "it measures real time")]
 
@@ -36,7 +36,7 @@ fn main() {
     }
 }
 
-/// The best round: what else the machine does can only add to it.
+/// The best round, because other work of the machine can only add time.
 fn best(text: &str, markup: Markup) -> Duration {
     let context = Context::default();
     let limits = Limits::default();

@@ -32,7 +32,7 @@ fn introduces(c: char) -> bool {
     matches!(c, ESC | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}'..='\u{9f}')
 }
 
-/// What follows the sequence that `text` starts with.
+/// The text after the sequence that it starts with.
 fn after_sequence(text: &str) -> &str {
     let mut chars = text.chars();
     match chars.next() {
@@ -53,14 +53,15 @@ fn after_sequence(text: &str) -> &str {
     }
 }
 
-/// Parameters, intermediates and the final character. What does not fit ends the sequence and stays.
+/// The text after parameters, intermediates and the final character. A character that does not fit ends the
+/// sequence and stays.
 fn after_csi(text: &str) -> &str {
     let body = text.trim_start_matches(|c| matches!(c, '0'..='?'));
     let body = body.trim_start_matches(|c| matches!(c, ' '..='/'));
     body.strip_prefix(|c| matches!(c, '@'..='~')).unwrap_or(body)
 }
 
-/// A control string: to its terminator; without one, to the end of the line.
+/// The text after a control string, which goes to its terminator or else to the end of the line.
 fn after_string(text: &str) -> &str {
     let ends = |c| {
         matches!(
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_go_whole() {
+    fn sequences_are_removed_whole() {
         assert_eq!(stripped("\u{1b}[2J\u{1b}[8mhidden\u{1b}[0m"), ("hidden".to_owned(), 3));
         assert_eq!(stripped("\u{1b}]8;;http://evil\u{7}ok\u{1b}]8;;\u{7}"), ("ok".to_owned(), 2));
         assert_eq!(stripped("\u{1b}]52;c;aGk=\u{1b}\\"), (String::new(), 1));
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unterminated_string_takes_its_line_only() {
+    fn an_unterminated_string_is_removed_to_the_end_of_its_line() {
         assert_eq!(stripped("one\u{1b}Ppayload\ntwo"), ("one\ntwo".to_owned(), 1));
         assert_eq!(stripped("one\u{1b}]payload"), ("one".to_owned(), 1));
         assert_eq!(stripped("\u{1b}"), (String::new(), 1));

@@ -1,4 +1,4 @@
-//! What is attached to a message, named in its text: quotes as inner blocks, everything else as a note.
+//! The attachments of a message as text: quotes as inner blocks, every other attachment as a note.
 //! It must never show a quote without saying that its author is unverified, nor an attachment twice.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ const MAX_SHOWN: usize = 50;
 /// Longest title, language or type in a note, in characters.
 const MAX_LABEL_CHARS: usize = 120;
 
-/// The attachments of a message and which of them have had their place.
+/// The attachments of a message, and which of them are on the page already.
 pub(super) struct Attachments<'a> {
     all: &'a [Attachment],
     by_id: BTreeMap<&'a str, usize>,
@@ -25,7 +25,7 @@ impl<'a> Attachments<'a> {
     pub(crate) fn new(context: &'a Context, bounds: Bounds) -> Self {
         let all = &context.attachments[..context.attachments.len().min(MAX_SHOWN)];
         let quotes = all.iter().filter(|attachment| attachment.kind.is_quote()).count().max(1);
-        // Many quotes share half of the room, or they would push the message out.
+        // All quotes share half of the room, so that many of them can't push the message out.
         let quote = (bounds.text / 2 / quotes).clamp(MIN_BOUND_BYTES, bounds.quote);
         let bounds = Bounds { quote, ..bounds };
         let by_id =
@@ -33,7 +33,7 @@ impl<'a> Attachments<'a> {
         Self { all, by_id, placed: vec![false; all.len()], bounds }
     }
 
-    /// Shows the attachment of this id here; one that nobody knows is still said to be there.
+    /// Shows the attachment with this id here. An unknown id gets a note that something is attached.
     pub(super) fn place(&mut self, id: &str, page: &mut Page, tally: &mut Tally) {
         match self.by_id.get(id) {
             Some(&at) if self.placed[at] => {}
@@ -45,7 +45,7 @@ impl<'a> Attachments<'a> {
         }
     }
 
-    /// Shows what had no place in the body.
+    /// Shows the attachments that the body did not place.
     pub(super) fn place_rest(&mut self, context: &Context, page: &mut Page, tally: &mut Tally) {
         for (attachment, placed) in self.all.iter().zip(&self.placed) {
             if !placed {
@@ -65,7 +65,6 @@ impl AttachmentKind {
     }
 }
 
-/// Shows all attachments after a plain text.
 pub(super) fn append_all(text: &mut String, context: &Context, bounds: Bounds, tally: &mut Tally) {
     if context.attachments.is_empty() {
         return;

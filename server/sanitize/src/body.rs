@@ -1,4 +1,4 @@
-//! What the visible elements of a document write on its page, and what their ends bring.
+//! Writes the visible elements of a document on a page, and what their ends need: breaks, marks, links.
 //! It must never be given anything hidden.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ const MAX_LANGUAGE_CHARS: usize = 20;
 /// Largest number before a list item.
 const MAX_ITEM_NUMBER: u32 = 999_999;
 
-/// What the end of an element brings with it.
+/// What to write when an element ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnClose {
     Nothing,
@@ -53,13 +53,13 @@ struct CodeBlock {
     language: String,
 }
 
-/// A mention that the source confirms, with what its tag holds so far.
+/// A mention that the source confirms, with the text inside its tag so far.
 struct OpenMention<'a> {
     mention: &'a Mention,
     typed: String,
 }
 
-/// A page being written.
+/// The page that a document is written on, and the elements that are open on it.
 pub(super) struct Body<'a> {
     page: Page,
     pub(super) tally: Tally,
@@ -70,9 +70,9 @@ pub(super) struct Body<'a> {
     rows: Vec<Row>,
     code: Option<CodeBlock>,
     mention: Option<OpenMention<'a>>,
-    /// Who was mentioned last, and how long the page was after it.
+    /// The person who was mentioned last, and the length of the page after that.
     last_mention: Option<(&'a str, usize)>,
-    /// The next text stands in a mention's tag that nobody confirms: it must not look like one.
+    /// The next text is inside a mention tag that the source does not confirm, so it must not look like a mention.
     drop_at_sign: bool,
 }
 
@@ -93,14 +93,14 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Writes what has no place in the body, and gives the page and the counts.
+    /// Writes the remaining attachments and returns the page and the counts.
     pub(crate) fn finish(mut self) -> (String, Tally) {
         self.attachments.place_rest(self.context, &mut self.page, &mut self.tally);
         let text = self.page.finish(&mut self.tally);
         (text, self.tally)
     }
 
-    /// A run of text between two tags.
+    /// Writes the text between two tags.
     pub(crate) fn text(&mut self, run: &str) {
         let text = ansi::strip(run, &mut self.tally);
         let mut text = &*text;
@@ -117,10 +117,10 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Does what a visible start tag asks for.
+    /// Begins a visible element.
     pub(super) fn begin(&mut self, element: &'static Element, tag: &Tag) -> OnClose {
         if let Some(code) = &mut self.code {
-            // Inside code only lines count.
+            // Inside code a block element only starts a new line.
             if element.is_block() && !code.text.is_empty() && !code.text.ends_with('\n') {
                 code.text.push('\n');
             }
@@ -140,7 +140,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Does what the end of an element asks for; `asked` is false when its own end tag never came.
+    /// Ends an element; `asked` is false when its own end tag never came.
     pub(super) fn close(&mut self, on_close: OnClose, asked: bool) {
         match on_close {
             OnClose::Nothing => {}
@@ -253,7 +253,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// A stray end of a block: what follows is not in the same line.
+    /// An end tag without a start: the text after it begins a new line.
     pub(super) fn separate(&mut self) {
         if self.code.is_none() && self.mention.is_none() {
             self.page.block_break(1);
@@ -265,7 +265,7 @@ impl<'a> Body<'a> {
         OnClose::Break(newlines)
     }
 
-    /// A list inside a list goes on in the next line; one of its own has a blank line around it.
+    /// A list inside a list starts on the next line; an outer list has a blank line around it.
     fn list_gap(&self) -> usize {
         if self.lists.is_empty() { 2 } else { 1 }
     }
@@ -302,8 +302,8 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Writes `@Name`. The name is the source's; what the tag holds is shown as well if it goes on for long or the
-    /// tag never ended, for then it is the message.
+    /// Writes `@Name` with the source's name. The tag's own text is shown as well if it is long or the tag never ended,
+    /// because then it is the message.
     fn end_mention(&mut self, asked: bool) {
         let Some(OpenMention { mention, typed }) = self.mention.take() else { return };
         self.tally.mentions_me |= mention.is_me;
@@ -330,14 +330,14 @@ impl<'a> Body<'a> {
         if text.trim_start().is_empty() {
             return;
         }
-        // A fence longer than any in the text cannot be ended by it.
+        // The text can't end a fence that is longer than any in it.
         let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
         let fence = "`".repeat(longest.max(2) + 1);
         self.page.verbatim(&format!("{fence}{language}\n{text}\n{fence}"), &mut self.tally);
         self.page.block_break(2);
     }
 
-    /// A line end that was asked for.
+    /// Writes a line end where the document has one.
     pub(super) fn line_end(&mut self) {
         match (&mut self.mention, &mut self.code) {
             (Some(mention), _) => mention.typed.push(' '),
@@ -346,7 +346,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Writes an element that ends where it starts.
+    /// Writes an element that has no content.
     pub(super) fn void(&mut self, element: &'static Element, tag: &Tag) {
         let Role::Special(special) = element.role else { return };
         if special == Special::Break {
@@ -419,12 +419,12 @@ impl<'a> Body<'a> {
     }
 }
 
-/// An attribute's value.
+/// The value of a tag's first attribute of this name.
 pub(super) fn attribute<'t>(tag: &'t Tag, name: &str) -> Option<&'t str> {
     tag.attrs.iter().find(|attribute| &*attribute.name.local == name).map(|attribute| &*attribute.value)
 }
 
-/// An attribute as a label, `None` when nothing of it remains.
+/// The value of an attribute as a label, or `None` if cleaning leaves nothing.
 fn label(tag: &Tag, name: &str) -> Option<String> {
     let label = clean_label(attribute(tag, name)?, MAX_LABEL_CHARS);
     (!label.is_empty()).then_some(label)
@@ -434,7 +434,7 @@ fn emoji_of(tag: &Tag, named: impl Fn(&str) -> String) -> String {
     label(tag, "alt").or_else(|| label(tag, "title").map(|title| named(&title))).unwrap_or_default()
 }
 
-/// The language in a code block's class: its last word, without the usual prefixes.
+/// The language in a code block's class: the last word, without the usual prefixes.
 fn language_of(class: &str) -> String {
     let word = class.split_ascii_whitespace().last().unwrap_or_default();
     let word = word.strip_prefix("language-").or_else(|| word.strip_prefix("lang-")).unwrap_or(word);

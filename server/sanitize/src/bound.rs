@@ -1,4 +1,4 @@
-//! Bounds and the escape: the last steps, where lengths are those of the text that leaves.
+//! The last two steps, the bounds and the escape. Lengths are those of the escaped text.
 //! It must never shorten a text without saying so in it, nor split what a reader sees as one character.
 
 use std::fmt::Write as _;
@@ -10,11 +10,11 @@ use super::tally::Tally;
 
 /// Room kept for the notice, for closing and opening a code fence around it and for repeating the marks of a quote.
 const NOTICE_BYTES: usize = 192;
-/// The part of the room that the tail gets: one in so many.
+/// The tail gets one part in so many of the room.
 const TAIL_SHARE: usize = 8;
-/// How far back a boundary between graphemes is looked for; one longer than this is split.
+/// How far back a boundary between graphemes is searched; a longer grapheme is split.
 const MAX_GRAPHEME_BYTES: usize = 256;
-/// How far back from the cut of an input the start of a cut tag is looked for.
+/// How far back from a cut the start of a tag is searched.
 const MAX_CUT_TAG_BYTES: usize = 4096;
 /// Longest code fence that is closed and opened again around a notice.
 const MAX_FENCE_CHARS: usize = 16;
@@ -44,14 +44,14 @@ fn escaped_len(c: char) -> usize {
     }
 }
 
-/// The part of an input that is read, and how many bytes are not.
+/// The part of an input that is read, and how many bytes are left unread.
 pub(super) fn cut_input(input: &str, max_bytes: usize) -> (&str, usize) {
     if input.len() <= max_bytes {
         return (input, 0);
     }
     let mut at = grapheme_boundary(input, max_bytes);
     let window = at.saturating_sub(MAX_CUT_TAG_BYTES);
-    // A tag that the cut would split goes as a whole.
+    // A tag that the cut would split is left out whole.
     if let Some(open) = input.as_bytes()[window..at].iter().rposition(|b| matches!(b, b'<' | b'>'))
         && input.as_bytes()[window + open] == b'<'
     {
@@ -96,11 +96,11 @@ pub(super) fn bound(text: String, max_bytes: usize, what: &str, tally: &mut Tall
         out.push_str(tail.trim_start());
     }
     tally.left_out_bytes += middle.len();
-    // A cut inside an overlong grapheme can leave a joiner behind; nothing is counted twice.
+    // A cut inside an overlong grapheme can leave a joiner behind. It is not counted a second time.
     characters::clean(out.trim_end(), &mut Tally::default())
 }
 
-/// Where a head of at most `max_bytes` ends: at a line end if one is near, else between graphemes.
+/// Where a head of at most `max_bytes` ends: at a line end if one is near, or else between graphemes.
 fn head_end(text: &str, max_bytes: usize) -> usize {
     let mut bytes = 0;
     let over = text.char_indices().find(|&(_, c)| {
@@ -115,7 +115,7 @@ fn head_end(text: &str, max_bytes: usize) -> usize {
     }
 }
 
-/// Where a tail of at most `max_bytes` starts: after a line end if it has one, else between graphemes.
+/// Where a tail of at most `max_bytes` starts: after a line end if it has one, or else between graphemes.
 fn tail_start(text: &str, max_bytes: usize) -> usize {
     let mut bytes = 0;
     let over = text.char_indices().rev().find(|&(_, c)| {
@@ -142,7 +142,7 @@ pub(super) fn grapheme_boundary(text: &str, at: usize) -> usize {
         return text.len();
     }
     let at = (0..=at).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
-    // Only a window is shown to the segmenter, so that a run of flags cannot send it to the start of the text.
+    // The segmenter gets a window only, so that a run of flags can't make it search back to the start.
     let window = at.saturating_sub(MAX_GRAPHEME_BYTES);
     let window = (window..=at).find(|&i| text.is_char_boundary(i)).unwrap_or(at);
     let shown = &text[window..];
@@ -156,7 +156,7 @@ pub(super) fn grapheme_boundary(text: &str, at: usize) -> usize {
     }
 }
 
-/// The fence of a code block that is open at the end of `text`. Only for reading: safety does not hang on it.
+/// The fence of a code block that is open at the end of `text`. It helps a reader; safety does not depend on it.
 fn open_fence(text: &str) -> Option<&str> {
     let mut open = None;
     for line in text.split('\n') {

@@ -1,5 +1,5 @@
-//! Which characters a text may hold: nothing invisible, nothing that reorders, nothing without a meaning of its own.
-//! It must never change what a reader sees but for composing (NFC), the marks beyond the cap and undefined characters.
+//! The characters that a text may hold: none that is invisible, reorders the text or has no defined meaning.
+//! It must never change what a reader sees, except by composing (NFC), by the cap on marks and for undefined characters.
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeEmoji, UnicodeGeneralCategory};
@@ -8,7 +8,7 @@ use super::tally::Tally;
 
 /// Most combining marks on one base character.
 pub(super) const MAX_MARKS_PER_BASE: usize = 8;
-/// The tag letters of the flags that are recommended for general interchange: England, Scotland, Wales.
+/// The tag letters of the flags that Unicode recommends for general interchange: England, Scotland, Wales.
 const FLAG_TAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 
 const ZWNJ: char = '\u{200c}';
@@ -31,7 +31,7 @@ pub(super) fn clean(text: &str, tally: &mut Tally) -> String {
     cap_marks(&composed, tally)
 }
 
-/// What is to become of a character wherever it stands.
+/// What happens to a character wherever it stands.
 enum Fate {
     Keep,
     Become(char),
@@ -67,8 +67,7 @@ fn drop_unconditionally(text: &str, tally: &mut Tally) -> String {
     out
 }
 
-/// Characters that are seen often and need no look at any table: ASCII, Latin letters, the frames that layout uses,
-/// ideographs.
+/// Common characters that need no table: ASCII, Latin letters, the frames that layout uses, ideographs.
 fn is_plain(c: char) -> bool {
     matches!(
         c,
@@ -104,10 +103,10 @@ fn fate(c: char) -> Fate {
         | '\u{3164}'
         | '\u{ffa0}'
         | '\u{fff0}'..='\u{fff8}' => Fate::Drop("invisible"),
-        // The compatibility forms of the angle brackets; see the module's decisions.
+        // The compatibility forms of the angle brackets, so that the escape covers them.
         '\u{ff1c}' | '\u{fe64}' => Fate::Become('<'),
         '\u{ff1e}' | '\u{fe65}' => Fate::Become('>'),
-        // A letter of braille without dots is a blank by another name.
+        // The braille pattern without dots looks like a blank.
         '\u{2800}' => Fate::Become(' '),
         _ => match c.general_category() {
             GeneralCategory::SpaceSeparator => Fate::Become(' '),
@@ -120,7 +119,7 @@ fn fate(c: char) -> Fate {
     }
 }
 
-/// Format characters that are drawn: signs that enclose the digits after them.
+/// Visible format characters: signs that enclose the digits after them.
 fn is_visible_format(c: char) -> bool {
     matches!(
         c,
@@ -136,7 +135,7 @@ fn is_visible_format(c: char) -> bool {
     )
 }
 
-/// Drops joiners, selectors and tag characters where they do not belong. Each is judged by what is kept before it.
+/// Drops joiners, selectors and tag characters where they do not belong, judged by the kept text before them.
 fn drop_out_of_place(text: &str, tally: &mut Tally) -> String {
     let depends =
         |c| matches!(c, ZWJ | ZWNJ | BLACK_FLAG | '\u{fe0e}' | '\u{fe0f}' | '\u{e0020}'..='\u{e007f}');
@@ -205,7 +204,7 @@ fn is_emoji_base(c: char) -> bool {
     !c.is_ascii() && c.is_emoji_char()
 }
 
-/// Whether an emoji ends before a joiner: its base, a skin tone, its selector or its flag's tags.
+/// Whether an emoji ends before a joiner: with its base, a skin tone, its selector or its flag's tags.
 fn ends_emoji(before: char, base: char) -> bool {
     is_emoji_base(before) || (matches!(before, '\u{fe0f}' | CANCEL_TAG) && is_emoji_base(base))
 }
@@ -238,7 +237,7 @@ fn is_mark(c: char) -> bool {
     !never && c.general_category_group() == GeneralCategoryGroup::Mark
 }
 
-/// Caps what is stacked on one base. A joiner in a stack counts, or it could carry any number of marks.
+/// Caps the marks on one base. A joiner between them counts too, or it could carry any number of marks.
 fn cap_marks(text: &str, tally: &mut Tally) -> String {
     let stacks = |c: char| is_mark(c) || matches!(c, ZWJ | ZWNJ);
     let mut out = String::with_capacity(text.len());

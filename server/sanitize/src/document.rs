@@ -1,5 +1,5 @@
-//! From tokens to a page: html5ever's tokenizer on one side, the stack of open elements in the middle.
-//! It must never write what a reader of the original did not see.
+//! Turns the tokens of html5ever into a page, with a stack of the open elements.
+//! It must never write a text that a reader of the original did not see.
 
 use std::cell::RefCell;
 
@@ -15,7 +15,7 @@ use super::stack::{Open, Stack};
 use super::tally::Tally;
 use super::{Bounds, Context, tags};
 
-/// Reads a document and lays it out as lines. The characters are still the stranger's but for terminal sequences.
+/// Lays a document out as lines. Its characters are unchanged, except that terminal sequences are removed.
 pub(super) fn lay_out(input: &str, context: &Context, bounds: Bounds, tally: &mut Tally) -> String {
     let source = tags::keep_typed(input, tally);
     let document = Document {
@@ -30,7 +30,7 @@ pub(super) fn lay_out(input: &str, context: &Context, bounds: Bounds, tally: &mu
     let tokenizer = Tokenizer::new(Sink(RefCell::new(document)), options);
     let queue = BufferQueue::default();
     queue.push_back(StrTendril::from(&*source));
-    // A sink that never answers with a script or an encoding gets `Done` at once.
+    // Without scripts and encodings, `feed` is always done after one call.
     let _ = tokenizer.feed(&queue);
     tokenizer.end();
     let mut document = tokenizer.sink.0.into_inner();
@@ -118,7 +118,7 @@ impl Document<'_> {
                 self.next_hidden
             })
         });
-        // What is only invisible or tiny can hold what is not.
+        // Content of an invisible or tiny element can be visible.
         let hidden = hidden.filter(|_| style.hides());
         if let (Role::Dropped(kind), None) = (element.role, outer_hidden)
             && kind != "hidden"
@@ -147,7 +147,7 @@ impl Document<'_> {
         self.stack.push(Open { element, style, hidden, on_close, has_summary: false });
     }
 
-    /// Folds what a reader sees only after opening it, but for its first summary.
+    /// Folds content that a reader has to open first, except for its first summary.
     fn disclose(&mut self, element: &'static Element, tag: &Tag, style: &mut Style) {
         match element.name {
             "details" if attribute(tag, "open").is_none() => style.fold(),
@@ -163,7 +163,7 @@ impl Document<'_> {
         }
     }
 
-    /// Ends what the standard says this start tag ends.
+    /// Ends the elements that this start tag ends by the HTML standard.
     fn imply_ends(&mut self, element: &'static Element) {
         use elements::id;
         const P: &[usize] = &[id("p")];
@@ -196,7 +196,7 @@ impl Document<'_> {
 
     fn end(&mut self, element: &'static Element) {
         if element.is_void() {
-            // The standard makes a line end of this one.
+            // The standard treats `</br>` as a line end.
             if element.name == "br" && self.stack.hidden().is_none() {
                 self.body.line_end();
             }
@@ -213,7 +213,7 @@ impl Document<'_> {
             return;
         }
         if !element.is_block() && self.stack.last_block().is_some_and(|block| block > at) {
-            // An inline end tag across a block ends a link, and nothing else that would be seen.
+            // An inline end tag across a block has a visible effect only on a link.
             if element.name == "a" {
                 self.end_link();
             }
@@ -222,7 +222,7 @@ impl Document<'_> {
         self.close_down_to(at);
     }
 
-    /// Ends the open link. Its element stays on the stack when others are open in it.
+    /// Ends the open link. Its element stays on the stack while others are open in it.
     fn end_link(&mut self) {
         let Some(at) = self.stack.last_of(const { &[elements::id("a")] }) else { return };
         if let Some(on_close) = self.stack.take_on_close(at) {

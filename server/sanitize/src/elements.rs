@@ -1,26 +1,26 @@
-//! The elements that HTML, mail programs and Teams use, and what each does to the layout.
-//! It must never name an element that a host or a model gives a meaning to: what is not in here stays text.
+//! The elements that HTML, mail programs and Teams use, and the layout of each.
+//! It must never list an element that a host or a model gives a meaning to: a tag that is not listed stays text.
 
 use html5ever::tokenizer::states::RawKind;
 
-/// What an element does.
+/// The effect of an element on the layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Nothing; its text goes on in the line.
+    /// None; its text stays in the line.
     Inline,
-    /// Has no content, ends at once.
+    /// None; it has no content.
     Void,
     /// A line of its own.
     Line,
     /// A blank line around it.
     Paragraph,
-    /// Its content is not for reading; counted under the word given.
+    /// Its content is dropped and counted under the word given.
     Dropped(&'static str),
-    /// The ones that `document` knows.
+    /// An effect of its own, which `body` implements.
     Special(Special),
 }
 
-/// Elements with a meaning of their own.
+/// Elements with an effect of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Special {
     Anchor,
@@ -49,10 +49,10 @@ pub(super) enum Special {
 
 use Role::{Dropped, Inline, Line, Paragraph, Special as S, Void};
 
-/// An element: its name and what it does.
+/// An element with its name and effect.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Element {
-    /// Its place in the table, below [`COUNT`].
+    /// Its index in the table, below [`COUNT`].
     pub(super) id: usize,
     pub(super) name: &'static str,
     pub(super) role: Role,
@@ -62,7 +62,7 @@ const fn element(name: &'static str, role: Role) -> Element {
     Element { id: 0, name, role }
 }
 
-/// All of them, sorted by name.
+/// All elements, sorted by name.
 static ELEMENTS: [Element; 142] = TABLE;
 
 const TABLE: [Element; 142] = numbered([
@@ -210,12 +210,12 @@ const TABLE: [Element; 142] = numbered([
     element("xmp", S(Special::CodeBlock)),
 ]);
 
-/// Elements of Office's own namespaces (`o:p`, `v:shape`): they have no layout.
+/// Elements of Office's own namespaces (`o:p`, `v:shape`) have no layout.
 static OFFICE: Element = Element { id: COUNT - 1, name: "office", role: Inline };
 /// How many elements there are, Office's counted as one.
 pub(super) const COUNT: usize = TABLE.len() + 1;
 
-/// The id of an element that is in the table; a name that is not does not compile where this is a constant.
+/// The id of an element in the table. In a constant, an unknown name is a compile error.
 pub(super) const fn id(name: &str) -> usize {
     let wanted = name.as_bytes();
     let mut id = 0;
@@ -271,7 +271,7 @@ const fn key(name: &[u8]) -> u128 {
     key
 }
 
-/// The element of a name in lower case.
+/// The element with this name, which is in lower case.
 pub(super) fn known(name: &str) -> Option<&'static Element> {
     if let Ok(id) = KEYS.binary_search(&key(name.as_bytes()))
         && ELEMENTS[id].name == name
@@ -286,7 +286,7 @@ pub(super) fn known(name: &str) -> Option<&'static Element> {
 }
 
 impl Element {
-    /// How the tokenizer must read what follows the start tag, if not as markup.
+    /// How the tokenizer must read the content, if not as markup.
     pub(super) fn raw(&self) -> Option<RawKind> {
         match self.name {
             "script" => Some(RawKind::ScriptData),
@@ -296,7 +296,7 @@ impl Element {
         }
     }
 
-    /// How it changes the size of the text in it, where no style says so.
+    /// The factor by which it changes the size of its text by default.
     pub(super) fn text_factor(&self) -> Option<f32> {
         match self.name {
             "small" | "sub" | "sup" => Some(0.83),
@@ -305,13 +305,13 @@ impl Element {
         }
     }
 
-    /// Whether it ends where it starts.
+    /// Whether it has no content.
     pub(super) fn is_void(&self) -> bool {
         use Special::{Attachment, Break, CustomEmoji, Emoji, Image, Rule};
         matches!(self.role, Void | S(Attachment | Break | CustomEmoji | Emoji | Image | Rule))
     }
 
-    /// Whether an end tag of an inline element does not reach past it, and an open paragraph ends at it.
+    /// Whether the end tag of an inline element can't close anything outside it. A start of it ends an open paragraph.
     pub(super) fn is_block(&self) -> bool {
         use Special::{Cell, CodeBlock, Heading, Item, OrderedList, Quote, Row, Rule, Table, UnorderedList};
         matches!(
@@ -330,13 +330,13 @@ impl Element {
         )
     }
 
-    /// Whether its end tag reaches past the cells and tables that are open in it.
+    /// Whether its end tag also closes the cells and tables that are open in it.
     pub(super) fn is_table_part(&self) -> bool {
         matches!(self.role, S(Special::Table | Special::Row | Special::Cell))
             || matches!(self.name, "tbody" | "thead" | "tfoot")
     }
 
-    /// Whether no end tag but a table's own reaches past it.
+    /// Whether only the end tags of table parts can close anything outside it.
     pub(super) fn is_table_scope(&self) -> bool {
         matches!(self.role, S(Special::Cell | Special::Table)) || self.name == "caption"
     }

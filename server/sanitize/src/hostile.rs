@@ -1,10 +1,10 @@
-//! Inputs that cost a careless sanitiser more than linear time, for benchmarks.
-//! They must never come from real messages.
+//! Inputs for benchmarks, on which a careless sanitiser takes more than linear time.
+//! They must never be taken from real messages.
 
-/// A shape of input that can be made in any size.
+/// A pattern of input that can be made in any size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// What a table calls it.
+    /// Its name in a table.
     pub name: &'static str,
     start: &'static str,
     unit: &'static str,
@@ -19,7 +19,7 @@ const fn framed(name: &'static str, start: &'static str, unit: &'static str, end
     Shape { name, start, unit, end }
 }
 
-/// All shapes, in the order in which a table shows them.
+/// All shapes, in the order of a table.
 pub const SHAPES: [Shape; 39] = [
     repeated("open image tags", "<img "),
     framed("open image tags, one end", "", "<img ", ">"),
@@ -63,7 +63,7 @@ pub const SHAPES: [Shape; 39] = [
 ];
 
 impl Shape {
-    /// The shape in about so many bytes.
+    /// The shape in at most about so many bytes.
     pub fn text(&self, bytes: usize) -> String {
         let frame = self.start.len() + self.end.len();
         let units = bytes.saturating_sub(frame) / self.unit.len();

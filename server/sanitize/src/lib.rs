@@ -1,40 +1,40 @@
-//! The sanitiser: from what a stranger typed (Teams HTML, mail HTML or plain text) to safe, readable text.
+//! The sanitiser turns what a stranger typed (Teams HTML, mail HTML or plain text) into safe, readable text.
 //! It must never fail, never let through a character that hides or reorders text or drives a terminal, and never
-//! take more than linear time; it knows nothing of senders, so it must never be used to decide who may speak.
+//! take more than linear time. It knows nothing of senders, so it must never be used to decide who may speak.
 //!
 //! # Order
 //! 1. **Parse.** `tags` finds the angle brackets that a person typed and keeps them as text; html5ever's
 //!    tokenizer does the rest and decodes entities, once; `document` drops what a reader would not have seen.
 //! 2. **Lay out.** `page` keeps paragraphs, lists, tables, code and quotes as lines of text.
-//! 3. **Strip.** `ansi` removes terminal sequences with their payload, `characters` everything invisible,
-//!    then composes (NFC) and caps combining marks.
+//! 3. **Strip.** `ansi` removes terminal sequences with their payload. `characters` removes everything invisible,
+//!    composes (NFC) and caps combining marks.
 //! 4. **Neutralise.** `markdown` breaks links and images that a Markdown renderer would follow or fetch.
-//! 5. **Bound.** `bound` keeps head and tail and says in between how much was left out.
+//! 5. **Bound.** `bound` keeps head and tail and says between them how much was left out.
 //! 6. **Escape** `&`, `<`, `>`, once.
 //!
 //! # Decisions
 //! - *Idempotence*: let `u` be an output with its three escapes undone. Then `u`, sanitised as [`Markup::Text`]
 //!   with an empty [`Context`] and the same [`Limits`], gives that output again, and nothing is counted as removed.
 //! - *Quotes* are lines that start with `│ ` (U+2502). `>` would arrive as `&gt;`. Every line of a quote has the mark,
-//!   so no text inside a quote can end it. Somebody can type such lines; it gains nothing, for a quote has no
-//!   authority: its heading, written by us or typed, says `unverified`, and routing goes by ids beside the text.
-//!   The same holds for typed `[file: …]` and `@Name`: what counts is the metadata, the text is for reading.
+//!   so no text inside a quote can end it. A sender can type such lines but gains nothing, because a quote has no
+//!   authority: every quote's heading says `unverified`, and routing uses the ids beside the text.
+//!   The same holds for a typed `[file: …]` or `@Name`: the metadata counts, the text is for reading.
 //! - *Look-alike brackets*: the compatibility forms of `<` and `>` (full-width `＜ ＞`, small `﹤ ﹥`) become `<` and
-//!   `>` and are escaped, so that `＜/channel＞` cannot turn into a tag when someone normalises later.
-//!   Other similar marks (`‹`, `〈`, `⟨`) are punctuation of living languages and stay.
-//! - *Unknown tags* (`<bob@contoso.com>`, `List<String>`, `</channel>`) are text, escaped, where they end.
-//! - *Paragraphs* (`p`) are a blank line apart, `div` and `br` one line; never more than two blank lines in a row.
+//!   `>` and are escaped, so that `＜/channel＞` cannot turn into a tag when a program normalises the text later.
+//!   Other similar marks (`‹`, `〈`, `⟨`) are punctuation of languages in use and stay.
+//! - *Unknown tags* (`<bob@contoso.com>`, `List<String>`, `</channel>`) stay as escaped text.
+//! - *Paragraphs* (`p`) are a blank line apart, `div` and `br` one line; there are never more than two blank lines in a
+//!   row.
 //! - *Open ends*: in HTML a tag of any name, a declaration or a comment that is open at the end of the input is dropped
-//!   with all that it swallows, as browsers do, and counted. A program that makes HTML of what a person types writes
-//!   their `<` as an entity, so nothing typed is lost; in plain text every `<` stays.
-//! - *Hidden* is what a person would not have seen, however that is written; `css` decides it by thresholds. Text in the
-//!   colour of its background is hidden; where no background is stated it is taken as white. What is folded away is
-//!   hidden, its summary is not. Rules in style sheets are not read, so text that is hidden only through a class stays
-//!   visible.
-//! - *Characters* are judged by Unicode 18: what that does not define becomes U+FFFD. Of the tag flags only those of
-//!   England, Scotland and Wales stay; variants of ideographs lose their selector.
-//! - *Lines* are not cut by length; the bound of the whole text holds for them as well.
-//! - *Typed addresses* in running text stay as typed; only links made with `a` are checked and rewritten.
+//!   with everything inside it, as browsers do, and counted. A program that makes HTML of what a person types writes
+//!   their `<` as an entity, so no typed text is lost; in plain text every `<` stays.
+//! - *Hidden* is text that a person would not have seen, by whatever means; `css` decides by thresholds. Text in the
+//!   colour of its background is hidden; a background that is not stated counts as white. Folded content is hidden, its
+//!   summary is not. Style sheets are not read, so text that is hidden only through a class stays visible.
+//! - *Characters* are judged by Unicode 18: a character that it does not define becomes U+FFFD. Of the flags made of
+//!   tags, only those of England, Scotland and Wales stay; variants of ideographs lose their selector.
+//! - *Lines* are not cut by length; only the whole text has a bound.
+//! - *Typed addresses* in running text stay unchanged; only links made with `a` are checked and rewritten.
 
 mod ansi;
 mod attachment;
@@ -61,7 +61,7 @@ pub use name::{clean_file_name, clean_name};
 use tally::Tally;
 pub use terminal::{clean_line, clean_text};
 
-/// How the input is to be read.
+/// The format of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Markup {
     /// HTML as Teams or a mail program writes it.
@@ -70,28 +70,28 @@ pub enum Markup {
     Text,
 }
 
-/// What is known about a message beside its text.
+/// What the source says of a message beside its text.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
     /// The message's attachments, in the source's order.
     pub attachments: Vec<Attachment>,
-    /// The people whom the source says are mentioned.
+    /// The people that the source says are mentioned.
     pub mentions: Vec<Mention>,
 }
 
-/// Something attached to a message. In HTML its place is `<attachment id="…">`; without one it goes to the end.
+/// Something attached to a message. In HTML its place is `<attachment id="…">`; without such a tag it goes to the end.
 #[derive(Debug, Clone)]
 pub struct Attachment {
     /// The id that the tag in the body uses.
     pub id: String,
-    /// What it is.
+    /// Its kind, with what each kind shows.
     pub kind: AttachmentKind,
 }
 
-/// Kinds of attachments. All texts in here are a stranger's and raw.
+/// Kinds of attachments. All texts in here come from a stranger and are raw.
 #[derive(Debug, Clone)]
 pub enum AttachmentKind {
-    /// An earlier message, quoted. The preview is typed by whoever quotes, so it proves nothing.
+    /// An earlier message, quoted. The sender types the preview, so it proves nothing.
     Quote {
         /// Display name of the alleged author, if given.
         author: Option<String>,
@@ -132,23 +132,23 @@ pub enum AttachmentKind {
     },
 }
 
-/// A person whom the source says is mentioned.
+/// A person that the source says is mentioned.
 #[derive(Debug, Clone)]
 pub struct Mention {
     /// The number that `<at id="…">` uses.
     pub id: i64,
     /// The name to show.
     pub name: String,
-    /// Whether it is the agent.
+    /// Whether the person is the agent.
     pub is_me: bool,
-    /// Equal for parts of one name that the source has split; never shown.
+    /// The same for all parts of one name that the source has split; never shown.
     pub person: Option<String>,
 }
 
-/// Bounds. All are bytes of UTF-8.
+/// Bounds on input and output, all in bytes of UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// What of the input is read at most; the rest is counted in `left_out_bytes`.
+    /// Most input that is read; the rest is counted in `left_out_bytes`.
     pub max_input_bytes: usize,
     /// Longest output, escapes and notices included; less than 512 counts as 512.
     pub max_text_bytes: usize,
@@ -163,31 +163,31 @@ impl Default for Limits {
     }
 }
 
-/// What came out.
+/// A sanitised text, and what was removed or looked suspicious.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sanitized {
-    /// Readable text: real newlines, `&`, `<` and `>` escaped once, everything else as it is to be read.
+    /// Readable text with real newlines; `&`, `<` and `>` are escaped once.
     pub text: String,
-    /// How often something was taken out, by kind: `ansi`, `bidi`, `comment`, `control`, `data_url`, `hidden`,
+    /// How often something was removed, by kind: `ansi`, `bidi`, `comment`, `control`, `data_url`, `hidden`,
     /// `invisible`, `link`, `marks`, `private`, `script`, `style`, `svg`, `tags` (tag characters), `template`,
     /// `userinfo`, `variation`.
     pub removed: BTreeMap<&'static str, u32>,
-    /// How often something was left in that deserves suspicion: `idn_host`, `link_mismatch`, `markdown_link`,
+    /// How often something suspicious was left in, by kind: `idn_host`, `link_mismatch`, `markdown_link`,
     /// `role_marker`, `typed_mention`, `unverified_quote`.
     pub flagged: BTreeMap<&'static str, u32>,
     /// Bytes of readable text, or of input beyond the input bound, that are not in `text`.
     pub left_out_bytes: usize,
-    /// Nothing readable remained.
+    /// No readable text is left.
     pub empty: bool,
-    /// A mention of the agent, confirmed by the source, stands visibly in the text.
+    /// The visible text mentions the agent, and the source confirms it.
     pub mentions_me: bool,
     /// Ids of pictures hosted with the message, in order, at most 50. Metadata; not part of the text.
     pub hosted_images: Vec<String>,
 }
 
-/// Smallest text bound; a notice must always fit.
+/// Smallest text bound, into which a notice always fits.
 const MIN_BOUND_BYTES: usize = 512;
-/// What of a quote's HTML is read at most.
+/// Most of a quote's HTML that is read.
 const MAX_QUOTE_INPUT_BYTES: usize = 32 * 1024;
 
 /// Turns a person's text into safe, readable text. Total and linear in the size of the input and the context.
@@ -213,7 +213,7 @@ pub fn sanitize(input: &str, markup: Markup, context: &Context, limits: &Limits)
     }
 }
 
-/// The bounds in force for one text, and the word for it in notices.
+/// The bounds of one text, and the word for it in notices.
 #[derive(Clone, Copy)]
 struct Bounds {
     input: usize,
@@ -222,7 +222,7 @@ struct Bounds {
     what: &'static str,
 }
 
-/// Everything but the escape.
+/// All steps except the escape.
 fn readable(input: &str, markup: Markup, context: &Context, bounds: Bounds, tally: &mut Tally) -> String {
     let (input, unread) = bound::cut_input(input, bounds.input);
     let mut laid_out = match markup {
@@ -242,7 +242,7 @@ fn readable(input: &str, markup: Markup, context: &Context, bounds: Bounds, tall
     bound::bound(neutral, bounds.text, bounds.what, tally)
 }
 
-/// A quoted or forwarded body: the same way, without attachments or mentions of its own, so it cannot nest further.
+/// A quoted or forwarded body. It has no attachments or mentions of its own, so quotes can't nest further.
 fn quoted(html: &str, bounds: Bounds, tally: &mut Tally) -> String {
     let inner =
         Bounds { input: MAX_QUOTE_INPUT_BYTES, text: bounds.quote, quote: bounds.quote, what: "quote" };

@@ -1,4 +1,4 @@
-//! Links: which may be shown, in what form, and whether their text names another place than they lead to.
+//! Decides which links are shown and in what form, and whether a link's text names another place than its target.
 //! It must never show a scheme that is not on the list, credentials, or a host in letters that only look familiar.
 
 use std::fmt::Write as _;
@@ -8,32 +8,33 @@ use url::{Host, Url};
 use super::characters;
 use super::tally::Tally;
 
-/// Longest address that is looked at; a longer one is left out and counted.
+/// Longest address that is read; a longer one is left out and counted.
 const MAX_HREF_BYTES: usize = 8 * 1024;
 /// Longest address that is shown whole.
 const MAX_SHOWN_BYTES: usize = 2 * 1024;
-/// Words of a link's text that could be a host and are checked, and the longest that is.
+/// Most words of a link's text that are checked for a host.
 const MAX_CHECKED_WORDS: usize = 64;
+/// Longest such word.
 const MAX_CHECKED_WORD_BYTES: usize = 512;
-/// Where Outlook's click protection keeps its wrapped addresses.
+/// The hosts of Outlook's click protection end so.
 const SAFE_LINKS_SUFFIX: &str = ".safelinks.protection.outlook.com";
-/// Endings of words with a dot that are file names far more often than hosts.
+/// Endings that make a word with a dot far more likely a file name than a host.
 const FILE_ENDINGS: [&str; 36] = [
     "c", "cc", "cpp", "cs", "css", "csv", "doc", "docx", "exe", "gif", "go", "h", "html", "java", "jpg",
     "js", "json", "log", "md", "pdf", "php", "png", "ppt", "pptx", "ps", "py", "rb", "rs", "sh", "sql",
     "toml", "ts", "txt", "xlsx", "yaml", "zip",
 ];
 
-/// Where a link leads, in the form that is shown.
+/// The target of a link, in the form that is shown.
 struct Target {
     url: Url,
-    /// ASCII, without `www.`; none for mail.
+    /// In ASCII and without `www.`; `None` for mail.
     host: Option<String>,
     shown: String,
 }
 
-/// A link's text with its address, `None` when the text stands alone. `repeated` is true when the address was
-/// already shown for an earlier part of the same link; then only a mismatch is shown.
+/// A link's text with its address, or `None` if the text stands alone. `repeated` says that an earlier part of the same
+/// link already shows the address; then only a mismatch is shown.
 pub(super) fn show(label: &str, href: &str, repeated: bool, tally: &mut Tally) -> Option<String> {
     let target = target(href, tally)?;
     let readable = characters::clean(label, &mut Tally::default());
@@ -92,12 +93,12 @@ fn target(href: &str, tally: &mut Tally) -> Option<Target> {
     }
 }
 
-/// Whether an address is a `data:` one.
+/// Whether an address has the scheme `data:`.
 pub(super) fn is_data(address: &str) -> bool {
     address.trim_start().get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }
 
-/// The address inside a click-protection link, once.
+/// The address inside a click-protection link, unwrapped once.
 fn unwrapped(url: Url) -> Url {
     if !url.host_str().is_some_and(|host| host.ends_with(SAFE_LINKS_SUFFIX)) {
         return url;
@@ -115,7 +116,7 @@ fn cut(address: &str) -> String {
     format!("{}…", &address[..end])
 }
 
-/// The first host or mail address that the text names and the link does not lead to.
+/// The first host or mail address in the text that is not the link's target.
 fn other_host(text: &str, target: &Target) -> Option<String> {
     let could_be = |word: &&str| word.contains('.') && word.len() <= MAX_CHECKED_WORD_BYTES;
     for word in text.split_whitespace().filter(could_be).take(MAX_CHECKED_WORDS) {
@@ -137,7 +138,7 @@ fn named_address(word: &str) -> Option<String> {
     (!user.is_empty() && host.contains('.')).then(|| address.to_owned())
 }
 
-/// The host that a word names: an address with a scheme, or a name with a dot that looks like one of a host.
+/// The host that a word names: in an address with a scheme, or as a name with dots that looks like a host.
 fn named_host(word: &str) -> Option<String> {
     if word.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("http")) && word.contains("://") {
         return Url::parse(word).ok().as_ref().and_then(bare_host);
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_go_and_hosts_are_punycode() {
+    fn credentials_are_removed_and_hosts_are_punycode() {
         assert_eq!(shown("go", "https://contoso.com@evil.example/"), "go (https://evil.example/)");
         assert!(shown("go", "https://раypal.com/").starts_with("go (https://xn--"));
     }

@@ -1,13 +1,13 @@
-//! Markdown that acts: links, images and reference definitions with a target outside the text.
-//! It must never change anything but put a blank where such a construct would have to be seamless.
+//! Breaks Markdown that acts: links, images and reference definitions with a target outside the text.
+//! It must never change the text except by a blank inside such a construct, which stops it from working.
 
 use super::tally::Tally;
 
-/// Longest URL scheme that is looked for; anything longer that goes on like one is taken for one.
+/// Longest URL scheme that is read; a longer word of the same characters counts as one.
 const MAX_SCHEME_CHARS: usize = 32;
 
 /// Breaks `](target` and `]: target` where the target leaves the text: it has a scheme or is absolute. An image
-/// (`![alt](https://…)`), the usual way to carry secrets out, then is words and an address. Code such as
+/// (`![alt](https://…)`), the usual way to leak secrets, becomes words and an address. Code such as
 /// `handlers[0](event)` has no such target and stays.
 pub(super) fn neutralise(text: &str, tally: &mut Tally) -> String {
     if !text.contains(']') {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn code_and_talk_stay() {
+    fn code_and_prose_stay() {
         for text in ["handlers[0](event)", "a[1:2]: int", "[12:30]: see you", "[x](#part)", "list]"] {
             assert_eq!(neutral(text), text);
         }

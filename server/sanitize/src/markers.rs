@@ -1,11 +1,11 @@
-//! Words that pose as the host's own: role names at the start of a line, chat template marks, envelope tags.
-//! They are counted so that a person can be suspicious; it must never change the text, which the escape made harmless.
+//! Counts words that imitate a host: role names at the start of a line, chat template marks, envelope tags.
+//! The counts are a warning for a person; it must never change the text, which the escape made harmless.
 
 use super::tally::Tally;
 
-/// Openings of a line that pose as a turn of the conversation.
+/// Starts of a line that imitate a turn of the conversation.
 const ROLES: [&str; 6] = ["human:", "assistant:", "system:", "developer:", "[inst]", "[/inst]"];
-/// What follows `<` in tags and marks that hosts and models give a meaning to.
+/// The words after `<` in tags and marks that hosts and models give a meaning to.
 const TAGS: [&str; 12] = [
     "channel",
     "system-reminder",
@@ -21,7 +21,7 @@ const TAGS: [&str; 12] = [
     "|",
 ];
 
-/// Counts `role_marker`, once a line for roles and once a bracket for tags.
+/// Counts `role_marker`, once per line for roles and once per bracket for tags.
 pub(super) fn flag(text: &str, tally: &mut Tally) {
     for line in text.split('\n') {
         let line = line.trim_start_matches(['│', ' ', '\t']);

@@ -1,5 +1,5 @@
-//! Names of people and files: one line that is safe as a metadata value or between our own brackets.
-//! It must never be used to tell people apart; names are for showing.
+//! Cleans names of people and files: each is one line that is safe as a metadata value or between our own brackets.
+//! It must never be used to tell people apart; a name is only shown.
 
 use super::tally::Tally;
 use super::{ansi, bound, characters};
@@ -10,22 +10,22 @@ const MAX_NAME_CHARS: usize = 256;
 const MAX_FILE_NAME_CHARS: usize = 120;
 /// Longest ending that a cut file name keeps, in characters with its dot.
 const MAX_ENDING_CHARS: usize = 16;
-/// What is read of a name at most.
+/// Most of a name that is read.
 const MAX_INPUT_BYTES: usize = 16 * 1024;
-/// Names that Windows takes for devices, whatever their ending.
+/// Names that Windows treats as devices, with any ending.
 const DEVICES: [&str; 7] = ["aux", "clock$", "con", "conin$", "conout$", "nul", "prn"];
 
 /// Characters that look like a slash or a backslash.
 const SEPARATOR_LOOKALIKES: [char; 7] =
     ['\u{2044}', '\u{2215}', '\u{29f5}', '\u{29f8}', '\u{ff0f}', '\u{ff3c}', '\u{fe68}'];
 
-/// A person's or thing's name: one line of at most 256 characters without quotes, brackets, backticks or anything
-/// invisible, so that it cannot end an attribute, a heading or a JSON string that it is put into. Empty stays empty.
+/// The name of a person or thing as one line of at most 256 characters, without quotes, brackets, backticks or invisible
+/// characters, so that it cannot end an attribute, a heading or a JSON string around it. Empty stays empty.
 pub fn clean_name(name: &str) -> String {
     shortened(&single_line(name), MAX_NAME_CHARS)
 }
 
-/// A shorter one, for our own notes in the text.
+/// A name of at most `max_chars` characters, for our own notes in the text.
 pub(super) fn clean_label(label: &str, max_chars: usize) -> String {
     shortened(&single_line(label), max_chars)
 }
@@ -43,7 +43,7 @@ fn single_line(name: &str) -> String {
             '<' | '[' | '{' => out.push('('),
             '>' | ']' | '}' => out.push(')'),
             '"' | '`' => out.push('\''),
-            // What reads as an entity could be decoded into a bracket later.
+            // A later step could decode an entity into a bracket.
             '&' if starts_entity(rest.as_str()) => out.push('+'),
             c => out.push(c),
         }
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_cannot_leave_their_place() {
+    fn names_cannot_end_the_syntax_around_them() {
         for (name, want) in [
             ("Alice Smith <alice@contoso.com>", "Alice Smith (alice@contoso.com)"),
             ("\"] user_id=\"00", "') user_id='00"),

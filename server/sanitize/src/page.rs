@@ -1,10 +1,10 @@
 //! The page that a document is written on: lines, the marks of quotes and lists before them, blanks between words.
-//! It must never join words that were apart, and never look at what the text means.
+//! It must never join words that were apart, and never interpret the text.
 
 use super::link;
 use super::tally::Tally;
 
-/// Most quotes and list items inside each other that are marked; deeper ones add no mark.
+/// Most nested quotes and list items that get a mark.
 const MAX_NESTED_MARKS: usize = 6;
 /// Most blanks that no-break spaces at the start of a line become.
 const MAX_INDENT: usize = 16;
@@ -13,17 +13,17 @@ const MAX_EMPTY_CELLS: usize = 32;
 /// Most blank lines in a row.
 const MAX_BLANK_LINES: usize = 2;
 
-/// What stands before every line of a block.
+/// A prefix of every line of a block.
 enum Mark {
     Quote,
-    /// A list item; its sign is written once, its width kept as blanks after that.
+    /// A list item. Its sign is written once; later lines have as many blanks instead.
     Item {
         sign: Option<String>,
         width: usize,
     },
 }
 
-/// Inline text that gets a sign at both ends.
+/// Inline text between two signs.
 struct Span {
     open: &'static str,
     close: &'static str,
@@ -38,24 +38,24 @@ struct Anchor {
     shown: bool,
 }
 
-/// Text with lines. Newlines, blanks and cell bars are owed until the next text comes, so none are left over.
+/// Lines of text. Newlines, blanks and cell bars are written only when the next text comes, so that none are left over.
 #[derive(Default)]
 pub(super) struct Page {
     out: String,
     /// Lines begun so far.
     lines: u64,
-    /// Newlines owed before the next text, 0 to 2; at least one means that the line is over.
+    /// Newlines to write before the next text, 0 to 2; with at least one the line is over.
     owed: usize,
-    /// Cells owed before the next text.
+    /// Cell bars to write before the next text.
     bars: usize,
     blank: bool,
     indent: usize,
     /// A heading's sign, written when its line begins.
     lead: Option<&'static str>,
     marks: Vec<Mark>,
-    /// The marks of the current line, as a following line of the same block repeats them, and their number.
+    /// The marks that a next line of the same block gets, and the number of marks of the current line.
     last_marks: String,
-    /// Only memory for the next line's.
+    /// A buffer for the next line's marks.
     next_marks: String,
     last_depth: usize,
     spans: Vec<Span>,
@@ -63,7 +63,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// The number of bytes written; equal numbers mean that nothing came between.
+    /// The number of bytes written so far.
     pub(super) fn len(&self) -> usize {
         self.out.len()
     }
@@ -74,7 +74,7 @@ impl Page {
         self.out
     }
 
-    /// Running text: blanks collapse, no-break spaces indent at the start of a line.
+    /// Writes running text: blanks collapse, no-break spaces indent at the start of a line.
     pub(crate) fn text(&mut self, text: &str, tally: &mut Tally) {
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
@@ -100,7 +100,7 @@ impl Page {
         }
     }
 
-    /// Text that is kept as it is, on one line.
+    /// Writes a text unchanged, on one line.
     pub(super) fn word(&mut self, word: &str, tally: &mut Tally) {
         if !word.is_empty() {
             self.begin(tally);
@@ -108,7 +108,7 @@ impl Page {
         }
     }
 
-    /// A note of ours between words, set apart by blanks.
+    /// Writes a note of our own between two blanks.
     pub(super) fn note(&mut self, note: &str, tally: &mut Tally) {
         self.blank = !self.at_line_start();
         self.word(note, tally);
@@ -119,10 +119,10 @@ impl Page {
         self.owed > 0 || self.lines == 0
     }
 
-    /// Pays what is owed, so that text can be written.
+    /// Writes the outstanding newlines, bars and blanks before a text.
     fn begin(&mut self, tally: &mut Tally) {
         if self.bars > 0 && self.lines > 0 && self.marks.len() != self.last_depth {
-            // A list or a quote in a cell does not go on in the row's line.
+            // A list or a quote in a cell starts a new line.
             self.bars = 0;
             self.owed = self.owed.max(1);
         }
@@ -151,7 +151,7 @@ impl Page {
         }
     }
 
-    /// Links and spans do not reach over a line end: each line gets its own.
+    /// Ends links and spans with their line; they go on in the next one.
     fn end_line(&mut self, tally: &mut Tally) {
         self.end_spans();
         self.show_link(tally);
@@ -189,20 +189,20 @@ impl Page {
         self.owed = 0;
     }
 
-    /// A line end between blocks: at least so many newlines before the next text.
+    /// Asks for at least so many newlines before the next text.
     pub(super) fn block_break(&mut self, newlines: usize) {
         if self.bars > 0 {
             return;
         }
         if self.indent > 0 {
-            // A line of nothing but no-break spaces is how editors write a blank line.
+            // Editors write a blank line as a line of no-break spaces.
             self.hard_break();
         }
         self.owed = self.owed.max(newlines);
         self.blank = false;
     }
 
-    /// A line end that was asked for.
+    /// Ends the line where the document says so.
     pub(super) fn hard_break(&mut self) {
         if self.bars == 0 {
             self.owed = (self.owed + 1).min(2);
@@ -211,7 +211,7 @@ impl Page {
         self.indent = 0;
     }
 
-    /// Begins a table row.
+    /// Begins a table row and returns the number of lines before it.
     pub(super) fn row(&mut self) -> u64 {
         self.bars = 0;
         self.block_break(1);
@@ -231,13 +231,13 @@ impl Page {
         }
     }
 
-    /// Ends a table, and with it what its last cells owed.
+    /// Ends a table; bars of empty last cells are dropped.
     pub(super) fn end_table(&mut self) {
         self.bars = 0;
         self.block_break(2);
     }
 
-    /// Begins a heading's line. Taken back by [`Page::no_heading`] if no text came.
+    /// Begins a heading's line. [`Page::no_heading`] takes it back if no text came.
     pub(super) fn heading(&mut self, sign: &'static str) {
         self.lead = Some(sign);
     }
@@ -246,12 +246,12 @@ impl Page {
         self.lead = None;
     }
 
-    /// Begins a quote. False when it is too deep to be marked; then it must not be ended.
+    /// Begins a quote. Returns false if it is too deep for a mark; then its end must not remove one.
     pub(super) fn open_quote(&mut self) -> bool {
         self.open_mark(Mark::Quote)
     }
 
-    /// Begins a list item with its sign, blank included. False when it is too deep to be marked.
+    /// Begins a list item with its sign, which ends with a blank. Returns false if it is too deep for a mark.
     pub(super) fn open_item(&mut self, sign: String) -> bool {
         let width = sign.chars().count();
         self.open_mark(Mark::Item { sign: Some(sign), width })
@@ -269,7 +269,7 @@ impl Page {
         self.marks.pop();
     }
 
-    /// Lines that are kept as they are, inside the current block.
+    /// Writes lines unchanged, inside the current block.
     pub(super) fn verbatim(&mut self, text: &str, tally: &mut Tally) {
         for (number, line) in text.split('\n').enumerate() {
             if number == 0 {
@@ -280,7 +280,7 @@ impl Page {
             }
             self.out.push_str(line);
         }
-        // It is nobody's text: a sign or an address after it would stand in its last line.
+        // A sign or an address after these lines would become part of the last one.
         for span in &mut self.spans {
             span.from = None;
         }
@@ -289,7 +289,7 @@ impl Page {
         }
     }
 
-    /// Begins a link. Only one can be open; another one's end comes first.
+    /// Begins a link. Only one can be open, so it ends an earlier one.
     pub(super) fn open_link(&mut self, href: &str, tally: &mut Tally) {
         self.close_link(tally);
         self.anchor = Some(Anchor { href: href.to_owned(), from: None, shown: false });
@@ -314,7 +314,7 @@ impl Page {
         }
     }
 
-    /// Begins text between two signs.
+    /// Begins text between two signs. Returns false if it is too deep.
     pub(super) fn open_span(&mut self, open: &'static str, close: &'static str) -> bool {
         let fits = self.spans.len() < MAX_NESTED_MARKS;
         if fits {
@@ -340,7 +340,7 @@ impl Page {
 
     fn sign(&mut self, span: &Span) {
         let Some(from) = span.from else { return };
-        // Code that holds a backtick would end at it.
+        // A backtick inside code would end it.
         if self.out[from..].contains(span.open) {
             return;
         }
@@ -363,7 +363,8 @@ fn is_wide_blank(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }
 
-/// The last layout step, for all inputs: no blanks at line ends, few blank lines, none at either end.
+/// The last layout step, for all inputs: it removes blanks at line ends, extra blank lines, and blank lines at either
+/// end.
 pub(super) fn tidy(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut blank_lines = 0;

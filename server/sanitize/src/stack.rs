@@ -1,29 +1,29 @@
-//! The stack of open elements, with the places of each kind at hand so that nothing is ever searched for.
+//! The stack of open elements. It keeps the places of each kind, so that no search is needed.
 //! It must never hold more than its bound.
 
 use super::body::OnClose;
 use super::css::Style;
 use super::elements::{self, Element};
 
-/// Most elements inside each other; a deeper one takes the place of the deepest.
+/// Most nested elements; a deeper one replaces the deepest.
 const MAX_OPEN_ELEMENTS: usize = 256;
 
 /// An open element.
 pub(super) struct Open {
     pub(super) element: &'static Element,
-    /// What it hands down to its content.
+    /// The style that its content inherits.
     pub(super) style: Style,
-    /// The outermost hidden element that it is in, by its serial number.
+    /// The serial number of the outermost hidden element around it.
     pub(super) hidden: Option<u32>,
     pub(super) on_close: OnClose,
-    /// Whether its summary was seen; only the first one is shown.
+    /// Whether it had a summary; only the first one is shown.
     pub(super) has_summary: bool,
 }
 
 /// The open elements, outermost first.
 pub(super) struct Stack {
     open: Vec<Open>,
-    /// By element id: where it is open, outermost first.
+    /// The places of each open element by its id, outermost first.
     places: Vec<Vec<usize>>,
     blocks: Vec<usize>,
     scopes: Vec<usize>,
@@ -45,7 +45,7 @@ impl Stack {
         self.open.is_empty()
     }
 
-    /// Whether something has to be popped before the next push.
+    /// Whether an element has to be popped before the next push.
     pub(super) fn is_full(&self) -> bool {
         self.open.len() >= MAX_OPEN_ELEMENTS
     }
@@ -87,13 +87,13 @@ impl Stack {
         self.scopes.last().copied()
     }
 
-    /// What the end of the element at this place brings, once.
+    /// Takes what the end of the element at this place writes, so that it is written once.
     pub(super) fn take_on_close(&mut self, at: usize) -> Option<OnClose> {
         let open = self.open.get_mut(at)?;
         Some(std::mem::replace(&mut open.on_close, OnClose::Nothing))
     }
 
-    /// The innermost element.
+    /// The innermost open element.
     pub(super) fn last_mut(&mut self) -> Option<&mut Open> {
         self.open.last_mut()
     }
@@ -103,7 +103,7 @@ impl Stack {
         self.open.last().map_or_else(Style::default, |open| open.style.clone())
     }
 
-    /// The outermost hidden element that new content is in.
+    /// The serial number of the outermost hidden element around new content.
     pub(super) fn hidden(&self) -> Option<u32> {
         self.open.last().and_then(|open| open.hidden)
     }

@@ -1,24 +1,24 @@
-//! Which angle brackets are tags and which a person typed: the typed ones are written as [`TYPED`], so that the
-//! tokenizer, which follows the HTML standard and would swallow many of them, keeps them as text.
-//! It must never look at one place of the input more than a bounded number of times.
+//! Tells the angle brackets of tags from those that a person typed. Typed ones become [`TYPED`], so that the tokenizer
+//! keeps them as text; by the HTML standard it would drop many of them.
+//! It must never read one place of the input more than a bounded number of times.
 
 use std::borrow::Cow;
 
 use super::elements::{self, MAX_NAME_BYTES};
 use super::tally::Tally;
 
-/// Stands for a typed `<` until `characters` makes one of it again, as of every full-width bracket. An entity would
-/// do as well, but costs the tokenizer many times more.
+/// Stands for a typed `<` until `characters` turns it back, like every full-width bracket. An entity would work too, but
+/// the tokenizer takes many times longer for it.
 const TYPED: char = '\u{ff1c}';
-/// Most attributes of a tag; html5ever compares each with all earlier ones. More make it text.
+/// Most attributes of a tag, as html5ever compares each with all earlier ones. A tag with more is text.
 const MAX_ATTRIBUTES: usize = 64;
-/// How many tags may turn out to have too many attributes; after that every `<` is text.
+/// How many tags may have too many attributes; after that every `<` is text.
 const MAX_OVERFULL: usize = 8;
-/// How often, counted over the whole input, a byte may be looked at for the end of tags with a name that HTML does not
-/// know; after that their `<` is text.
+/// How often, on average over the whole input, a byte may be read in search of the end of tags with unknown names. After
+/// that their `<` is text.
 const LOOKS_FOR_ENDS: usize = 4;
 
-/// The input with typed brackets as [`TYPED`]. Also takes out CDATA sections, which HTML has no name for.
+/// Replaces typed brackets by [`TYPED`], and removes CDATA sections, which HTML does not have.
 pub(super) fn keep_typed<'a>(input: &'a str, tally: &mut Tally) -> Cow<'a, str> {
     let last_end = input.rfind('>').unwrap_or(0);
     let mut scan = Scan {
@@ -44,20 +44,20 @@ pub(super) fn keep_typed<'a>(input: &'a str, tally: &mut Tally) -> Cow<'a, str> 
 
 struct Scan<'a> {
     input: &'a str,
-    /// Behind the last `>` no tag can end.
+    /// The place of the last `>`; no tag ends after it.
     last_end: usize,
     out: String,
-    /// What of the input is in the output.
+    /// How much of the input is in the output.
     copied: usize,
     overfull: usize,
-    /// How many bytes may still be looked at for the ends of tags with unknown names.
+    /// How many bytes may still be read in search of the ends of tags with unknown names.
     looks_left: usize,
     /// False once a CDATA section turned out to have no end.
     cdata_ends: bool,
 }
 
 impl Scan<'_> {
-    /// Looks at the `<` at `open`. Returns where to go on, `None` when the rest is the tokenizer's.
+    /// Handles the `<` at `open`. Returns where to go on, or `None` if the rest needs no change.
     fn bracket(&mut self, open: usize, tally: &mut Tally) -> Option<usize> {
         let after = &self.input[open + 1..];
         match after.as_bytes().first() {
@@ -82,7 +82,7 @@ impl Scan<'_> {
     fn declaration(&mut self, open: usize, tally: &mut Tally) -> Option<usize> {
         let rest = &self.input[open..];
         if let Some(comment) = rest.strip_prefix("<!--") {
-            // The standard's short forms; without an end the rest of the input is comment.
+            // The short forms of the standard. Without an end the rest of the input is a comment.
             if comment.starts_with('>') || comment.starts_with("->") {
                 return Some(open + 4);
             }
@@ -101,7 +101,7 @@ impl Scan<'_> {
         self.bogus_comment(open, tally)
     }
 
-    /// `<!…>` and `<?…>`: a comment, to the end of the input where it has none of its own.
+    /// Handles `<!…>` and `<?…>`: a comment, which goes to the end of the input if it has no end of its own.
     fn bogus_comment(&mut self, open: usize, tally: &mut Tally) -> Option<usize> {
         if open < self.last_end
             && let Some(end) = self.input[open..].find('>')
@@ -111,7 +111,7 @@ impl Scan<'_> {
         self.unfinished(open, "comment", tally)
     }
 
-    /// What never ends takes the rest of the input with it, as in every browser.
+    /// Drops the rest of the input after a tag or comment without an end, as every browser does.
     fn unfinished(&mut self, open: usize, kind: &'static str, tally: &mut Tally) -> Option<usize> {
         self.out.push_str(&self.input[self.copied..open]);
         self.copied = self.input.len();
@@ -134,7 +134,7 @@ impl Scan<'_> {
             Some((element, name_start + len))
         });
         let Some((element, name_end)) = known else {
-            // A browser drops what is open at the end by any name; what ends and is no tag of HTML was typed.
+            // A browser drops a tag of any name that is open at the end. A tag that ends but is unknown to HTML was typed.
             if self.never_ends(name_start) {
                 return self.unfinished(open, "hidden", tally);
             }
@@ -148,7 +148,7 @@ impl Scan<'_> {
         }
         match tag_end(bytes, name_end) {
             TagEnd::At(end) if !is_end && element.raw().is_some() => {
-                // What a script or style holds is not markup; without an end tag it is the rest.
+                // The content of a script or style is not markup; without an end tag it is the rest of the input.
                 raw_end(&self.input[end..], element.name).map(|length| end + length)
             }
             TagEnd::At(end) => Some(end),
@@ -160,7 +160,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether a tag with an unknown name is open to the end of the input, from the start of its name.
+    /// Whether a tag with an unknown name, which begins at `name_start`, is open to the end of the input.
     fn never_ends(&mut self, name_start: usize) -> bool {
         if name_start > self.last_end {
             return true;
@@ -179,7 +179,7 @@ impl Scan<'_> {
     }
 }
 
-/// Where a comment's end lies behind its start.
+/// The length of a comment from its start to after its end.
 fn comment_end(comment: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = comment[at..].find("--") {
@@ -217,7 +217,7 @@ enum TagEnd {
     /// Just after the `>`.
     At(usize),
     Missing,
-    /// Where the first one too many begins.
+    /// The place where the first attribute too many begins.
     TooManyAttributes(usize),
 }
 
@@ -237,7 +237,7 @@ fn tag_end(bytes: &[u8], mut at: usize) -> TagEnd {
         if attributes > MAX_ATTRIBUTES {
             return TagEnd::TooManyAttributes(at);
         }
-        // The name; an equals sign at its start belongs to it.
+        // An equals sign at the start of a name belongs to the name.
         at += 1;
         while !matches!(
             bytes.get(at),
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_is_gone_to_the_end() {
+    fn a_tag_without_an_end_removes_the_rest() {
         for (input, want) in [
             ("a <b", "a "),
             ("a </b", "a "),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_stay() {
+    fn tags_of_html_stay() {
         for input in [
             "<p title=\"a>b\">x</p>",
             "<BR/><o:p></o:p>",
@@ -331,13 +331,13 @@ mod tests {
     }
 
     #[test]
-    fn cdata_goes_as_a_whole() {
+    fn cdata_is_removed_as_a_whole() {
         assert_eq!(kept("a<![CDATA[secret <b>x</b>]]>b"), "ab");
     }
 
-    /// Looking for ends must not cost more than it may, and a person's words are kept where it would.
+    /// The search has a bound, and a person's words are kept beyond it.
     #[test]
-    fn the_ends_of_unknown_tags_are_not_looked_for_for_ever() {
+    fn the_search_for_ends_of_unknown_tags_is_bounded() {
         let nested = format!("{}>", "<q a".repeat(5_000));
         assert_eq!(kept(&nested), nested.replace('<', "＜"));
         let mut scan = Scan {
@@ -351,8 +351,8 @@ mod tests {
         };
         assert!(!scan.never_ends(1) && !scan.never_ends(7));
         assert_eq!(scan.looks_left, 0);
-        assert!(!scan.never_ends(1), "what can't be looked at is kept");
-        assert!(scan.never_ends(13), "behind the last end nothing has to be looked at");
+        assert!(!scan.never_ends(1), "text beyond the bound is kept");
+        assert!(scan.never_ends(13), "after the last end nothing is read");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What a pass of the sanitiser counts on its way.
-//! It must never hold a piece of the text itself but the ids of hosted pictures, which are metadata.
+//! The counts of one pass of the sanitiser.
+//! It must never hold text of the message, except the ids of hosted pictures, which are metadata.
 
 use std::collections::BTreeMap;
 
@@ -19,19 +19,19 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Counts something taken out.
+    /// Counts a removal.
     pub(super) fn remove(&mut self, kind: &'static str) {
         let count = self.removed.entry(kind).or_insert(0);
         *count = count.saturating_add(1);
     }
 
-    /// Counts something suspicious that stayed.
+    /// Counts something suspicious that stays in the text.
     pub(super) fn flag(&mut self, kind: &'static str) {
         let count = self.flagged.entry(kind).or_insert(0);
         *count = count.saturating_add(1);
     }
 
-    /// Keeps the id of a picture if its address is one of a hosted content.
+    /// Keeps the id of a picture if its address is that of a hosted content.
     pub(super) fn hosted_image(&mut self, src: &str) {
         let Some((_, rest)) = src.split_once("/hostedContents/") else { return };
         let id = rest.split('/').next().unwrap_or_default();

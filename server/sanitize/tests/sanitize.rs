@@ -130,7 +130,7 @@ fn owned(counts: &BTreeMap<&'static str, u32>) -> BTreeMap<String, u32> {
 }
 
 #[test]
-fn every_vector_gives_exactly_what_it_says() {
+fn every_vector_gives_exactly_its_expected_result() {
     let vectors = vectors();
     assert!(vectors.len() > 130, "the file is cut: {} vectors", vectors.len());
     let mut wrong = String::new();
@@ -164,7 +164,7 @@ fn vector_ids_are_unique_and_every_vector_has_a_reason() {
     assert!(vectors.iter().all(|vector| !vector.why.is_empty()));
 }
 
-/// The collection of inputs beside the repository, when it is there, has no input that ours does not have.
+/// Our vectors have every input of the collection beside the repository, if that is present.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test reads its own environment and an optional file")]
 fn no_input_of_the_shared_collection_is_missing() {
@@ -195,7 +195,7 @@ fn no_input_of_the_shared_collection_is_missing() {
 }
 
 #[test]
-fn a_huge_input_is_bounded_and_its_loss_is_told() {
+fn a_huge_input_is_bounded_and_the_text_says_so() {
     let limits = Limits::default();
     for unit in ["e\u{301}\u{301}\u{301}", "\u{301}", "word ", "<p>x</p>", "<img ", "😀"] {
         let input = unit.repeat(2 * 1024 * 1024 / unit.len());
@@ -267,7 +267,7 @@ fn many_attachments_are_counted_not_listed() {
     }
 }
 
-/// Nothing that an output must not hold, written without the sanitiser's own tables where that is possible.
+/// Checks that an output has nothing forbidden, without the sanitiser's own tables where possible.
 fn assert_safe(text: &str) {
     assert!(!text.contains(['<', '>']), "bracket in {text:?}");
     for (at, _) in text.match_indices('&') {
@@ -296,7 +296,7 @@ fn is_allowed(c: char, before: Option<char>, after: Option<char>) -> bool {
     let is_emoji = |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && c.is_emoji_char());
     match c {
         '\n' | '\t' => true,
-        // Joiners stand between emoji, or between letters or signs of scripts beyond Latin, Greek and Cyrillic.
+        // Joiners are allowed between emoji, and between letters or signs of scripts beyond Latin, Greek and Cyrillic.
         '\u{200c}' | '\u{200d}' => {
             let sides = [before, after].map(|side| side.unwrap_or(' '));
             let emoji = is_emoji(after) && (is_emoji(before) || matches!(sides[0], '\u{fe0f}' | '\u{e007f}'));
@@ -332,7 +332,7 @@ fn is_allowed(c: char, before: Option<char>, after: Option<char>) -> bool {
             | GeneralCategory::LineSeparator
             | GeneralCategory::ParagraphSeparator => false,
             GeneralCategory::SpaceSeparator => c == ' ',
-            // Signs that enclose the number after them are drawn.
+            // Signs that enclose the number after them are visible.
             GeneralCategory::Format => {
                 ('\u{600}'..='\u{8ff}').contains(&c) && c != '\u{61c}'
                     || matches!(c, '\u{110bd}' | '\u{110cd}')
@@ -353,7 +353,7 @@ fn assert_idempotent(text: &str, limits: &Limits) {
     assert_eq!(again.left_out_bytes, 0);
 }
 
-/// Pieces that meet each other's rules when they are put together at random.
+/// Pieces that trigger each other's rules in random order.
 const PIECES: [&str; 92] = [
     "a",
     "word ",
@@ -511,7 +511,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn any_string_comes_out_safe_and_stays(input in any::<String>()) {
+    fn any_string_becomes_safe_and_a_second_pass_changes_nothing(input in any::<String>()) {
         for markup in [Markup::Html, Markup::Text] {
             let out = sanitize(&input, markup, &Context::default(), &Limits::default());
             assert_safe(&out.text);
@@ -520,7 +520,7 @@ proptest! {
     }
 
     #[test]
-    fn any_mixture_comes_out_safe_bounded_and_stays(input in hostile_text(), max_text_bytes in 0..4000usize) {
+    fn any_mixture_becomes_safe_and_bounded_and_a_second_pass_changes_nothing(input in hostile_text(), max_text_bytes in 0..4000usize) {
         let limits = Limits { max_text_bytes, max_quote_bytes: 0, ..Limits::default() };
         for markup in [Markup::Html, Markup::Text] {
             let out = sanitize(&input, markup, &context(), &limits);
@@ -532,7 +532,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_person_types_is_the_same_in_both_markups(words in prop::collection::vec("[a-z0-9<>&;/\"'(){}=!#._-]{1,12}", 0..20)) {
+    fn typed_text_is_the_same_in_both_markups(words in prop::collection::vec("[a-z0-9<>&;/\"'(){}=!#._-]{1,12}", 0..20)) {
         let typed = words.join(" ");
         let html = typed.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         let from_text = sanitize(&typed, Markup::Text, &Context::default(), &Limits::default());
@@ -541,9 +541,9 @@ proptest! {
         prop_assert_eq!(from_text.text, from_html.text);
     }
 
-    /// A browser shows nothing of a tag that is open at the end, by whatever name; in plain text it is what somebody typed.
+    /// A browser does not show a tag of any name that is open at the end; in plain text a person typed it.
     #[test]
-    fn what_is_open_at_the_end_is_gone_from_html_and_stays_in_text(
+    fn a_tag_that_is_open_at_the_end_is_dropped_in_html_and_stays_in_text(
         tag in "[!?]|/?[a-z][a-z0-9:-]{0,30}",
         rest in prop::collection::vec("[a-z0-9<=\"' /._-]{1,12}", 0..20),
     ) {
@@ -555,7 +555,7 @@ proptest! {
     }
 
     #[test]
-    fn names_are_safe_and_stay(input in prop_oneof![any::<String>(), hostile_text()]) {
+    fn names_become_safe_and_a_second_pass_changes_nothing(input in prop_oneof![any::<String>(), hostile_text()]) {
         let name = clean_name(&input);
         prop_assert!(name.chars().count() <= 256);
         let forbidden = ['<', '>', '"', '\n', '[', ']', '{', '}', '`'];

@@ -1,10 +1,10 @@
-//! The clock seam: wall time comes from here and nowhere else, so that a simulated day is exact.
+//! The clock seam. Wall time comes from here and nowhere else, so that a simulated day is exact.
 //!
 //! Durations and sleeping use [`tokio::time`], which a paused runtime moves; only the calendar needs a seam.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// Tells what time it is. Production reads the system clock; a simulation derives it from tokio's paused clock.
+/// Tells the time. Production reads the system clock; a simulation derives it from tokio's paused clock.
 pub trait Clock: Send + Sync {
     /// The current instant on the calendar.
     fn now(&self) -> Timestamp;
@@ -21,19 +21,19 @@ impl Clock for SystemClock {
         reason = "the one adapter that reads the wall clock"
     )]
     fn now(&self) -> Timestamp {
-        held(std::time::SystemTime::now())
+        clamped(std::time::SystemTime::now())
     }
 }
 
-/// A machine whose clock is set beyond the year 9999 is held at its end, and one before all years at 1970: `doctor`
-/// tells how far it is from Graph's, and nobody must panic meanwhile.
+/// A system clock beyond the year 9999 counts as the last moment of that year, and one before 1970 as 1970. It must not
+/// panic: `doctor` reports how far the clock is from Graph's.
 #[expect(clippy::disallowed_types, reason = "the one adapter that reads the wall clock")]
-fn held(time: std::time::SystemTime) -> Timestamp {
+fn clamped(time: std::time::SystemTime) -> Timestamp {
     let edge = if time > std::time::SystemTime::UNIX_EPOCH { Timestamp::MAX } else { Timestamp::UNIX_EPOCH };
     Timestamp::try_from(time).unwrap_or(edge)
 }
 
-/// An epoch plus what has passed on tokio's clock since; on a paused runtime it moves only with virtual time.
+/// An epoch plus the time since its start on tokio's clock; on a paused runtime it moves only with virtual time.
 #[derive(Debug, Clone, Copy)]
 pub struct TokioClock {
     epoch: Timestamp,
@@ -62,11 +62,11 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_types, reason = "the adapter's own test")]
-    fn a_clock_beyond_all_years_is_held_at_the_edge() {
+    fn a_clock_out_of_range_counts_as_the_nearest_time() {
         let epoch = std::time::SystemTime::UNIX_EPOCH;
-        assert_eq!(held(epoch + Duration::from_secs(60)).as_second(), 60);
-        assert_eq!(held(epoch + Duration::from_secs(300_000_000_000)), Timestamp::MAX);
+        assert_eq!(clamped(epoch + Duration::from_secs(60)).as_second(), 60);
+        assert_eq!(clamped(epoch + Duration::from_secs(300_000_000_000)), Timestamp::MAX);
         let before = epoch.checked_sub(Duration::from_secs(900_000_000_000));
-        assert!(before.is_none_or(|before| held(before) == Timestamp::UNIX_EPOCH));
+        assert!(before.is_none_or(|before| clamped(before) == Timestamp::UNIX_EPOCH));
     }
 }

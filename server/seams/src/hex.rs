@@ -1,8 +1,8 @@
-//! Bytes as hexadecimal letters, for names of files and short marks. It must never be used for a secret that is shown.
+//! Bytes as hexadecimal digits, for names of files and fingerprints. It must never be used to show a secret.
 
 use std::fmt::Write as _;
 
-/// Two lower-case letters a byte.
+/// Two lower-case digits for each byte.
 pub fn of(bytes: &[u8]) -> String {
     let mut letters = String::with_capacity(bytes.len() * 2);
     for byte in bytes {

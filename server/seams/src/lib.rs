@@ -1,7 +1,7 @@
-//! What the server has of the world outside: time, randomness, files and processes, each with a production and a
-//! simulated adapter; and secrets, which are handed through and never shown.
+//! The server's seams to the world outside: time, randomness, files and processes, each with a production and a
+//! simulated adapter; and secrets, which are passed on and never shown.
 //!
-//! It must never hold a rule of what the server does.
+//! It must never decide anything about the server's behaviour.
 
 pub mod clock;
 pub mod hex;

@@ -1,4 +1,4 @@
-//! The randomness seam: ids and jitter. Nothing here is a secret; secrets come from the OS where they are used.
+//! The randomness seam, for ids and jitter. It must never make a secret; secrets come from the system where they are used.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,7 +7,7 @@ pub trait Random: Send + Sync {
     /// The next 64 bits.
     fn next_u64(&self) -> u64;
 
-    /// A lower-case UUID of version 4 built from 128 of those bits.
+    /// A lower-case UUID of version 4, built from 128 of those bits.
     fn uuid(&self) -> String {
         let (high, low) = (self.next_u64(), self.next_u64());
         let high = (high & 0xffff_ffff_ffff_0fff) | 0x4000;
@@ -30,7 +30,7 @@ pub struct SplitMix {
 }
 
 impl SplitMix {
-    /// A generator whose whole sequence follows from `seed`.
+    /// A generator whose whole sequence is determined by `seed`.
     pub fn seeded(seed: u64) -> Self {
         Self { state: AtomicU64::new(seed) }
     }

@@ -1,14 +1,14 @@
-//! A text that must not be seen: access tokens. It can be sent, and nothing else.
-//! It must never show itself in a log, an error, a debug print or a file.
+//! A text that must not be shown: an access token. It can only be sent.
+//! It must never appear in a log, an error, a debug print or a file.
 
 use std::fmt;
 
-/// A secret; its `Debug` and `Display` tell only that there is one.
+/// A secret; its `Debug` and `Display` say only that there is one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a secret in.
+    /// Wraps a secret text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

@@ -1,46 +1,46 @@
-//! Who gets a job's result: the caller or the inbox.
+//! Decides who gets a job's result: the caller or the inbox.
 //!
-//! The state is the name of one file in the job's folder, and a move renames that file. A rename succeeds for one of those
-//! who try it, so a result never goes both ways, whatever happens in the same instant and wherever a process dies.
+//! The state is the name of one file in the job's folder, and a move renames that file. Of several processes that try,
+//! only one succeeds. So a result never goes both ways, even if two act in the same instant or a process ends.
 
-/// Where a result is on its way.
+/// The state of a result on its way to the caller or the inbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Claim {
-    /// The caller waits, and the result may not be there yet.
+    /// The caller waits; the result may not exist yet.
     Open,
     /// The caller has taken the result and may not have handed it on.
     Claimed,
     /// The caller has handed the result on. It never reaches the inbox.
     Seen,
-    /// The caller does not wait any more: the result belongs to the inbox.
+    /// The caller has stopped waiting: the result belongs to the inbox.
     Released,
-    /// As [`Claim::Released`], and the caller had taken the result before it died: it may have been shown.
+    /// As [`Claim::Released`], but the caller had taken the result before it ended, so it may have shown the result.
     ReleasedLate,
     /// The inbox has the result.
     Told,
 }
 
-/// A step from one state to the next, and who may take it.
+/// A step from one state to the next, and which side takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move {
-    /// The caller takes the result, which is there.
+    /// The caller takes a result that exists.
     Take,
-    /// The caller has handed the result on.
+    /// The caller notes that it has handed the result on.
     HandOn,
-    /// The caller's time is over, it was cancelled, or it has died while it waited.
+    /// The caller's time is over, it was cancelled, or it ended while it waited.
     LetGo,
-    /// The caller has died with the result in its hands.
+    /// The caller ended after it took the result and before it handed it on.
     TakeBack,
     /// The inbox has the result, durably.
     Tell,
 }
 
 impl Claim {
-    /// All states.
+    /// All states, in their order.
     pub const ALL: [Self; 6] =
         [Self::Open, Self::Claimed, Self::Seen, Self::Released, Self::ReleasedLate, Self::Told];
 
-    /// The name of its file.
+    /// The name of the file that stands for this state.
     pub const fn file(self) -> &'static str {
         match self {
             Self::Open => "claim.open",
@@ -52,7 +52,7 @@ impl Claim {
         }
     }
 
-    /// The state after a move, where that move is allowed.
+    /// The state after a move, or `None` if the move is not allowed.
     pub const fn after(self, step: Move) -> Option<Self> {
         match (self, step) {
             (Self::Open, Move::Take) => Some(Self::Claimed),
@@ -64,7 +64,7 @@ impl Claim {
         }
     }
 
-    /// Whether nothing more becomes of the result.
+    /// Whether no move leads out of this state.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Seen | Self::Told)
     }

@@ -1,6 +1,6 @@
-//! What has ended and has no caller that waits: the inbox's side of the spool, and the jobs whose process is gone.
+//! The inbox's side of the spool: results of ended jobs without a waiting caller, and jobs whose process is gone.
 //!
-//! It must never say that a job is lost while its process may still end well: it holds the job's lock while it says so.
+//! It must never report a job as lost while its process may still end well: it holds the job's lock meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -17,40 +17,40 @@ use crate::claim::{Claim, Move};
 use crate::folder::{Folder, OUTPUT, SPOOL, caller_lives, ids, is_id};
 use crate::request::{Ended, Request, Trace, WorkResult};
 
-/// Jobs whose folders are kept at a time, finished or not.
+/// Most jobs whose folders are kept, finished or not.
 pub const JOBS_MAX: usize = 2_000;
-/// Results that one look brings.
+/// Most results of one call of [`Collector::ready`].
 const READY_MAX: usize = 128;
-/// How long a process may take from its start to its first word.
+/// How long a process may take from its start to its first trace.
 const START_GRACE: SignedDuration = SignedDuration::from_secs(10);
-/// How long a folder may be without a request while it is written.
+/// How long a folder may be without a request, because it is being written.
 const HALF_MADE: Duration = Duration::from_secs(60);
 
 /// A result for the inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ready {
-    /// What was asked.
+    /// The request of the job.
     pub request: Request,
-    /// What came of it.
+    /// Its result.
     pub result: WorkResult,
-    /// The caller had it in its hands before it died, so it may have been shown.
+    /// The caller had taken the result before it ended, so it may have shown it.
     pub may_be_known: bool,
-    /// Where the file with the output is, below the home folder, where there is one.
+    /// The path of the file with the output below the home folder, if there is one.
     pub output: Option<String>,
 }
 
-/// Looks at the spool and at the jobs that run.
+/// Reads the spool and watches over the running jobs.
 pub struct Collector {
     storage: Arc<dyn Storage>,
     clock: Arc<dyn Clock>,
     processes: Arc<dyn Processes>,
-    /// Jobs of which nothing more becomes.
+    /// Jobs whose state is final.
     settled: BTreeSet<String>,
     half_made: BTreeMap<String, Instant>,
 }
 
 impl Collector {
-    /// For one home folder.
+    /// A collector for one home folder.
     pub fn new(storage: Arc<dyn Storage>, clock: Arc<dyn Clock>, processes: Arc<dyn Processes>) -> Self {
         Self { storage, clock, processes, settled: BTreeSet::new(), half_made: BTreeMap::new() }
     }
@@ -59,11 +59,11 @@ impl Collector {
         Folder::new(self.storage.clone(), id)
     }
 
-    /// Results that the inbox is to bring, and whether the spool has others that a caller may still take. What a dead
-    /// caller left is the inbox's from here on.
+    /// The results for the inbox, and whether the spool has others that a caller may still take. The results of callers that
+    /// have ended become the inbox's.
     ///
     /// # Errors
-    /// What the disk says of the spool. A job that can't be read is passed by and told in the log.
+    /// Fails if the spool can't be read. A job that can't be read is skipped and logged.
     pub fn ready(&self) -> io::Result<(Vec<Ready>, bool)> {
         let mut ready = Vec::new();
         let mut waits = false;
@@ -86,7 +86,7 @@ impl Collector {
 
     fn look_at(&self, folder: &Folder) -> io::Result<Spooled> {
         let (Some(request), Some(result)) = (folder.request()?, folder.result()?) else {
-            // A result is written before its id is put here, so there was a job and it is removed.
+            // A result is written before its id is spooled, so this job was removed.
             folder.unspool()?;
             return Ok(Spooled::Settled);
         };
@@ -113,10 +113,10 @@ impl Collector {
         Ok(Spooled::Ready(Box::new(Ready { request, result, may_be_known, output })))
     }
 
-    /// The inbox has this result, durably.
+    /// Notes that the inbox has this result durably.
     ///
     /// # Errors
-    /// What the disk says; then it comes again, and the journal knows it by its key.
+    /// Fails with the error of the disk. Then the result comes again, and the journal recognises it by its key.
     pub fn told(&self, id: &str) -> io::Result<()> {
         let folder = self.folder(id);
         for from in [Claim::Released, Claim::ReleasedLate] {
@@ -125,10 +125,10 @@ impl Collector {
         folder.unspool()
     }
 
-    /// Looks for jobs that have ended without their id in the spool, and puts it there. Returns whether some still run.
+    /// Spools jobs that have ended without being spooled. Returns whether some still run.
     ///
     /// # Errors
-    /// What the disk says of the folder of all jobs.
+    /// Fails if the folder of all jobs can't be read.
     pub fn sweep(&mut self) -> io::Result<bool> {
         let mut runs = false;
         let all = ids(&*self.storage)?;
@@ -144,7 +144,7 @@ impl Collector {
                 }
                 Ok(Swept::Runs) => runs = true,
                 Ok(Swept::Ended) => {}
-                Err(error) => tracing::warn!(%error, id, "it can't be seen whether a job still runs"),
+                Err(error) => tracing::warn!(%error, id, "can't tell whether a job still runs"),
             }
         }
         Ok(runs)
@@ -183,7 +183,7 @@ impl Collector {
         Ok(Swept::Ended)
     }
 
-    /// Says in the place of a process that is gone how its job ended.
+    /// Writes the result of a job whose process is gone.
     fn end_as_lost(&self, folder: &Folder, request: &Request, trace: Option<Trace>) -> io::Result<()> {
         let reason = match &trace {
             None => "its process did not start",
@@ -192,7 +192,7 @@ impl Collector {
             }
             Some(_) => "its process was ended before it could say how it went",
         };
-        // On another start of the machine these numbers are anything's.
+        // After a restart of the machine these numbers belong to other processes.
         let trace = trace.filter(|trace| trace.boot == self.processes.boot_id()).unwrap_or_default();
         let leaders = trace.groups.iter().chain(&trace.process);
         for group in leaders.filter_map(|group| group.parse().ok()) {
@@ -218,11 +218,11 @@ impl Collector {
         })
     }
 
-    /// Removes the folders of jobs that are finished for good and ended before `before`, and the oldest of these until at
-    /// most `jobs` and `bytes` of them are left. Returns how many jobs went, and their bytes.
+    /// Removes the folders of finished jobs that ended before `before`, and then the oldest until at most `jobs` and `bytes`
+    /// of them are left. Returns how many jobs were removed, and their bytes.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Fails with the error of the disk.
     pub fn prune(
         &self,
         before: Option<Timestamp>,

@@ -1,7 +1,7 @@
-//! A job's files.
+//! The files of a job.
 //!
-//! `request.json` comes last when a job is begun and goes first when it is removed, so that a folder without one holds
-//! nothing that counts. It must never be read as a job's state that a file is missing which a move renames.
+//! `request.json` is written last when a job begins and removed first, so that a folder without one is no job. It must
+//! never draw a conclusion from a missing claim file, as a move renames that file.
 
 use std::io;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use serde::de::DeserializeOwned;
 use crate::claim::{Claim, Move};
 use crate::request::{Request, Trace, WorkResult};
 
-/// Everything about jobs, below the home folder.
+/// The folder of all jobs, below the home folder.
 pub const WORK: &str = "work";
-/// The ids of jobs that have ended and whose result is on its way.
+/// The folder of the ids of ended jobs whose result is not delivered yet.
 pub const SPOOL: &str = "work/spool";
 /// The locks of sessions that have begun work.
 pub(crate) const CALLERS: &str = "work/callers";
 
-/// The largest of a job's documents.
+/// Largest document of a job.
 const FILE_BYTES_MAX: u64 = 2 * 1024 * 1024;
-/// Looks for a claim that is renamed meanwhile.
+/// How often to look for a claim file that is being renamed.
 const CLAIM_LOOKS: usize = 16;
 
 const REQUEST: &str = "request.json";
@@ -40,7 +40,7 @@ pub(crate) struct Folder {
     pub(crate) id: String,
 }
 
-/// Whether a name may be a job's: letters, digits and `-`.
+/// Whether a name can be that of a job: letters, digits and `-`.
 pub(crate) fn is_id(name: &str) -> bool {
     (8..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
@@ -79,7 +79,7 @@ impl Folder {
         self.storage.replace(&self.path(name), &bytes)
     }
 
-    /// Writes a job that no process runs yet.
+    /// Writes the files of a new job, which no process runs yet.
     pub(crate) fn create(&self, request: &Request) -> io::Result<()> {
         self.storage.create_dir(&format!("{WORK}/{}", self.id))?;
         self.storage.create_dir(SPOOL)?;
@@ -111,12 +111,12 @@ impl Folder {
         self.write(TRACE, trace)
     }
 
-    /// Held by the job's process while it runs, and by the session that says in its place how it ended.
+    /// The lock of the job's process while it runs, and of a session that writes a result for a lost process.
     pub(crate) fn lock(&self) -> io::Result<Option<Box<dyn Lock>>> {
         self.storage.try_lock(&self.path(LOCK))
     }
 
-    /// Whether the lock is held. It is only looked at: no file is made for it.
+    /// Whether the lock is held. This creates no file.
     pub(crate) fn is_locked(&self) -> io::Result<bool> {
         Ok(self.storage.len(&self.path(LOCK))?.is_some() && self.lock()?.is_none())
     }
@@ -129,7 +129,7 @@ impl Folder {
         matches!(self.storage.len(&self.path(CANCEL)), Ok(Some(_)))
     }
 
-    /// Says that the job has ended and that its result is to be looked for.
+    /// Puts the ended job into the spool, so that its result is delivered.
     pub(crate) fn spool(&self) -> io::Result<()> {
         self.storage.create_dir(SPOOL)?;
         self.storage.replace(&self.spool_path(), b"")
@@ -143,7 +143,7 @@ impl Folder {
         self.storage.remove(&self.spool_path())
     }
 
-    /// Where the result is on its way; `None` where the folder is not a job's.
+    /// The state of the result; `None` if the folder is not a job's.
     pub(crate) fn claim(&self) -> io::Result<Option<Claim>> {
         for _ in 0..CLAIM_LOOKS {
             for claim in Claim::ALL {
@@ -155,13 +155,13 @@ impl Folder {
         Ok(None)
     }
 
-    /// Takes a step; `false` where another one was taken before.
+    /// Makes a move; `false` if the state is another one.
     pub(crate) fn take(&self, from: Claim, step: Move) -> io::Result<bool> {
         let Some(to) = from.after(step) else { return Ok(false) };
         match self.storage.rename(&self.path(from.file()), &self.path(to.file())) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            // The name may have changed before its folder could not be synced.
+            // The rename may have succeeded even if the sync of its folder failed.
             Err(error) => {
                 let is_done = self.storage.len(&self.path(from.file()))?.is_none()
                     && self.storage.len(&self.path(to.file()))?.is_some();
@@ -170,7 +170,7 @@ impl Folder {
         }
     }
 
-    /// Bytes of its files.
+    /// The size of its files in bytes.
     pub(crate) fn bytes(&self) -> io::Result<u64> {
         let names = self.storage.list(&format!("{WORK}/{}", self.id))?;
         let lengths =
@@ -178,7 +178,7 @@ impl Folder {
         lengths.sum()
     }
 
-    /// Removes everything. The request goes first: what a crash leaves then is no job.
+    /// Removes all files. The request goes first, so that after a crash the rest is no job.
     pub(crate) fn remove(&self) -> io::Result<()> {
         self.storage.remove(&self.path(REQUEST))?;
         let dir = format!("{WORK}/{}", self.id);
@@ -189,12 +189,12 @@ impl Folder {
     }
 }
 
-/// The lock of a session that begins work.
+/// The path of the lock of a session that has begun work.
 pub(crate) fn caller_path(session: &str) -> String {
     format!("{CALLERS}/{session}")
 }
 
-/// Whether a session lives that has begun work. One that can't be looked for counts as alive.
+/// Whether a session that has begun work still runs. It counts as running if its lock can't be read.
 pub(crate) fn caller_lives(storage: &dyn Storage, session: &str) -> bool {
     let path = caller_path(session);
     if !is_id(session) || matches!(storage.len(&path), Ok(None)) {
@@ -202,7 +202,7 @@ pub(crate) fn caller_lives(storage: &dyn Storage, session: &str) -> bool {
     }
     match storage.try_lock(&path) {
         Ok(Some(_lock)) => {
-            // No session takes a lock of this name again.
+            // No later session takes a lock with this name.
             let _ = storage.remove(&path);
             false
         }

@@ -1,14 +1,14 @@
 //! Work that outlives the call that began it.
 //!
-//! A job is a process of its own and a folder `work/<id>/` in the home folder. A caller waits for it as long as its host
+//! A job has a process of its own and a folder `work/<id>/` in the home folder. A caller waits for it as long as its host
 //! waits. A result that comes in time goes to the caller. A later one goes to the inbox: the job's process puts its id
-//! into `work/spool/`, and the session that leads reads the spool as a source, so the result comes by every carrier.
+//! into `work/spool/`. The session that leads reads the spool as a source, so every carrier can bring the result.
 //!
-//! From the ground up: `request` is what is asked and what came of it, `claim` says who gets the result, `folder` is a
-//! job's files, `works` is the caller's side, `run` is the job's own process with its kinds (`program` is one), `collect`
-//! finds what has ended and no caller waits for, `source` brings that to the journal, `survey` counts for people.
+//! From the ground up: `request` has the documents of a job, `claim` decides who gets the result, `folder` has a job's
+//! files, `works` is the caller's side, `run` is the job's own process with its kinds (`program` is one), `collect`
+//! finds results without a waiting caller, `source` appends them to the journal, `survey` counts jobs for people.
 //!
-//! Nothing here may begin work by itself, and a result must never go both ways or neither.
+//! It must never begin work by itself, and a result must never go both ways or neither.
 
 mod claim;
 mod collect;

@@ -1,19 +1,19 @@
-//! Colours as style attributes write them, enough to see that text has the colour of what is behind it.
-//! It must never guess: what it cannot read is no colour.
+//! Colours in style attributes, precise enough to see that a text has the colour of its background.
+//! It must never guess: a value that it can't read is no colour.
 
 use cssparser::color::{parse_hash_color, parse_named_color};
 
 use super::length::{degrees, share};
 use super::value::{self, Item};
 
-/// What a value says.
+/// A colour, as far as a value states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Colour {
     /// Red, green, blue.
     Solid(u8, u8, u8),
-    /// Nothing is drawn.
+    /// Shows nothing.
     Transparent,
-    /// A colour, but it can't be worked out which; it looks like no other.
+    /// A colour that can't be computed; it looks like no other.
     Unknown,
 }
 
@@ -22,14 +22,14 @@ impl Colour {
     pub(super) const BLACK: Self = Self::Solid(0, 0, 0);
 }
 
-/// What is no more opaque than this cannot be read.
+/// A text of at most this opacity can't be read.
 pub(super) const MAX_UNSEEN_OPACITY: f32 = 0.05;
 /// Two colours closer than this in every channel look the same.
 const MAX_LOOKALIKE_DISTANCE: u8 = 12;
-/// From this share of the way to white or black a colour is taken for it.
+/// A colour with this share of white or black counts as white or black.
 const NEAR_END: f32 = 0.98;
 
-/// The colour that an item of a value is.
+/// The colour that an item of a value states.
 pub(super) fn of(item: &Item) -> Option<Colour> {
     match item {
         Item::Word(name) => named(name),
@@ -46,14 +46,14 @@ pub(super) fn of(item: &Item) -> Option<Colour> {
     }
 }
 
-/// The colour of an attribute of old, which may lack its `#`.
+/// The colour in an HTML attribute such as `bgcolor`, which may lack its `#`.
 pub(super) fn of_attribute(text: &str) -> Option<Colour> {
     let text = text.trim();
     let bare = text.len() == 6 && text.bytes().all(|b| b.is_ascii_hexdigit());
     if bare { of(&Item::Hash(text.to_ascii_lowercase())) } else { of(value::value(text).first()?) }
 }
 
-/// Whether nobody could read text of one colour on the other.
+/// Whether a person could not read a text of one colour on the other.
 pub(super) fn look_alike(a: Colour, b: Colour) -> bool {
     let (Colour::Solid(red, green, blue), Colour::Solid(other_red, other_green, other_blue)) = (a, b) else {
         return false;
@@ -63,13 +63,13 @@ pub(super) fn look_alike(a: Colour, b: Colour) -> bool {
         .all(|&(one, other)| one.abs_diff(other) <= MAX_LOOKALIKE_DISTANCE)
 }
 
-/// A share of white, as a colour.
+/// The grey with this share of white.
 pub(super) fn grey(share: f32) -> Colour {
     let light = to_channel(share * 255.0);
     Colour::Solid(light, light, light)
 }
 
-/// The colour that inverting makes of another.
+/// The inverse of a colour.
 pub(super) fn inverted(colour: Colour) -> Colour {
     match colour {
         Colour::Solid(red, green, blue) => Colour::Solid(255 - red, 255 - green, 255 - blue),
@@ -80,7 +80,7 @@ pub(super) fn inverted(colour: Colour) -> Colour {
 fn named(name: &str) -> Option<Colour> {
     match name {
         "transparent" => Some(Colour::Transparent),
-        // The system's own, as a page has them that states nothing.
+        // The system colours, as they are without a theme.
         "canvas" | "window" | "field" => Some(Colour::WHITE),
         "canvastext" | "windowtext" | "fieldtext" => Some(Colour::BLACK),
         name => parse_named_color(name).ok().map(|(red, green, blue)| Colour::Solid(red, green, blue)),
@@ -105,7 +105,7 @@ fn call(function: &str, parts: &[&Item]) -> Option<Colour> {
         }
         ("hwb", [white, black, ..]) => {
             let (white, black) = (hundredth(white)?, hundredth(black)?);
-            // Only what has no hue left is of interest.
+            // Only colours without a hue matter.
             let grey = white + black >= NEAR_END;
             grey.then(|| {
                 let light = to_channel(255.0 * white / (white + black));
@@ -142,7 +142,7 @@ fn by_lightness(lightness: f32, alpha: Option<f32>) -> Colour {
     with_alpha(alpha, solid)
 }
 
-/// One that is made of another: `rgb(from white r g b / alpha)`.
+/// A colour made from another: `rgb(from white r g b / alpha)`.
 fn relative(function: &str, origin: Colour, channels: &[&Item]) -> Option<Colour> {
     let channels = if function == "color" { channels.get(1..)? } else { channels };
     let names = match function {
@@ -173,7 +173,7 @@ fn relative(function: &str, origin: Colour, channels: &[&Item]) -> Option<Colour
             let solid = Colour::Solid(channel(&put(first))?, channel(&put(second))?, channel(&put(third))?);
             Some(with_alpha(alpha, solid))
         }
-        // Only what has no hue left is of interest.
+        // Only colours without a hue matter.
         "hsl" | "hsla" => Some(hundredth(third).map_or(Colour::Unknown, |l| by_lightness(l, alpha))),
         "lab" | "lch" => Some(hundredth(first).map_or(Colour::Unknown, |l| by_lightness(l, alpha))),
         "oklab" | "oklch" => Some(share(first).map_or(Colour::Unknown, |l| by_lightness(l, alpha))),
@@ -262,7 +262,7 @@ fn channel(item: &Item) -> Option<u8> {
     }
 }
 
-/// A percentage, or its number without the sign, as a share of one.
+/// A percentage, or a number without the sign, as a share of one.
 fn hundredth(item: &Item) -> Option<f32> {
     let share = match item {
         Item::Percent(percent) => percent / 100.0,

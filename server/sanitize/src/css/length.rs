@@ -1,26 +1,24 @@
 //! Lengths in pixels, arithmetic included.
-//! It must never guess: what it cannot work out is no length.
+//! It must never guess: a value that it can't compute is no length.
 
 use super::value::Item;
 
-/// The size of text where nothing is stated.
+/// The size of a text without a stated size.
 pub(super) const FONT_PX: f32 = 16.0;
-/// What of a window's width or height one hundredth is taken for.
+/// The pixels that one hundredth of a window's width or height counts as.
 const WINDOW_SHARE_PX: f32 = 10.0;
-/// Deepest arithmetic that is worked out.
+/// Deepest nesting of arithmetic that is computed.
 const MAX_DEPTH: u32 = 8;
 
-/// What relative lengths are relative to.
+/// The sizes that relative lengths refer to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Base {
-    /// The size of the text.
     pub(super) font_px: f32,
-    /// One percent.
     pub(super) percent_px: f32,
 }
 
 impl Base {
-    /// For places on the page, which is taken for a thousand pixels wide.
+    /// For places on the page, which counts as a thousand pixels wide.
     pub(super) fn page(font_px: f32) -> Self {
         Self { font_px, percent_px: WINDOW_SHARE_PX }
     }

@@ -1,9 +1,9 @@
 //! Style attributes, read for one question: would a person have seen this text?
-//! It must never be asked about anything else, and never take a style that it cannot read for a hiding one.
+//! It must never treat a style that it can't read as one that hides.
 //!
-//! A style is read into typed values (`value`, `length`), and each value changes what is known of an element: how large
-//! its text is, how opaque, where it stands, what of it is cut off. Whether that can be seen is decided in one place,
-//! [`Style::hides`], by the thresholds below; so it does not matter in which of many ways a size becomes small.
+//! A style is read into typed values (`value`, `length`). Each value changes what is known of an element: the size of
+//! its text, its opacity, its place, what of it is cut off. One function, [`Style::hides`], decides by the thresholds
+//! below whether a person sees the result, so it does not matter by which property a size became small.
 
 mod colour;
 mod length;
@@ -14,47 +14,47 @@ use colour::Colour;
 use length::{Base, FONT_PX, length, share};
 use value::{Declaration, Item, Variables};
 
-/// Text smaller than this is not for reading.
+/// A person can't read a text smaller than this.
 const MIN_FONT_PX: f32 = 2.0;
-/// Moved further than this to the left or above, text is off the page; further than the second to the right or below
-/// as well.
+/// A text that is moved further than this to the left or up is off the page.
 const MAX_BEFORE_PAGE_PX: f32 = 500.0;
+/// The same to the right or down.
 const MAX_BEHIND_PAGE_PX: f32 = 4_000.0;
-/// A box that cuts off what does not fit and is no larger than this holds no line.
+/// A box that cuts off its overflow and is no larger than this shows no line.
 const MAX_UNSEEN_EXTENT_PX: f32 = 2.0;
-/// Letters closer together than this share of their size lie on each other.
+/// Letters that are moved together by more than this share of their size overlap.
 const MIN_LETTER_SPACING: f32 = -0.4;
-/// The same for words, of which the shortest has about so many letters.
+/// The same for words; a short word has about so many letters.
 const MIN_WORD_SPACING: f32 = -4.0;
-/// A first line that begins further to the right than this is out of any box that cuts it off.
+/// A first line that begins further to the right than this is outside any box that cuts it off.
 const PAGE_PX: f32 = 1_000.0;
-/// What an `ex` is of a font's size where nothing is stated.
+/// The share of a font's size that an `ex` has by default.
 const USUAL_ASPECT: f32 = 0.5;
-/// Lines of less than this share of the text's size have no height.
+/// Lines lower than this share of the text's size show nothing.
 const MAX_UNSEEN_LINE: f32 = 0.1;
 
-/// What an element hands down to its content.
+/// The style that an element passes on to its content.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Style {
-    /// Gone with all that is in it: not displayed, clipped away.
+    /// Hidden with its whole content: not displayed, or clipped away.
     gone: bool,
-    /// Not visible, unless something inside says otherwise.
+    /// Not visible, but content that says `visible` is.
     invisible: bool,
-    /// In a closed disclosure, whose summary is seen.
+    /// Inside a closed disclosure, of which only the summary is visible.
     folded: bool,
-    /// In a box that is as high as its lines and cuts off the rest, while these have no height.
+    /// In a box that cuts off its overflow and is as high as its lines, which have no height.
     flat: bool,
     font_px: f32,
-    /// What transforms and zoom make of a pixel.
+    /// The factor of all transforms and zooms.
     scale: f32,
     opacity: f32,
     letter_spacing_px: f32,
     word_spacing_px: f32,
-    /// What `font-size-adjust` makes of a size, never more than it was.
+    /// The factor of `font-size-adjust`, at most one.
     adjusted: f32,
     moved: Moved,
     colour: Option<Colour>,
-    /// None when it is not known: a picture or a gradient.
+    /// `None` when it is unknown: a picture or a gradient.
     background: Option<Colour>,
     variables: Variables,
 }
@@ -80,7 +80,8 @@ impl Default for Style {
     }
 }
 
-/// How far something is moved, across the page and along it. Ways back are not counted: most apply in some cases only.
+/// How far something is moved, across the page and along it. Moves back are not subtracted: most apply only in some
+/// cases.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Moved {
     /// To the left, and up.
@@ -104,10 +105,10 @@ impl Moved {
     }
 }
 
-/// What of one element only its whole style tells.
+/// The properties of one element that count only together.
 #[derive(Default)]
 struct Boxed {
-    /// Its smallest stated extent.
+    /// The smallest stated extent.
     extent_px: Option<f32>,
     cuts_overflow: bool,
     /// Whether its lines have no height.
@@ -117,23 +118,23 @@ struct Boxed {
     zoom: Option<f32>,
     /// By property: `transform`, `scale`, `translate`, `rotate`, `offset-path`.
     moves: [Option<shape::Move>; 5],
-    /// Its back can't be seen.
+    /// Its back is invisible.
     backless: bool,
-    /// Its first line begins outside of it, and there is no second one.
+    /// Its first line begins outside it. With `one_line` there is no second line.
     starts_outside: bool,
     one_line: bool,
-    /// What a filter makes of black and of white.
+    /// The shades that a filter gives black and white.
     greys: Option<(f32, f32)>,
-    /// It has a background of its own, whatever it is.
+    /// It states a background of any kind.
     has_background: bool,
-    /// The plain colour that it states for its background.
+    /// The plain colour of its stated background.
     plain: Option<Colour>,
-    /// The background is seen through the letters only.
+    /// Only the letters show the background.
     through_letters: bool,
 }
 
 impl Style {
-    /// Whether text with this style cannot be seen.
+    /// Whether a person can't see a text with this style.
     pub(super) fn hides(&self) -> bool {
         let same = match (self.colour, self.background) {
             (Some(Colour::Transparent), _) => true,
@@ -153,50 +154,50 @@ impl Style {
             || same
     }
 
-    /// Hides it with all that is in it.
+    /// Hides the element with its whole content.
     pub(super) fn hide(&mut self) {
         self.gone = true;
     }
 
-    /// Folds it, all but its summary.
+    /// Folds the element; its summary stays visible.
     pub(super) fn fold(&mut self) {
-        // What is folded already stays so, whatever is in it.
+        // An element inside a folded one stays hidden, with its summary.
         self.gone |= self.folded;
         self.folded = true;
     }
 
-    /// Shows a summary of what is folded.
+    /// Shows the summary of a folded element.
     pub(super) fn unfold(&mut self) {
         self.folded = false;
     }
 
-    /// Makes its text larger or smaller.
+    /// Multiplies the size of the text.
     pub(super) fn resize(&mut self, factor: f32) {
         self.font_px *= factor;
     }
 
-    /// Takes over an attribute of old that sets a colour.
+    /// Applies an HTML attribute for the colour.
     pub(super) fn set_colour(&mut self, value: &str) {
         self.colour = colour::of_attribute(value).or(self.colour);
     }
 
-    /// Takes over an attribute of old that sets a background.
+    /// Applies an HTML attribute for the background.
     pub(super) fn set_background(&mut self, value: &str) {
         self.background = colour::of_attribute(value).or(self.background);
     }
 
-    /// There is a picture behind the text.
+    /// Notes that a picture is behind the text.
     pub(super) fn forget_background(&mut self) {
         self.background = None;
     }
 
-    /// Takes over a style attribute. A cell is never narrower than its text, whatever its `max-width` says.
+    /// Applies a style attribute. A cell is never narrower than its text, whatever its `max-width` says.
     pub(super) fn apply(&mut self, style: &str, is_cell: bool) {
         self.variables = value::variables(style, &self.variables);
         let variables = self.variables.clone();
         let outer_px = self.font_px;
         let mut boxed = Boxed::default();
-        // Sizes first, for others are relative to them; what is important last, for it wins.
+        // Sizes go first, as other lengths are relative to them, and important declarations last, as they win.
         value::each(style, &variables, |one| self.font(one, outer_px));
         for important in [false, true] {
             if important && !style.contains('!') {
@@ -240,15 +241,15 @@ impl Style {
         }
     }
 
-    /// What a filter that changes black and white leaves to be seen. It changes an element with its own background, and
-    /// never what is behind that.
+    /// Applies a filter that changes black and white. It changes an element and its own background, never what is behind
+    /// the element.
     fn paint(&mut self, greys: (f32, f32), has_background: bool) {
         if shape::is_one_grey(greys) {
             let paint = colour::grey(greys.0);
             let is_alike = self.background.is_some_and(|behind| colour::look_alike(paint, behind));
             self.gone |= has_background || is_alike;
         } else if shape::is_inverted(greys) && !has_background {
-            // To invert the text shows the same as to invert what is behind it.
+            // Inverting the text shows the same as inverting what is behind it.
             self.background = self.background.map(colour::inverted);
             self.colour = self.colour.or(Some(Colour::BLACK));
         }
@@ -258,7 +259,7 @@ impl Style {
         let size = match declaration.property.as_str() {
             "font-size" => declaration.value.first().and_then(|size| font_size(size, outer_px)),
             "font" => {
-                // Only a size of nothing has no unit; other numbers are weights.
+                // A size needs a unit unless it is 0; other numbers are weights.
                 let sized = |item: &&Item| !matches!(item, Item::Number(weight) if *weight != 0.0);
                 let before_line = declaration.value.split(|item| *item == Item::Sign('/')).next();
                 let mut words = before_line.unwrap_or_default().iter().filter(sized);
@@ -280,7 +281,7 @@ impl Style {
             "content-visibility" => self.gone |= has("hidden"),
             "mso-hide" => self.gone |= has("all"),
             "text-security" => self.gone |= first.is_some_and(|item| !item.is_word("none")),
-            // On an element, as opposed to before one, only a picture takes the place of the text.
+            // On an element itself, only a picture replaces the text.
             "content" => self.gone |= matches!(first, Some(Item::Call(name, _)) if name == "url"),
             "opacity" => boxed.opacity = first.and_then(share).map(|o| o.clamp(0.0, 1.0)).or(boxed.opacity),
             "filter" => {
@@ -356,7 +357,7 @@ impl Style {
             | "inset-block-start" | "padding-top" => {
                 self.moved.by(Moved::ALONG, first.and_then(|item| length(item, page)).unwrap_or(0.0));
             }
-            // Above, and left where it is stated or else the same.
+            // The first side is the top. The left is the fourth, or else the second, or else the first.
             "inset" | "margin" => {
                 let side = |at: usize| value.get(at).and_then(|item| length(item, page));
                 self.moved.by(Moved::ALONG, side(0).unwrap_or(0.0));
@@ -374,7 +375,7 @@ impl Style {
         }
     }
 
-    /// Whether lines of this height have none.
+    /// Whether lines of this height show nothing.
     fn is_flat(&self, line: &Item) -> Option<bool> {
         match line {
             Item::Word(word) => (word == "normal").then_some(false),
@@ -388,14 +389,14 @@ impl Style {
 
     fn background_value(&mut self, value: &[Item], boxed: &mut Boxed) {
         boxed.through_letters |= value.iter().any(|item| item.is_word("text"));
-        // What is behind a transparent one shows through.
+        // A transparent background shows what is behind it.
         let stated = value.iter().filter_map(colour::of).find(|colour| *colour != Colour::Transparent);
         boxed.plain = stated.or(boxed.plain);
         boxed.has_background |= stated.is_some();
         for item in value {
             match item {
                 Item::Call(name, inside) if name.ends_with("gradient") => {
-                    // One that has a single colour is as plain as that.
+                    // A gradient of one colour is as plain as that colour.
                     let colours = shape::colours(inside);
                     let plain = colours
                         .first()
@@ -406,7 +407,7 @@ impl Style {
                     return;
                 }
                 Item::Call(name, _) if matches!(name.as_str(), "url" | "image" | "image-set" | "src") => {
-                    // Nobody knows the picture; a colour that is stated with it is what most programs show in its place.
+                    // The picture is unknown; most programs show the stated colour in its place.
                     self.background = boxed.plain;
                     boxed.has_background = true;
                     return;
@@ -436,7 +437,7 @@ fn font_size(item: &Item, outer_px: f32) -> Option<f32> {
         });
     }
     let px = length(item, Base { font_px: outer_px, percent_px: outer_px / 100.0 })?;
-    // A negative size is none, and is not obeyed; one that arithmetic made negative counts as nothing.
+    // A negative size is ignored; a size that arithmetic made negative counts as zero.
     let stated = !matches!(item, Item::Call(..));
     if px < 0.0 && stated { None } else { Some(px.max(0.0)) }
 }

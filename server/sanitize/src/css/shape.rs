@@ -1,5 +1,5 @@
-//! What transforms, filters, clips and masks leave of an element.
-//! It must never take a shape that it cannot read for an empty one.
+//! The part of an element that stays visible under transforms, filters, clips and masks.
+//! It must never treat a shape that it can't read as an empty one.
 
 use super::colour::{self, Colour};
 use super::length::{Base, degrees, length, share};
@@ -7,17 +7,17 @@ use super::value::Item;
 
 /// A clip with less than this between two of its sides shows nothing.
 const MIN_CLIP_PX: f32 = 2.0;
-/// A side that is turned further than this to the edge shows nothing.
+/// An element that is turned further than this shows only its edge.
 const MAX_TURN_DEGREES: f32 = 86.0;
-/// Blurred by more than this share of its size, text is a spot.
+/// A text that is blurred by more than this share of its size can't be read.
 const MAX_BLUR: f32 = 0.5;
-/// Brightened by more than this factor, everything is white.
+/// A filter that brightens by at least this factor makes everything white.
 const MAX_BRIGHTNESS: f32 = 10.0;
-/// A reader who is nearer to the page than this is taken to be at this distance.
+/// A smaller perspective counts as this distance.
 const MIN_DISTANCE_PX: f32 = 1.0;
-/// Of two shades of grey that differ by less than this share, neither can be told from the other.
+/// Two shades of grey that differ by less than this share look the same.
 const MAX_SAME_GREY: f32 = 0.05;
-/// One percent of an element's own size, as a movement.
+/// The pixels that one percent of an element's own size counts as in a move.
 const OWN_SHARE_PX: f32 = 5.0;
 
 /// How a transform changes an element: its scale in the smaller direction, and how far it moves.
@@ -28,7 +28,7 @@ pub(super) struct Move {
     pub(super) y_px: f32,
     /// Towards the reader; it counts only together with a perspective.
     z_px: f32,
-    /// Whether its back is turned to the reader.
+    /// Whether its back faces the reader.
     pub(super) turned: bool,
 }
 
@@ -40,7 +40,7 @@ fn arguments(items: &[Item]) -> Vec<&Item> {
     items.iter().filter(|item| **item != Item::Sign(',')).collect()
 }
 
-/// What the functions of a `transform` do in all.
+/// The effect of all functions of a `transform` together.
 pub(super) fn transform(items: &[Item], font_px: f32) -> Move {
     let mut all = Move::NONE;
     let mut distance_px = None;
@@ -59,7 +59,7 @@ pub(super) fn transform(items: &[Item], font_px: f32) -> Move {
         all.turned ^= one.turned;
     }
     if let Some(distance) = distance_px {
-        // What lies behind the reader is not drawn.
+        // An element behind the reader is not drawn.
         all.scale *= if all.z_px < distance { distance / (distance - all.z_px) } else { 0.0 };
     }
     all
@@ -82,7 +82,7 @@ fn function(name: &str, arguments: &[&Item], font_px: f32) -> Move {
         "translate" | "translate3d" => Move { x_px: moved(0), y_px: moved(1), z_px: moved(2), ..Move::NONE },
         "translatex" => Move { x_px: moved(0), ..Move::NONE },
         "translatey" => Move { y_px: moved(0), ..Move::NONE },
-        // The depth of a flat thing does not matter, but on which side its front is.
+        // An element is flat, so its depth scale matters only for the side that faces the reader.
         "scale" | "scale3d" => {
             let scale = factor(0).map(|x| factor(1).map_or(x, |y| x.min(y)));
             Move { turned: is_negative(2), ..scaled(scale) }
@@ -106,7 +106,7 @@ fn function(name: &str, arguments: &[&Item], font_px: f32) -> Move {
     }
 }
 
-/// What is seen of a side that is turned: nothing when it stands on its edge.
+/// The share of a turned element that is visible: 0 on its edge, or else 1.
 fn seen_of(degrees: f32) -> f32 {
     let from_flat = (degrees.rem_euclid(180.0) - 90.0).abs();
     if from_flat < 90.0 - MAX_TURN_DEGREES { 0.0 } else { 1.0 }
@@ -125,7 +125,7 @@ pub(super) fn single(property: &str, items: &[Item], font_px: f32) -> Move {
     }
 }
 
-/// How much a `filter` lets through: 0 is nothing.
+/// The share of an element that a `filter` leaves visible; 0 is nothing.
 pub(super) fn filter(items: &[Item], font_px: f32) -> f32 {
     let mut seen = 1.0;
     for item in items {
@@ -133,7 +133,7 @@ pub(super) fn filter(items: &[Item], font_px: f32) -> f32 {
         let number = inside.iter().find_map(share);
         match (name.as_str(), number) {
             ("opacity", Some(opacity)) => seen *= opacity.clamp(0.0, 1.0),
-            // Of a browser that is gone, `alpha(opacity=50)`; some programs still obey it.
+            // Internet Explorer's `alpha(opacity=50)`, which some mail programs obey.
             ("alpha", Some(percent)) => seen *= (percent / 100.0).clamp(0.0, 1.0),
             ("contrast", Some(contrast)) if contrast <= colour::MAX_UNSEEN_OPACITY => seen = 0.0,
             ("brightness", Some(brightness)) if brightness >= MAX_BRIGHTNESS => seen = 0.0,
@@ -149,7 +149,7 @@ pub(super) fn filter(items: &[Item], font_px: f32) -> f32 {
     seen
 }
 
-/// What a `filter` makes of black and of white, as shares of white; `None` where it leaves both as they are.
+/// The shades that a `filter` gives black and white, as shares of white; `None` if it leaves both unchanged.
 pub(super) fn greys(items: &[Item]) -> Option<(f32, f32)> {
     let mut ends = (0.0, 1.0);
     for item in items {
@@ -171,7 +171,7 @@ pub(super) fn is_one_grey((black, white): (f32, f32)) -> bool {
     (black - white).abs() < MAX_SAME_GREY
 }
 
-/// Whether black and white change places.
+/// Whether black and white are exchanged.
 pub(super) fn is_inverted((black, white): (f32, f32)) -> bool {
     black > 1.0 - MAX_SAME_GREY && white < MAX_SAME_GREY
 }
@@ -204,7 +204,7 @@ fn shape_is_empty(name: &str, inside: &[Item], font_px: f32) -> bool {
             (right - left).min(bottom - top) < MIN_CLIP_PX || right < 0.0 || bottom < 0.0
         });
     }
-    // Of a shape only the part before `round` and `at` matters. A percent is one of a box of a hundred pixels.
+    // Only the part of a shape before `round` and `at` matters. A percent is one of a box of a hundred pixels.
     let base = Base { font_px, percent_px: 1.0 };
     let end = inside.iter().position(|item| item.is_word("round") || item.is_word("at"));
     let inside = &inside[..end.unwrap_or(inside.len())];
@@ -229,7 +229,7 @@ fn shape_is_empty(name: &str, inside: &[Item], font_px: f32) -> bool {
     }
 }
 
-/// How far an `offset-path` moves what it carries, at the least.
+/// The least distance that an `offset-path` moves an element.
 pub(super) fn carried(items: &[Item]) -> Move {
     let paths = items.iter().filter_map(|item| match item {
         Item::Call(name, inside) if name == "path" => path_reach(inside),
@@ -243,7 +243,7 @@ pub(super) fn carried(items: &[Item]) -> Move {
     })
 }
 
-/// Between which edges a path lies: left, right, top, bottom. None for one that is not known in all of its parts.
+/// The edges of a path: left, right, top, bottom. `None` if a part of it can't be read.
 fn path_reach(inside: &[Item]) -> Option<[f32; 4]> {
     let text = inside.iter().find_map(|item| match item {
         Item::Text(text) => Some(text.as_str()),
@@ -272,7 +272,7 @@ fn path_reach(inside: &[Item]) -> Option<[f32; 4]> {
                     touch(at);
                 }
             }
-            // A curve stays between the points that it is drawn by.
+            // A curve stays between its control points.
             letter => {
                 let points = match letter {
                     'M' | 'L' | 'T' => 1,
@@ -294,7 +294,7 @@ fn path_reach(inside: &[Item]) -> Option<[f32; 4]> {
             }
         }
     }
-    // A curve that goes on from the one before can swing out further.
+    // A curve that continues the one before it can reach further.
     if text.contains(['T', 't', 'S', 's']) { None } else { reach }
 }
 
@@ -324,7 +324,7 @@ fn steps(path: &str) -> Option<Vec<PathStep>> {
     begins.then_some(steps)
 }
 
-/// The number at the start of a text, and what stands behind it.
+/// The number at the start of a text, and the text after it.
 fn number(text: &str) -> Option<(f32, &str)> {
     let bytes = text.as_bytes();
     let digits = |from: usize| from + bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
@@ -342,7 +342,7 @@ fn number(text: &str) -> Option<(f32, &str)> {
     Some((number.parse().ok()?, behind))
 }
 
-/// Whether a mask shows nothing: a picture that is not known, or a gradient that is clear from end to end.
+/// Whether a mask shows nothing: an unknown picture, or a gradient that is transparent everywhere.
 pub(super) fn mask_hides(items: &[Item]) -> bool {
     items.iter().any(|item| match item {
         Item::Call(name, inside) if name.ends_with("gradient") => {
@@ -353,7 +353,7 @@ pub(super) fn mask_hides(items: &[Item]) -> bool {
     })
 }
 
-/// The colours that stand in a gradient.
+/// The colours of a gradient.
 pub(super) fn colours(items: &[Item]) -> Vec<Colour> {
     items.iter().filter_map(colour::of).collect()
 }

@@ -139,7 +139,7 @@ fn hides_inside(styles: &[&str]) -> bool {
 #[case("background:navy;color:white;filter:brightness(0)")]
 fn hiding_styles_hide(#[case] style: &str) {
     assert!(hides(style), "{style}");
-    // However much stands before it.
+    // The length of the text before it does not matter.
     assert!(hides(&format!("{}{style}", "margin-right:0;".repeat(2_000))), "padded {style}");
 }
 
@@ -226,12 +226,12 @@ fn hiding_styles_hide(#[case] style: &str) {
 #[case("filter:invert(1) hue-rotate(180deg);background:#fff;color:#000")]
 #[case(":::;;}{)(")]
 #[case("font-size:NaNpx;opacity:x")]
-fn ordinary_styles_do_not(#[case] style: &str) {
+fn ordinary_styles_do_not_hide(#[case] style: &str) {
     assert!(!hides(style), "{style}");
 }
 
 #[test]
-fn content_can_undo_what_is_inherited_but_not_what_is_gone() {
+fn content_can_undo_an_inherited_style_but_not_a_removed_element() {
     let mut style = Style::default();
     style.apply("font-size:0;visibility:hidden;color:white;line-height:0;overflow:hidden", false);
     style.apply("font-size:14px;visibility:visible;background:navy;line-height:20px", false);
@@ -242,7 +242,7 @@ fn content_can_undo_what_is_inherited_but_not_what_is_gone() {
 }
 
 #[test]
-fn what_hides_only_together_hides() {
+fn styles_that_hide_only_together_hide() {
     assert!(hides_inside(&["opacity:.2", "opacity:.2"]));
     assert!(hides_inside(&["font-size:.3em", "font-size:.3em"]));
     assert!(hides_inside(&["transform:scale(.3)", "font-size:4px"]));

@@ -1,14 +1,15 @@
-//! Declarations of a style attribute as typed values, by the CSS standard: comments, escapes, blocks and variables are
-//! resolved here, so that nobody else looks at letters.
-//! It must never take more than linear time: what a variable stands for is bounded.
+//! Declarations of a style attribute as typed values, by the CSS standard. Comments, escapes, blocks and variables are
+//! resolved here, so that no other module parses text.
+//! It must never take more than linear time: the number and size of variables are bounded.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cssparser::{Delimiter, ParseError, Parser, Token};
 
-/// Variables that are remembered, and the most items of one.
+/// Most variables that are kept.
 const MAX_VARIABLES: usize = 64;
+/// Most items of a variable.
 const MAX_VARIABLE_ITEMS: usize = 16;
 
 /// A part of a value. Words, units and names of functions are in lower case.
@@ -21,9 +22,9 @@ pub(super) enum Item {
     Dimension(f32, String),
     /// Without its `#`.
     Hash(String),
-    /// What stands in quotes, as it is.
+    /// A quoted text, unchanged.
     Text(String),
-    /// A function with what stands in its brackets; plain brackets have no name.
+    /// A function with its arguments; plain brackets have no name.
     Call(String, Vec<Item>),
     /// A comma, a slash, a sign of arithmetic.
     Sign(char),
@@ -42,7 +43,7 @@ impl Item {
     }
 }
 
-/// Variables with their values, as an element hands them down.
+/// The variables that an element passes on to its content, with their values.
 pub(super) type Variables = Option<Rc<BTreeMap<String, Vec<Item>>>>;
 
 /// One declaration: its property without a maker's prefix, and its value.
@@ -84,9 +85,9 @@ pub(super) fn each(style: &str, variables: &Variables, mut visit: impl FnMut(&De
     }
 }
 
-/// The variables that are in force behind a style attribute.
+/// The variables that are in force after a style attribute.
 pub(super) fn variables(style: &str, outer: &Variables) -> Variables {
-    // An escape could make one.
+    // An escape could spell `--`.
     if !style.contains("--") && !style.contains('\\') {
         return outer.clone();
     }
@@ -162,7 +163,7 @@ fn nested(parser: &mut Parser<'_>, variables: &Variables) -> Vec<Item> {
     read.unwrap_or_default()
 }
 
-/// What `var(--name, otherwise)` stands for.
+/// The value of `var(--name, otherwise)`.
 fn variable(parser: &mut Parser<'_>, variables: &Variables) -> Vec<Item> {
     let inside = nested(parser, variables);
     let Some(Item::Word(name)) = inside.first() else { return Vec::new() };

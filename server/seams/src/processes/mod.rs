@@ -1,7 +1,7 @@
-//! The processes seam: to start a program that outlives this one, to know whether a process still runs, and to end a
-//! whole group of them.
+//! The processes seam: it starts a program that outlives this one, tells whether a process still runs, and ends a whole
+//! group of processes.
 //!
-//! It must never take a process for another one that has got its number, where the system tells when a process began.
+//! It must never confuse a process with another that got the same number, where the system tells when a process began.
 
 mod simulated;
 mod system;
@@ -16,10 +16,10 @@ pub use system::SystemProcesses;
 #[cfg(target_os = "linux")]
 pub use system::{Seen, look};
 
-/// A process that no other one is mistaken for: its number and, where the system tells, when it began.
+/// The identity of a process: its number and, where the system tells, when it began.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProcessId {
-    /// Its number. The leader of a group gives the group its number.
+    /// The number. The leader of a group gives the group its number.
     pub pid: u32,
     /// When it began, in the system's own form.
     pub began: Option<String>,
@@ -43,39 +43,39 @@ impl FromStr for ProcessId {
     }
 }
 
-/// A program to start, without a shell. It gets no input, and its output goes nowhere.
+/// A program to start without a shell. It gets no input, and its output is discarded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// The program's file.
+    /// The path of the program.
     pub file: PathBuf,
-    /// Its arguments.
+    /// The arguments after the program's name.
     pub arguments: Vec<String>,
 }
 
 /// How a group of processes is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// Each process may tidy up first.
+    /// Each process may clean up first.
     Ask,
-    /// The system ends them.
+    /// The system ends them at once.
     Kill,
 }
 
-/// What the system does with processes.
+/// The operations of the system on processes.
 pub trait Processes: Send + Sync {
     /// Starts a program that goes on when this process ends. It leads a group of its own and is no child of this process,
-    /// so that whatever ends this process with its children leaves it alone.
+    /// so that ending this process and its children leaves it alone.
     fn start_detached(&self, program: &Program) -> io::Result<()>;
-    /// The identity of a process that runs.
+    /// The identity of a running process, or `None` if there is no such process.
     fn identify(&self, pid: u32) -> Option<ProcessId>;
-    /// Whether a process runs. One that can't be looked for counts as running.
+    /// Whether a process runs. It counts as running if the system can't tell.
     fn is_alive(&self, process: &ProcessId) -> bool;
-    /// Ends the group that `leader` leads or led, and all that is left in it; and where `leader` began a session and the
-    /// system tells, everything else in that session. Nothing happens where the number belongs to
-    /// another process now. Returns whether there was a group.
+    /// Ends every process of the group that `leader` leads or led. If `leader` began a session and the system lists
+    /// sessions, everything else in that session is ended too. Does nothing if the number belongs to another process now.
+    /// Returns whether there was a group.
     fn end_group(&self, leader: &ProcessId, ending: Ending) -> io::Result<bool>;
-    /// Ends every process below this one; a group's own end misses those that left the group. Returns how many there were.
+    /// Ends every process below this one, including those that left its group. Returns how many there were.
     fn end_descendants(&self, ending: Ending) -> usize;
-    /// What changes whenever the machine is started, where the system tells.
+    /// A value that changes with every start of the machine, where the system has one.
     fn boot_id(&self) -> Option<String>;
 }

@@ -1,5 +1,5 @@
-//! Processes of a simulated machine: what is started waits in a queue for the simulation, which plays the machine.
-//! It must never be kinder than a real system: a process that has ended is gone, and a restart of the machine ends all.
+//! Processes of a simulated machine. Started programs wait in a queue for the simulation, which plays the machine.
+//! It must never be kinder than a real system: an ended process does not come back, and a restart of the machine ends all.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Ending, ProcessId, Processes, Program};
 
-/// A simulated machine's processes; a cheap clone that shares them.
+/// The processes of a simulated machine. Clones are cheap and share them.
 #[derive(Debug, Clone, Default)]
 pub struct SimulatedProcesses(Arc<Mutex<Machine>>);
 
@@ -22,22 +22,22 @@ struct Machine {
 }
 
 impl SimulatedProcesses {
-    /// The next program that was started and has not been played yet, with the process that it is.
+    /// Takes the next started program that has not been played yet, with its process.
     pub fn next_started(&self) -> Option<(ProcessId, Program)> {
         self.machine().started.pop_front()
     }
 
-    /// Groups that were ended since the last call, in order.
+    /// Takes the groups that were ended since the last call, in order.
     pub fn take_ended(&self) -> Vec<(ProcessId, Ending)> {
         std::mem::take(&mut self.machine().ended)
     }
 
-    /// The process has ended by itself.
+    /// Ends a process as if by itself.
     pub fn end(&self, process: &ProcessId) {
         self.machine().alive.remove(&process.pid);
     }
 
-    /// The machine is started anew: nothing of before runs.
+    /// Restarts the machine: no earlier process runs.
     pub fn restart(&self) {
         let mut machine = self.machine();
         machine.boots += 1;
@@ -45,7 +45,7 @@ impl SimulatedProcesses {
         machine.started.clear();
     }
 
-    /// From now on no program can be started, or again it can.
+    /// Sets whether starting a program fails from now on.
     pub fn refuse(&self, refuses: bool) {
         self.machine().refuses = refuses;
     }
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_that_is_used_again_is_another_process() {
+    fn a_reused_number_is_another_process() {
         let machine = SimulatedProcesses::default();
         let program = Program { file: "entraclaw".into(), arguments: vec!["work".to_owned()] };
         machine.start_detached(&program).unwrap();

@@ -1,12 +1,12 @@
 //! The processes of this machine.
-//! It must never signal a process that is not below this one or of a group that was named.
+//! It must never signal a process that is neither below this one nor of a named group.
 
 use std::io;
 use std::process::{Command, Stdio};
 
 use super::{Ending, ProcessId, Processes, Program};
 
-/// The machine's processes.
+/// The adapter to the real processes of the machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemProcesses;
 
@@ -44,31 +44,31 @@ pub use linux::{Seen, look};
 
 #[cfg(target_os = "linux")]
 mod linux {
-    /// What the system tells of a process.
+    /// A process as the system describes it.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Seen {
-        /// The name of its program, cut.
+        /// The name of its program, which the system shortens.
         pub name: String,
-        /// Who started it, or took it over.
+        /// The number of the process that started it or adopted it.
         pub parent: u32,
-        /// The session that it is in, by the number of the process that began it.
+        /// The session that it belongs to: the number of the process that began the session.
         pub session: u32,
         /// When it began, in the system's own form.
         pub began: String,
     }
 
-    /// Looks at a process; `None` when there is none of this number that still runs.
-    #[expect(clippy::disallowed_methods, reason = "what the system says of a process stands in a file")]
+    /// Looks at a process; `None` if no process of this number runs.
+    #[expect(clippy::disallowed_methods, reason = "the system describes a process in a file")]
     pub fn look(pid: u32) -> Option<Seen> {
         read(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// `PID (NAME) STATE PARENT …`, where the name may hold anything; when it began is the 22nd.
+    /// Reads `PID (NAME) STATE PARENT …`. The name may hold any character; the start time is the 22nd field.
     fn read(text: &str) -> Option<Seen> {
         let (head, rest) = text.rsplit_once(')')?;
         let name = head.split_once('(')?.1.to_owned();
         let mut fields = rest.split_ascii_whitespace();
-        // What has ended and waits for its parent to ask is gone.
+        // A zombie has ended and only waits for its parent.
         let _alive = fields.next().filter(|state| !matches!(*state, "Z" | "X"))?;
         let parent = fields.next()?.parse().ok()?;
         let session = fields.nth(1)?.parse().ok()?;
@@ -76,7 +76,7 @@ mod linux {
         Some(Seen { name, parent, session, began })
     }
 
-    /// Every process.
+    /// Every running process.
     pub(super) fn all() -> Vec<(u32, Seen)> {
         let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
         let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -88,7 +88,7 @@ mod linux {
         use super::*;
 
         #[test]
-        fn a_process_is_read_whatever_its_name() {
+        fn a_process_with_any_name_is_read() {
             let fields: Vec<String> = (5..=52).map(|n| n.to_string()).collect();
             let seen = read(&format!("42 (a) b (c)) S 7 {}\n", fields.join(" "))).unwrap();
             assert_eq!((seen.name.as_str(), seen.parent, seen.began.as_str()), ("a) b (c)", 7, "22"));
@@ -109,10 +109,10 @@ mod platform {
     use nix::unistd::Pid;
     use std::os::unix::process::CommandExt as _;
 
-    /// Waits for the program, which starts another one that goes on and ends at once: so that one is no child of this
-    /// process, and nothing of it is left to be asked for.
+    /// Waits for the program, which itself starts a second one that goes on, and ends at once. So the second one is no child
+    /// of this process, and no zombie is left.
     pub(super) fn start(mut command: Command) -> io::Result<()> {
-        // A group of its own is what the signals of the host and of the terminal don't reach.
+        // Signals of the host and of the terminal don't reach a separate group.
         command.process_group(0);
         let mut child = command.spawn()?;
         let status = child.wait()?;
@@ -120,7 +120,7 @@ mod platform {
     }
 
     fn raw(pid: u32) -> Option<Pid> {
-        // 0 and 1 name every process of a group or of the machine.
+        // To `kill`, 0 and 1 name every process of a group or of the machine.
         i32::try_from(pid).ok().filter(|pid| *pid > 1).map(Pid::from_raw)
     }
 
@@ -152,7 +152,7 @@ mod platform {
 
     pub(super) fn end_group(leader: &ProcessId, ending: Ending) -> io::Result<bool> {
         let Some(group) = raw(leader.pid) else { return Ok(false) };
-        // A group keeps its number until its last process ends, so only a new leader of this number is another group.
+        // A group keeps its number until its last process ends, so only a new leader with this number means another group.
         if identify(leader.pid).is_some_and(|now| leader.began.is_some() && now != *leader) {
             return Ok(false);
         }
@@ -164,7 +164,7 @@ mod platform {
         }
     }
 
-    /// Programs that lead groups of their own stay in the session of the process that began it.
+    /// Ends programs that lead groups of their own, as they stay in the session of the process that began it.
     #[cfg(target_os = "linux")]
     fn end_session(leader: u32, ending: Ending) -> usize {
         let all = super::linux::all();
@@ -191,14 +191,14 @@ mod platform {
         ended.filter(|pid| kill(*pid, signal_of(ending)).is_ok()).count()
     }
 
-    /// Nothing here tells who started whom.
+    /// These systems don't tell which process started which.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn end_descendants(_ending: Ending) -> usize {
         0
     }
 
     #[cfg(target_os = "linux")]
-    #[expect(clippy::disallowed_methods, reason = "what the system says of itself stands in a file")]
+    #[expect(clippy::disallowed_methods, reason = "the system describes itself in a file")]
     pub(super) fn boot_id() -> Option<String> {
         let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
         Some(text.trim().to_owned()).filter(|id| !id.is_empty())
@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_process_lives_and_one_that_began_at_another_time_does_not() {
+    fn this_process_runs_and_one_with_another_start_time_does_not() {
         let id = SystemProcesses.identify(std::process::id()).unwrap();
         assert!(SystemProcesses.is_alive(&id));
         assert_eq!(id.to_string().parse::<ProcessId>().unwrap(), id);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn no_number_names_all_processes() {
+    fn special_numbers_are_never_signalled() {
         for pid in [0, 1, u32::MAX] {
             let id = ProcessId { pid, began: None };
             assert!(!SystemProcesses.end_group(&id, Ending::Kill).unwrap(), "{pid}");

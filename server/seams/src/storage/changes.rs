@@ -1,5 +1,5 @@
-//! News that somebody changed something in a folder.
-//! It must never be needed for correctness: whoever waits for it looks from time to time as well, unless it is complete.
+//! News of changes in a folder.
+//! It must never be needed for correctness: a listener also looks from time to time, unless the news are complete.
 
 use std::any::Any;
 use std::fmt;
@@ -8,17 +8,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Notify;
 
-/// Tells of changes for as long as it lives. It may tell of more than there were.
+/// A listener for changes. It may report more changes than there were.
 pub struct Changes {
     signal: Arc<Signal>,
     seen: u64,
     is_complete: bool,
-    /// What has to live for the news to come.
+    /// Kept alive, because the news stop when it is dropped.
     _source: Option<Box<dyn Any + Send>>,
 }
 
-/// What a medium notifies of every change. Each listener has one of its own, so that a simulated medium notifies them in the
-/// same order each time.
+/// The signal by which a medium reports a change. Each listener has its own, so that a simulated medium notifies them in
+/// the same order each time.
 #[derive(Debug, Default)]
 pub struct Signal {
     changes: AtomicU64,
@@ -26,7 +26,7 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// Something changed.
+    /// Reports a change.
     pub fn notify(&self) {
         self.changes.fetch_add(1, Ordering::Release);
         self.woken.notify_one();
@@ -34,22 +34,22 @@ impl Signal {
 }
 
 impl Changes {
-    /// From a medium that tells of every attempt, of other processes too.
+    /// A listener on a medium that reports every change, also those of other processes.
     pub fn complete(signal: Arc<Signal>) -> Self {
         Self { signal, seen: 0, is_complete: true, _source: None }
     }
 
-    /// From a medium that may miss some, such as a network's file system.
+    /// A listener on a medium that may miss changes, such as a network's file system.
     pub fn best_effort(signal: Arc<Signal>, source: impl Any + Send) -> Self {
         Self { signal, seen: 0, is_complete: false, _source: Some(Box::new(source)) }
     }
 
-    /// Whether every change is told, so that nobody needs to look.
+    /// Whether every change is reported, so that the listener needs not look by itself.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Comes back at the first change since the last call, at once if there was one.
+    /// Waits for the first change since the last call; returns at once if there was one.
     pub async fn next(&mut self) {
         while !self.is_news() {
             self.signal.woken.notified().await;
@@ -62,7 +62,7 @@ impl Changes {
         self.signal.changes.load(Ordering::Acquire) != self.seen
     }
 
-    /// Takes all changes up to now as seen.
+    /// Treats all changes up to now as seen.
     pub fn skip(&mut self) {
         self.seen = self.signal.changes.load(Ordering::Acquire);
     }

@@ -1,6 +1,6 @@
 //! The storage seam: one private folder tree, reached by relative, `/`-separated paths.
 //!
-//! The trait is the smallest one a durable log needs; `disk` is the real one, `memory` a model that can crash.
+//! The trait is the smallest that a durable log needs. `disk` is the real adapter, `memory` a model that can crash.
 //! It must never know what a record is.
 
 mod changes;
@@ -13,12 +13,12 @@ pub use changes::{Changes, Signal};
 pub use disk::DiskStorage;
 pub use memory::{Crash, Fault, MemoryStorage};
 
-/// Tells one state of a file from another.
+/// A value that differs between two states of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp(pub(crate) [u64; 4]);
 
 impl Stamp {
-    /// How long the file was.
+    /// The length of the file.
     pub fn bytes(self) -> u64 {
         self.0[1]
     }
@@ -28,54 +28,53 @@ impl Stamp {
 pub trait Storage: Send + Sync {
     /// Creates a folder and its parents; an existing one is fine.
     fn create_dir(&self, dir: &str) -> io::Result<()>;
-    /// Names in a folder, sorted; empty when it does not exist.
+    /// Lists the names in a folder, sorted; empty if it does not exist.
     fn list(&self, dir: &str) -> io::Result<Vec<String>>;
-    /// Length in bytes, or `None` when there is no such file.
+    /// The length of a file in bytes, or `None` if there is no such file.
     fn len(&self, path: &str) -> io::Result<Option<u64>>;
-    /// What changes whenever a file is replaced or written to, or `None` when there is no such file. One look at the
-    /// folder, nothing is read.
+    /// A stamp that changes whenever a file is replaced or written, or `None` if there is no such file. It looks at the
+    /// folder once and reads nothing.
     fn stamp(&self, path: &str) -> io::Result<Option<Stamp>>;
-    /// Up to `len` bytes from `offset`; shorter at the end of the file.
+    /// Reads up to `len` bytes from `offset`; fewer at the end of the file.
     fn read(&self, path: &str, offset: u64, len: usize) -> io::Result<Vec<u8>>;
-    /// Opens for appending, creating the file when `create`. The first [`AppendFile::sync`] syncs its folder too.
+    /// Opens a file for appending, and creates it if `create` says so. The first [`AppendFile::sync`] syncs its folder too.
     fn append(&self, path: &str, create: bool) -> io::Result<Box<dyn AppendFile>>;
-    /// Replaces a file atomically: temporary sibling `<path>.tmp`, sync, rename, folder sync. Whoever may replace a
-    /// file that others replace too holds a lock meanwhile.
+    /// Replaces a file atomically: temporary sibling `<path>.tmp`, sync, rename, folder sync. The caller holds a lock if
+    /// other processes may replace the same file.
     fn replace(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
-    /// As [`Storage::replace`], but without the syncs: for files that are made again from others. After a power cut
-    /// such a file may be the old one, the new one, or empty.
+    /// Replaces a file as [`Storage::replace`] does, but without syncs, for a file that can be derived again. After a power
+    /// cut such a file may be the old one, the new one, or empty.
     fn replace_derived(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
-    /// Renames within the tree and syncs the folder.
+    /// Renames a file within the tree and syncs its folder.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
-    /// Removes a file and syncs its folder; a missing one is fine. Whoever could not bear to see it again after a power cut
-    /// writes down first that it goes, for not every disk does what it says.
+    /// Removes a file and syncs its folder; a missing one is fine. Not every disk keeps its promise, so a caller that could
+    /// not handle the file's return after a power cut first writes down that it is removed.
     fn remove(&self, path: &str) -> io::Result<()>;
-    /// Removes a folder that is empty; a missing one is fine.
+    /// Removes an empty folder; a missing one is fine.
     ///
     /// # Errors
-    /// What the disk says, and where the medium can't.
+    /// Fails with the error of the disk, or if the medium can't remove folders.
     fn remove_dir(&self, _dir: &str) -> io::Result<()> {
         Err(io::Error::new(io::ErrorKind::Unsupported, "this medium removes no folders"))
     }
-    /// Takes an exclusive lock that the system releases when the holder dies; `None` when somebody has it.
-    /// The lock file is never deleted.
+    /// Takes an exclusive lock, or returns `None` if it is held. The system releases it when its process ends. The lock file
+    /// is never deleted.
     fn try_lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>>;
-    /// As [`Storage::try_lock`], but tries again for up to `wait_ms`. For locks that are held for one short operation.
+    /// Takes a lock, and tries again for up to `wait_ms`. For locks that are held for one short operation.
     fn lock(&self, path: &str, wait_ms: u64) -> io::Result<Option<Box<dyn Lock>>>;
-    /// Tells when anybody has changed something in a folder, where the medium can tell; `None` where it can't, and
-    /// whoever wants to know must look.
+    /// Listens for changes in a folder. `None` if the medium can't report them; then the caller must poll.
     fn changes(&self, dir: &str) -> Option<Changes>;
-    /// Tells of every attempt to change anything in the tree, whoever makes it. Only a simulated medium can.
+    /// Listens for every attempt to change the tree, by any process. Only a simulated medium can.
     fn every_change(&self) -> Option<Changes> {
         None
     }
 }
 
-/// Reads a whole file; `None` when there is none.
+/// Reads a whole file; `None` if there is none.
 ///
 /// # Errors
 ///
-/// [`io::ErrorKind::FileTooLarge`] when it is longer than `bytes_max`, and what the disk says.
+/// [`io::ErrorKind::FileTooLarge`] if it is longer than `bytes_max`, or the error of the disk.
 pub fn read_whole(storage: &dyn Storage, path: &str, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     let Some(length) = storage.len(path)? else { return Ok(None) };
     if length > bytes_max {
@@ -85,7 +84,7 @@ pub fn read_whole(storage: &dyn Storage, path: &str, bytes_max: u64) -> io::Resu
     storage.read(path, 0, usize::try_from(length).map_err(io::Error::other)?).map(Some)
 }
 
-/// A file that only grows, but for cutting a torn tail.
+/// A file that only grows, except that a torn tail can be cut.
 pub trait AppendFile: Send {
     /// Writes all bytes at the end with one write call. After an error the file may hold a part of them.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
@@ -93,15 +92,15 @@ pub trait AppendFile: Send {
     fn sync(&mut self) -> io::Result<()>;
     /// Cuts the file to `len` bytes.
     fn truncate(&mut self, len: u64) -> io::Result<()>;
-    /// Current length in bytes.
+    /// The current length in bytes.
     fn len(&self) -> io::Result<u64>;
-    /// Whether nothing has been written.
+    /// Whether the file is empty.
     fn is_empty(&self) -> io::Result<bool> {
         self.len().map(|n| n == 0)
     }
 }
 
-/// Held until dropped.
+/// A lock, held until it is dropped.
 pub trait Lock: Send {}
 
 /// Checks that a path is relative, uses `/`, and stays inside the tree.

@@ -4,7 +4,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "the one adapter that touches server files; its short sleeps are between two tries of a lock"
+    reason = "the one adapter that touches the server's files; it sleeps shortly between two tries of a lock"
 )]
 
 mod names;
@@ -13,7 +13,7 @@ mod platform;
 mod tests;
 mod watcher;
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -32,70 +32,44 @@ pub struct DiskStorage {
     names: Names,
 }
 
-/// How a folder is.
+/// The state of a folder, for a report to people.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Health {
-    /// Why it can't be written.
+    /// Why it can't be written, if so.
     pub read_only: Option<String>,
-    /// What in it others may read or write; a few of it.
+    /// The first few files and folders in it that others may read or write.
     pub open_to_others: Vec<String>,
     /// Bytes free on its disk, where the system tells.
     pub free_bytes: Option<u64>,
 }
 
 impl DiskStorage {
-    /// Takes `root`, creating it when it is missing. Refuses a symlink, a file, another user's folder and one that
-    /// others may write to; one that others may only read is closed to them.
+    /// Uses `root` and creates it if it is missing. Refuses a symlink, a file, another user's folder and one that
+    /// others may write to; closes one that others may only read.
     pub fn open(root: &Path) -> io::Result<Self> {
-        match fs::symlink_metadata(root) {
-            Ok(found) if found.is_symlink() => {
-                return Err(refusal(root, "is a symlink; set ENTRACLAW_HOME to the folder it leads to"));
+        if let Some(found) = folder_at(root)? {
+            platform::claim_folder(root, &found)?;
+        } else {
+            if let Some(parent) = root.parent() {
+                fs::create_dir_all(parent).map_err(at(parent))?;
             }
-            Ok(found) if !found.is_dir() => {
-                return Err(refusal(
-                    root,
-                    "is not a folder; move it away or set ENTRACLAW_HOME to another place",
-                ));
-            }
-            Ok(found) => platform::claim_folder(root, &found)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if let Some(parent) = root.parent() {
-                    fs::create_dir_all(parent).map_err(at(parent))?;
-                }
-                platform::create_folder(root).map_err(at(root))?;
-            }
-            Err(error) => return Err(at(root)(error)),
+            platform::create_folder(root).map_err(at(root))?;
         }
         Ok(Self { root: root.to_owned(), names: Names::default() })
     }
 
-    /// Takes `root` as it is and changes nothing; `None` when it is missing. Refuses what [`DiskStorage::open`] refuses.
+    /// Uses `root` and changes nothing; `None` if it is missing. Refuses the same folders as [`DiskStorage::open`].
     pub fn look(root: &Path) -> io::Result<Option<Self>> {
-        match fs::symlink_metadata(root) {
-            Ok(found) if found.is_symlink() => {
-                Err(refusal(root, "is a symlink; set ENTRACLAW_HOME to the folder it leads to"))
-            }
-            Ok(found) if !found.is_dir() => {
-                Err(refusal(root, "is not a folder; move it away or set ENTRACLAW_HOME to another place"))
-            }
-            Ok(found) => {
-                platform::check_folder(root, &found)?;
-                Ok(Some(Self { root: root.to_owned(), names: Names::default() }))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(at(root)(error)),
-        }
+        let Some(found) = folder_at(root)? else { return Ok(None) };
+        platform::check_folder(root, &found)?;
+        Ok(Some(Self { root: root.to_owned(), names: Names::default() }))
     }
 
-    /// A file that people write, such as the configuration; `None` when it is missing. It may be a symlink to a plain
+    /// Reads a file that people write, such as the configuration; `None` if it is missing. It may be a symlink to a plain
     /// file that belongs to this user or to root and that others can't write.
     pub fn read_settings(&self, path: &str, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
         let path = self.path(path)?;
-        let found = match fs::symlink_metadata(&path) {
-            Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        let Some(found) = found(fs::symlink_metadata(&path))? else { return Ok(None) };
         let target = if found.is_symlink() {
             let dangling = |error: io::Error| {
                 io::Error::new(
@@ -123,7 +97,7 @@ impl DiskStorage {
         Ok(Some(bytes))
     }
 
-    /// How the folder is, for people.
+    /// Examines the folder.
     pub fn health(&self) -> Health {
         let mut open_to_others = Vec::new();
         platform::list_open(&self.root, &self.root, &mut open_to_others);
@@ -134,7 +108,7 @@ impl DiskStorage {
         }
     }
 
-    /// Which of these folders below it can't be used, each with the fix; one that is not there yet is fine.
+    /// The folders below it that can't be used, each with the fix; a missing one is fine.
     pub fn folder_troubles(&self, folders: &[&str]) -> Vec<String> {
         folders.iter().filter_map(|folder| self.folder_trouble(folder)).collect()
     }
@@ -150,18 +124,18 @@ impl DiskStorage {
             Ok(_) => platform::use_problem(&path)
                 .map(|why| format!("{shown} can't be read and written: {why}; run `chmod -R u+rwX {shown}`")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // Its parent is told of already.
+            // Its parent is reported already.
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => None,
-            Err(error) => Some(format!("{shown} can't be looked at: {error}; repair its rights")),
+            Err(error) => Some(format!("{shown} can't be read: {error}; repair its permissions")),
         }
     }
 
-    /// Why this user can't make anything in a folder.
+    /// Why this user can't create files in a folder, if so.
     pub fn write_problem(folder: &Path) -> Option<String> {
         platform::write_problem(folder)
     }
 
-    /// The folder.
+    /// The path of the folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -210,14 +184,10 @@ impl Storage for DiskStorage {
 
     fn list(&self, dir: &str) -> io::Result<Vec<String>> {
         let dir = self.path(dir)?;
-        let entries = match fs::read_dir(&dir) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(at(&dir)(error)),
-        };
+        let Some(entries) = found(fs::read_dir(&dir)).map_err(at(&dir))? else { return Ok(Vec::new()) };
         let mut names = Vec::new();
         for entry in entries {
-            // A name that is not Unicode is not ours.
+            // A name that is not Unicode is no file of the server.
             if let Ok(name) = entry.map_err(at(&dir))?.file_name().into_string() {
                 names.push(name);
             }
@@ -228,22 +198,12 @@ impl Storage for DiskStorage {
 
     fn len(&self, path: &str) -> io::Result<Option<u64>> {
         let path = self.path(path)?;
-        match fs::symlink_metadata(&path) {
-            Ok(found) if found.is_file() => Ok(Some(found.len())),
-            Ok(_) => Err(refusal(&path, "is not a plain file; move it away")),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(at(&path)(error)),
-        }
+        Ok(file_at(&path)?.map(|found| found.len()))
     }
 
     fn stamp(&self, path: &str) -> io::Result<Option<Stamp>> {
         let path = self.path(path)?;
-        match fs::symlink_metadata(&path) {
-            Ok(found) if found.is_file() => Ok(Some(platform::stamp(&found))),
-            Ok(_) => Err(refusal(&path, "is not a plain file; move it away")),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(at(&path)(error)),
-        }
+        Ok(file_at(&path)?.as_ref().map(platform::stamp))
     }
 
     fn read(&self, path: &str, offset: u64, len: usize) -> io::Result<Vec<u8>> {
@@ -288,20 +248,14 @@ impl Storage for DiskStorage {
 
     fn remove(&self, path: &str) -> io::Result<()> {
         let path = self.path(path)?;
-        match fs::remove_file(&path) {
-            Ok(()) => self.names.sync_parent(&path),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(at(&path)(error)),
-        }
+        let removed = found(fs::remove_file(&path)).map_err(at(&path))?;
+        removed.map_or(Ok(()), |()| self.names.sync_parent(&path))
     }
 
     fn remove_dir(&self, dir: &str) -> io::Result<()> {
         let dir = self.path(dir)?;
-        match fs::remove_dir(&dir) {
-            Ok(()) => self.names.sync_parent(&dir),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(at(&dir)(error)),
-        }
+        let removed = found(fs::remove_dir(&dir)).map_err(at(&dir))?;
+        removed.map_or(Ok(()), |()| self.names.sync_parent(&dir))
     }
 
     fn changes(&self, dir: &str) -> Option<Changes> {
@@ -348,7 +302,7 @@ impl AppendFile for DiskFile {
             return self.file.sync_data().map_err(at(&self.path));
         }
         self.file.sync_all().map_err(at(&self.path))?;
-        // Whoever created the file may have died before its name was safe.
+        // The process that created the file may have ended before its name was durable.
         self.names.sync(&self.path)?;
         self.name_is_synced = true;
         Ok(())
@@ -363,16 +317,44 @@ impl AppendFile for DiskFile {
     }
 }
 
-/// The kernel lets go of it when the file is closed, also by `kill -9`.
+/// The kernel releases it when the file is closed, also after `kill -9`.
 struct DiskLock {
     _file: File,
 }
 
 impl Lock for DiskLock {}
 
-/// Puts the path before what the system said.
+/// Puts the path before the system's error.
 fn at(path: &Path) -> impl Fn(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// Turns "not found" into `None`.
+fn found<T>(looked: io::Result<T>) -> io::Result<Option<T>> {
+    match looked {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn folder_at(root: &Path) -> io::Result<Option<Metadata>> {
+    match found(fs::symlink_metadata(root)).map_err(at(root))? {
+        Some(found) if found.is_symlink() => {
+            Err(refusal(root, "is a symlink; set ENTRACLAW_HOME to the folder it leads to"))
+        }
+        Some(found) if !found.is_dir() => {
+            Err(refusal(root, "is not a folder; move it away or set ENTRACLAW_HOME to another place"))
+        }
+        found => Ok(found),
+    }
+}
+
+fn file_at(path: &Path) -> io::Result<Option<Metadata>> {
+    match found(fs::symlink_metadata(path)).map_err(at(path))? {
+        Some(found) if !found.is_file() => Err(refusal(path, "is not a plain file; move it away")),
+        found => Ok(found),
+    }
 }
 
 fn refusal(path: &Path, why: &str) -> io::Error {

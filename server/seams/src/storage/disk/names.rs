@@ -1,5 +1,5 @@
-//! Which names in which folders must be made to survive a power cut, and when that is done.
-//! It must never tell a caller that a name is safe before its folder was synced.
+//! Makes names of files and folders survive a power cut, and delays that for new folders.
+//! It must never report a name as durable before its folder was synced.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{at, platform};
 
-/// Makes the names in a folder survive a power cut. No test sees a power cut, but it sees who is asked for this, and when.
+/// Makes the names in a folder survive a power cut. Tests put their own here, to see which folders are synced and when.
 pub(super) trait FolderSync: Debug + Send + Sync {
     fn sync(&self, folder: &Path) -> io::Result<()>;
 }
 
-/// As the system does it.
+/// The system's own sync.
 #[derive(Debug)]
 struct BySystem;
 
@@ -24,10 +24,10 @@ impl FolderSync for BySystem {
     }
 }
 
-/// The names of one home folder.
+/// The names below one home folder.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
-    /// Folders that got a new folder since they were last synced. They are synced with the first file that is, not at
+    /// Folders that got a new folder since they were last synced. They are synced together with the first file, not at
     /// once: a start must not wait for the disk, and an empty folder is worth nothing after a power cut.
     new_in: Arc<Mutex<BTreeSet<PathBuf>>>,
     sync: Arc<dyn FolderSync>,
@@ -48,12 +48,12 @@ impl Names {
         self.new_in.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A folder got a new folder.
+    /// Notes that a folder got a new folder.
     pub(super) fn add_folder_in(&self, folder: PathBuf) {
         self.new_in().insert(folder);
     }
 
-    /// Makes the name of `file` durable, and those of the folders above it.
+    /// Makes the name of `file` and those of the folders above it durable.
     pub(super) fn sync(&self, file: &Path) -> io::Result<()> {
         let folders = std::mem::take(&mut *self.new_in());
         for folder in &folders {
@@ -65,7 +65,7 @@ impl Names {
         self.sync_parent(file)
     }
 
-    /// Makes durable which names are in the folder that holds `path`.
+    /// Makes the names in the folder that holds `path` durable.
     pub(super) fn sync_parent(&self, path: &Path) -> io::Result<()> {
         match path.parent() {
             Some(parent) => self.sync.sync(parent).map_err(at(parent)),

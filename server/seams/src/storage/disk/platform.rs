@@ -1,7 +1,7 @@
-//! What differs between operating systems: owners, modes, and how a folder is synced.
+//! The differences between operating systems: owners, modes, and how a folder is synced.
 //!
-//! It must never decide anything about content. On Windows the home folder is private by its inherited access list,
-//! so there the owner and mode checks have nothing to do.
+//! It must never decide anything about content. On Windows the inherited access list makes the home folder private, so
+//! the checks of owner and mode do nothing there.
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io;
@@ -14,7 +14,7 @@ const FOLDER_MODE: u32 = 0o700;
 #[cfg(unix)]
 const FILE_MODE: u32 = 0o600;
 
-/// New files are for this user alone, and a symlink is not followed.
+/// Makes new files private to this user, and refuses to follow a symlink.
 #[cfg(unix)]
 pub(super) fn private(options: &mut OpenOptions) -> &OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
@@ -27,7 +27,7 @@ pub(super) fn private(options: &mut OpenOptions) -> &OpenOptions {
     options
 }
 
-/// What a change of the file changes: its place, its length, and when it was last touched.
+/// A stamp of a file's state: its place, its length, and when it was last written and changed.
 #[cfg(unix)]
 pub(super) fn stamp(found: &Metadata) -> Stamp {
     use std::os::unix::fs::MetadataExt;
@@ -55,8 +55,8 @@ pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().create(folder)
 }
 
-/// Checks that an existing folder is this user's. Others who can read it are shut out; if others can write to it,
-/// anything may have been put there, so that is for the user to look at.
+/// Checks that an existing folder belongs to this user. A folder that others can read is closed to them. A folder that
+/// others can write is refused, as they may have put anything there, and the user must look at it.
 #[cfg(unix)]
 pub(super) fn claim_folder(folder: &Path, found: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -67,7 +67,7 @@ pub(super) fn claim_folder(folder: &Path, found: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// The same without shutting anybody out.
+/// The same checks, without closing the folder.
 #[cfg(unix)]
 pub(super) fn check_folder(folder: &Path, found: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -97,7 +97,7 @@ pub(super) fn check_folder(_folder: &Path, _found: &Metadata) -> io::Result<()> 
     Ok(())
 }
 
-/// Checks that what a symlink of the user's leads to can't be changed by somebody else.
+/// Checks that other users can't change the target of a symlink.
 #[cfg(unix)]
 pub(super) fn check_link_target(target: &Path, found: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -122,17 +122,17 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     fs::File::open(folder)?.sync_all()
 }
 
-/// Windows has no such call; NTFS journals names by itself.
+/// Windows has no such call, and NTFS journals names by itself.
 #[cfg(not(unix))]
 pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Names told of what others can read.
+/// Most paths that are reported as open to others.
 #[cfg(unix)]
 const OPEN_NAMES_MAX: usize = 8;
 
-/// Adds what others may read or write below a folder, as paths from `root`. Symlinks are other people's affair.
+/// Adds the files and folders below `folder` that others may read or write, as paths from `root`. Symlinks are skipped.
 #[cfg(unix)]
 pub(super) fn list_open(root: &Path, folder: &Path, open: &mut Vec<String>) {
     use std::os::unix::fs::MetadataExt;
@@ -156,7 +156,7 @@ pub(super) fn list_open(root: &Path, folder: &Path, open: &mut Vec<String>) {
 #[cfg(not(unix))]
 pub(super) fn list_open(_root: &Path, _folder: &Path, _open: &mut Vec<String>) {}
 
-/// Why a folder can't be written.
+/// Why a folder can't be written, if so.
 #[cfg(unix)]
 pub(super) fn write_problem(folder: &Path) -> Option<String> {
     use nix::unistd::{AccessFlags, access};
@@ -169,7 +169,7 @@ pub(super) fn write_problem(folder: &Path) -> Option<String> {
     found.permissions().readonly().then(|| "it is marked read-only".to_owned())
 }
 
-/// Why a folder can't be listed and written.
+/// Why a folder can't be listed and written, if so.
 #[cfg(unix)]
 pub(super) fn use_problem(folder: &Path) -> Option<String> {
     use nix::unistd::{AccessFlags, access};

@@ -1,4 +1,4 @@
-//! Which folder is synced after what, seen at the seam.
+//! Checks which folder is synced after which operation, through the seam for syncs.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use rstest::rstest;
 use super::names::FolderSync;
 use super::*;
 
-/// Notes each folder that is synced with the names that are in it at that moment; fails as often as it is told.
+/// Records each folder that is synced, with the names in it at that moment; the first `failures` syncs fail.
 #[derive(Debug, Default)]
 struct Noted {
     synced: Mutex<Vec<(PathBuf, Vec<String>)>>,
@@ -43,7 +43,7 @@ impl Home {
         Self { folder, disk: DiskStorage { names: Names::synced_by(noted.clone()), ..disk }, noted }
     }
 
-    /// A home with the files `a/one` and `b/two` that is synced.
+    /// A synced home with the files `a/one` and `b/two`.
     fn filled() -> Self {
         let home = Self::new();
         home.disk.create_dir("a").unwrap();
@@ -54,7 +54,7 @@ impl Home {
         home
     }
 
-    /// What was synced since the last look: folders and their names.
+    /// The folders that were synced since the last call, with the names in them.
     fn synced(&self) -> Vec<(String, Vec<String>)> {
         let synced = std::mem::take(&mut *self.noted.synced.lock().unwrap());
         let below = |path: PathBuf| path.strip_prefix(self.folder.path()).unwrap().display().to_string();
@@ -74,11 +74,11 @@ fn a_replace_is_followed_by_a_sync_of_its_folder() {
     home.disk.replace("a/new", b"4").unwrap();
     assert_eq!(home.synced(), [synced("a", &["new", "one"])]);
     home.disk.replace_derived("a/again", b"5").unwrap();
-    assert_eq!(home.synced(), [], "what is made again from others waits for nothing");
+    assert_eq!(home.synced(), [], "a derived file is not synced");
 }
 
 #[test]
-fn a_new_files_folder_is_synced_with_its_first_words_and_those_above_it_too() {
+fn the_first_sync_of_a_new_file_syncs_its_folder_and_those_above_it() {
     let home = Home::new();
     home.disk.create_dir("a/deep").unwrap();
     assert_eq!(home.synced(), [], "a start does not wait for the disk");
@@ -90,8 +90,8 @@ fn a_new_files_folder_is_synced_with_its_first_words_and_those_above_it_too() {
     assert_eq!(home.synced(), all);
     file.append(b"2").unwrap();
     file.sync().unwrap();
-    assert_eq!(home.synced(), [], "the name is safe already");
-    // Whoever made the file may have died before its name was safe.
+    assert_eq!(home.synced(), [], "the name is durable already");
+    // The process that created the file may have ended before its name was durable.
     let mut again = home.disk.append("a/deep/log", false).unwrap();
     again.sync().unwrap();
     assert_eq!(home.synced(), [synced("a/deep", &["log"])]);
@@ -117,7 +117,7 @@ fn a_removal_is_followed_by_a_sync_of_its_folder() {
 }
 
 #[test]
-fn a_folder_that_could_not_be_synced_is_an_error_and_is_synced_next_time() {
+fn a_failed_sync_of_a_folder_is_an_error_and_is_repeated_next_time() {
     let home = Home::new();
     home.disk.create_dir("a").unwrap();
     *home.noted.failures.lock().unwrap() = 1;

@@ -1,5 +1,5 @@
-//! The system's news of a folder.
-//! It must never fail anybody: where the system can't watch, there is simply no news.
+//! News of changes in a folder from the system.
+//! It must never make its caller fail: where the system can't watch, there are no news.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::sync::Arc;
 use crate::storage::{Changes, Signal};
 use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-/// Watches a folder, not what is in its folders.
+/// Watches a folder, but not the folders inside it.
 pub(super) fn watch(folder: &Path) -> Option<Changes> {
     let signal = Arc::new(Signal::default());
     let notified = Arc::clone(&signal);
     let tell = move |event: notify::Result<Event>| {
-        // Readers change nothing; an error is a reason to look.
+        // A read changes nothing. An error is a reason to look.
         if event.is_ok_and(|event| event.kind.is_access()) {
             return;
         }
@@ -24,7 +24,7 @@ pub(super) fn watch(folder: &Path) -> Option<Changes> {
     match watched {
         Ok(watcher) => Some(Changes::best_effort(signal, watcher)),
         Err(error) => {
-            tracing::debug!(%error, "the system does not tell of changes; they are looked for");
+            tracing::debug!(%error, "the system does not report changes; the folder is polled instead");
             None
         }
     }

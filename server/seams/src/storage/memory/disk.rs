@@ -1,7 +1,7 @@
-//! The disk behind [`super::MemoryStorage`]: names, files, locks, faults, and what a crash leaves of them.
+//! The disk behind [`super::MemoryStorage`]: names, files, locks, faults, and what is left of them after a crash.
 //!
-//! It must never be kinder than a real disk: unsynced bytes may go, unsynced names may go, and a failed sync has
-//! already lost what it should have kept.
+//! It must never be kinder than a real disk: unsynced bytes and names may be lost, and a failed sync has already lost
+//! the bytes that it should have kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -13,21 +13,21 @@ use crate::storage::{Changes, Signal};
 
 pub(super) type Inode = u64;
 
-/// One file's bytes, apart from its name.
+/// The bytes of one file, without its name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Node {
-    /// What programs read.
+    /// The bytes that programs read.
     pub(super) seen: Vec<u8>,
-    /// What a power cut leaves for sure.
+    /// The bytes that surely survive a power cut.
     durable: Vec<u8>,
-    /// From here on a failed sync lost the bytes, and no later one brings them back.
+    /// A failed sync lost the bytes from here on, and no later sync brings them back.
     lost_from: Option<usize>,
-    /// Cut below what is durable since the last sync, so the two images may differ before their ends.
+    /// It was cut below the durable bytes since the last sync, so the two images may differ before their ends.
     was_cut: bool,
 }
 
 impl Node {
-    /// Makes the first `kept` bytes durable. Costs what is new, for a log is synced at every record.
+    /// Makes the first `kept` bytes durable. It copies only new bytes, as a log is synced at every record.
     fn keep(&mut self, kept: usize) {
         if std::mem::take(&mut self.was_cut) {
             self.durable.clear();
@@ -43,7 +43,7 @@ pub(super) struct Disk {
     durable_names: BTreeMap<String, Inode>,
     nodes: BTreeMap<Inode, Node>,
     folders: BTreeSet<String>,
-    /// Path to (lock, process).
+    /// The number of the lock and its process, by path.
     locks: BTreeMap<String, (u64, u64)>,
     alive: BTreeSet<u64>,
     next_number: u64,
@@ -51,12 +51,12 @@ pub(super) struct Disk {
     pub fault: Option<(u64, Fault)>,
     pub(super) space_left: Option<u64>,
     pub(super) syncs_fail: bool,
-    /// Whoever wants to know what may have changed a file, in the order of asking.
+    /// The listeners for changes, in the order of their registration.
     listeners: Vec<Weak<Signal>>,
 }
 
 impl Disk {
-    /// Tells whoever waits for it that a file may be another now.
+    /// Notifies the listeners that a file may have changed.
     pub(super) fn note_change(&self) {
         for listener in self.listeners.iter().filter_map(Weak::upgrade) {
             listener.notify();
@@ -98,7 +98,7 @@ impl Disk {
         self.nodes.entry(inode).or_default()
     }
 
-    /// Counts a call and lets its fault happen. Every operation begins here.
+    /// Counts a call and applies its fault. Every operation begins here.
     pub(super) fn enter(&mut self, process: u64) -> io::Result<()> {
         match self.due_fault(process)? {
             None => Ok(()),
@@ -108,7 +108,7 @@ impl Disk {
 
     fn due_fault(&mut self, process: u64) -> io::Result<Option<Fault>> {
         if !self.alive.contains(&process) {
-            return Err(io::Error::other("this process is dead"));
+            return Err(io::Error::other("this process has ended"));
         }
         let call = self.calls;
         self.calls += 1;
@@ -121,7 +121,7 @@ impl Disk {
             Fault::Kill => self.kill(process),
             Fault::PowerCut(seed) => self.crash(Crash::Power, seed),
         }
-        io::Error::other("this process died in the call")
+        io::Error::other("this process ended in the call")
     }
 
     pub(super) fn create_dir(&mut self, dir: &str) {
@@ -180,7 +180,7 @@ impl Disk {
         if fits < bytes.len() { Err(full()) } else { Ok(()) }
     }
 
-    /// How many of `wanted` bytes the disk still takes.
+    /// Uses up space, and returns how many of `wanted` bytes the disk takes.
     fn take_space(&mut self, wanted: usize) -> usize {
         let Some(left) = &mut self.space_left else { return wanted };
         let fits = usize::try_from(*left).unwrap_or(usize::MAX).min(wanted);
@@ -195,7 +195,7 @@ impl Disk {
             if matches!(fault, Fault::Error(_)) {
                 let node = self.node_mut(inode);
                 let synced = common_prefix(&node.durable, &node.seen);
-                // Where there was nothing to keep, nothing is lost.
+                // Nothing is lost if there was nothing to keep.
                 if node.durable.len().max(node.seen.len()) > synced {
                     node.lost_from.get_or_insert(synced);
                 }
@@ -227,7 +227,7 @@ impl Disk {
         bytes: &[u8],
         durable: bool,
     ) -> io::Result<()> {
-        // As on a real disk the sibling is written, then renamed; each can fail.
+        // As on a real disk, the sibling is written and then renamed; each step can fail.
         self.note_change();
         let sibling = format!("{path}.tmp");
         self.enter(process)?;
@@ -310,11 +310,11 @@ impl Disk {
     }
 }
 
-/// What a power cut leaves of one file.
+/// The bytes of a file after a power cut.
 fn after_power_cut(node: &Node, dice: &SplitMix) -> Vec<u8> {
     let synced = common_prefix(&node.durable, &node.seen);
     if synced < node.durable.len() {
-        // It was cut, and perhaps written again, without a sync: the old bytes or the new ones.
+        // It was cut, and perhaps written again, without a sync: either the old bytes or the new ones survive.
         return if dice.next_u64().is_multiple_of(2) { node.durable.clone() } else { node.seen.clone() };
     }
     let tail = &node.seen[synced..];
@@ -324,7 +324,7 @@ fn after_power_cut(node: &Node, dice: &SplitMix) -> Vec<u8> {
         0 => {}
         1 => left.extend_from_slice(tail),
         2 => left.extend_from_slice(&tail[..cut]),
-        // The length was written and some of the blocks were not.
+        // The length was written, but some of the blocks were not.
         _ => {
             left.extend_from_slice(&tail[..cut]);
             left.resize(synced + tail.len(), 0);

@@ -1,6 +1,6 @@
 //! A disk in memory that can lose power, run full, fail, and be shared by several simulated processes.
 //!
-//! It keeps two images: what programs see, and what a power cut leaves. It must never touch a real file.
+//! It keeps two images: the bytes that programs see, and those that a power cut leaves. It must never touch a real file.
 
 mod disk;
 
@@ -13,25 +13,25 @@ use super::{AppendFile, Changes, Lock, Stamp, Storage, check_path};
 /// How a simulated machine ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Crash {
-    /// Every process dies, as by `kill -9`; what was written stays.
+    /// Every process ends, as by `kill -9`; everything written stays.
     Process,
-    /// The power goes; of what was not synced a seeded part stays, whole, cut, or as zeros.
+    /// The power fails. A seeded part of the unsynced bytes stays, whole, cut, or as zeros.
     Power,
 }
 
-/// What happens at a chosen call.
+/// A fault at a chosen call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// It fails with this kind. A write leaves half of its bytes; a failed sync loses what it should have kept, and a
-    /// later one will not say so.
+    /// The call fails with this kind. A write leaves half of its bytes. A failed sync loses the bytes that it should have
+    /// kept, and a later sync does not report that.
     Error(io::ErrorKind),
-    /// The calling process dies in it. A write leaves half of its bytes.
+    /// The calling process ends in the call. A write leaves half of its bytes.
     Kill,
-    /// The power goes in it; the seed chooses what stays.
+    /// The power fails in the call; the seed chooses which bytes stay.
     PowerCut(u64),
 }
 
-/// One process's view of a disk in memory. A clone is the same process.
+/// One process's view of a disk in memory. A clone belongs to the same process.
 #[derive(Debug, Clone)]
 pub struct MemoryStorage {
     disk: Arc<Mutex<Disk>>,
@@ -45,21 +45,21 @@ impl Default for MemoryStorage {
 }
 
 impl MemoryStorage {
-    /// An empty disk and its first process.
+    /// Makes an empty disk and its first process.
     pub fn new() -> Self {
         let mut disk = Disk::default();
         let process = disk.start_process();
         Self { disk: Arc::new(Mutex::new(disk)), process }
     }
 
-    /// Another process on the same disk.
+    /// Starts another process on the same disk.
     #[must_use]
     pub fn new_process(&self) -> Self {
         let process = self.locked().start_process();
         Self { disk: Arc::clone(&self.disk), process }
     }
 
-    /// Ends this process: its locks are free, and whatever of it still runs gets errors.
+    /// Ends this process: its locks are released, and its later calls fail.
     pub fn kill(&self) {
         self.locked().kill(self.process);
     }
@@ -69,51 +69,59 @@ impl MemoryStorage {
         self.locked().is_alive(self.process)
     }
 
-    /// Ends every process; go on with [`MemoryStorage::new_process`]. `seed` chooses what a power cut leaves.
+    /// Ends every process; go on with [`MemoryStorage::new_process`]. `seed` chooses which bytes survive a power cut.
     pub fn crash(&self, crash: Crash, seed: u64) {
         self.locked().crash(crash, seed);
     }
 
-    /// Lets the `n`th call from now, counted from 0, meet `fault`.
+    /// Sets `fault` for the `n`th call from now, counted from 0.
     pub fn fail_call(&self, n: u64, fault: Fault) {
         let mut disk = self.locked();
         disk.fault = Some((disk.calls + n, fault));
     }
 
-    /// Takes an ordered fault back. Returns whether it had not happened yet.
+    /// Cancels a fault. Returns whether it had not happened yet.
     pub fn clear_fault(&self) -> bool {
         self.locked().fault.take().is_some()
     }
 
-    /// Lets writes fail with `StorageFull` after so many more bytes, a part of the last one written; `None` ends that.
+    /// Lets writes fail with `StorageFull` after so many more bytes; the failing write leaves a part. `None` ends that.
     pub fn set_space_left(&self, bytes: Option<u64>) {
         self.locked().space_left = bytes;
     }
 
-    /// Lets every sync fail, or none.
+    /// Sets whether every sync fails.
     pub fn set_syncs_fail(&self, fail: bool) {
         self.locked().syncs_fail = fail;
     }
 
-    /// Calls made so far, by all processes.
+    /// The number of calls so far, by all processes.
     pub fn calls(&self) -> u64 {
         self.locked().calls
     }
 
-    /// Paths of all files, sorted.
+    /// The paths of all files, sorted.
     pub fn paths(&self) -> Vec<String> {
         self.locked().names.keys().cloned().collect()
     }
 
-    /// A file as programs see it.
+    /// The bytes of a file as programs see them, or `None` if there is no such file.
     pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
         let disk = self.locked();
         disk.names.get(path).map(|inode| disk.node(*inode).seen.clone())
     }
 
-    /// Puts a file there as if it had always been, folders included.
+    /// Adds a durable file, and its folders.
     pub fn set_bytes(&self, path: &str, bytes: &[u8]) {
         self.locked().plant(path, bytes);
+    }
+
+    /// Checks the path and counts a call on it.
+    fn enter(&self, path: &str) -> io::Result<MutexGuard<'_, Disk>> {
+        check_path(path)?;
+        let mut disk = self.locked();
+        disk.enter(self.process)?;
+        Ok(disk)
     }
 
     fn locked(&self) -> MutexGuard<'_, Disk> {
@@ -123,31 +131,21 @@ impl MemoryStorage {
 
 impl Storage for MemoryStorage {
     fn create_dir(&self, dir: &str) -> io::Result<()> {
-        check_path(dir)?;
-        let mut disk = self.locked();
-        disk.enter(self.process)?;
-        disk.create_dir(dir);
+        self.enter(dir)?.create_dir(dir);
         Ok(())
     }
 
     fn list(&self, dir: &str) -> io::Result<Vec<String>> {
-        check_path(dir)?;
-        let mut disk = self.locked();
-        disk.enter(self.process)?;
-        Ok(disk.list(dir))
+        Ok(self.enter(dir)?.list(dir))
     }
 
     fn len(&self, path: &str) -> io::Result<Option<u64>> {
-        check_path(path)?;
-        let mut disk = self.locked();
-        disk.enter(self.process)?;
+        let disk = self.enter(path)?;
         Ok(disk.names.get(path).map(|inode| disk.node(*inode).seen.len() as u64))
     }
 
     fn stamp(&self, path: &str) -> io::Result<Option<Stamp>> {
-        check_path(path)?;
-        let mut disk = self.locked();
-        disk.enter(self.process)?;
+        let disk = self.enter(path)?;
         Ok(disk.names.get(path).map(|inode| {
             let seen = &disk.node(*inode).seen;
             Stamp([*inode, seen.len() as u64, u64::from(crc32c::crc32c(seen)), 0])
@@ -155,18 +153,14 @@ impl Storage for MemoryStorage {
     }
 
     fn read(&self, path: &str, offset: u64, len: usize) -> io::Result<Vec<u8>> {
-        check_path(path)?;
-        let mut disk = self.locked();
-        disk.enter(self.process)?;
+        let disk = self.enter(path)?;
         let seen = &disk.node(disk.find(path)?).seen;
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(seen.len());
         Ok(seen[start..start.saturating_add(len).min(seen.len())].to_vec())
     }
 
     fn append(&self, path: &str, create: bool) -> io::Result<Box<dyn AppendFile>> {
-        check_path(path)?;
-        let mut disk = self.locked();
-        disk.enter(self.process)?;
+        let mut disk = self.enter(path)?;
         let inode = if create { disk.find_or_create(path)? } else { disk.find(path)? };
         Ok(Box::new(MemoryFile { storage: self.clone(), inode, path: path.to_owned() }))
     }
@@ -182,33 +176,23 @@ impl Storage for MemoryStorage {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        check_path(from)?;
         check_path(to)?;
-        let mut disk = self.locked();
-        disk.enter(self.process)?;
-        disk.rename(from, to)
+        self.enter(from)?.rename(from, to)
     }
 
     fn remove(&self, path: &str) -> io::Result<()> {
-        check_path(path)?;
-        let mut disk = self.locked();
-        disk.enter(self.process)?;
+        let mut disk = self.enter(path)?;
         disk.note_change();
         disk.names.remove(path);
         Ok(())
     }
 
     fn remove_dir(&self, dir: &str) -> io::Result<()> {
-        check_path(dir)?;
-        let mut disk = self.locked();
-        disk.enter(self.process)?;
-        disk.remove_dir(dir)
+        self.enter(dir)?.remove_dir(dir)
     }
 
     fn try_lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>> {
-        check_path(path)?;
-        let mut disk = self.locked();
-        disk.enter(self.process)?;
+        let mut disk = self.enter(path)?;
         disk.find_or_create(path)?;
         let taken = disk.take_lock(path, self.process);
         drop(disk);
@@ -225,7 +209,7 @@ impl Storage for MemoryStorage {
         Some(self.locked().listen())
     }
 
-    /// Nobody can let go of a lock while the only thread waits for it, so one try is all there is.
+    /// On a single thread no process can release a lock during the wait, so this tries once.
     fn lock(&self, path: &str, _wait_ms: u64) -> io::Result<Option<Box<dyn Lock>>> {
         self.try_lock(path)
     }

@@ -1,4 +1,4 @@
-//! The model of a disk against its rules: what a crash keeps, what a fault breaks.
+//! Checks the model of a disk against its rules: what a crash keeps, what a fault breaks.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn write(storage: &MemoryStorage, path: &str, bytes: &[u8], sync: bool) -> io::R
 }
 
 #[test]
-fn a_power_cut_keeps_what_was_synced_and_only_a_part_of_the_rest() {
+fn a_power_cut_keeps_synced_bytes_and_a_part_of_the_rest() {
     let mut endings = std::collections::BTreeSet::new();
     for seed in 0..64 {
         let storage = MemoryStorage::new();
@@ -40,14 +40,14 @@ fn a_new_file_may_vanish_until_it_is_synced() {
 }
 
 #[test]
-fn a_dead_process_writes_nothing_and_holds_no_lock() {
+fn an_ended_process_writes_nothing_and_holds_no_lock() {
     let one = MemoryStorage::new();
     let two = one.new_process();
     let mut file = one.append("log", true).unwrap();
     let _lock = one.try_lock("lock").unwrap().unwrap();
     assert!(two.try_lock("lock").unwrap().is_none());
     one.kill();
-    assert!(file.append(b"zombie").is_err());
+    assert!(file.append(b"late").is_err());
     let held = two.try_lock("lock").unwrap();
     assert!(held.is_some());
     drop(held);
@@ -86,7 +86,7 @@ fn a_failed_sync_has_lost_the_bytes_for_good() {
 }
 
 #[test]
-fn paths_stay_inside() {
+fn a_path_outside_the_tree_is_refused() {
     let storage = MemoryStorage::new();
     for path in ["/etc/x", "../x", "a/../b", "", "a//b", "a\\b", "c:x"] {
         assert!(storage.try_lock(path).is_err(), "{path:?}");
@@ -95,7 +95,7 @@ fn paths_stay_inside() {
 }
 
 #[test]
-fn a_failed_sync_of_what_was_synced_before_loses_nothing() {
+fn a_failed_sync_of_synced_bytes_loses_nothing() {
     for seed in 0..16 {
         let storage = MemoryStorage::new();
         write(&storage, "log", b"one", true).unwrap();
