@@ -1,6 +1,6 @@
-//! Answers as the wire carries them: one block of text, small enough that no host cuts it.
+//! Tool answers on the wire: one block of text, small enough that no host cuts it.
 //!
-//! It must never send structured content (hosts disagree about which of the two the model sees), and never cut a
+//! It must never send structured content (hosts disagree whether the model sees it or the text), and never cut a
 //! text without saying how to get the rest.
 
 use rmcp::model::{CallToolResult, ContentBlock};
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::receipt::Receipt;
 
-/// Most bytes of one answer's text. Every host seen shows this much whole, in any script.
+/// Most bytes of one answer's text. Every observed host shows this much in full, in any script.
 pub const ANSWER_BYTES_MAX: usize = 8_000;
 
-/// Room kept for what stands around the messages of an answer, in bytes.
+/// Bytes kept free for the parts around the messages of an answer.
 pub const FRAME_BYTES: usize = 512;
 
 /// A tool's answer before the era's rules are applied.
@@ -32,24 +32,24 @@ impl Answer {
         }
     }
 
-    /// One sentence that names what is wrong and how to put it right.
+    /// An error with one sentence that names what is wrong and how to fix it.
     pub fn error(text: &str) -> Self {
         Self { text: format!("{text}\n"), is_error: true, receipt: None }
     }
 
-    /// With what comes back to its provider when the pipe has taken the answer, or when it was taken back before.
+    /// Adds a receipt, which comes back to the provider when the host has read the answer or the answer was retracted.
     #[must_use]
     pub fn with_receipt(mut self, receipt: Receipt) -> Self {
         self.receipt = Some(receipt);
         self
     }
 
-    /// The result as the wire carries it.
+    /// The result as it is on the wire.
     pub fn into_result(self) -> Value {
         let blocks = vec![ContentBlock::text(self.text)];
         let mut result =
             if self.is_error { CallToolResult::error(blocks) } else { CallToolResult::success(blocks) };
-        // The era decides about this member, not the type; and absent means success in every version.
+        // The era decides about this member, not the type; an absent one means success in every version.
         result.result_type = None;
         if !self.is_error {
             result.is_error = None;

@@ -1,34 +1,34 @@
-//! A tool's arguments, read one by one. Every refusal names the field, says what came, and how to put it right.
+//! Reads a tool's arguments one by one. Every refusal names the field, the value that came, and how to fix it.
 //!
-//! It must never take a wrong type for a right one, nor leave an unknown name unnoticed: the model would believe
-//! that it was obeyed.
+//! It must never accept a wrong type, nor ignore an unknown name: the model would believe that its argument had an
+//! effect.
 
 use serde_json::{Map, Value};
 
 use super::nearest::nearest;
 
-/// Arguments not read yet.
+/// The arguments of a call that are not read yet.
 pub struct Arguments {
     left: Map<String, Value>,
     known: Vec<&'static str>,
 }
 
-/// A sentence for the model.
+/// A sentence for the model that says why a call was refused.
 pub type Refusal = String;
 
 impl Arguments {
-    /// The arguments of a call, none of them read yet.
+    /// Starts to read the arguments of a call.
     pub fn new(arguments: Map<String, Value>) -> Self {
         Self { left: arguments, known: Vec::new() }
     }
 
     fn take(&mut self, name: &'static str) -> Option<Value> {
         self.known.push(name);
-        // A null is how several hosts say "not given".
+        // Several hosts send null for an argument that is not given.
         self.left.remove(name).filter(|value| !value.is_null())
     }
 
-    /// A whole number between `min` and `max`.
+    /// Reads a whole number between `min` and `max`.
     pub fn integer(&mut self, name: &'static str, default: u64, min: u64, max: u64) -> Result<u64, Refusal> {
         let Some(value) = self.take(name) else { return Ok(default) };
         whole(&value).filter(|number| (min..=max).contains(number)).ok_or_else(|| {
@@ -39,7 +39,7 @@ impl Arguments {
         })
     }
 
-    /// True or false.
+    /// Reads true or false.
     pub fn boolean(&mut self, name: &'static str, default: bool) -> Result<bool, Refusal> {
         match self.take(name) {
             None => Ok(default),
@@ -51,7 +51,7 @@ impl Arguments {
         }
     }
 
-    /// A text, possibly absent.
+    /// Reads a text, or gives `default` if it is absent.
     pub fn text(&mut self, name: &'static str, default: &str) -> Result<String, Refusal> {
         match self.take(name) {
             None => Ok(default.to_owned()),
@@ -62,7 +62,7 @@ impl Arguments {
         }
     }
 
-    /// A text that must be there and not blank.
+    /// Reads a text that must be present and not blank.
     pub fn required_text(&mut self, name: &'static str, what: &str) -> Result<String, Refusal> {
         match self.text(name, "")? {
             text if text.trim().is_empty() => Err(format!("{name}: missing or empty; give {what}")),
@@ -70,7 +70,7 @@ impl Arguments {
         }
     }
 
-    /// A list of texts, at most `max` of them.
+    /// Reads a list of at most `max` texts; an absent one is empty.
     pub fn texts(&mut self, name: &'static str, max: usize) -> Result<Vec<String>, Refusal> {
         let refusal =
             |got: &Value| format!("{name}: expected a list of at most {max} strings, got {}", shown(got));
@@ -87,7 +87,7 @@ impl Arguments {
         }
     }
 
-    /// Refuses what nobody asked for.
+    /// Refuses arguments that were not read.
     pub fn finish(self) -> Result<(), Refusal> {
         let Some(name) = self.left.keys().next() else { return Ok(()) };
         let hint =
@@ -98,7 +98,7 @@ impl Arguments {
 }
 
 fn whole(value: &Value) -> Option<u64> {
-    // Some hosts turn every number into a fraction: 50.0 is 50.
+    // Some hosts send every number as a fraction: 50.0 is 50.
     value.as_u64().or_else(|| {
         let float = value.as_f64()?;
         let in_range = float.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&float);
@@ -111,7 +111,7 @@ fn whole(value: &Value) -> Option<u64> {
     })
 }
 
-/// A value as an error shows it: its type, and itself when it is short.
+/// A value as an error shows it: its type, and the value itself, shortened.
 fn shown(value: &Value) -> String {
     match value {
         Value::Number(number) => format!("the number {number}"),
@@ -123,7 +123,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Longest piece of the caller's own words in an error, in characters.
+/// Most characters of the caller's text in an error.
 const SHOWN_CHARS_MAX: usize = 40;
 
 fn cut(text: &str) -> String {

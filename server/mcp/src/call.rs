@@ -1,24 +1,24 @@
-//! `tools/call`: finds the provider, begins, and answers when its work is done.
+//! `tools/call`: finds the provider, begins the call, and answers when its work is done.
 //!
-//! A call with a wrong argument must change nothing, and looking a tool up must build nothing.
+//! A call with a wrong argument must never change anything, and finding a tool must never build its schema.
 
 use futures_util::FutureExt as _;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::answer::Answer;
 use crate::arguments::Refusal;
 use crate::connection::{Caller, Open};
-use crate::message::{Object, RpcError, kind_of, text};
+use crate::message::{Object, RpcError, take_arguments, text};
 use crate::nearest::nearest;
 use crate::provider::{Begun, Call, Cancellation, Progress, Step, TIME_LIMIT};
 use crate::session::Session;
 
-/// Calls whose work may be done beside the connection at a time.
+/// Most calls whose work is done beside the connection at a time.
 pub(crate) const WORKS_OPEN_MAX: usize = 8;
 
-/// The first version of the protocol whose progress has words.
+/// The first version of the protocol that has a message in its progress.
 const PROGRESS_WORDS_SINCE: &str = "2025-03-26";
 
 impl Session {
@@ -26,14 +26,7 @@ impl Session {
         for provider in &mut self.providers {
             provider.called(caller, &params, &self.connection);
         }
-        let arguments = match params.remove("arguments") {
-            None | Some(Value::Null) => Ok(Object::new()),
-            Some(Value::Object(arguments)) => Ok(arguments),
-            Some(other) => Err(RpcError::invalid_params(format!(
-                "params.arguments: must be an object, got {}",
-                kind_of(&other)
-            ))),
-        };
+        let arguments = take_arguments(&mut params);
         let begun = match text(&params, "name").and_then(|name| Ok((name, arguments?))) {
             Ok((name, arguments)) if self.tools.contains_key(name) => {
                 match self.connection.options.trouble.clone() {
@@ -105,7 +98,7 @@ impl Session {
         Ok(())
     }
 
-    /// The work of a call is done. A call that was cancelled meanwhile gets no answer.
+    /// Answers a call whose work is done. A call that was cancelled meanwhile gets no answer.
     pub(crate) fn on_worked(&mut self, (number, mut answer): (u64, Answer)) {
         let receipt = answer.receipt.take();
         let id = self.connection.open.iter().find_map(|(id, call)| match call {
@@ -121,7 +114,7 @@ impl Session {
         }
     }
 
-    /// Work tells how far it is; of a request that has its answer nothing more is told.
+    /// Sends the progress of a call, unless it has its answer already.
     pub(crate) fn on_step(&mut self, step: &Step) {
         if !self.connection.open.contains_key(&step.id) {
             return;
@@ -130,7 +123,6 @@ impl Session {
         if let Some(of) = step.of {
             params["total"] = of.into();
         }
-        // The first version of the protocol has no words in its progress.
         if self.connection.opened.as_ref().is_none_or(|opened| opened.version >= PROGRESS_WORDS_SINCE) {
             params["message"] = step.message.as_str().into();
         }

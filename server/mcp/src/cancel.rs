@@ -1,6 +1,6 @@
-//! `notifications/cancelled`: what an open request leaves behind, and what a late cancel says about an answer.
+//! `notifications/cancelled`: ends an open request, and learns from a late cancel whether an answer was lost.
 //!
-//! A cancelled request is not answered; what becomes of what it was given is its provider's to decide.
+//! A cancelled request is never answered. Its provider decides what happens to the records that it was given.
 
 use serde_json::Value;
 
@@ -12,14 +12,14 @@ impl Session {
     pub(crate) fn on_cancelled(&mut self, params: &Object) {
         let Some(id) = params.get("requestId").and_then(Id::from_json) else { return };
         if let Some(open) = self.connection.open.remove(&id) {
-            // What was to be told about it is not wanted any more either.
+            // Its queued notifications are not wanted any more.
             self.connection.out.retract(&id);
             match open {
                 Open::Held(route) => {
                     self.providers.iter_mut().for_each(|provider| provider.cancelled(&id));
                     self.connection.leave_batch(route.batch);
                 }
-                // Its work may go on; only the answer is not wanted any more.
+                // The work may go on, but the answer is not wanted any more.
                 Open::Work { route, cancel, .. } => {
                     cancel.send_replace(true);
                     self.connection.leave_batch(route.batch);
@@ -36,8 +36,8 @@ impl Session {
     }
 }
 
-/// Whether a host that cancels after the answer means that it did not take it. One cancels every call that it has
-/// finished, with nothing but the words for an aborted operation.
+/// Whether a host that cancels after the answer means that it did not read the answer. One host cancels every call that
+/// it has finished, with the bare words for an aborted operation.
 fn means_lost(reason: Option<&str>) -> bool {
     let Some(reason) = reason else { return false };
     let reason = reason.trim();
@@ -51,7 +51,7 @@ mod tests {
     use super::means_lost;
 
     #[test]
-    fn only_a_reason_that_says_something_means_that_the_answer_was_lost() {
+    fn only_a_specific_reason_means_that_the_answer_was_lost() {
         for reason in [
             None,
             Some(""),

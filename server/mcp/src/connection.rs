@@ -1,6 +1,6 @@
-//! What one connection knows: who is there, which requests are open, and what is on its way out.
+//! The state of one connection: the client, the open requests, and the queued output.
 //!
-//! All of it is plain state changed by one loop; nothing here waits, reads or writes.
+//! All of it is plain state that one loop changes; it must never wait, read or write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -19,23 +19,24 @@ use crate::message::{Id, RpcError, notification, response};
 use crate::outgoing::{OUT_BYTES_MAX, Outgoing};
 use crate::receipt::Receipt;
 
-/// What a connection needs beside its providers.
+/// The options of a connection, beside its providers.
 pub struct Options {
-    /// This server's name, as it tells it to clients.
+    /// The name of this server for clients.
     pub name: &'static str,
-    /// This server's version, as it tells it to clients.
+    /// The version of this server for clients.
     pub version: String,
-    /// Which sets of tools there are; `None` for all.
+    /// The sets of tools to offer; `None` for all.
     pub tool_sets: Option<BTreeSet<&'static str>>,
-    /// Why there may be no tool at all, in words that follow "there is none"; the composer knows what was configured.
+    /// Why there may be no tool at all, in words that follow "there is none". It depends on the configuration.
     pub why_no_tools: &'static str,
-    /// What keeps the server from its work, with the fix; every tool then answers with it and does nothing.
+    /// A problem that keeps the server from its work, with the fix; every tool then answers with it and does nothing.
     pub trouble: Option<String>,
-    /// Variables of ours that a trouble may name. Where the host is known to keep one from its servers, that is said too.
+    /// Our environment variables that a trouble may name. If the host is known to withhold one from its servers, the answer
+    /// says that too.
     pub variables: &'static [&'static str],
-    /// Bounds.
+    /// The bounds of the connection.
     pub limits: Limits,
-    /// What is known of hosts.
+    /// The table of known hosts.
     pub hosts: &'static [HostRow],
 }
 
@@ -57,13 +58,13 @@ impl Default for Options {
 /// Bounds of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Longest line read, in bytes.
+    /// Longest line that is read, in bytes.
     pub line_bytes_max: usize,
-    /// Output queued for a slow host, in bytes, before nothing more is made for it.
+    /// Most output queued for a slow host, in bytes; beyond it no more is made.
     pub out_bytes_max: usize,
-    /// How long a host may take nothing while both directions are full, in milliseconds, before it counts as gone.
+    /// How long a host may read nothing while both directions are full, in milliseconds, before it counts as gone.
     pub stall_ms_max: u64,
-    /// Text of one tool answer, in bytes.
+    /// Most bytes of one tool answer's text.
     pub answer_bytes_max: usize,
 }
 
@@ -83,21 +84,21 @@ impl Default for Limits {
 pub struct Opened {
     /// The version of the protocol.
     pub version: &'static str,
-    /// The client's name, its own word.
+    /// The name that the client gives.
     pub client: String,
-    /// The client's version, its own word.
+    /// The version that the client gives.
     pub client_version: String,
-    /// What the client says it can do.
+    /// The capabilities that the client declares.
     pub capabilities: Value,
-    /// The client has said `notifications/initialized`; nothing unasked is sent before.
+    /// Whether the client has sent `notifications/initialized`; before that, nothing is sent unasked.
     pub ready: bool,
     /// The lowest level of log messages that the client wants.
     pub level: Level,
-    /// Resources whose changes it wants to be told of.
+    /// The resources that the client has subscribed to.
     pub subscribed: BTreeSet<String>,
 }
 
-/// Where an answer goes.
+/// The request that an answer belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     /// The request's id.
@@ -108,38 +109,38 @@ pub struct Route {
 }
 
 impl Route {
-    /// Whether the request stands in a batch, whose answers leave together.
+    /// Whether the request is part of a batch, whose answers are sent together.
     pub fn is_batched(&self) -> bool {
         self.batch.is_some()
     }
 }
 
-/// Who makes a request.
+/// The client that makes a request.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// Where the answer goes.
+    /// The request that the answer belongs to.
     pub route: Route,
-    /// The client's name, its own word; none in a request of the modern era that gives none.
+    /// The name that the client gives; `None` if a request of the modern era gives none.
     pub client: Option<String>,
-    /// The client's version, its own word; empty when it gives none.
+    /// The version that the client gives, or empty.
     pub version: String,
-    /// The lowest level of log messages that the request asked for itself; the modern era's, else nothing.
+    /// The lowest level of log messages that the request itself asks for, in the modern era.
     pub log_level: Option<Level>,
-    /// The request declared the tasks extension.
+    /// Whether the request declares the tasks extension.
     pub declares_tasks: bool,
 }
 
 /// A request without an answer yet.
 pub(crate) enum Open {
-    /// A provider answers it by itself.
+    /// Its provider answers it later.
     Held(Route),
-    /// Its work is driven beside the connection.
+    /// Its work is done beside the connection.
     Work { route: Route, number: u64, cancel: watch::Sender<bool> },
     /// A subscription to changes of these resources.
     Listen { resources: BTreeSet<String> },
 }
 
-/// A batch of requests, answered together.
+/// A batch of requests, whose answers are sent together.
 #[derive(Default)]
 pub(crate) struct Batch {
     open: usize,
@@ -148,20 +149,20 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// A batch that is sent when `open` of its messages are dealt with.
+    /// A batch that is sent when `open` of its messages are handled.
     pub(crate) fn of(open: usize) -> Self {
         Self { open, ..Self::default() }
     }
 }
 
-/// Work that is done beside the connection, by its number.
+/// Work that is done beside the connection, with its number.
 pub(crate) type Work = BoxFuture<'static, (u64, Answer)>;
 
-/// The state of one connection. Providers answer and tell through it.
+/// The state of one connection. Providers answer and notify through it.
 pub struct Connection {
-    /// What it was made with.
+    /// The options of this connection.
     pub options: Options,
-    /// The session that `initialize` opened; none before, and none in the modern era.
+    /// The session that `initialize` opened; `None` before that, and in the modern era.
     pub opened: Option<Opened>,
     pub(crate) out: Outgoing<Receipt>,
     pub(crate) open: BTreeMap<Id, Open>,
@@ -183,38 +184,38 @@ impl Connection {
         }
     }
 
-    /// A number not used before on this connection.
+    /// A number that was not used before on this connection.
     pub fn next_number(&mut self) -> u64 {
         self.counter += 1;
         self.counter
     }
 
-    /// Whether the host takes what is written. While it does not, nothing unasked is made for it.
+    /// Whether the host reads the output. While it does not, no unasked message is made for it.
     pub fn has_room(&self) -> bool {
         self.out.has_room()
     }
 
-    /// The session that `initialize` opened, once its client is ready to be told things.
+    /// The session that `initialize` opened, once its client is ready for notifications.
     pub fn ready(&self) -> Option<&Opened> {
         self.opened.as_ref().filter(|opened| opened.ready)
     }
 
-    /// What is known of a client's host.
+    /// The row of a client's host in the table, if it is known.
     pub fn host(&self, client: Option<&str>) -> Option<&'static HostRow> {
         hosts::row(self.options.hosts, client?)
     }
 
-    /// Keeps a request open. The provider that holds it answers it later, or hears that it was cancelled.
+    /// Keeps a request open. Its provider answers it later, or is told that it was cancelled.
     pub fn hold(&mut self, route: &Route) {
         self.open.insert(route.id.clone(), Open::Held(route.clone()));
     }
 
-    /// A request that was held open is about to have its answer. `false` when it was not open any more.
+    /// Closes a held request, which is about to be answered. Returns `false` if it was not open any more.
     pub fn release(&mut self, id: &Id) -> bool {
         self.open.remove(id).is_some()
     }
 
-    /// Queues the one answer of a request. The receipts come back when it has left.
+    /// Queues the one answer of a request. The receipts come back when it was sent.
     pub fn answer(&mut self, route: &Route, outcome: Result<Value, RpcError>, receipts: Vec<Receipt>) {
         let outcome = outcome.map(|result| self.in_era(route.era, result));
         let message = response(&route.id, outcome);
@@ -240,12 +241,12 @@ impl Connection {
         self.out.push(&notification(method, params), None, Vec::new());
     }
 
-    /// Queues a notification that belongs to the open request `id`, and goes with it when that is cancelled.
+    /// Queues a notification that belongs to the open request `id`, and is dropped if that is cancelled.
     pub fn notify_about(&mut self, id: &Id, method: &str, params: &Value) {
         self.out.push_about(&notification(method, params), id);
     }
 
-    /// One request less in its batch; the last one sends it.
+    /// Takes one request out of its batch, and sends the batch after the last one.
     pub(crate) fn leave_batch(&mut self, number: Option<u64>) {
         let Some(number) = number else { return };
         let Some(batch) = self.batches.get_mut(&number) else { return };
@@ -260,7 +261,7 @@ impl Connection {
         }
     }
 
-    /// Adds what the modern era asks of every result.
+    /// Adds the members that the modern era requires in every result.
     pub fn in_era(&self, era: Era, mut result: Value) -> Value {
         if era == Era::Modern
             && let Value::Object(members) = &mut result
@@ -278,7 +279,7 @@ impl Connection {
         json!({"name": self.options.name, "version": self.options.version})
     }
 
-    /// A trouble, with why it may be there where the host is known to keep a variable that it names from its servers.
+    /// A trouble, with its likely cause if the host is known to withhold a variable that it names from its servers.
     pub fn with_cause(&self, client: Option<&str>, trouble: String) -> String {
         let Some(variable) = self.options.variables.iter().find(|name| trouble.contains(**name)) else {
             return trouble;
@@ -288,7 +289,7 @@ impl Connection {
         why.map_or(trouble.clone(), |why| format!("{trouble} ({why})"))
     }
 
-    /// How long a host may take nothing.
+    /// How long a host may read nothing.
     pub(crate) fn stall_limit(&self) -> Duration {
         Duration::from_millis(self.options.limits.stall_ms_max)
     }

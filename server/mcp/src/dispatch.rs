@@ -1,6 +1,6 @@
-//! From a line to the method that answers it, in the era that the request belongs to.
+//! Takes each line to the method that answers it, in the era that the request belongs to.
 //!
-//! Every request gets exactly one answer unless it was cancelled; nothing else is ever answered.
+//! Every request gets exactly one answer unless it was cancelled; nothing else must ever be answered.
 
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::era::{self, BATCH_VERSION, Era};
 use crate::framing::Frame;
 use crate::id_scan::IdScan;
 use crate::level::Level;
-use crate::message::{Id, Incoming, Object, RpcError, kind_of, text};
+use crate::message::{Id, Incoming, Object, RpcError, take_arguments, text};
 use crate::page::page;
 use crate::session::Session;
 use crate::tasks;
@@ -19,7 +19,7 @@ use crate::tasks;
 pub(crate) const BATCH_ITEMS_MAX: usize = 100;
 
 impl Session {
-    /// Takes what stood on one line.
+    /// Handles the content of one line.
     pub(crate) fn on_frame(&mut self, frame: Frame) {
         match frame {
             Frame::Line(line) => match serde_json::from_slice::<Value>(&line) {
@@ -41,8 +41,8 @@ impl Session {
         }
     }
 
-    /// An error needs an id in every version of the schema; without one the line is only logged. An id in use is
-    /// left alone: the answer would end the request that has it.
+    /// Answers a broken line with an error. Every version of the schema requires an id, so a line without one is only
+    /// logged. So is one whose id is in use, as the answer would end the open request.
     fn refuse_line(&mut self, id: Option<Id>, error: RpcError) {
         if let Some(id) = id.filter(|id| !self.connection.open.contains_key(id)) {
             self.connection.answer(&Route { id, era: Era::Legacy, batch: None }, Err(error), Vec::new());
@@ -70,7 +70,7 @@ impl Session {
             return;
         }
         let number = self.connection.next_number();
-        // One more than there are, so that it is not sent before the last message was read.
+        // One more than its length, so that it is not sent before its last message was read.
         self.connection.batches.insert(number, Batch::of(items.len() + 1));
         for item in items {
             self.on_message(item, Some(number));
@@ -99,7 +99,7 @@ impl Session {
                     Incoming::Unanswerable(reason) => tracing::warn!(reason, "ignored a message"),
                     _ => {}
                 }
-                // Nothing of its own to wait for.
+                // A message without an answer leaves the batch at once.
                 self.connection.leave_batch(batch);
             }
         }
@@ -126,7 +126,7 @@ impl Session {
             };
             return self.connection.answer(&route, outcome, Vec::new());
         }
-        // These two exist in the modern era only, so they must say so.
+        // These two methods exist in the modern era only, so their requests must have its `_meta`.
         let is_modern =
             era::claims_modern(&params) || matches!(method, "server/discover" | "subscriptions/listen");
         let mut caller =
@@ -176,10 +176,10 @@ impl Session {
             (Era::Legacy, "logging/setLevel") => self.set_level(&params),
             (Era::Legacy, "resources/subscribe") => self.subscribe(&params, true),
             (Era::Legacy, "resources/unsubscribe") => self.subscribe(&params, false),
-            (_, "prompts/get") if !self.prompts.is_empty() => self.get_prompt(caller, &params),
-            // Not declared without prompts, yet some hosts ask without looking and show an error as a broken server.
+            (_, "prompts/get") if !self.prompts.is_empty() => self.get_prompt(caller, params),
+            // Without prompts this is not declared, but some hosts ask anyway and show an error as a broken server.
             (era, "prompts/list") if era == Era::Legacy || !self.prompts.is_empty() => {
-                // Without prompts the list is empty and has no page, as these hosts have always been answered.
+                // Then the list is empty, without the members of a page.
                 if self.prompts.is_empty() {
                     Ok(json!({"prompts": []}))
                 } else {
@@ -210,19 +210,10 @@ impl Session {
         tools.collect()
     }
 
-    fn get_prompt(&mut self, caller: &Caller, params: &Object) -> Result<Value, RpcError> {
-        let name = text(params, "name")?;
-        let none = Object::new();
-        let arguments = match params.get("arguments") {
-            None | Some(Value::Null) => &none,
-            Some(Value::Object(arguments)) => arguments,
-            Some(other) => {
-                let got = kind_of(other);
-                return Err(RpcError::invalid_params(format!(
-                    "params.arguments: must be an object, got {got}"
-                )));
-            }
-        };
+    fn get_prompt(&mut self, caller: &Caller, mut params: Object) -> Result<Value, RpcError> {
+        let arguments = take_arguments(&mut params);
+        let name = text(&params, "name")?;
+        let arguments = &arguments?;
         let offered = self.prompts.iter().find(|(_, prompt)| prompt.name == name).map(|(at, _)| *at);
         if let Some(provider) = offered.and_then(|at| self.providers.get_mut(at)) {
             return provider.prompt(name, arguments, caller);

@@ -1,6 +1,6 @@
-//! The two eras of the protocol: sessions opened by `initialize`, and requests that carry everything with them.
+//! The two eras of the protocol: sessions that `initialize` opens, and requests that carry everything with them.
 //!
-//! It must never let one request's era, identity or version leak into the next: a pipe may carry both.
+//! It must never apply one request's era, identity or version to the next: a pipe may carry both eras.
 
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
@@ -11,49 +11,49 @@ use super::message::{Object, RpcError, kind_of};
 /// Versions that `initialize` can agree on, oldest first.
 pub const LEGACY_VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// What `initialize` answers when it does not know the version asked for, or when that one has no `initialize`.
+/// The version that `initialize` answers if it does not know the requested one, or if that one has no `initialize`.
 pub const LEGACY_NEWEST: &str = "2025-11-25";
 
 /// The only version in which a client may send batches.
 pub const BATCH_VERSION: &str = "2025-03-26";
 
-/// Versions served per request.
+/// Versions in which each request carries everything with it.
 pub const MODERN_VERSIONS: [&str; 1] = ["2026-07-28"];
 
-/// Which version a request of the modern era keeps to.
+/// The key of `_meta` with the version of a modern request.
 pub const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// Who makes it.
+/// The key of `_meta` with the name and version of the client.
 pub const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
-/// What its client can do.
+/// The key of `_meta` with the capabilities of the client.
 pub const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-/// Who answers.
+/// The key of `_meta` with the name and version of the server.
 pub const META_SERVER: &str = "io.modelcontextprotocol/serverInfo";
 const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-/// Which subscription a notification belongs to.
+/// The key of `_meta` with the subscription that a notification belongs to.
 pub const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// Which rules an answer follows.
+/// The rules that an answer follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
-    /// A session that `initialize` opened, up to 2025-11-25.
+    /// A session that `initialize` opened, in versions up to 2025-11-25.
     Legacy,
-    /// A request of its own, from 2026-07-28.
+    /// A request that carries everything with it, in versions from 2026-07-28.
     Modern,
 }
 
-/// The version to answer an `initialize` with.
+/// The version that answers an `initialize`.
 pub fn negotiate(requested: &str) -> &'static str {
     LEGACY_VERSIONS.into_iter().find(|known| *known == requested).unwrap_or(LEGACY_NEWEST)
 }
 
-/// Whether a request claims the modern era: one reserved key of its `_meta` is enough.
+/// Whether a request claims the modern era. One reserved key in its `_meta` is enough.
 pub fn claims_modern(params: &Object) -> bool {
     params.get("_meta").and_then(Value::as_object).is_some_and(|meta| {
         [META_VERSION, META_CLIENT, META_CAPABILITIES].iter().any(|key| meta.contains_key(*key))
     })
 }
 
-/// Checks the `_meta` of a modern request and returns the client's name when it gives one.
+/// Checks the `_meta` of a modern request and returns the client's name, if it gives one.
 pub fn modern_client(params: &Object) -> Result<Option<String>, RpcError> {
     let meta = match params.get("_meta") {
         Some(Value::Object(meta)) => meta,
@@ -103,22 +103,20 @@ pub fn modern_client(params: &Object) -> Result<Option<String>, RpcError> {
     }
 }
 
-/// The version that the client of a modern request gives; empty when it gives none.
+/// The version of the client of a modern request, or empty.
 pub fn modern_client_version(params: &Object) -> &str {
-    let client = params.get("_meta").and_then(|meta| meta.get(META_CLIENT));
-    client.and_then(|client| client.get("version")).and_then(Value::as_str).unwrap_or("")
+    meta(params, META_CLIENT).and_then(|client| client.get("version")).and_then(Value::as_str).unwrap_or("")
 }
 
 /// Whether the capabilities of a modern request name this extension.
 pub fn declares_extension(params: &Object, name: &str) -> bool {
-    let capabilities = params.get("_meta").and_then(|meta| meta.get(META_CAPABILITIES));
-    let extensions = capabilities.and_then(|capabilities| capabilities.get("extensions"));
+    let extensions = meta(params, META_CAPABILITIES).and_then(|capabilities| capabilities.get("extensions"));
     extensions.and_then(|extensions| extensions.get(name)).is_some_and(Value::is_object)
 }
 
-/// The lowest level of log messages that a modern request wants while it is open; `None` when it wants none.
+/// The lowest level of log messages that a modern request wants while it is open; `None` if it wants none.
 pub fn modern_log_level(params: &Object) -> Result<Option<Level>, RpcError> {
-    let Some(asked) = params.get("_meta").and_then(|meta| meta.get(META_LOG_LEVEL)) else { return Ok(None) };
+    let Some(asked) = meta(params, META_LOG_LEVEL) else { return Ok(None) };
     let level = asked.as_str().and_then(Level::parse).ok_or_else(|| {
         RpcError::invalid_params(format!(
             "params._meta[\"{META_LOG_LEVEL}\"]: expected one of {}",
@@ -126,6 +124,10 @@ pub fn modern_log_level(params: &Object) -> Result<Option<Level>, RpcError> {
         ))
     })?;
     Ok(Some(level))
+}
+
+fn meta<'a>(params: &'a Object, key: &str) -> Option<&'a Value> {
+    params.get("_meta")?.get(key)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Bytes to lines: newline-delimited JSON, with a bound on what one line may hold.
+//! Splits bytes into lines: newline-delimited JSON, with a bound on each line.
 //!
-//! It must never keep more than the bound, never lose the line after a bad one, and never guess what a line means.
+//! It must never keep more than the bound, never lose the line after a broken one, and never interpret a line.
 
 use super::id_scan::IdScan;
 use super::message::Id;
@@ -10,21 +10,21 @@ pub const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// What stood between two newlines.
+/// The content between two newlines.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
     /// A line that is not blank, without its end and without a byte order mark.
     Line(Vec<u8>),
-    /// A line over the bound; `id` when it was a request whose id could be read while it passed.
+    /// A line over the bound; `id` if it was a request whose id could be read while it passed.
     Oversize { id: Option<Id> },
 }
 
-/// Splits a byte stream. Half a line at the end of the stream is never returned.
+/// Splits a byte stream into frames. An incomplete line at the end of the stream is never returned.
 pub(crate) struct Framer {
     buffer: Vec<u8>,
-    /// Start of the line under inspection.
+    /// The start of the current line.
     start: usize,
-    /// First byte not yet searched for a newline.
+    /// The first byte that was not yet searched for a newline.
     searched: usize,
     discarding: Option<IdScan>,
     line_bytes_max: usize,
@@ -35,7 +35,7 @@ impl Framer {
         Self { buffer: Vec::new(), start: 0, searched: 0, discarding: None, line_bytes_max }
     }
 
-    /// Takes bytes as they were read.
+    /// Adds bytes that were read.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.start > 0 {
             self.buffer.drain(..self.start);
@@ -45,7 +45,7 @@ impl Framer {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Bytes held back: complete lines that nobody took yet, and the beginning of the next.
+    /// The number of buffered bytes: complete lines not yet taken, and the beginning of the next.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.buffer.len() - self.start
     }
@@ -56,7 +56,7 @@ impl Framer {
             let newline = self.buffer[self.searched..].iter().position(|&byte| byte == b'\n');
             let end = newline.map_or(self.buffer.len(), |at| self.searched + at);
             if self.discarding.is_some() || end - self.start > self.line_bytes_max {
-                let scan = self.discarding.get_or_insert_with(IdScan::new);
+                let scan = self.discarding.get_or_insert_default();
                 scan.feed(&self.buffer[self.start..end]);
                 self.start = if newline.is_some() { end + 1 } else { end };
                 self.searched = self.start;
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_split_however_the_bytes_arrive() {
+    fn lines_are_split_for_any_size_of_reads() {
         let input = b"\xef\xbb\xbf{\"a\":1}\r\n\n   \r\n{\"b\":2}\nhalf";
         for chunk in 1..input.len() {
             assert_eq!(frames(64, input, chunk), [line("{\"a\":1}"), line("{\"b\":2}")], "chunk {chunk}");

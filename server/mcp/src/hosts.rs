@@ -1,45 +1,45 @@
-//! What is known of hosts by the name they give: how long a call may wait, and whether a push can reach the model.
+//! The table of known hosts by client name: how long a call may wait, and whether a push can reach the model.
 //!
-//! A name may choose a limit or an extra carrier; it must never decide whether a message is delivered.
+//! A name may choose a limit or an additional carrier; it must never decide whether a message is delivered.
 
 use std::time::Duration;
 
-/// How long a call may wait on a host that is not in the table, in seconds: under the shortest limit seen on any
-/// host by default (60 s), with room for a slow pipe.
+/// How long a call may wait on a host that is not in the table, in seconds. It is under the shortest default limit seen
+/// on any host (60 s), with room for a slow pipe.
 pub const WAIT_CAP_S: u64 = 55;
 
-/// Consumer for a client that gives no name.
+/// The consumer for a client that gives no name.
 pub const NAMELESS: &str = "unnamed-host";
 
-/// Longest consumer name made from a client's name, in characters.
+/// Longest consumer name that is made from a client's name, in characters.
 const CONSUMER_CHARS_MAX: usize = 64;
 
-/// Whether a call may wait without an end, until something arrives.
+/// Whether a call may wait without a limit until a message arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Park {
-    /// It would be given up, or hold its turn for nothing.
+    /// No: the host would give it up, or it would block its turn.
     Never,
-    /// From this version on: the host moves it to the background, and its late result wakes the session.
+    /// Yes, from this version on: the host moves it to the background, and its late result wakes the session.
     Since([u64; 3]),
-    /// Each progress notification starts the host's limit anew; without a progress token it ends at the cap.
+    /// Yes, if the call has a progress token, as each progress notification restarts the host's limit.
     WithProgress,
 }
 
-/// What a server gets of the variables that its host was started with.
+/// The environment variables of a host that its servers get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandsDown {
-    /// All of them.
+    /// All variables.
     Everything,
-    /// All of them from this version on; before it a few of the system's, or it was never looked at.
+    /// All variables from this version on; before it a few of the system's, or it was not examined.
     EverythingSince([u64; 3]),
-    /// A few of the system's.
+    /// A few of the system's variables.
     Few,
-    /// All but those with one of these words, in capitals, in their name.
+    /// All variables but those with one of these words in capitals in their name.
     AllBut(&'static [&'static str]),
 }
 
 impl HandsDown {
-    /// Whether a variable of ours is not seen to reach the server of a host of this version.
+    /// Whether a variable of ours does not reach the server, as far as known, on a host of this version.
     pub fn keeps(self, variable: &str, version: &str) -> bool {
         match self {
             Self::Everything => false,
@@ -50,7 +50,7 @@ impl HandsDown {
     }
 }
 
-/// Words in a name by which Gemini CLI takes it for a secret.
+/// Words in a variable's name that make Gemini CLI treat it as a secret.
 const GEMINI_HIDES: &[&str] = &[
     "TOKEN",
     "SECRET",
@@ -68,34 +68,34 @@ const GEMINI_HIDES: &[&str] = &[
 /// One family of hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostRow {
-    /// The family, and the consumer its sessions share.
+    /// The family, which is also the consumer that its sessions share.
     pub family: &'static str,
     /// Client names of the family; a trailing `*` matches any ending.
     pub names: &'static [&'static str],
-    /// Longest wait, in seconds, of a call that is not parked.
+    /// Longest wait of a call that has a limit, in seconds.
     pub wait_cap_s: u64,
-    /// Whether a call may wait for ever.
+    /// Whether a call may wait without a limit.
     pub park: Park,
-    /// Interval of progress notifications that keep a waiting call alive, in seconds; `None` where they don't help.
+    /// The interval of progress notifications that keep a waiting call alive, in seconds; `None` if they don't help.
     pub progress_every_s: Option<u64>,
-    /// Whether an interrupted call is dropped without a word, so that its answer may reach nobody.
+    /// Whether the host drops an interrupted call without a cancel, so that its answer may never reach the model.
     pub abandons: bool,
-    /// The first version whose model a channel push may reach; `None` where none shows it.
+    /// The first version whose model a channel push may reach; `None` if no version shows it.
     pub channel_since: Option<[u64; 3]>,
-    /// What its servers get of the environment.
+    /// The environment variables that its servers get.
     pub environment: HandsDown,
-    /// Where the row's numbers come from.
+    /// The evidence for the row's numbers.
     pub source: &'static str,
 }
 
-/// The hosts that were run and watched.
+/// The hosts that were run and observed.
 pub const HOSTS: &[HostRow] = &[
     HostRow {
         family: "claude-code",
         names: &["claude-code", "claude code"],
         wait_cap_s: WAIT_CAP_S,
         park: Park::Since([2, 1, 212]),
-        // Half an hour without progress ends a call, by the vendor's page.
+        // By the vendor's documentation, half an hour without progress ends a call.
         progress_every_s: Some(600),
         abandons: false,
         channel_since: Some([2, 1, 80]),
@@ -173,17 +173,17 @@ pub const HOSTS: &[HostRow] = &[
 ];
 
 impl HostRow {
-    /// Longest wait of a call that is not parked.
+    /// Longest wait of a call that has a limit.
     pub fn wait_cap(&self) -> Duration {
         Duration::from_secs(self.wait_cap_s)
     }
 
-    /// Whether a channel push may reach the model of this version; one that tells none counts as the oldest.
+    /// Whether a channel push may reach the model of this version; an unknown version counts as the oldest.
     pub fn takes_channel(&self, version: &str) -> bool {
         self.channel_since.is_some_and(|since| numbers(version) >= since)
     }
 
-    /// Whether a call of this version, with a progress token or without, may wait for ever.
+    /// Whether a call of this version, with or without a progress token, may wait without a limit.
     pub fn may_park(&self, version: &str, has_token: bool) -> bool {
         match self.park {
             Park::Never => false,
@@ -193,7 +193,7 @@ impl HostRow {
     }
 }
 
-/// Why a variable may be missing that the person has set, as far as the host is known to keep it from its servers.
+/// Why a variable may be missing although the user has set it, if the host is known to withhold it from its servers.
 pub fn why_missing(row: &HostRow, version: &str, variable: &str) -> Option<String> {
     row.environment.keeps(variable, version).then(|| {
         let family = row.family;
@@ -208,7 +208,7 @@ pub fn why_missing(row: &HostRow, version: &str, variable: &str) -> Option<Strin
     })
 }
 
-/// The three numbers of a version; what is no number counts as 0.
+/// The three numbers of a version; a part that is no number counts as 0.
 pub fn numbers(version: &str) -> [u64; 3] {
     let mut numbers = [0; 3];
     let core = version.split(['-', '+', ' ']).next().unwrap_or_default();
@@ -218,7 +218,7 @@ pub fn numbers(version: &str) -> [u64; 3] {
     numbers
 }
 
-/// The row of a client name, compared without case.
+/// The row that matches a client name, ignoring case.
 pub fn row<'a>(table: &'a [HostRow], client: &str) -> Option<&'a HostRow> {
     let client = client.trim().to_lowercase();
     table.iter().find(|row| {
@@ -229,7 +229,7 @@ pub fn row<'a>(table: &'a [HostRow], client: &str) -> Option<&'a HostRow> {
     })
 }
 
-/// The consumer whose messages a client reads: its family, else its own name in safe characters.
+/// The consumer for a client: its family, or else its own name in safe characters.
 pub fn consumer_of(table: &[HostRow], client: Option<&str>) -> String {
     let Some(client) = client else { return NAMELESS.to_owned() };
     if let Some(row) = row(table, client) {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_is_said_to_be_kept_only_by_hosts_that_keep_it() {
+    fn only_hosts_that_withhold_a_variable_are_named_as_the_cause() {
         const TOKEN: &str = "ENTRACLAW_ACCESS_TOKEN";
         let why = |client, version| why_missing(row(HOSTS, client).unwrap(), version, TOKEN);
         for (client, version) in

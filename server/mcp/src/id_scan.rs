@@ -1,11 +1,11 @@
-//! Finds the id of a request in bytes that can't be parsed: too long, cut, or no JSON at all.
+//! Finds the id of a request in bytes that can't be parsed because they are too long, cut, or no JSON.
 //!
-//! It must hold a bounded number of bytes however long the line is, and never report an id without a `method`
-//! beside it, because an answer to something that is no request could end a request of the host's own.
+//! It must keep a bounded number of bytes for a line of any length. It must never report an id without a `method` beside
+//! it, because an answer to something else could end a request that the host answers.
 
 use super::message::Id;
 
-/// Longest member name or value that is looked at, in bytes; ids are far shorter.
+/// Longest member name or value that is read, in bytes; ids are far shorter.
 const TOKEN_BYTES_MAX: usize = 256;
 
 /// A reader of top-level members that never backtracks.
@@ -23,25 +23,21 @@ pub(crate) struct IdScan {
 }
 
 impl IdScan {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
-    /// The id of the request in `line`, as far as it can be read.
+    /// The id of the request in `line`, if it can be read.
     pub(crate) fn request_id_in(line: &[u8]) -> Option<Id> {
-        let mut scan = Self::new();
+        let mut scan = Self::default();
         scan.feed(line);
         scan.request_id()
     }
 
-    /// Reads on.
+    /// Reads the next bytes.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.step(byte);
         }
     }
 
-    /// What was found up to here.
+    /// The id that was found up to here.
     pub(crate) fn request_id(self) -> Option<Id> {
         self.id.filter(|_| self.has_method && !self.not_an_object)
     }
@@ -69,7 +65,7 @@ impl IdScan {
             b'{' | b'[' => {
                 self.not_an_object |= self.depth == 0 && byte == b'[';
                 self.depth = self.depth.saturating_add(1);
-                // A nested value is no id; the byte spoils what was kept, on purpose.
+                // A nested value is no id; this byte makes the kept value invalid on purpose.
                 self.value.push(byte);
                 self.value.truncate(TOKEN_BYTES_MAX);
             }
@@ -114,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_found_where_they_can_be() {
+    fn only_ids_of_requests_are_found() {
         let text = |id: &str| Some(Id::Text(id.to_owned()));
         let cases = [
             (r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":{"a":"#, Some(Id::Number(3))),

@@ -1,6 +1,6 @@
-//! How many bytes a text takes inside JSON, and how much of one fits.
+//! Measures texts in the bytes that they take inside JSON.
 
-/// The longest beginning of a text that takes at most `room` bytes in a JSON string.
+/// The length in bytes of the longest beginning of `whole` that takes at most `room` bytes in a JSON string.
 pub fn json_prefix(whole: &str, room: usize) -> usize {
     let mut end = 0;
     let mut used = 0;
@@ -11,7 +11,7 @@ pub fn json_prefix(whole: &str, room: usize) -> usize {
         }
         end = at + c.len_utf8();
     }
-    // Not inside `&amp;` and its like.
+    // The end must not split an entity such as `&amp;`.
     if end < whole.len()
         && let Some(at) = whole[..end].rfind('&')
         && end - at < "&quot;".len()

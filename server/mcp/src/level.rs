@@ -3,20 +3,20 @@
 /// The protocol's levels, lowest first.
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/// Lowest level that a client wants to see.
+/// A level of log messages; higher levels are more severe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Level(usize);
 
 impl Level {
-    /// The level of the ping, and what is shown before a client says otherwise.
+    /// The level of the log ping, and the lowest level that a client gets by default.
     pub const INFO: Self = Self(1);
 
-    /// Reads a level's name.
+    /// The level with this name.
     pub fn parse(name: &str) -> Option<Self> {
         LEVELS.iter().position(|known| *known == name).map(Self)
     }
 
-    /// The names, for an error text.
+    /// All names, for an error text.
     pub fn names() -> String {
         LEVELS.join(", ")
     }

@@ -1,9 +1,9 @@
 //! The connection to one host: framing, both eras of the protocol, dispatch, tools, resources, prompts, progress and
 //! cancellation, over [providers](provider::Provider).
 //!
-//! One loop reads lines, keeps open requests as data, and writes answers in one order. It must never wait for one thing
-//! while another could happen, it writes JSON-RPC lines and nothing else, it asks the host nothing, and it knows no
-//! provider: what they are for is told by the crates above.
+//! One loop reads lines, keeps open requests as data, and writes answers in one order. It must never wait for one event
+//! while another could happen, write anything but JSON-RPC lines, ask the host anything, or know a provider; the crates
+//! above it explain their providers to the host.
 
 pub mod answer;
 pub mod arguments;

@@ -1,6 +1,6 @@
-//! How a client makes itself known: `initialize` and `notifications/initialized`, or `server/discover`.
+//! The start of a connection: `initialize` and `notifications/initialized`, or `server/discover`.
 //!
-//! A session begins once: a second `initialize` must change nothing. Neither touches a disk or the network.
+//! A session begins once: a second `initialize` must never change anything. No method here uses a disk or the network.
 
 use serde_json::{Value, json};
 
@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 use crate::connection::{Caller, Opened};
 use crate::era::{Era, MODERN_VERSIONS, negotiate};
 use crate::level::Level;
-use crate::message::{Object, RpcError, kind_of, text};
+use crate::message::{Object, RpcError, object, text};
 use crate::page::cacheable;
 use crate::session::Session;
 
-/// The family that must be served by `initialize`: its channel does not exist in the modern era.
+/// The family that must use `initialize`, because its channel does not exist in the modern era.
 const LEGACY_ONLY_FAMILY: &str = "claude-code";
 
 /// How long a client may keep the answer to `server/discover`, in milliseconds.
@@ -76,7 +76,7 @@ impl Session {
         Ok(cacheable(caller.route.era, result, DISCOVER_TTL_MS))
     }
 
-    /// What this server can do, by what its providers offer and say.
+    /// The capabilities of this server, by its providers' offers and declarations.
     fn capabilities(&self, era: Era) -> Value {
         let mut capabilities = json!({"logging": {}, "tools": {"listChanged": false}});
         if !(self.resources.is_empty() && self.templates.is_empty()) {
@@ -98,16 +98,5 @@ impl Session {
         let said: Vec<String> =
             self.providers.iter().filter_map(|provider| provider.instructions(family)).collect();
         said.join("\n\n")
-    }
-}
-
-/// An object that must be there.
-fn object<'a>(params: &'a Object, name: &str) -> Result<&'a Object, RpcError> {
-    match params.get(name) {
-        Some(Value::Object(members)) => Ok(members),
-        Some(other) => {
-            Err(RpcError::invalid_params(format!("params.{name}: must be an object, got {}", kind_of(other))))
-        }
-        None => Err(RpcError::invalid_params(format!("params.{name}: missing; it must be an object"))),
     }
 }

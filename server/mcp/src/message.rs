@@ -1,15 +1,15 @@
-//! One JSON-RPC message, in and out: what a line is, and what an answer looks like.
+//! JSON-RPC messages: what an incoming line is, and the form of an answer.
 //!
-//! It knows the envelope only, never a method; it must never build an error without an id, which no version of
-//! the MCP schema allows.
+//! It knows only the envelope, no method. It must never build an error without an id, as no version of the MCP schema
+//! allows that.
 
 use rmcp::model::ErrorCode;
 use serde_json::{Map, Value, json};
 
-/// Members of an object.
+/// The members of a JSON object.
 pub type Object = Map<String, Value>;
 
-/// A request's id. MCP allows strings and integers; null and fractions are no ids.
+/// The id of a request. MCP allows strings and integers, but not null or fractions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Id {
     /// An integer.
@@ -19,7 +19,7 @@ pub enum Id {
 }
 
 impl Id {
-    /// Reads an id; `None` for what is none.
+    /// Reads an id; `None` if the value can't be one.
     pub fn from_json(value: &Value) -> Option<Self> {
         match value {
             Value::Number(number) => number.as_i64().map(Self::Number),
@@ -28,7 +28,7 @@ impl Id {
         }
     }
 
-    /// The id as it came.
+    /// The id in its original form.
     pub fn to_json(&self) -> Value {
         match self {
             Self::Number(number) => Value::from(*number),
@@ -37,12 +37,12 @@ impl Id {
     }
 }
 
-/// An error answer: code of the protocol, one sentence, and data where the code demands it.
+/// An error answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcError {
-    /// The code.
+    /// The code of the protocol.
     pub code: ErrorCode,
-    /// One sentence.
+    /// One sentence for the reader.
     pub message: String,
     /// Data, where the code demands it.
     pub data: Option<Value>,
@@ -54,41 +54,41 @@ impl RpcError {
         Self { code, message: message.into(), data: None }
     }
 
-    /// -32600: not a request that may stand here.
+    /// Code -32600: the request is not allowed here.
     pub fn invalid_request(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::INVALID_REQUEST, message)
     }
 
-    /// -32601, naming the method.
+    /// Code -32601, with the name of the method.
     pub fn unknown_method(method: &str) -> Self {
-        // The name is the host's own word; a long one is cut so that an answer stays small.
+        // The name comes from the host; a long one is cut so that the answer stays small.
         let shown: String = method.chars().take(80).collect();
         Self::new(ErrorCode::METHOD_NOT_FOUND, format!("method not found: {shown}"))
     }
 
-    /// -32602, naming the field.
+    /// Code -32602; the message names the field.
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::INVALID_PARAMS, message)
     }
 }
 
-/// What a line, or an element of a batch, turned out to be.
+/// The kind of a line, or of an element of a batch.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Incoming {
-    /// Wants exactly one answer.
+    /// A message that gets exactly one answer.
     Request { id: Id, method: String, params: Result<Object, RpcError> },
-    /// Wants none.
+    /// A message that gets no answer.
     Notification { method: String, params: Object },
-    /// An answer. We ask nothing, so it is for nobody.
+    /// An answer, which is ignored, as this server asks nothing.
     Response,
-    /// Broken, but its id is known: answered with the error.
+    /// A broken message with a known id, which gets the error as its answer.
     Refused { id: Id, error: RpcError },
-    /// Broken beyond answering; the reason is for the log.
+    /// A broken message without a known id; the reason is for the log.
     Unanswerable(&'static str),
 }
 
 impl Incoming {
-    /// Sorts one JSON value. Never fails.
+    /// Finds the kind of one JSON value. Never fails.
     pub(crate) fn classify(value: Value) -> Self {
         let Value::Object(mut object) = value else {
             return Self::Unanswerable("a message must be a json object");
@@ -131,7 +131,7 @@ impl Incoming {
     }
 }
 
-/// A JSON value's type with its article, for error texts.
+/// The type of a JSON value with its article, for error texts.
 pub fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -157,19 +157,43 @@ pub fn response(id: &Id, outcome: Result<Value, RpcError>) -> Value {
     }
 }
 
-/// A message that wants no answer.
+/// A message that gets no answer.
 pub fn notification(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
 }
 
-/// A string parameter that must be there.
+/// Reads a required string parameter.
 pub fn text<'a>(params: &'a Object, name: &str) -> Result<&'a str, RpcError> {
-    match params.get(name) {
-        Some(Value::String(text)) => Ok(text),
+    required(params, name, "a string", Value::as_str)
+}
+
+/// Reads a required object parameter.
+pub(crate) fn object<'a>(params: &'a Object, name: &str) -> Result<&'a Object, RpcError> {
+    required(params, name, "an object", Value::as_object)
+}
+
+fn required<'a, T: ?Sized>(
+    params: &'a Object,
+    name: &str,
+    what: &str,
+    read: impl Fn(&'a Value) -> Option<&'a T>,
+) -> Result<&'a T, RpcError> {
+    let Some(value) = params.get(name) else {
+        return Err(RpcError::invalid_params(format!("params.{name}: missing; it must be {what}")));
+    };
+    let wrong = || format!("params.{name}: must be {what}, got {}", kind_of(value));
+    read(value).ok_or_else(|| RpcError::invalid_params(wrong()))
+}
+
+/// Takes the arguments of a call out of its parameters; absent ones are empty.
+pub(crate) fn take_arguments(params: &mut Object) -> Result<Object, RpcError> {
+    match params.remove("arguments") {
+        None | Some(Value::Null) => Ok(Object::new()),
+        Some(Value::Object(arguments)) => Ok(arguments),
         Some(other) => {
-            Err(RpcError::invalid_params(format!("params.{name}: must be a string, got {}", kind_of(other))))
+            let got = kind_of(&other);
+            Err(RpcError::invalid_params(format!("params.arguments: must be an object, got {got}")))
         }
-        None => Err(RpcError::invalid_params(format!("params.{name}: missing; it must be a string"))),
     }
 }
 
@@ -199,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_id_is_never_answered() {
+    fn a_message_without_an_id_is_never_answered() {
         for line in [
             "7",
             "[]",

@@ -1,11 +1,11 @@
-//! The nearest known word to a mistyped one, for every hint of this program.
-//! It must never suggest something that merely starts alike.
+//! Finds the known word that is nearest to a mistyped one, for the hints of this program.
+//! It must never suggest a word that only has the same beginning.
 
-/// Longest word that is compared, in characters; a longer one is nobody's typing error.
+/// Longest word that is compared, in characters; a longer one is no typing error.
 const WORD_CHARS_MAX: usize = 64;
 
-/// The closest of `known`, if at most a third of its letters differ; ties go to the first. Letters that have changed places
-/// count once, and capitals count as small letters.
+/// The closest of `known`, if at most a third of its letters differ; of several, the first. Two exchanged letters count
+/// once, and case is ignored.
 pub fn nearest<'a, S: AsRef<str>>(word: &str, known: &'a [S]) -> Option<&'a str> {
     let letters = |name: &str| name.chars().count();
     let near = known.iter().map(AsRef::as_ref).map(|name| (distance(word, name), name));
@@ -13,7 +13,7 @@ pub fn nearest<'a, S: AsRef<str>>(word: &str, known: &'a [S]) -> Option<&'a str>
     (best.0 <= letters(best.1).div_ceil(3) && best.0 < letters(best.1)).then_some(best.1)
 }
 
-/// How many letters have to be added, left out, replaced or swapped to make one word of the other.
+/// The number of letters to add, leave out, replace or exchange to turn one word into the other.
 pub fn distance(a: &str, b: &str) -> usize {
     if [a, b].iter().any(|word| word.chars().nth(WORD_CHARS_MAX).is_some()) {
         return usize::MAX;
@@ -37,10 +37,10 @@ mod tests {
     }
 
     #[test]
-    fn a_short_word_is_near_only_to_what_shares_most_of_it() {
+    fn a_short_word_is_near_only_to_one_with_most_of_its_letters() {
         let known = ["auth", "bot", "mail", "teams"];
         assert_eq!(nearest("zzz", &known), None);
-        assert_eq!(nearest("bto", &known), Some("bot"), "two letters that have changed places are one error");
+        assert_eq!(nearest("bto", &known), Some("bot"), "two exchanged letters are one error");
         assert_eq!(nearest("mial", &known), Some("mail"));
         assert_eq!(nearest("z", &["x"]), None);
     }

@@ -1,6 +1,6 @@
-//! The one way to stdout: lines in the order they were made, written piece by piece beside reading.
+//! The only way to stdout: lines in the order in which they were made, written piece by piece beside reading.
 //!
-//! It must never reorder, never interleave, and never grow past its bound: who makes lines asks `has_room` first.
+//! It must never reorder or interleave lines, nor grow past its bound: its users ask `has_room` before they make a line.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,19 +10,19 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use super::message::Id;
 
-/// Queued bytes above which nothing new is read, answered or pushed until the host has taken some.
+/// Queued bytes above which nothing new is read, answered or pushed until the host has read some.
 pub const OUT_BYTES_MAX: usize = 1024 * 1024;
 
-/// A line on its way. `receipts` come back once the host's pipe has it.
+/// A queued line. Its `receipts` come back when the host's pipe has it.
 struct Line<R> {
     bytes: Vec<u8>,
-    /// The request that it answers, or that it tells something of.
+    /// The request that it answers or reports on.
     belongs_to: Option<Id>,
     is_answer: bool,
     receipts: Vec<R>,
 }
 
-/// A queue of lines and how far the first of them is written.
+/// A queue of lines, and how far the first of them is written.
 pub(crate) struct Outgoing<R> {
     lines: VecDeque<Line<R>>,
     written_of_first: usize,
@@ -51,12 +51,12 @@ impl<R> Outgoing<R> {
         self.queued_bytes < self.bytes_max
     }
 
-    /// Whether everything has left.
+    /// Whether everything is written and flushed.
     pub(crate) fn is_idle(&self) -> bool {
         self.lines.is_empty() && !self.needs_flush
     }
 
-    /// Bytes that the pipe has taken so far, to see whether it takes any.
+    /// Bytes written so far, which shows whether the host reads.
     pub(crate) fn written_bytes_total(&self) -> u64 {
         self.written_bytes_total
     }
@@ -79,8 +79,8 @@ impl<R> Outgoing<R> {
         self.lines.push_back(Line { bytes, belongs_to, is_answer, receipts });
     }
 
-    /// Takes back what belongs to request `id`, but for a line of which a byte has left. Returns the receipts of the
-    /// answer if that was among it.
+    /// Removes the lines that belong to request `id`, except a line that is partly written. Returns the receipts of the
+    /// answer if it was removed.
     pub(crate) fn retract(&mut self, id: &Id) -> Option<Vec<R>> {
         let mut receipts = None;
         let mut at = usize::from(self.written_of_first > 0);
@@ -97,7 +97,7 @@ impl<R> Outgoing<R> {
         receipts
     }
 
-    /// Writes what the pipe takes; returns the receipts of lines that are through. Safe to drop at any await.
+    /// Writes as much as the pipe takes, and returns the receipts of lines that were sent. Safe to drop at any await.
     pub(crate) async fn advance(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> io::Result<Vec<R>> {
         while let Some(line) = self.lines.front() {
             let count = writer.write(&line.bytes[self.written_of_first..]).await?;
@@ -144,7 +144,7 @@ mod tests {
                 done = out.advance(&mut ours) => receipts.extend(done.unwrap()),
                 byte = theirs.read_u8() => {
                     read.push(byte.unwrap());
-                    // The first is under way and stays; the second is untouched and goes.
+                    // The first line is partly written and stays; the second is unwritten and is removed.
                     assert_eq!(out.retract(&Id::Number(1)), None);
                     if read.len() == 1 {
                         assert_eq!(out.retract(&Id::Number(2)), Some(vec![2]));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_request_is_taken_back_with_and_without_its_answer() {
+    fn lines_of_a_request_are_retracted_with_and_without_its_answer() {
         let mut out = Outgoing::new(10);
         let (one, two) = (Id::Number(1), Id::Number(2));
         out.push_about(&json!({"about": 1}), &one);

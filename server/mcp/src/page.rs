@@ -1,20 +1,20 @@
-//! Lists in pages. A list that fits on one page gives out no cursor: some hosts follow none.
+//! Lists in pages. A list that fits on one page has no cursor, because some hosts follow none.
 
 use serde_json::{Value, json};
 
 use crate::era::Era;
 use crate::message::{Object, RpcError};
 
-/// Items on one page.
+/// Most items on one page.
 const PAGE_ITEMS_MAX: usize = 500;
 
-/// How long a client may keep a list, in milliseconds: they change with the program only.
+/// How long a client may keep a list, in milliseconds: lists change only with the program.
 const LIST_TTL_MS: u64 = 600_000;
 
-/// The page of a list that `params.cursor` asks for, the first without one.
+/// The page of a list that `params.cursor` asks for, or the first page.
 ///
 /// # Errors
-/// The cursor is none that was given out.
+/// Fails if the cursor is not one of this list.
 pub fn page(era: Era, params: &Object, name: &str, items: Vec<Value>) -> Result<Value, RpcError> {
     let pages = items.len().div_ceil(PAGE_ITEMS_MAX).max(1);
     let at = match params.get("cursor") {
@@ -35,7 +35,7 @@ pub fn page(era: Era, params: &Object, name: &str, items: Vec<Value>) -> Result<
     Ok(cacheable(era, list, LIST_TTL_MS))
 }
 
-/// Adds what the modern era asks of results that may be cached.
+/// Adds the members that the modern era requires in results that may be cached.
 pub fn cacheable(era: Era, mut result: Value, ttl_ms: u64) -> Value {
     if era == Era::Modern {
         result["ttlMs"] = ttl_ms.into();
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_that_was_not_given_out_is_refused() {
+    fn an_unknown_cursor_is_refused() {
         for cursor in [json!("1"), json!("x"), json!(1), json!("0"), json!("")] {
             assert!(page(Era::Legacy, &params(&cursor), "items", vec![Value::Null]).is_err());
         }

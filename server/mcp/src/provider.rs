@@ -1,8 +1,8 @@
-//! The seam of everything that is offered to a host: tools, resources, templates and prompts, and whatever a provider
-//! says by itself.
+//! The seam for everything that a host is offered: tools, resources, templates and prompts, and messages that a provider
+//! sends by itself.
 //!
-//! The connection knows the protocol and no provider; a provider knows its work and no wire. Most providers are
-//! [`Provider::offers`] and [`Provider::call`]; the rest has a default and is for those that speak unasked.
+//! The connection knows the protocol and no provider; a provider knows its work and no wire format. Most providers are
+//! [`Provider::offers`] and [`Provider::call`]; the other methods have a default and serve those that send unasked.
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, pending};
@@ -21,9 +21,9 @@ use crate::receipt::Receipt;
 /// A tool, as `tools/list` shows it.
 #[derive(Debug, Clone)]
 pub struct Offer {
-    /// The set that it belongs to; the operator can leave a set out, for every tool costs every host a part of its context.
+    /// The set that it belongs to. The operator can leave a set out, because every tool takes a part of the host's context.
     pub set: &'static str,
-    /// Name, description, schema.
+    /// Its name, description and schema.
     pub tool: Tool,
     /// Whether a call may go on as a task.
     pub may_be_task: bool,
@@ -36,46 +36,46 @@ impl Offer {
     }
 }
 
-/// What a provider offers. It is asked once, when a connection begins.
+/// The offers of a provider, which are asked for once, when a connection begins.
 #[derive(Debug, Clone, Default)]
 pub struct Offers {
-    /// Tools; their names are unique over all providers.
+    /// The tools; their names are unique over all providers.
     pub tools: Vec<Offer>,
-    /// Resources with an address of their own.
+    /// The resources with a fixed address.
     pub resources: Vec<Resource>,
-    /// Resources by a pattern.
+    /// The resources with a pattern as their address.
     pub templates: Vec<ResourceTemplate>,
-    /// Prompts; their names are unique over all providers.
+    /// The prompts; their names are unique over all providers.
     pub prompts: Vec<Prompt>,
 }
 
 /// A call of one of a provider's tools.
 pub struct Call<'a> {
-    /// Which tool.
+    /// The name of the tool.
     pub tool: &'a str,
-    /// Its arguments, not checked.
+    /// The arguments, unchecked.
     pub arguments: Object,
-    /// What stands beside them: `_meta`.
+    /// The other parameters: `_meta`.
     pub params: &'a Object,
-    /// Who calls, and in which era.
+    /// The client that calls, and its era.
     pub caller: &'a Caller,
-    /// When this host gives the call up, as far as it is known. A provider answers before it, with a ticket if need be.
+    /// When this host gives the call up, as far as known. A provider answers before that, with a ticket if need be.
     pub until: Instant,
-    /// Tells how far the work is; a host that did not ask hears nothing.
+    /// Reports the progress of the work, if the host asked for it.
     pub progress: Progress,
-    /// Comes true when the host cancels. Work that must not be cut in half need not look.
+    /// Becomes true when the host cancels. Work that must not be interrupted may ignore it.
     pub cancellation: Cancellation,
 }
 
-/// What became of a call.
+/// The state of a call that has begun.
 pub enum Begun {
-    /// The provider has answered, or holds the request open by [`Connection::hold`] and will.
+    /// The provider has answered, or holds the request open by [`Connection::hold`] and will answer.
     Taken,
-    /// Work that is driven beside the connection, and dropped when the host goes away.
+    /// Work that is done beside the connection, and dropped when the host goes away.
     Work {
-        /// Ids of messages that the call answers, which shows that they have reached the model.
+        /// The ids of messages that the call answers, which shows that they have reached the model.
         answers: Vec<String>,
-        /// Does the work.
+        /// The work.
         work: BoxFuture<'static, Answer>,
     },
 }
@@ -97,20 +97,20 @@ pub(crate) struct Step {
     pub(crate) message: String,
 }
 
-/// A sink for the progress of one call; a cheap clone.
+/// A sink for the progress of one call. Clones are cheap.
 #[derive(Debug, Clone)]
 pub struct Progress {
     pub(crate) to: Option<(mpsc::Sender<Step>, Id, Value)>,
 }
 
 impl Progress {
-    /// Whether the host asked to be told.
+    /// Whether the host asked for progress.
     pub fn is_wanted(&self) -> bool {
         self.to.is_some()
     }
 
-    /// Tells the host how far the work is: `done` must grow from word to word, `of` is the whole where it is known. What a
-    /// slow host does not take is left out.
+    /// Reports progress to the host: `done` must grow with every report, and `of` is the whole if it is known. Reports that
+    /// a slow host does not read are left out.
     pub fn tell(&self, done: u64, of: Option<u64>, message: impl Into<String>) {
         if let Some((steps, id, token)) = &self.to {
             let step = Step { id: id.clone(), token: token.clone(), done, of, message: message.into() };
@@ -119,37 +119,37 @@ impl Progress {
     }
 }
 
-/// Whether a call was cancelled; a cheap clone.
+/// Whether a call was cancelled. Clones are cheap.
 #[derive(Debug, Clone)]
 pub struct Cancellation(pub(crate) watch::Receiver<bool>);
 
 impl Cancellation {
-    /// Ends when the host cancels the call, and else never.
+    /// Waits until the host cancels the call; without a cancel it waits for ever.
     pub async fn cancelled(&mut self) {
         if self.0.wait_for(|cancelled| *cancelled).await.is_err() {
-            // The call has its answer.
+            // The sender is gone: the call has its answer.
             pending::<()>().await;
         }
     }
 }
 
-/// Something that is offered to a host.
+/// A source of tools, resources and prompts for a host.
 pub trait Provider: Send {
-    /// What it offers.
+    /// Everything that it offers.
     fn offers(&self) -> Offers;
 
     /// Begins a call of one of its tools.
     ///
     /// # Errors
-    /// A sentence that names the argument that is wrong; then nothing has begun.
+    /// A sentence that names the wrong argument; then nothing has begun.
     fn call(&mut self, call: Call<'_>, connection: &mut Connection) -> Result<Begun, Refusal>;
 
-    /// Whether its calls are work beside the connection, of which only so many may be open at a time.
+    /// Whether its calls are work beside the connection, of which a bounded number may be open at a time.
     fn works(&self) -> bool {
         true
     }
 
-    /// Answers `resources/read` of one of its resources; `false` when `uri` is none of them.
+    /// Answers `resources/read` for one of its resources; returns `false` if `uri` is not one of them.
     fn read(&mut self, _uri: &str, _caller: &Caller, _connection: &mut Connection) -> bool {
         false
     }
@@ -157,12 +157,12 @@ pub trait Provider: Send {
     /// The result of `prompts/get` for one of its prompts.
     ///
     /// # Errors
-    /// Which argument is wrong, or that there is no such prompt.
+    /// Fails if an argument is wrong or there is no such prompt.
     fn prompt(&mut self, name: &str, _arguments: &Object, _caller: &Caller) -> Result<Value, RpcError> {
         Err(RpcError::invalid_params(format!("params.name: no prompt is named `{name}`")))
     }
 
-    /// Answers a method of an extension; `false` when it is none of its own.
+    /// Answers a method of an extension; returns `false` if the method is not its own.
     fn request(
         &mut self,
         _caller: &Caller,
@@ -173,57 +173,57 @@ pub trait Provider: Send {
         false
     }
 
-    /// A notification of the host.
+    /// Handles a notification of the host.
     fn notification(&mut self, _method: &str, _params: &Object, _connection: &mut Connection) {}
 
-    /// Adds what it can do beside tools, resources and prompts to the capabilities of the server.
+    /// Adds its capabilities, beside tools, resources and prompts, to those of the server.
     fn declare(&self, _era: Era, _capabilities: &mut Value) {}
 
-    /// What the model is told of it at the start, by the family of its host.
+    /// Its instructions for the model at the start, by the family of the host.
     fn instructions(&self, _family: Option<&'static str>) -> Option<String> {
         None
     }
 
-    /// A session has begun by `initialize`, or the host says that it is ready.
+    /// Learns that `initialize` has opened a session, or that the host is ready.
     fn opened(&mut self, _connection: &Connection) {}
 
-    /// A client made a request of any kind.
+    /// Learns that a client made a request of any kind.
     fn seen(&mut self, _caller: &Caller, _connection: &Connection) {}
 
-    /// A client calls a tool of any provider; nothing of it was read yet.
+    /// Learns that a client calls a tool of any provider, before the arguments are read.
     fn called(&mut self, _caller: &Caller, _params: &Object, _connection: &Connection) {}
 
-    /// Work of any provider has begun, which answers the messages with these ids.
+    /// Learns that work of any provider has begun that answers the messages with these ids.
     fn began(&mut self, _caller: &Caller, _answers: &[String], _connection: &Connection) {}
 
-    /// The host cancelled a request that this provider held open. It gets no answer any more.
+    /// Learns that the host cancelled a request that this provider holds open. The request gets no answer.
     fn cancelled(&mut self, _id: &Id) {}
 
-    /// The pipe has taken what this receipt stands for.
+    /// Learns that the answer with this receipt was sent.
     fn written(&mut self, _receipt: &Receipt) {}
 
-    /// What this receipt stands for was taken back before it left.
+    /// Learns that the answer with this receipt was removed before it was sent.
     fn taken_back(&mut self, _receipt: &Receipt) {}
 
-    /// The host says, late, that the answer to this request did not reach it.
+    /// Learns, late, that the answer to this request did not reach the host.
     fn lost(&mut self, _id: &Id) {}
 
-    /// Says what has to be said by now. Called in every round while the host takes what is written.
+    /// Sends what is due. Called in every round while the host reads the output.
     fn pump(&mut self, _connection: &mut Connection) {}
 
-    /// A round is over, in which so many lines were read.
+    /// Learns that a round is over, in which so many lines were read.
     fn round(&mut self, _lines: u64, _connection: &Connection) {}
 
-    /// When it must be pumped even if nothing happens.
+    /// When it must be pumped even if nothing else happens.
     fn deadline(&self, _connection: &Connection) -> Option<Instant> {
         None
     }
 
-    /// Ends when it must be pumped again. Dropped and made anew in every round, it must lose nothing by that.
+    /// Waits until it must be pumped again. It is dropped and made anew in every round, and must lose nothing by that.
     fn changed(&mut self, _has_room: bool) -> BoxFuture<'_, ()> {
         pending().boxed()
     }
 }
 
-/// A call's default time, for a host of which no limit is known.
+/// The time limit of a call on a host without a known limit.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(crate::hosts::WAIT_CAP_S);

@@ -1,11 +1,11 @@
-//! The receipt of an answer: what it stands for is told to its provider when the pipe has taken it.
-//! It must never know what a provider makes of it.
+//! The receipt of an answer, which goes back to its provider when the answer was sent.
+//! It must never know what a provider uses it for.
 
-/// Comes back when what it stands for has left. The provider that gave it out knows what that is.
+/// Goes back to the provider that made it when its answer was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// Whom it was for, by the provider's own name for them.
+    /// The reader of the answer, by the provider's own name.
     pub reader: String,
-    /// Which delivery, by [`Connection::next_number`](crate::Connection::next_number).
+    /// The number of the delivery, from [`Connection::next_number`](crate::Connection::next_number).
     pub number: u64,
 }

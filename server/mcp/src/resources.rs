@@ -1,6 +1,6 @@
-//! `resources/read`, `resources/subscribe` and `subscriptions/listen`: documents, and the word that one has changed.
+//! `resources/read`, `resources/subscribe` and `subscriptions/listen`: documents, and notifications of their changes.
 //!
-//! A subscription tells that something changed, never what; and it may carry only what was asked for and agreed to.
+//! A subscription reports that a resource changed, never how. It must never carry more than was asked for and accepted.
 
 use std::collections::BTreeSet;
 
@@ -9,20 +9,20 @@ use serde_json::{Value, json};
 
 use crate::connection::{Caller, Connection, Open, Route};
 use crate::era::{Era, META_SUBSCRIPTION};
-use crate::message::{Id, Object, RpcError, kind_of, text};
+use crate::message::{Id, Object, RpcError, kind_of, object, text};
 use crate::session::Session;
 use crate::tasks::needs_tasks;
 
 /// The notification of a change, in both eras.
 pub const METHOD_UPDATED: &str = "notifications/resources/updated";
 
-/// Open subscriptions on one connection.
+/// Most open subscriptions on one connection.
 pub(crate) const LISTENS_MAX: usize = 16;
-/// Resources that a client can be told of.
+/// Most resources that a client can subscribe to.
 const SUBSCRIBED_MAX: usize = 256;
 
 impl Connection {
-    /// Tells everybody who asked that a resource has changed.
+    /// Notifies every subscription to a resource that it has changed.
     pub fn resource_changed(&mut self, uri: &str) {
         if self.ready().is_some_and(|opened| opened.subscribed.contains(uri)) {
             self.notify(METHOD_UPDATED, &json!({"uri": uri}));
@@ -36,7 +36,7 @@ impl Connection {
         }
     }
 
-    /// Whether a client asked to be told of changes of this resource.
+    /// Whether a client has subscribed to this resource.
     pub fn is_listened_to(&self, uri: &str) -> bool {
         self.open.values().any(|open| matches!(open, Open::Listen { resources } if resources.contains(uri)))
             || self.ready().is_some_and(|opened| opened.subscribed.contains(uri))
@@ -48,7 +48,7 @@ impl Session {
         let route = &caller.route;
         let asks_for_tasks =
             params.get("notifications").is_some_and(|filter| filter.get("taskIds").is_some());
-        // Tasks are polled here: they are not told of, yet only who declared them may ask.
+        // Tasks are polled, so no notification tells of them, but only a client that declared them may ask.
         let allowed = if asks_for_tasks { needs_tasks(caller) } else { Ok(()) };
         let accepted = match allowed.and_then(|()| accepted(params, |uri| self.knows(uri))) {
             Ok(accepted) => accepted,
@@ -67,7 +67,7 @@ impl Session {
         self.connection.open.insert(route.id.clone(), Open::Listen { resources });
     }
 
-    /// Answers every open subscription: the connection is about to end.
+    /// Answers every open subscription, because the connection is about to end.
     pub(crate) fn end_listens(&mut self) {
         let open = self.connection.open.iter().filter(|(_, open)| matches!(open, Open::Listen { .. }));
         let ids: Vec<Id> = open.map(|(id, _)| id.clone()).collect();
@@ -110,7 +110,7 @@ impl Session {
         Ok(json!({}))
     }
 
-    /// Whether any provider has this resource: by its address, or by what stands before the first variable of a template.
+    /// Whether a provider has this resource: by its address, or by the text before the first variable of a template.
     fn knows(&self, uri: &str) -> bool {
         let by_template = |pattern: &str| uri.starts_with(pattern.split('{').next().unwrap_or(pattern));
         self.resources.iter().any(|resource| resource.uri == uri)
@@ -129,16 +129,12 @@ impl Session {
     }
 }
 
-/// The part of the asked filter that this server has: changes of resources that it knows.
+/// The part of the requested filter that this server supports: changes of resources that it knows.
 fn accepted(params: &Object, is_known: impl Fn(&str) -> bool) -> Result<Object, RpcError> {
     let wrong = |field: &str, what: &str, got: &Value| {
         RpcError::invalid_params(format!("params.{field}: must be {what}, got {}", kind_of(got)))
     };
-    let filter = match params.get("notifications") {
-        Some(Value::Object(filter)) => filter,
-        Some(other) => return Err(wrong("notifications", "an object", other)),
-        None => return Err(RpcError::invalid_params("params.notifications: missing; it must be an object")),
-    };
+    let filter = object(params, "notifications")?;
     let mut accepted = Object::new();
     match filter.get("resourceSubscriptions") {
         None => {}

@@ -1,4 +1,5 @@
-//! One loop for one host: lines in, providers at work, lines out.
+//! The loop of one connection: it reads lines, lets providers work, and writes lines.
+//! It must never wait for one of these while another could happen.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,16 +15,16 @@ use crate::connection::{Connection, Options};
 use crate::framing::Framer;
 use crate::provider::{Offer, Provider, Step};
 
-/// How long answers that are already made may take to leave after the host closed our input, in milliseconds.
+/// How long finished answers may take to be sent after the host closed our input, in milliseconds.
 const DRAIN_MS_MAX: u64 = 50;
 
 /// Bytes asked for in one read.
 const READ_BYTES: usize = 16 * 1024;
 
-/// Steps of progress that wait to be written; more are left out.
+/// Most steps of progress that wait to be written; more are left out.
 const STEPS_MAX: usize = 64;
 
-/// Why a connection ended. None of them is an error: hosts end however they like.
+/// Why a connection ended. None of these is an error, as hosts end in any way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// The host closed our input.
@@ -32,7 +33,7 @@ pub enum Exit {
     InputFailed,
     /// The host closed our output.
     OutputClosed,
-    /// The host took nothing for too long, with both directions full.
+    /// The host read nothing for too long, with both directions full.
     OutputStalled,
 }
 
@@ -46,11 +47,11 @@ pub(crate) struct Offered {
 pub(crate) struct Session {
     pub(crate) connection: Connection,
     pub(crate) providers: Vec<Box<dyn Provider>>,
-    /// Everything that is offered, asked for once; tools by name.
+    /// The offered tools by name. All offers are asked for once.
     pub(crate) tools: BTreeMap<String, Offered>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
-    /// Prompts, each with the provider that offers it.
+    /// The prompts, each with the provider that offers it.
     pub(crate) prompts: Vec<(usize, Prompt)>,
     pub(crate) steps: mpsc::Sender<Step>,
 }
@@ -80,7 +81,7 @@ impl Session {
         session
     }
 
-    /// Lets every provider say what it has to say by now, in their order.
+    /// Lets every provider send what is due, in their order.
     fn pump(&mut self) {
         for provider in &mut self.providers {
             if !self.connection.has_room() {
@@ -95,7 +96,7 @@ impl Session {
     }
 }
 
-/// Ends when any provider must be pumped again.
+/// Waits until any provider must be pumped again.
 fn changed(providers: &mut [Box<dyn Provider>], has_room: bool) -> BoxFuture<'_, ()> {
     let changes: Vec<_> = providers.iter_mut().map(|provider| provider.changed(has_room)).collect();
     if changes.is_empty() {
@@ -131,7 +132,7 @@ pub async fn serve(
         for provider in &mut session.providers {
             provider.round(lines, &session.connection);
         }
-        // While the host takes nothing we read on, to see it end, up to this bound.
+        // While the host reads nothing, this reads on up to this bound, to see when the host ends.
         let may_read = framer.buffered_bytes() < 2 * line_bytes_max;
         let written = session.connection.out.written_bytes_total();
         if may_read || written != progress.0 {
@@ -158,7 +159,7 @@ pub async fn serve(
             read = reader.read(&mut chunk), if may_read => match read {
                 Ok(0) => {
                     session.end_listens();
-                    // A host that is gone takes nothing; one that only closed our input still gets what is ready.
+                    // A host that has exited reads nothing; one that only closed our input still gets the finished answers.
                     let drained = session.connection.out.advance(&mut writer);
                     let _ = timeout(Duration::from_millis(DRAIN_MS_MAX), drained).await;
                     return Exit::InputClosed;
@@ -170,7 +171,7 @@ pub async fn serve(
                 }
             },
             Some(done) = connection.works.next(), if !connection.works.is_empty() => {
-                // What it told with its last step goes before its answer.
+                // The last progress goes before the answer.
                 while let Ok(step) = stepped.try_recv() {
                     session.on_step(&step);
                 }

@@ -1,5 +1,5 @@
 //! A kind of work: a program with its arguments, without a shell.
-//! It must never hand the program more of the environment than was named, nor keep more of what it prints than is bounded.
+//! It must never give the program more of the environment than the request names, nor keep more output than its bounds.
 
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -16,37 +16,37 @@ use tokio::time::{sleep, timeout};
 
 use crate::run::{Kind, Outcome, Running};
 
-/// Arguments of one program, the program's name among them.
+/// Most arguments of a program, its name included.
 const ARGUMENTS_MAX: usize = 1_000;
-/// Bytes of the end of stderr that a failure tells.
+/// Bytes of the end of stderr that a failure reports.
 const STDERR_TAIL_BYTES: usize = 4 * 1024;
-/// How long the program may tidy up when it was asked to end.
+/// How long the program may clean up after it was asked to end.
 const ASK_GRACE: Duration = Duration::from_millis(150);
-/// How long its pipes may stay open when it has ended: a program that it left in the background holds them.
+/// How long its pipes may stay open after it has ended, because a program that it left in the background holds them.
 const DRAIN: Duration = Duration::from_millis(200);
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// What is to be run.
+/// The program to run, as the request describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramSpec {
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// The folder in which it works.
+    /// The absolute path of its working folder.
     pub folder: PathBuf,
-    /// Names of the variables of this process's environment that it gets.
+    /// The names of the environment variables that it gets from this process.
     #[serde(default)]
     pub environment: Vec<String>,
 }
 
-/// The kind.
+/// The kind `program`.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
     environment: Vec<(String, String)>,
 }
 
 impl Program {
-    /// With the environment from which a request may choose.
+    /// The kind with the environment from which a request may choose.
     pub fn new(environment: Vec<(String, String)>) -> Self {
         Self { environment }
     }
@@ -80,7 +80,7 @@ impl Kind for Program {
                 && let Err(error) = running.note_group(leader)
             {
                 end(&mut child, Some(leader), &running).await;
-                return Outcome::Failed(format!("its process could not be noted in its folder: {error}"));
+                return Outcome::Failed(format!("its process could not be recorded in its folder: {error}"));
             }
             running.event("program", json!({"pid": child.id()}));
             follow(child, leader, &running).await
@@ -143,13 +143,13 @@ async fn follow(mut child: Child, leader: Option<ProcessId>, running: &Running) 
         }
         ended
     };
-    // Also a program that ended well may have left others.
+    // Even a program that succeeded may have left others in its group.
     end(&mut child, leader.as_ref(), running).await;
     match status {
         _ if is_stopped => Outcome::Cancelled,
         Some(Ok(status)) if status.success() => Outcome::Done,
         Some(Ok(status)) => Outcome::Failed(complaint(status, &tail)),
-        Some(Err(error)) => Outcome::Failed(format!("it can't be told how the program ended: {error}")),
+        Some(Err(error)) => Outcome::Failed(format!("it is unknown how the program ended: {error}")),
         None => Outcome::Cancelled,
     }
 }

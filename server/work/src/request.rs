@@ -1,44 +1,44 @@
-//! What is asked of a job, and what came of it, as they stand in its folder.
-//! Nothing here may hold a secret: a request names variables of the environment and never their values.
+//! The documents of a job: its request and its result, as they are in its folder.
+//! They must never hold a secret: a request names variables of the environment and never their values.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a result's text.
+/// Most bytes of a result's text.
 pub(crate) const TEXT_BYTES_MAX: usize = 64 * 1024;
-/// Bytes of output that a job may leave in its folder.
+/// Most bytes of output that a job may leave in its folder.
 const OUTPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// How long a job may take.
+/// How long a job may take, in seconds.
 const TIME_S: u64 = 3_600;
-/// Characters of a title.
+/// Most characters of a title.
 pub(crate) const TITLE_CHARS_MAX: usize = 120;
 
-/// What a caller asks for.
+/// The work that a caller asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
-    /// Which kind of work.
+    /// The kind of work.
     pub kind: String,
-    /// What that kind is to do, in its own form.
+    /// The task, in the kind's own form.
     pub what: serde_json::Value,
-    /// What it is called before people and models.
+    /// The title that people and models see.
     pub title: String,
     /// The consumer that gets the result.
     pub consumer: String,
-    /// The family of the caller's host, where it is known.
+    /// The family of the caller's host, if it is known.
     pub host: Option<String>,
-    /// Its bounds.
+    /// The bounds of the job.
     pub limits: Limits,
 }
 
 /// The bounds of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Seconds until it is ended as failed.
+    /// Seconds until it is ended and counts as failed.
     pub time_s: u64,
-    /// Bytes of the result's text; the rest is in a file.
+    /// Most bytes of the result's text; the rest is in a file.
     pub text_bytes: usize,
-    /// Bytes of output kept in the file; the rest is counted and dropped.
+    /// Most bytes of output kept in the file; the rest is counted and dropped.
     pub output_bytes: u64,
 }
 
@@ -48,29 +48,29 @@ impl Default for Limits {
     }
 }
 
-/// `request.json`.
+/// The request of a job: the file `request.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// Version of this shape; 1.
+    /// The version of this format: 1.
     pub v: u32,
-    /// The job.
+    /// The id of the job.
     pub id: String,
-    /// Which kind of work.
+    /// The kind of work.
     pub kind: String,
-    /// What that kind is to do.
+    /// The task, in the kind's own form.
     pub what: serde_json::Value,
-    /// What it is called.
+    /// The title that people and models see.
     pub title: String,
     /// The consumer that gets the result.
     pub consumer: String,
     /// The family of the caller's host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// The session that asked; it holds a lock of this name while it lives.
+    /// The session that asked; it holds a lock of this name while it runs.
     pub session: String,
-    /// When, RFC 3339.
+    /// When it was asked, RFC 3339.
     pub asked_at: String,
-    /// Its bounds.
+    /// The bounds of the job.
     pub limits: Limits,
 }
 
@@ -80,16 +80,16 @@ pub struct Request {
 pub enum Ended {
     /// It did what was asked.
     Done,
-    /// It could not.
+    /// It could not do it.
     Failed,
-    /// It was told to stop.
+    /// It was cancelled.
     Cancelled,
-    /// Its process ended without a word.
+    /// Its process ended without a result.
     Lost,
 }
 
 impl Ended {
-    /// The word on disk and in a record.
+    /// The word for it on disk and in a record.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -106,25 +106,25 @@ impl fmt::Display for Ended {
     }
 }
 
-/// `result.json`.
+/// The result of a job: the file `result.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkResult {
-    /// Version of this shape; 1.
+    /// The version of this format: 1.
     pub v: u32,
-    /// The job.
+    /// The id of the job.
     pub id: String,
-    /// How it ended.
+    /// How the job ended.
     pub ended: Ended,
-    /// Why, where it is not done.
+    /// Why, if it is not done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What it said, as it said it: a stranger's text. Its beginning where it is long.
+    /// The beginning of its output, unchanged: a stranger's text.
     pub text: String,
-    /// Bytes that it said altogether.
+    /// Bytes of its whole output.
     pub total_bytes: u64,
-    /// Bytes of that which the file `output` in its folder has.
+    /// Bytes of it that are in the file `output` in the job's folder.
     pub kept_bytes: u64,
-    /// When, RFC 3339.
+    /// When it ended, RFC 3339.
     pub ended_at: String,
 }
 
@@ -135,14 +135,14 @@ impl WorkResult {
     }
 }
 
-/// The process that does the work: `process.json`.
+/// The process that does the work: the file `process.json`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Trace {
-    /// Its identity.
+    /// The identity of the process.
     pub(crate) process: Option<String>,
-    /// The start of the machine in which it runs.
+    /// The start of the machine since which it runs.
     pub(crate) boot: Option<String>,
-    /// Leaders of the groups that it has started.
+    /// The leaders of the process groups that it has started.
     #[serde(default)]
     pub(crate) groups: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! A job's own process: takes its lock, lets its kind do the work, writes the result and puts its id into the spool.
-//! It must never write a second result, nor go on when it was told to stop.
+//! The process of a job: it takes the job's lock, runs the kind of work, writes the result and spools its id.
+//! It must never write a second result, nor go on after it was asked to stop.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,12 +18,12 @@ use crate::request::{Ended, Request, TEXT_BYTES_MAX, Trace, WorkResult};
 
 /// How long a kind may take to stop; then its processes are ended and it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(2);
-/// Bytes of the file of events; what comes later is left out.
+/// Most bytes of the file of events; later ones are left out.
 const EVENTS_BYTES_MAX: u64 = 256 * 1024;
-/// A result that the disk does not take is tried so often.
+/// How often to try to write a result, with a pause after each failure.
 const WRITE_TRIES: u32 = 60;
 const WRITE_PAUSE: Duration = Duration::from_secs(1);
-/// Rounds of ending what is left below this process.
+/// Most rounds of ending the remaining processes below this one.
 const END_ROUNDS: u32 = 20;
 
 /// How a kind of work ended.
@@ -31,9 +31,9 @@ const END_ROUNDS: u32 = 20;
 pub enum Outcome {
     /// It did what was asked.
     Done,
-    /// It could not, and why.
+    /// It could not do it, and why.
     Failed(String),
-    /// It stopped because it was told to.
+    /// It stopped because it was asked to.
     Cancelled,
 }
 
@@ -48,18 +48,18 @@ pub enum Stop {
 
 /// A kind of work.
 pub trait Kind: Send + Sync {
-    /// The word of requests.
+    /// The name of the kind in requests.
     fn name(&self) -> &'static str;
-    /// Does the work. It looks at [`Running::stopped`] and ends soon after; what it leaves below this process is ended.
+    /// Does the work. It awaits [`Running::stopped`] and ends soon after; processes that it leaves behind are ended.
     fn run(&self, running: Running) -> BoxFuture<'static, Outcome>;
 }
 
-/// The kinds that a process can do.
+/// The kinds of work that a process can do.
 #[derive(Default)]
 pub struct Kinds(Vec<Box<dyn Kind>>);
 
 impl Kinds {
-    /// One more.
+    /// Adds a kind.
     #[must_use]
     pub fn with(mut self, kind: impl Kind + 'static) -> Self {
         self.0.push(Box::new(kind));
@@ -71,43 +71,43 @@ impl Kinds {
     }
 }
 
-/// What a job's process is made of.
+/// The parts of a job's process.
 pub struct RunParts {
     /// The home folder.
     pub storage: Arc<dyn Storage>,
-    /// When things happened.
+    /// The clock for the times in the result.
     pub clock: Arc<dyn Clock>,
     /// The system's processes.
     pub processes: Arc<dyn Processes>,
     /// The number of this process.
     pub pid: u32,
-    /// What it can do.
+    /// The kinds of work that it can do.
     pub kinds: Kinds,
-    /// Between two looks whether the job is to stop. A signal says so sooner.
+    /// The pause between two checks for a cancel. A signal reports it sooner.
     pub look_every: Duration,
 }
 
-/// Why a job was not run here.
+/// Why a job was not run by this process.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// There is none of this id.
-    #[error("no job has the id {0}; `entraclaw status` tells of those that there are")]
+    /// No job has this id.
+    #[error("no job has the id {0}; `entraclaw status` lists the jobs")]
     Unknown(String),
     /// Another process runs it.
     #[error("the job {0} runs already; wait for its result")]
     Runs(String),
-    /// It has ended.
+    /// The job has ended.
     #[error("the job {0} has ended already; its result is on its way")]
     HasEnded(String),
-    /// The home folder did not take something.
+    /// The home folder can't be read or written.
     #[error("the job's folder below work/ can't be used: {0}; repair it")]
     Storage(#[from] io::Error),
 }
 
-/// What a kind works with; a cheap clone.
+/// A running job, as its kind sees it. Clones are cheap.
 #[derive(Clone)]
 pub struct Running {
-    /// What is asked.
+    /// The request of the job.
     pub request: Arc<Request>,
     /// The system's processes.
     pub processes: Arc<dyn Processes>,
@@ -117,7 +117,7 @@ pub struct Running {
     said: Arc<Mutex<Said>>,
 }
 
-/// What a job has said so far.
+/// The output of a job so far.
 #[derive(Default)]
 struct Said {
     head: Vec<u8>,
@@ -131,7 +131,7 @@ struct Said {
 }
 
 impl Running {
-    /// Ends when the job must stop.
+    /// Waits until the job must stop.
     pub async fn stopped(&self) -> Stop {
         let mut stop = self.stop.clone();
         let why = stop.wait_for(Option::is_some).await.map(|why| *why);
@@ -141,7 +141,7 @@ impl Running {
         }
     }
 
-    /// Adds to the result's text. What is beyond the bounds is counted.
+    /// Adds to the output. Bytes beyond the bounds are only counted.
     pub fn say(&self, bytes: &[u8]) {
         let mut said = self.said();
         let limits = self.request.limits;
@@ -159,12 +159,12 @@ impl Running {
         }
         match said.output.as_mut().map(|file| file.append(keep)) {
             Some(Ok(())) => said.kept += keep.len() as u64,
-            // The beginning is in memory, and the result says that the rest is not kept.
+            // The beginning is in memory, and the result states that the rest is not kept.
             _ => said.output_failed = true,
         }
     }
 
-    /// Notes what happens, as a line of the file of events.
+    /// Writes an event as a line of the file of events.
     pub fn event(&self, name: &str, detail: Value) {
         let mut said = self.said();
         let mut line = json!({"at": self.clock.now().to_string(), "event": name});
@@ -184,10 +184,10 @@ impl Running {
         }
     }
 
-    /// Notes a group of processes that this one has started: it is ended also when this process was killed.
+    /// Records a group of processes that this one has started, so that it is ended even if this process is killed.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Fails with the error of the disk.
     pub fn note_group(&self, leader: &ProcessId) -> io::Result<()> {
         let mut said = self.said();
         said.trace.groups.push(leader.to_string());
@@ -199,10 +199,10 @@ impl Running {
     }
 }
 
-/// Runs one job to its end. `signalled` ends when this process is asked to stop.
+/// Runs one job to its end. `signalled` is ready when this process is asked to stop.
 ///
 /// # Errors
-/// Why it is not run here; then nothing was changed.
+/// Fails if this process must not run the job; then nothing was changed.
 pub async fn run(id: &str, parts: RunParts, signalled: impl Future<Output = ()>) -> Result<Ended, RunError> {
     let folder = Folder::new(parts.storage.clone(), id);
     let unknown = || RunError::Unknown(id.chars().take(64).collect());
@@ -273,7 +273,7 @@ async fn work(
     stop.send_replace(Some(why));
     let outcome = timeout(STOP_GRACE, doing).await;
     match (why, outcome) {
-        // It ended in the same instant.
+        // The work was done in the same instant.
         (_, Ok(Outcome::Done)) => Outcome::Done,
         (Stop::Asked, _) => Outcome::Cancelled,
         (Stop::TimeOver, _) => {
@@ -283,7 +283,7 @@ async fn work(
     }
 }
 
-/// Ends what is left below this process.
+/// Ends the remaining processes below this one.
 async fn end_all(processes: &dyn Processes) {
     for _ in 0..END_ROUNDS {
         if processes.end_descendants(Ending::Kill) == 0 {
@@ -319,7 +319,7 @@ fn result_of(running: &Running, outcome: Outcome) -> WorkResult {
     }
 }
 
-/// The text of the first bytes; a character that was cut in two at the end is left out.
+/// The text of the first bytes, without a character that was cut in two at the end.
 fn whole_characters(head: &[u8], total: u64) -> String {
     let is_cut = total > head.len() as u64;
     match std::str::from_utf8(head) {
@@ -330,7 +330,7 @@ fn whole_characters(head: &[u8], total: u64) -> String {
     }
 }
 
-/// Writes the result and puts the id into the spool. On a full disk it waits for room, and at last writes less.
+/// Writes the result and spools its id. On a full disk it waits for room, and the last try leaves out the text.
 async fn write(folder: &Folder, mut result: WorkResult) -> io::Result<()> {
     for left in (0..WRITE_TRIES).rev() {
         let written = folder.write_result(&result).and_then(|()| folder.spool());

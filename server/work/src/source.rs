@@ -1,7 +1,7 @@
-//! The source `work`: results that no caller waits for become records.
+//! The source `work`: turns results without a waiting caller into records.
 //!
-//! It must never remove an id from the spool before the journal has its record, durably, nor show a text that was not
-//! sanitised: what a tool printed is a stranger's text.
+//! It must never remove an id from the spool before the journal has its record durably, nor show a text that was not
+//! sanitised: a tool's output is a stranger's text.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -26,24 +26,25 @@ use crate::request::Ended;
 
 pub use entraclaw_inbox::record::CONSUMER_KEY;
 
-/// Between two looks at the spool, where the disk does not tell of it.
+/// The pause between two looks at the spool, if the disk does not report changes.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// Between two looks at the jobs that run.
+/// The pause between two looks at the running jobs.
 const SWEEP_EVERY: Duration = Duration::from_secs(3);
-/// After a failure.
+/// The pause after a failure.
 const PAUSE: Duration = Duration::from_secs(2);
-/// The source.
+
+/// The source `work` of one home folder.
 pub struct WorkSource {
     collector: Collector,
     storage: Arc<dyn Storage>,
     clock: Arc<dyn Clock>,
-    /// The home folder's path, for the place of a long output; empty where it has none.
+    /// The path of the home folder, to name the file of a long output; empty if it has none.
     home: String,
     status: SourceStatus,
 }
 
 impl WorkSource {
-    /// For one home folder.
+    /// A source that reads one home folder and writes its state to `status`.
     pub fn new(
         storage: Arc<dyn Storage>,
         clock: Arc<dyn Clock>,
@@ -55,7 +56,7 @@ impl WorkSource {
         Self { collector, storage, clock, home, status }
     }
 
-    /// Brings what is there. Returns whether something is left that nothing may tell of.
+    /// Appends the results that are ready. Returns whether the spool has more, of which no change may be reported.
     fn bring(&mut self, journal: &Journal) -> Result<bool, String> {
         let (ready, mut is_left) =
             self.collector.ready().map_err(|error| format!("the spool of jobs can't be read: {error}"))?;
@@ -67,7 +68,7 @@ impl WorkSource {
             journal.append(drafts).map_err(|error| error.to_string())?;
         }
         for (id, key) in keys {
-            // While the disk takes no writes the journal has it in memory only.
+            // While the disk can't be written, the journal has the record in memory only.
             if journal.has(&key) {
                 self.collector.told(&id).map_err(|error| {
                     format!("a result could not be removed from the spool of jobs: {error}")
@@ -77,16 +78,11 @@ impl WorkSource {
         Ok(is_left)
     }
 
-    /// Looks whether jobs have ended without saying so.
-    fn sweep(&mut self) -> Result<bool, String> {
-        self.collector.sweep().map_err(|error| format!("the jobs can't be read: {error}"))
-    }
-
     async fn go_on(&mut self, journal: &Journal) -> Infallible {
         let mut news: Option<Changes> = None;
         let mut sweep_at = Instant::now();
         loop {
-            // The folder may be made later; it is watched once it is there.
+            // The folder may be created later; it is watched from then on.
             if news.is_none() && self.storage.list(WORK).is_ok_and(|names| !names.is_empty()) {
                 news = self.storage.changes(SPOOL);
                 sweep_at = Instant::now();
@@ -94,7 +90,7 @@ impl WorkSource {
             let asked_at = self.clock.now();
             let mut runs = Ok(true);
             if sweep_at <= Instant::now() {
-                runs = self.sweep();
+                runs = self.collector.sweep().map_err(|error| format!("the jobs can't be read: {error}"));
                 sweep_at = Instant::now() + SWEEP_EVERY;
             }
             let outcome = runs.and_then(|runs| Ok((self.bring(journal)?, runs)));
@@ -118,9 +114,9 @@ impl WorkSource {
         }
     }
 
-    /// Passes the time until the next look.
+    /// Waits until the next look.
     async fn rest(&self, news: &mut Option<Changes>, is_busy: bool, sweep_at: Instant) {
-        // A simulated disk tells of every change, so nothing else is looked at; a real one may miss a change.
+        // A simulated disk reports every change, so no poll is needed; a real one may miss a change.
         let mut every = self.storage.every_change();
         let until = match (&every, is_busy) {
             (Some(_), true) => Some(sweep_at),
@@ -159,16 +155,17 @@ impl InboundSource for WorkSource {
 /// The record of a result.
 fn draft(ready: &Ready, home: &str) -> Draft {
     let Ready { request, result, may_be_known, output } = ready;
-    let context = Context { attachments: Vec::new(), mentions: Vec::new() };
+    let context = Context::default();
     let clean = |text: &str| sanitize(text, Markup::Text, &context, &Limits::default());
     let title = clean_name(&request.title);
     let text = clean(&result.text);
-    let mut content = match result.ended {
-        Ended::Done => format!("(work that you asked for is done: {title})"),
-        Ended::Failed => format!("(work that you asked for has failed: {title})"),
-        Ended::Cancelled => format!("(work that you asked for was cancelled: {title})"),
-        Ended::Lost => format!("(work that you asked for was lost: {title})"),
+    let how = match result.ended {
+        Ended::Done => "is done",
+        Ended::Failed => "has failed",
+        Ended::Cancelled => "was cancelled",
+        Ended::Lost => "was lost",
     };
+    let mut content = format!("(work that you asked for {how}: {title})");
     if let Some(reason) = &result.reason {
         content.push('\n');
         content.push_str(&clean(reason).text);
@@ -203,13 +200,8 @@ fn draft(ready: &Ready, home: &str) -> Draft {
     put("title", title);
     put("asked_at", request.asked_at.clone());
     put("no_reply", "true".to_owned());
-    let removed = &text.removed;
-    if !removed.is_empty() {
-        put(
-            "sanitized",
-            removed.iter().map(|(kind, count)| format!("{kind}:{count}")).collect::<Vec<_>>().join(","),
-        );
-    }
+    let removed: Vec<_> = text.removed.iter().map(|(kind, count)| format!("{kind}:{count}")).collect();
+    put("sanitized", removed.join(","));
     Draft {
         key: format!("work/{}", request.id),
         id: request.id.clone(),

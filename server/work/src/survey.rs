@@ -1,5 +1,5 @@
-//! What there is of jobs, for `entraclaw status` and `doctor`.
-//! It must never change anything, nor take a lock for longer than a look.
+//! Counts the jobs for `entraclaw status` and `doctor`.
+//! It must never change anything, nor hold a lock for longer than a look.
 
 use std::io;
 use std::sync::Arc;
@@ -10,29 +10,29 @@ use jiff::Timestamp;
 use crate::claim::Claim;
 use crate::folder::{Folder, ids};
 
-/// Counts of jobs.
+/// The numbers of jobs in each state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// Jobs whose process runs or is about to.
+    /// Jobs whose process runs or is about to start.
     pub running: u64,
-    /// Jobs that have ended and whose result is on its way.
+    /// Jobs that have ended and whose result is not delivered yet.
     pub on_the_way: u64,
     /// When the oldest of these ended.
     pub oldest_ended_at: Option<Timestamp>,
-    /// Jobs whose process is gone without a result; the session that leads says so in the inbox.
+    /// Jobs whose process is gone without a result; the session that leads reports them in the inbox.
     pub lost: u64,
-    /// Jobs that are finished for good, whose folders are kept for a while.
+    /// Finished jobs, whose folders are kept for a while.
     pub finished: u64,
-    /// Bytes of all.
+    /// Bytes of all jobs.
     pub bytes: u64,
     /// Jobs that can't be read.
     pub unreadable: u64,
 }
 
-/// Looks at all jobs of a home folder.
+/// Counts all jobs of a home folder.
 ///
 /// # Errors
-/// What the disk says of the folder of all jobs.
+/// Fails if the folder of all jobs can't be read.
 pub fn survey(storage: &Arc<dyn Storage>) -> io::Result<Survey> {
     let mut survey = Survey::default();
     for id in ids(&**storage)? {
@@ -55,7 +55,7 @@ fn add(survey: &mut Survey, folder: &Folder) -> io::Result<()> {
         survey.oldest_ended_at = survey.oldest_ended_at.into_iter().chain(at).min();
         return Ok(());
     }
-    // A job's process holds this from its first step on; one without it was not begun or is gone.
+    // A job's process holds the lock from its first step on; without it the job has not begun or its process is gone.
     if folder.trace()?.is_some() && !folder.is_locked()? {
         survey.lost += 1;
     } else {

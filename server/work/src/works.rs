@@ -1,5 +1,5 @@
-//! The caller's side: beginning a job and waiting for it as long as the host waits.
-//! It must never take a result that the inbox was given, nor leave one that neither gets.
+//! The caller's side: begins a job and waits for it as long as the host waits.
+//! It must never take a result that belongs to the inbox, nor leave a result that neither gets.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,27 +18,28 @@ use crate::collect::{Collector, JOBS_MAX};
 use crate::folder::{CALLERS, Folder, SPOOL, caller_path, ids};
 use crate::request::{Ask, Ended, Request, TITLE_CHARS_MAX, WorkResult};
 
-/// Between two looks at a result, where the disk does not tell of it.
+/// The pause between two looks at a result, if the disk does not report changes.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What [`Works`] is made of.
+/// The parts of [`Works`].
 #[derive(Clone)]
 pub struct WorksParts {
     /// The home folder.
     pub storage: Arc<dyn Storage>,
-    /// Its path, which a job's process is told; empty where it has none.
+    /// The path of the home folder for a job's process; empty if it has none.
     pub home: String,
-    /// When a job was asked for.
+    /// The clock for the times in requests.
     pub clock: Arc<dyn Clock>,
-    /// Ids.
+    /// The source of ids.
     pub random: Arc<dyn Random>,
-    /// What starts a job.
+    /// The system's processes, which start a job.
     pub processes: Arc<dyn Processes>,
-    /// This program's file.
+    /// The path of this program.
     pub program: PathBuf,
 }
 
-/// What begins jobs for one session; a cheap clone. While it or a job of it lives, the session counts as alive.
+/// Begins jobs for one session. Clones are cheap; while one of them or one of its jobs exists, the session counts as
+/// running.
 #[derive(Clone)]
 pub struct Works {
     parts: WorksParts,
@@ -49,22 +50,22 @@ pub struct Works {
 /// Why a job did not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum BeginError {
-    /// There are too many.
+    /// Too many jobs are kept.
     #[error(
         "{JOBS_MAX} jobs are kept already, and none of them may go yet; wait until some have ended, or cancel some"
     )]
     TooMany,
-    /// The home folder did not take it.
+    /// The home folder can't be written.
     #[error(
         "the job could not be written below work/ in the home folder: {0}; make room, or repair the folder"
     )]
     Storage(#[from] io::Error),
-    /// Its process did not start.
+    /// The process of the job did not start.
     #[error("the job's process could not be started: {0}; try again when fewer programs run")]
     Start(io::Error),
 }
 
-/// What a caller is given: the result in time, or a ticket.
+/// The reply to a caller: the result in time, or a ticket.
 #[derive(Debug)]
 pub enum Reply {
     /// The job has ended.
@@ -76,39 +77,33 @@ pub enum Reply {
 /// The promise of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket {
-    /// The job.
+    /// The id of the job.
     pub id: String,
-    /// What the model is told.
+    /// The text for the model.
     pub text: String,
 }
 
 impl Works {
-    /// For one session.
+    /// Works for one new session.
     pub fn new(parts: WorksParts) -> Self {
         let session = parts.random.uuid();
         Self { parts, session, lock: Arc::default() }
     }
 
-    /// Begins a job. Its result is the caller's as long as the job that is returned is waited for; after that it is the
-    /// inbox's.
+    /// Begins a job. Its result is the caller's while the caller waits for the returned job, and after that the inbox's.
     ///
     /// # Errors
-    /// Then nothing has begun, and nothing will come.
+    /// Fails if the job has not begun; then no result will come.
     pub fn begin(&self, ask: Ask) -> Result<Job, BeginError> {
         let storage = &self.parts.storage;
         if ids(&**storage)?.len() >= JOBS_MAX {
-            // Finished ones make room.
-            let collector = Collector::new(
-                self.parts.storage.clone(),
-                self.parts.clock.clone(),
-                self.parts.processes.clone(),
-            );
-            collector.make_room(JOBS_MAX / 2)?;
+            let WorksParts { storage: own, clock, processes, .. } = self.parts.clone();
+            Collector::new(own, clock, processes).make_room(JOBS_MAX / 2)?;
             if ids(&**storage)?.len() >= JOBS_MAX {
                 return Err(BeginError::TooMany);
             }
         }
-        self.show_that_this_session_lives()?;
+        self.lock_session()?;
         let id = format!("{WORK_ID}{}", self.parts.random.uuid());
         let request = Request {
             v: 1,
@@ -134,7 +129,7 @@ impl Works {
             arguments: arguments.chain(home.into_iter().flatten()).collect(),
         };
         if let Err(error) = self.parts.processes.start_detached(&program) {
-            // Under its lock no process can have begun it.
+            // While this holds the lock, no process can begin the job.
             if let Ok(Some(_lock)) = folder.lock() {
                 let _ = folder.remove();
             }
@@ -143,10 +138,10 @@ impl Works {
         Ok(Job { folder, title: request.title, is_decided: false, session: self.clone() })
     }
 
-    /// Asks a job to stop, also one that another session began. Its process tidies up and says that it was cancelled.
+    /// Asks a job to stop, even if another session began it. Its process cleans up and reports that it was cancelled.
     ///
     /// # Errors
-    /// What the disk says. `Ok(false)` where there is no such job or it has ended.
+    /// Fails with the error of the disk. Returns `Ok(false)` if there is no such job or it has ended.
     pub fn cancel(&self, id: &str) -> io::Result<bool> {
         if !crate::folder::is_id(id) {
             return Ok(false);
@@ -154,7 +149,7 @@ impl Works {
         cancel(&Folder::new(self.parts.storage.clone(), id))
     }
 
-    fn show_that_this_session_lives(&self) -> io::Result<()> {
+    fn lock_session(&self) -> io::Result<()> {
         let mut held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         if held.is_none() {
             self.parts.storage.create_dir(CALLERS)?;
@@ -172,7 +167,7 @@ fn cancel(folder: &Folder) -> io::Result<bool> {
     Ok(true)
 }
 
-/// A job that its caller waits for. Dropped before it is decided, its result goes to the inbox.
+/// A job that its caller waits for. If it is dropped undecided, its result goes to the inbox.
 pub struct Job {
     folder: Folder,
     title: String,
@@ -187,21 +182,21 @@ impl std::fmt::Debug for Job {
 }
 
 impl Job {
-    /// Its id.
+    /// The id of the job.
     pub fn id(&self) -> &str {
         &self.folder.id
     }
 
-    /// Asks it to stop; see [`Works::cancel`].
+    /// Asks the job to stop; see [`Works::cancel`].
     ///
     /// # Errors
-    /// What the disk says.
+    /// Fails with the error of the disk.
     pub fn cancel(&self) -> io::Result<bool> {
         cancel(&self.folder)
     }
 
-    /// Waits for the result until `deadline`. A result that is there in time is the caller's alone; otherwise the inbox
-    /// gets it, and the caller a ticket.
+    /// Waits for the result until `deadline`. A result in time goes to the caller alone; otherwise it goes to the inbox, and
+    /// the caller gets a ticket.
     pub async fn until(mut self, deadline: Instant) -> Reply {
         let mut news = self.folder.storage.changes(SPOOL);
         loop {
@@ -211,7 +206,7 @@ impl Job {
             if Instant::now() >= deadline {
                 return Reply::Ticket(self.let_go());
             }
-            // A folder that is watched may be on a medium that misses a change.
+            // Even a watched folder may be on a medium that misses a change.
             let look_at = match &news {
                 Some(news) if news.is_complete() => deadline,
                 _ => deadline.min(Instant::now() + LOOK_EVERY),
@@ -225,7 +220,7 @@ impl Job {
         }
     }
 
-    /// Does not wait: the result goes to the inbox.
+    /// Stops waiting: the result goes to the inbox.
     pub fn let_go(mut self) -> Ticket {
         self.release();
         let id = self.folder.id.clone();
@@ -242,7 +237,7 @@ impl Job {
             return None;
         }
         let result = self.folder.result().ok().flatten()?;
-        // Where it can't be taken, another process has taken this one for dead, and the inbox brings the result.
+        // The move fails if another process took this one for ended; then the inbox brings the result.
         if !self.folder.take(Claim::Open, Move::Take).unwrap_or(false) {
             return None;
         }
@@ -259,9 +254,9 @@ impl Job {
         if std::mem::replace(&mut self.is_decided, true) {
             return;
         }
-        // What can't be written now is done by the session that leads when this one has ended.
+        // If the move fails, the session that leads makes it after this session has ended.
         if let Err(error) = self.folder.take(Claim::Open, Move::LetGo) {
-            tracing::warn!(%error, id = self.folder.id, "a result waits for the end of this session");
+            tracing::warn!(%error, id = self.folder.id, "a result reaches the inbox only after this session has ended");
         }
     }
 }
@@ -272,7 +267,7 @@ impl Drop for Job {
     }
 }
 
-/// A result that the caller has. Dropped before it is handed on, it goes to the inbox, marked.
+/// A result that the caller has taken. If it is dropped before it is handed on, it goes to the inbox with a mark.
 pub struct Claimed {
     folder: Folder,
     result: WorkResult,
@@ -287,7 +282,7 @@ impl std::fmt::Debug for Claimed {
 }
 
 impl Claimed {
-    /// What came of the job.
+    /// The result of the job.
     pub fn result(&self) -> &WorkResult {
         &self.result
     }
@@ -297,7 +292,7 @@ impl Claimed {
         self.result.ended == Ended::Done
     }
 
-    /// The caller has handed it on, so that the inbox never gets it.
+    /// Notes that the caller has handed it on, so that the inbox never gets it.
     pub fn hand_on(mut self) -> WorkResult {
         self.is_handed_on = true;
         match self.folder.take(Claim::Claimed, Move::HandOn) {

@@ -1,4 +1,4 @@
-//! Who gets a job's result, whatever happens between any two steps.
+//! Checks who gets a job's result when processes or the machine end between any two steps.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-/// Says a text after so many milliseconds.
+/// A kind that prints a text after so many milliseconds.
 struct Scripted;
 
 impl Kind for Scripted {
@@ -72,7 +72,7 @@ impl Machine {
         Collector::new(storage, self.clock.clone(), Arc::new(self.processes.clone()))
     }
 
-    /// The process of the job that was started last.
+    /// Runs the process of the next started job.
     fn started(
         &self,
         storage: &MemoryStorage,
@@ -102,7 +102,7 @@ fn ask(what: serde_json::Value) -> Ask {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_in_time_is_the_callers_alone() {
+async fn a_result_in_time_goes_to_the_caller_alone() {
     let machine = Machine::new();
     let host = machine.storage.new_process();
     let job = machine.works(&host, 1).begin(ask(json!({"ms": 400}))).unwrap();
@@ -119,7 +119,7 @@ async fn a_result_in_time_is_the_callers_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_later_result_is_the_inboxs_alone() {
+async fn a_later_result_goes_to_the_inbox_alone() {
     let machine = Machine::new();
     let host = machine.storage.new_process();
     let job = machine.works(&host, 1).begin(ask(json!({"ms": 5_000, "fails": "no such host"}))).unwrap();
@@ -136,13 +136,13 @@ async fn a_later_result_is_the_inboxs_alone() {
     collector.told(&ticket.id).unwrap();
     assert_eq!(collector.ready().unwrap(), (Vec::new(), false));
     collector.sweep().unwrap();
-    assert_eq!(collector.ready().unwrap(), (Vec::new(), false), "nor ever again");
+    assert_eq!(collector.ready().unwrap(), (Vec::new(), false), "it is not ready again");
     assert_eq!(collector.prune(None, 0, None).unwrap().0, 1);
     assert_eq!(machine.storage.paths().iter().filter(|path| path.contains(&ticket.id)).count(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_is_cancelled_and_says_so() {
+async fn a_cancelled_job_ends_as_cancelled() {
     let machine = Machine::new();
     let host = machine.storage.new_process();
     let works = machine.works(&host, 1);
@@ -163,7 +163,7 @@ async fn a_job_is_cancelled_and_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_dead_machine_left_is_told_as_lost() {
+async fn a_job_is_lost_when_the_machine_restarts() {
     let machine = Machine::new();
     let host = machine.storage.new_process();
     let job = machine.works(&host, 1).begin(ask(json!({"ms": 60_000}))).unwrap();
@@ -187,18 +187,18 @@ async fn what_a_dead_machine_left_is_told_as_lost() {
 struct Given {
     by_caller: usize,
     by_inbox: usize,
-    /// Of these, with the mark that the caller may have shown it.
+    /// Of those by the inbox, how many had the mark that the caller may have shown it.
     marked: usize,
     began: bool,
 }
 
-/// Plays a call that ends at about its limit, with one process killed, or the machine, at the `n`th call of the disk, and
-/// says how often the result was given.
-async fn given_when_struck(at: u64, strikes: Fault, work_ms: u64) -> Given {
+/// Plays a call that ends at about its limit. At the `n`th call of the disk a process is killed or the power fails.
+/// Returns how often the result was given.
+async fn given_with_fault(at: u64, fault: Fault, work_ms: u64) -> Given {
     let machine = Machine::new();
     let host = machine.storage.new_process();
     let own = machine.storage.new_process();
-    machine.storage.fail_call(at, strikes);
+    machine.storage.fail_call(at, fault);
     let mut handed_on = 0;
     let works = machine.works(&host, 1);
     let begun = works.begin(ask(json!({"ms": work_ms})));
@@ -213,7 +213,7 @@ async fn given_when_struck(at: u64, strikes: Fault, work_ms: u64) -> Given {
         };
         let (reply, ()) = tokio::join!(job.until(deadline), run);
         if let Reply::Done(claimed) = reply {
-            // The answer leaves here, if its process still lives, and then it is noted that it did.
+            // The answer leaves here if its process still runs; then that is recorded.
             handed_on = usize::from(host.is_alive());
             claimed.hand_on();
         }
@@ -237,12 +237,12 @@ async fn given_when_struck(at: u64, strikes: Fault, work_ms: u64) -> Given {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_is_given_once_wherever_a_process_or_the_machine_dies() {
+async fn a_result_is_given_once_wherever_a_process_or_the_machine_ends() {
     for work_ms in [0, 200, 499, 500, 501, 900] {
-        for strike in [Fault::Kill, Fault::PowerCut(3), Fault::PowerCut(8)] {
+        for fault in [Fault::Kill, Fault::PowerCut(3), Fault::PowerCut(8)] {
             for at in 0..90 {
-                let given = given_when_struck(at, strike, work_ms).await;
-                let place = format!("{work_ms} ms, {strike:?} at call {at}: {given:?}");
+                let given = given_with_fault(at, fault, work_ms).await;
+                let place = format!("{work_ms} ms, {fault:?} at call {at}: {given:?}");
                 assert!(given.by_inbox <= 1, "twice: {place}");
                 assert!(
                     given.by_caller + given.by_inbox - given.marked <= 1,
@@ -255,7 +255,7 @@ async fn a_result_is_given_once_wherever_a_process_or_the_machine_dies() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_thousand_at_once_come_once_each() {
+async fn a_thousand_results_at_once_come_once_each() {
     let machine = Machine::new();
     let host = machine.storage.new_process();
     let works = machine.works(&host, 1);
@@ -282,7 +282,7 @@ async fn a_thousand_at_once_come_once_each() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_folder_that_is_full_of_jobs_takes_no_more_and_says_so() {
+async fn a_job_beyond_the_bound_is_refused_with_the_reason() {
     let machine = Machine::new();
     let host = machine.storage.new_process();
     let works = machine.works(&host, 1);
@@ -297,7 +297,7 @@ async fn a_folder_that_is_full_of_jobs_takes_no_more_and_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_that_can_t_be_started_leaves_nothing() {
+async fn a_job_whose_process_does_not_start_leaves_nothing() {
     let machine = Machine::new();
     let host = machine.storage.new_process();
     machine.processes.refuse(true);
@@ -307,7 +307,7 @@ async fn a_process_that_can_t_be_started_leaves_nothing() {
 }
 
 proptest! {
-    /// Moves of two processes in any order, each from what it believes.
+    /// Two processes make moves in any order, each from the state that it believes in.
     #[test]
     fn a_claim_moves_by_its_table_and_ends_once(moves in proptest::collection::vec((0..6_usize, 0..5_usize), 1..40)) {
         let mut claim = Claim::Open;
@@ -315,7 +315,7 @@ proptest! {
         for (believed, step) in moves {
             let (believed, step) = (Claim::ALL[believed], Move::ALL[step]);
             let Some(next) = believed.after(step) else { continue };
-            // A rename succeeds where the file has the name that is believed.
+            // A rename succeeds if the file has the name that the process believes in.
             if believed == claim {
                 prop_assert!(!claim.is_final(), "{claim:?} is the end");
                 claim = next;
@@ -327,7 +327,7 @@ proptest! {
 }
 
 #[test]
-fn every_state_is_reached_and_every_way_ends() {
+fn every_state_can_be_reached_and_only_final_ones_have_no_move() {
     let mut reached = vec![Claim::Open];
     let mut at = 0;
     while at < reached.len() {
@@ -344,7 +344,7 @@ fn every_state_is_reached_and_every_way_ends() {
 }
 
 #[test]
-fn a_disk_that_is_not_there_is_no_claim() {
+fn an_empty_disk_has_no_jobs() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     assert_eq!(entraclaw_work::survey(&storage).unwrap(), entraclaw_work::Survey::default());
 }
